@@ -1,0 +1,60 @@
+"""Package definition for both worlds: colcon (ament_python) and pip."""
+
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+PACKAGE = "robot_dynamics"
+ROS_WHEELS = [
+    "ros-jazzy-rclpy[fastrtps]",
+    *(
+        f"ros-jazzy-{name}-msgs"
+        for name in (
+            "sensor",
+            "trajectory",
+            "geometry",
+            "std",
+            "visualization",
+            "diagnostic",
+            "lifecycle",
+        )
+    ),
+    "ros-jazzy-std-srvs",
+]
+
+
+def share(folder: str) -> tuple[str, list[str]]:
+    """Install every file of ``folder`` into the package's share directory."""
+    files = [str(path) for path in sorted(Path(folder).glob("*")) if path.is_file()]
+    return (f"share/{PACKAGE}/{folder}", files)
+
+
+setup(
+    name=PACKAGE,
+    version="0.1.0",
+    packages=find_packages(include=[PACKAGE, f"{PACKAGE}.*"]),
+    package_data={PACKAGE: ["py.typed", "**/*.c", "**/*.h"]},
+    data_files=[
+        ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
+        (f"share/{PACKAGE}", ["package.xml"]),
+        share("launch"),
+        share("urdf"),
+        share("config"),
+    ],
+    python_requires=">=3.10",
+    install_requires=["setuptools", "numpy>=1.26", "transforms3d>=0.4.2", "urdfdom-py", "PyYAML"],
+    extras_require={
+        "ros": ROS_WHEELS,
+        "simulation": ["mujoco"],
+        "plots": ["matplotlib"],
+        "view": ["viser"],
+    },
+    zip_safe=True,
+    maintainer="robot_dynamics maintainers",
+    maintainer_email="maintainers@robot-dynamics.example",
+    description=(
+        "Exact inverse dynamics for serial arms and Stewart platforms, from URDF to torques, as ROS 2 nodes"
+    ),
+    license="Apache-2.0",
+    entry_points={"console_scripts": ["robot_dynamics = robot_dynamics.cli.main:main"]},
+)
