@@ -1,0 +1,31 @@
+"""Dynamics of serial arms and Stewart platforms: models from URDF, generated code, computed-torque control.
+
+The public names are loaded on first use, so that importing the package costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from robot_dynamics.dynamics.compiled import CompiledDynamics, compile_dynamics
+    from robot_dynamics.errors import RobotDynamicsError
+
+_HOME = {
+    "CompiledDynamics": "robot_dynamics.dynamics.compiled",
+    "RobotDynamicsError": "robot_dynamics.errors",
+    "compile_dynamics": "robot_dynamics.dynamics.compiled",
+}
+
+__all__ = ["CompiledDynamics", "RobotDynamicsError", "compile_dynamics"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})
