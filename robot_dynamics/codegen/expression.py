@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 from robot_dynamics.codegen.lowering import lower
 from robot_dynamics.codegen.nodes import ADD, CONSTANT, COS, DIV, INPUT, MUL, SIN, SQRT, SUB, Node
@@ -252,7 +252,6 @@ class Expression:
         return Expression(self.graph, self.graph.function(SQRT, self.literal))
 
 
-AnyScalar = TypeVar("AnyScalar", bound=Any)
 _FUNCTIONS: dict[int, Callable[[float], float]] = {SIN: math.sin, COS: math.cos, SQRT: math.sqrt}
 
 
@@ -262,16 +261,16 @@ def negated(graph: ExpressionGraph, value: Scalar) -> int:
     return literal if literal == graph.zero else literal ^ 1
 
 
-def sin(x: AnyScalar) -> AnyScalar:
+def sin(x: Any) -> Any:
     """Sine [rad] of a number, or of any scalar that has a method ``sin``."""
     return math.sin(x) if isinstance(x, int | float) else x.sin()
 
 
-def cos(x: AnyScalar) -> AnyScalar:
+def cos(x: Any) -> Any:
     """Cosine [rad] of a number, or of any scalar that has a method ``cos``."""
     return math.cos(x) if isinstance(x, int | float) else x.cos()
 
 
-def sqrt(x: AnyScalar) -> AnyScalar:
+def sqrt(x: Any) -> Any:
     """Square root of a number, or of any scalar that has a method ``sqrt``."""
     return math.sqrt(x) if isinstance(x, int | float) else x.sqrt()
