@@ -1,0 +1,175 @@
+"""Parameters as frozen dataclasses: what each one means, its unit and its bounds stand in one place.
+
+A law or a plant describes its parameters without knowing who sets them:
+
+    @dataclass(frozen=True)
+    class TrackingParameters:
+        kp: tuple[float, ...] = parameter((100.0,), "Gain, per joint or for all", unit="1/s²", minimum=0.0)
+
+        def __post_init__(self) -> None:
+            validate(self)
+
+The ROS layer turns such a class into declared ROS parameters, the documentation into a table.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import typing
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.errors import ParameterError
+
+SCALARS = (bool, int, float, str)
+_KEY = "robot_dynamics.parameter"
+
+
+@dataclass(frozen=True)
+class Description:
+    """What is known of one parameter.
+
+    Attributes:
+        name: the field's name.
+        type: bool, int, float or str; the type of one element when ``array`` is true.
+        array: the parameter is a list of ``type``.
+        default: value when nobody sets it; a tuple for arrays.
+        text: what the parameter does.
+        unit: SI unit, empty for a number without one.
+        minimum: smallest legal value, of each element for arrays.
+        maximum: largest legal value, of each element for arrays.
+        choices: the legal values, empty when any value will do.
+        read_only: the value is fixed once the node has started.
+    """
+
+    name: str
+    type: type
+    array: bool
+    default: Any
+    text: str
+    unit: str
+    minimum: float | None
+    maximum: float | None
+    choices: tuple[Any, ...]
+    read_only: bool
+
+    @property
+    def constraints(self) -> str:
+        """The legal values in words, empty when every value of the type is legal."""
+        if self.choices:
+            return "one of " + ", ".join(repr(choice) for choice in self.choices)
+        if self.minimum is not None and self.maximum is not None:
+            return f"{self.minimum:g} to {self.maximum:g}"
+        if self.minimum is not None:
+            return f"at least {self.minimum:g}"
+        if self.maximum is not None:
+            return f"at most {self.maximum:g}"
+        return ""
+
+
+def parameter(
+    default: Any,
+    description: str,
+    *,
+    unit: str = "",
+    minimum: float | None = None,
+    maximum: float | None = None,
+    choices: Sequence[Any] = (),
+    read_only: bool = False,
+) -> Any:
+    """A dataclass field that knows its description, unit and bounds; see :class:`Description`."""
+    known = {
+        "text": description,
+        "unit": unit,
+        "minimum": minimum,
+        "maximum": maximum,
+        "choices": tuple(choices),
+        "read_only": read_only,
+    }
+    return dataclasses.field(default=default, metadata={_KEY: known})
+
+
+def describe(cls: type) -> tuple[Description, ...]:
+    """Every field of ``cls`` that was made by :func:`parameter`, in order."""
+    hints = typing.get_type_hints(cls)
+    described = []
+    for field in dataclasses.fields(cls):
+        if _KEY not in field.metadata:
+            continue
+        hint = hints[field.name]
+        array = typing.get_origin(hint) is tuple
+        element = typing.get_args(hint)[0] if array else hint
+        if element not in SCALARS:
+            raise TypeError(
+                f"{cls.__name__}.{field.name}: a parameter is a bool, int, float or str, or a tuple"
+            )
+        known = field.metadata[_KEY]
+        described.append(Description(field.name, element, array, field.default, **known))
+    return tuple(described)
+
+
+def validate(instance: Any) -> None:
+    """Check every described field, and store integers as floats and lists as tuples where these are due.
+
+    Meant to be called first in ``__post_init__``.
+
+    Raises:
+        ParameterError: a value has the wrong type, is not finite or lies outside its bounds.
+    """
+    for description in describe(type(instance)):
+        value = getattr(instance, description.name)
+        if description.array:
+            if isinstance(value, str | bytes) or not hasattr(value, "__iter__"):
+                raise ParameterError(f"parameter '{description.name}' is {value!r}; it must be a list")
+            checked: Any = tuple(_checked(description, element) for element in value)
+        else:
+            checked = _checked(description, value)
+        object.__setattr__(instance, description.name, checked)
+
+
+def per_joint(values: Sequence[float], joint_names: Sequence[str], name: str) -> NDArray[np.float64]:
+    """(n,) value of every joint from a list with one value per joint, or one for all.
+
+    Args:
+        values: one number, or as many as there are joints, in the order of ``joint_names``.
+        joint_names: the joints, in chain order.
+        name: of the parameter, for the error message.
+
+    Raises:
+        ParameterError: any other length.
+    """
+    if len(values) == 1:
+        return np.full(len(joint_names), float(values[0]))
+    if len(values) != len(joint_names):
+        raise ParameterError(
+            f"parameter '{name}' has {len(values)} values; give 1, or {len(joint_names)} in the order"
+            f" {', '.join(joint_names)}"
+        )
+    return np.array(values, dtype=float)
+
+
+def _checked(description: Description, value: Any) -> Any:
+    """One element, converted to its declared type."""
+    name = description.name
+    kind: Any = description.type
+    if isinstance(value, np.generic):
+        value = value.item()
+    if kind is float and type(value) is int:
+        value = float(value)
+    if type(value) is not kind:
+        raise ParameterError(f"parameter '{name}' is {value!r}; it must be a {kind.__name__}")
+    if kind is float and not math.isfinite(value):
+        raise ParameterError(f"parameter '{name}' is {value}; it must be a finite number")
+    low, high = description.minimum, description.maximum
+    outside = (low is not None and value < low) or (high is not None and value > high)
+    if outside or (description.choices and value not in description.choices):
+        unit = f" {description.unit}" if description.unit else ""
+        raise ParameterError(
+            f"parameter '{name}' is {value!r}{unit}; it must be {description.constraints}{unit}"
+        )
+    return value

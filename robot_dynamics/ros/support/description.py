@@ -1,0 +1,68 @@
+"""The robot's description: from the parameter of that name, or else from the topic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from std_msgs.msg import String
+
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.ros.support import qos
+
+NAME = "robot_description"
+
+
+class DescriptionSource:
+    """Hands every new description to a callback.
+
+    A description in the parameter ``robot_description`` is used at once and wins over the topic; without one,
+    the topic ``robot_description`` is followed, and each publication of another text is a new model. A
+    description that the callback refuses (RobotDynamicsError) leaves the model as it was.
+
+    Args:
+        node: the node that needs the model.
+        on_description: called with the XML text.
+
+    Raises:
+        RobotDynamicsError: the description in the parameter is refused at the start.
+    """
+
+    def __init__(self, node: Node, on_description: Callable[[str], None]) -> None:
+        self.text: str | None = None
+        self._node = node
+        self._on_description = on_description
+        descriptor = ParameterDescriptor(
+            description="URDF of the robot as XML text; empty: taken from the topic robot_description"
+        )
+        text = node.declare_parameter(NAME, "", descriptor).value
+        if text:
+            self._take(text)
+        else:
+            self._node.get_logger().info(f"waiting for the topic {node.resolve_topic_name(NAME)}")
+        node.add_on_set_parameters_callback(self._decide)
+        self._subscription = node.create_subscription(String, NAME, self._on_message, qos.DESCRIPTION)
+
+    def _take(self, text: str) -> None:
+        if text != self.text:
+            self._on_description(text)
+            self.text = text
+
+    def _on_message(self, message: String) -> None:
+        if self._node.get_parameter(NAME).value:
+            return
+        try:
+            self._take(message.data)
+        except RobotDynamicsError as error:
+            self._node.get_logger().error(f"the description on the topic {NAME} is refused: {error}")
+
+    def _decide(self, parameters: list[Parameter]) -> SetParametersResult:
+        for parameter in parameters:
+            if parameter.name == NAME and parameter.value:
+                try:
+                    self._take(parameter.value)
+                except RobotDynamicsError as error:
+                    return SetParametersResult(successful=False, reason=str(error))
+        return SetParametersResult(successful=True)

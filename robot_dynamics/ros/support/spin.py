@@ -1,0 +1,127 @@
+"""Start and stop of a node's process."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+
+import rclpy
+from rclpy.exceptions import ParameterException
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+
+from robot_dynamics.errors import RobotDynamicsError
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+def run(
+    build: Callable[[], Node],
+    args: Sequence[str] | None = None,
+    loop: Callable[[Node, threading.Event], None] | None = None,
+) -> int:
+    """Run one node until SIGINT or SIGTERM, and return the process's exit code.
+
+    The ROS context stays alive until the node has stopped, so a node can still send its safe output: a method
+    ``on_stop()`` of the node is called for that. A second signal ends the process at once.
+
+    Args:
+        build: makes the node. A RobotDynamicsError or a bad parameter ends the process with one line of log
+            and exit code 1.
+        args: ROS arguments; ``sys.argv`` when None.
+        loop: runs the node instead of a single-threaded executor, until the event is set.
+    """
+    name = getattr(build, "__name__", "node")
+    try:
+        # rclpy's own handlers invalidate the context at the signal; nothing could be published any more.
+        rclpy.init(args=None if args is None else list(args), signal_handler_options=SignalHandlerOptions.NO)
+    except Exception as error:
+        print(f"{name}: bad ROS arguments: {error}", file=sys.stderr)
+        return 2
+    node = None
+    try:
+        with _stop_event() as stop:
+            node = build()
+            if loop is None:
+                _spin(node, stop)
+            else:
+                loop(node, stop)
+            if hasattr(node, "on_stop"):
+                node.on_stop()
+    except (RobotDynamicsError, ParameterException) as error:
+        logger = node.get_logger() if node is not None else rclpy.logging.get_logger(name)
+        logger.fatal(str(error))
+        return 1
+    except ExternalShutdownException:
+        pass
+    finally:
+        if node is not None:
+            node.destroy_node()
+        rclpy.try_shutdown()
+    return 0
+
+
+def _spin(node: Node, stop: _StopEvent) -> None:
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    # spin_once returns only when a callback has run: the signal triggers this one.
+    wake = node.create_guard_condition(lambda: None)
+    stop.on_set = wake.trigger
+    try:
+        while not stop.is_set():
+            executor.spin_once()
+    finally:
+        stop.on_set = lambda: None
+        executor.remove_node(node)
+        executor.shutdown()
+
+
+class _StopEvent(threading.Event):
+    """An event that also wakes whoever cannot wait for it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.on_set: Callable[[], None] = lambda: None
+
+    def set(self) -> None:
+        super().set()
+        self.on_set()
+
+
+@contextlib.contextmanager
+def _stop_event() -> Iterator[_StopEvent]:
+    """An event that SIGINT or SIGTERM sets; a second signal kills the process.
+
+    The interpreter runs Python handlers only when the main thread runs byte code, which it does not while it
+    waits inside DDS. The wake-up descriptor is written by the C handler, in whatever thread the signal lands.
+    """
+    stop = _StopEvent()
+    reader, writer = socket.socketpair()
+    writer.setblocking(False)
+
+    def listen() -> None:
+        while number := reader.recv(1):
+            if number[0] in _SIGNALS:
+                if stop.is_set():
+                    os._exit(128 + number[0])
+                stop.set()
+
+    previous = {number: signal.signal(number, lambda *_: None) for number in _SIGNALS}
+    descriptor = signal.set_wakeup_fd(writer.fileno())
+    thread = threading.Thread(target=listen, name="signals", daemon=True)
+    thread.start()
+    try:
+        yield stop
+    finally:
+        signal.set_wakeup_fd(descriptor)
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+        writer.close()
+        thread.join()
+        reader.close()
