@@ -1,0 +1,220 @@
+"""The controller of an arm as a state machine without ROS: states in, efforts out, safe output on faults."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.control import law
+from robot_dynamics.control.parameters import ControllerParameters, SafeOutput
+from robot_dynamics.control.trajectory import Reference, Trajectory, Waypoint, plan
+from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.model.chain import KinematicChain
+
+Array = NDArray[np.float64]
+
+
+class Phase(enum.Enum):
+    """What the controller is doing."""
+
+    WAITING = "waiting for the first joint state"
+    HOLDING = "holding position"
+    TRACKING = "following a trajectory"
+    STALE = "no joint state: safe output"
+    FAULT = "the model gave no finite effort: safe output"
+
+
+@dataclass(frozen=True)
+class Command:
+    """What leaves the controller in one cycle.
+
+    Attributes:
+        effort: (n,) within the limits, in chain order [N·m or N].
+        unlimited: (n,) what the law asked for before the limits.
+        reference: where the arm shall be now.
+        phase: of the controller in this cycle.
+    """
+
+    effort: Array
+    unlimited: Array
+    reference: Reference
+    phase: Phase
+
+    @property
+    def saturated(self) -> NDArray[np.bool_]:
+        """(n,) joints whose effort was cut."""
+        return np.asarray(self.effort != self.unlimited)
+
+
+class ArmController:
+    """Computed-torque control of one arm.
+
+    Without a trajectory the arm holds where it is. Time is the time of the joint states; when it runs
+    backwards (a simulation was reset) or the states come back after a loss, the trajectory is dropped and the
+    arm holds where it is found.
+
+    Args:
+        chain: the arm.
+        dynamics: its model.
+        parameters: gains, mode and safe output; replaceable at any time through ``parameters``.
+    """
+
+    def __init__(
+        self, chain: KinematicChain, dynamics: law.InverseDynamics, parameters: ControllerParameters
+    ) -> None:
+        self.chain = chain
+        self.dynamics = dynamics
+        self.phase = Phase.WAITING
+        self._limits = np.array([_effort_limit(chain, j) for j in range(chain.dof)])
+        self._trajectory: Trajectory | None = None
+        self._next: Trajectory | None = None
+        self._hold = Reference.at_rest(np.zeros(chain.dof))
+        self._inertia: Array | None = None
+        self._time = -np.inf
+        self._position = np.zeros(chain.dof)
+        self.parameters = parameters
+
+    @property
+    def parameters(self) -> ControllerParameters:
+        """The parameters in force."""
+        return self._parameters
+
+    @parameters.setter
+    def parameters(self, value: ControllerParameters) -> None:
+        self._kp, self._kv = value.gains(self.chain.joint_names)
+        self._mode = law.Mode(value.mode)
+        self._half_period = 0.5 * value.control_period if value.half_period_ahead else 0.0
+        self._parameters = value
+
+    @property
+    def effort_limits(self) -> Array:
+        """(n,) [N·m or N], infinite where the description gives none."""
+        return self._limits
+
+    def reference(self, time: float) -> Reference:
+        """The reference at ``time`` [s]."""
+        for trajectory in (self._next, self._trajectory):
+            if trajectory is not None and time >= trajectory.start:
+                return trajectory.sample(time)
+        return self._hold
+
+    def follow(
+        self, joint_names: Sequence[str], waypoints: Sequence[Waypoint], start: float | None
+    ) -> Trajectory:
+        """Replace whatever is being followed; the old trajectory stays in force when the new one is refused.
+
+        Args:
+            joint_names: order of the waypoints' values.
+            waypoints: see ``trajectory.plan``.
+            start: when the trajectory's time 0 is [s]; the present when None.
+
+        Raises:
+            TrajectoryError: the trajectory cannot be followed, or no joint state has come yet.
+        """
+        if self.phase not in (Phase.HOLDING, Phase.TRACKING):
+            raise TrajectoryError(f"the controller is not ready for a trajectory: {self.phase.value}")
+        now = self._time
+        departure = now if start is None else start
+        # Where the reference will be at departure is where the new path begins, so nothing jumps.
+        origin = self.reference(max(departure, now))
+        planned = plan(self.chain, joint_names, waypoints, departure, origin, now)
+        self._next = planned
+        self.phase = Phase.TRACKING
+        return planned
+
+    def hold(self) -> None:
+        """Stop following and hold where the arm is."""
+        if self.phase in (Phase.HOLDING, Phase.TRACKING):
+            self._capture()
+
+    def update(self, time: float, position: Array, velocity: Array) -> Command:
+        """One control cycle.
+
+        Args:
+            time: of the joint state [s].
+            position: (n,) measured, in chain order [rad or m].
+            velocity: (n,) measured [rad/s or m/s].
+        """
+        lost = self.phase in (Phase.WAITING, Phase.STALE, Phase.FAULT)
+        backwards = time < self._time
+        self._time = time
+        self._position = position
+        if lost or backwards:
+            self._capture()
+        self._advance(time)
+        reference = self.reference(time)
+        effort = self._effort(time, position, velocity, reference)
+        if not np.all(np.isfinite(effort)):
+            self.phase = Phase.FAULT
+            return self.safe_command(0.0)
+        return self._limited(effort, reference)
+
+    def lost_states(self) -> None:
+        """Joint states have stopped: from now on ``safe_command`` is what goes out."""
+        if self.phase is not Phase.WAITING:
+            self.phase = Phase.STALE
+            self._trajectory = self._next = None
+
+    def safe_command(self, since: float) -> Command:
+        """The declared safe output, ``since`` seconds after the fault began.
+
+        ``gravity_fade`` carries the arm's weight at its last known position and lets the effort fade to zero
+        over ``safe_fade_time``; ``zero`` is no effort at once.
+        """
+        effort = np.zeros(self.chain.dof)
+        if self._parameters.safe_output == SafeOutput.GRAVITY_FADE.value and np.isfinite(self._time):
+            fade = self._parameters.safe_fade_time
+            share = max(0.0, 1.0 - since / fade) if fade > 0.0 else 0.0
+            load = law.gravity_load(self.dynamics, self._position)
+            if share > 0.0 and np.all(np.isfinite(load)):
+                effort = share * load
+        return self._limited(effort, Reference.at_rest(self._position))
+
+    def _capture(self) -> None:
+        """Hold where the arm is."""
+        self._hold = Reference.at_rest(self._position)
+        self._trajectory = self._next = None
+        self._inertia = None
+        self.phase = Phase.HOLDING
+
+    def _advance(self, time: float) -> None:
+        """Take up a trajectory whose start has come; leave one that has ended."""
+        if self._next is not None and time >= self._next.start:
+            self._trajectory, self._next = self._next, None
+        if self._trajectory is not None and time >= self._trajectory.end:
+            self._hold = self._trajectory.sample(time)
+            self._trajectory = None
+        if self._trajectory is None and self._next is None:
+            self.phase = Phase.HOLDING
+
+    def _effort(self, time: float, q: Array, qd: Array, reference: Reference) -> Array:
+        if self._mode is law.Mode.COMPUTED_TORQUE:
+            return law.computed_torque(
+                self.dynamics,
+                q,
+                qd,
+                lambda ahead: reference if ahead == 0.0 else self.reference(time + ahead),
+                self._kp,
+                self._kv,
+                self._half_period,
+            )
+        if self._mode is law.Mode.FEEDFORWARD:
+            return law.feedforward(self.dynamics, reference)
+        if self._mode is law.Mode.GRAVITY_COMPENSATION:
+            return law.gravity_load(self.dynamics, q)
+        if self._inertia is None:
+            self._inertia = law.joint_inertia(self.dynamics, q)
+        return law.proportional_derivative(q, qd, reference, self._kp, self._kv, self._inertia)
+
+    def _limited(self, effort: Array, reference: Reference) -> Command:
+        return Command(np.clip(effort, -self._limits, self._limits), effort, reference, self.phase)
+
+
+def _effort_limit(chain: KinematicChain, coordinate: int) -> float:
+    """Effort limit of a coordinate; a limit of zero stands for "not given", as many descriptions have it."""
+    limit = chain.driving_joint(coordinate).limits.effort
+    return limit if limit > 0.0 else np.inf
