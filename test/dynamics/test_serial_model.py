@@ -1,0 +1,77 @@
+"""Link frames reproduce the chain they were placed on, whatever the relation of its axes."""
+
+import numpy as np
+import pytest
+import random_robots
+
+from robot_dynamics.dynamics.serial_model import SerialModel
+from robot_dynamics.errors import ParameterError, StateError
+from robot_dynamics.model.chain import ChainJoint, JointKind, KinematicChain
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_forward_kinematics_equals_the_chain(seed):
+    robot = random_robots.chain(seed)
+    model = SerialModel.from_chain(robot)
+    rng = np.random.default_rng(seed)
+    for _ in range(3):
+        q = rng.uniform(-3, 3, robot.dof)
+        np.testing.assert_allclose(model.forward_kinematics(q), robot.forward_kinematics(q), atol=2e-10)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_lengths_stay_of_the_arms_size(seed):
+    robot = random_robots.chain(seed, n=7, special=True)
+    model = SerialModel.from_chain(robot)
+    lengths = [abs(x) for link in model.links for x in (link.a, link.b, link.r)]
+    assert max(lengths) < 40.0
+
+
+def test_first_joint_starts_at_frame_zero():
+    for seed in range(10):
+        first = SerialModel.from_chain(random_robots.chain(seed)).links[0]
+        assert (first.alpha, first.a, first.b, first.r, first.theta, first.offset) == (0, 0, 0, 0, 0, 0)
+
+
+def planar(angle):
+    joints = tuple(
+        ChainJoint(
+            name=f"j{i}",
+            link=f"l{i}",
+            kind=JointKind.REVOLUTE,
+            origin=random_robots.tilt(angle * i)
+            @ np.array([[1, 0, 0, i * 0.5], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1.0]]),
+            axis=np.array([0.0, 0.0, 1.0]),
+            body=random_robots.body(np.random.default_rng(i)),
+            coordinate=i,
+        )
+        for i in range(2)
+    )
+    return KinematicChain("planar", "root", "tip", joints, ("j0", "j1"), np.eye(4))
+
+
+def test_imprecise_right_angles_become_exact_only_within_the_tolerance():
+    assert SerialModel.from_chain(planar(5e-12)).links[1].alpha == 0.0
+    assert SerialModel.from_chain(planar(4e-6)).links[1].alpha != 0.0
+    assert SerialModel.from_chain(planar(4e-6), angle_tolerance=1e-11).links[1].cos_alpha == pytest.approx(
+        1.0
+    )
+
+
+def test_textbook_arm_is_checked():
+    good = {
+        "alpha": [0.0],
+        "a": [0.0],
+        "r": [0.0],
+        "mass": [1.0],
+        "first_moment": [[0, 0, 0]],
+        "inertia": [np.eye(3)],
+    }
+    model = SerialModel.from_dh(**good)
+    np.testing.assert_allclose(model.forward_kinematics([0.3])[0, 0], np.cos(0.3))
+    with pytest.raises(ParameterError, match="mass"):
+        SerialModel.from_dh(**{**good, "mass": [1.0, 2.0]})
+    with pytest.raises(ParameterError, match="inertia of link 1"):
+        SerialModel.from_dh(**{**good, "inertia": [np.arange(9.0).reshape(3, 3)]})
+    with pytest.raises(StateError, match="joint_1"):
+        model.forward_kinematics([0.0, 1.0])
