@@ -1,0 +1,116 @@
+"""Programs as C for the machine at hand: one state per call, and many states in vector lanes.
+
+Both functions of a source have one signature whatever the program, so that a caller needs no more than
+their addresses:
+
+    int kernel(const double *const *in, double *out);
+    int kernel_batch(size_t count, const double *const *in, double *out);
+
+``in`` holds one array per input; the outputs follow each other in ``out``; in a batch the states are rows.
+The result is 1 when every output is finite. ``out`` may be the array of an input whose rows are as long.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+from robot_dynamics.codegen.emit_c import indented, statements
+from robot_dynamics.codegen.program import Program
+from robot_dynamics.codegen.text import ProgramText, render
+
+
+def lanes_source(program: Program) -> str:
+    """The self-contained C source of ``kernel`` and ``kernel_batch`` for ``program``."""
+    library = files("robot_dynamics.codegen").joinpath("lanes.h").read_text(encoding="utf-8")
+    return "\n".join([library, _single(program), _block(program), _batch(program)])
+
+
+def _single(program: Program) -> str:
+    text = render(program)
+    order = _positions(program)
+    lines = [f"const double {name} = in[{order[a]}][{i}];" for name, a, i in text.loads]
+    lines += [f"const double {name} = {expression};" for name, expression in text.prologue]
+    if text.angles:
+        blocks = f"{len(text.angles)} / LANES + ({len(text.angles)} % LANES != 0)"
+        lines += [
+            f"union {{ lanes vector[{blocks}]; double scalar[({blocks}) * LANES]; }} angle, sine, cosine;",
+            f"angle.vector[{len(text.angles)} / LANES - ({len(text.angles)} % LANES == 0)] = (lanes){{0}};",
+        ]
+        lines += [f"angle.scalar[{i}] = {angle};" for i, angle in enumerate(text.angles)]
+        lines.append(f"sincos_lanes({blocks}, angle.vector, sine.vector, cosine.vector);")
+    table = {"sin": "sine", "cos": "cosine"}
+    lines += [f"const double {name} = {table[f]}.scalar[{i}];" for name, f, i in text.functions]
+    lines += statements(text, "double")
+    lines += [f"const double r{i} = {result};" for i, result in enumerate(text.results)]
+    lines += [f"out[{i}] = r{i};" for i in range(len(text.results))]
+    total = " + ".join(f"0.0 * r{i}" for i in range(len(text.results)))
+    lines.append(f"return {total or '0.0'} == 0.0;")
+    return (
+        f"int kernel(const double *const *in, double *out)\n{{\n{_unused(program, text)}{indented(lines)}}}\n"
+    )
+
+
+def _block(program: Program) -> str:
+    text = render(program, suffix="_lanes")
+    order = _positions(program)
+    size = {argument.name: argument.size for argument in program.inputs}
+    lines = ["const lanes zero = {0};"]
+    lines += [f"const lanes {name} = gather(in[{order[a]}] + {i}, {size[a]});" for name, a, i in text.loads]
+    lines += [f"const lanes {name} = {expression};" for name, expression in text.prologue]
+    if text.angles:
+        count = len(text.angles)
+        lines += [f"lanes angle[{count}], sine[{count}], cosine[{count}];"]
+        lines += [f"angle[{i}] = {angle};" for i, angle in enumerate(text.angles)]
+        lines += [f"sincos_lanes({count}, angle, sine, cosine);"]
+    table = {"sin": "sine", "cos": "cosine"}
+    lines += [f"const lanes {name} = {table[f]}[{i}];" for name, f, i in text.functions]
+    lines += statements(text, "lanes")
+    lines += [f"const lanes r{i} = zero + {result};" for i, result in enumerate(text.results)]
+    stride = len(text.results)
+    lines += [f"scatter(out + {i}, {stride}, r{i});" for i in range(stride)]
+    total = "".join(f" + 0.0 * r{i}" for i in range(stride))
+    lines.append(f"return all_zero(zero{total});")
+    head = "static int block(const double *const *in, double *out)"
+    return f"/* LANES states. */\n{head}\n{{\n{_unused(program, text)}{indented(lines)}}}\n"
+
+
+def _batch(program: Program) -> str:
+    """The loop over blocks; what remains is padded with copies of the last state."""
+    sizes = [argument.size for argument in program.inputs]
+    outputs = sum(argument.size for argument in program.outputs)
+    names = ", ".join(f"in[{i}]" for i in range(len(sizes)))
+    advance = "".join(f"        row[{i}] += {size} * LANES;\n" for i, size in enumerate(sizes))
+    buffers = "".join(f"        double padded{i}[{size} * LANES];\n" for i, size in enumerate(sizes))
+    fill = "".join(
+        f"            for (int j = 0; j < {size}; ++j) padded{i}[{size} * lane + j] = row[{i}][{size} * from + j];\n"
+        for i, size in enumerate(sizes)
+    )
+    padded = ", ".join(f"padded{i}" for i in range(len(sizes)))
+    return f"""int kernel_batch(size_t count, const double *const *in, double *out)
+{{
+    const double *row[] = {{{names}}};
+    int finite = 1;
+    for (; count >= LANES; count -= LANES) {{
+        finite &= block(row, out);
+{advance}        out += {outputs} * LANES;
+    }}
+    if (count) {{
+{buffers}        double result[{outputs} * LANES];
+        for (size_t lane = 0; lane < LANES; ++lane) {{
+            const size_t from = lane < count ? lane : count - 1;
+{fill}        }}
+        const double *const rows[] = {{{padded}}};
+        finite &= block(rows, result);
+        for (size_t i = 0; i < {outputs} * count; ++i) out[i] = result[i];
+    }}
+    return finite;
+}}
+"""
+
+
+def _positions(program: Program) -> dict[str, int]:
+    return {argument.name: position for position, argument in enumerate(program.inputs)}
+
+
+def _unused(program: Program, text: ProgramText) -> str:
+    return "" if text.loads else "    (void)in;\n"

@@ -1,0 +1,139 @@
+/* Several states at once: vectors of doubles ("lanes") and their sine and cosine.
+ *
+ * sincos_lanes() is within 2 ulp of the exact sine and cosine for every |x| <= 1e5 rad; outside that range,
+ * and for infinities and NaN, it calls the C library. Angles are reduced in three parts of pi/2 (Cody and
+ * Waite) to a head and a tail; the polynomials are those of fdlibm's __kernel_sin and __kernel_cos
+ * (Sun Microsystems, 1993), whose error on [-pi/4, pi/4] is below 2^-58. The products in the reduction are
+ * exact, so that fusing them with an addition changes nothing.
+ */
+#include <math.h>
+#include <stddef.h>
+
+#ifndef LANES
+#if defined(__AVX512F__)
+#define LANES 8
+#elif defined(__AVX__)
+#define LANES 4
+#else
+#define LANES 2
+#endif
+#endif
+
+typedef double lanes __attribute__((vector_size(8 * LANES)));
+typedef long long lane_bits __attribute__((vector_size(8 * LANES)));
+
+/* Largest angle that the reduction below is made for [rad]. */
+#define LARGEST_ANGLE 1e5
+
+/* Sine and cosine of every lane; the lanes of the result that are not zero hold an angle out of range. */
+static inline lane_bits sincos_reduced(lanes x, lanes *sine, lanes *cosine)
+{
+    /* x = k pi/2 + r + tail; adding 1.5 * 2^52 rounds to an integer and leaves it in the low bits. */
+    const lanes shifted = x * 6.36619772367581382433e-01 + 6755399441055744.0;
+    const lane_bits quadrant = (lane_bits)shifted;
+    const lanes k = shifted - 6755399441055744.0;
+    const lanes first = x - k * 1.57079632673412561417e+00;
+    const lanes part = k * 6.07710050630396597660e-11;
+    const lanes second = first - part;
+    const lanes back = second - first;
+    const lanes lost = (first - (second - back)) - (part + back);
+    const lanes rest = lost - k * 2.02226624879595063154e-21;
+    const lanes r = second + rest;
+    const lanes tail = (second - r) + rest;
+
+    const lanes z = r * r;
+    const lanes cube = z * r;
+    const lanes s = 8.33333333332248946124e-03
+        + z * (-1.98412698298579493134e-04
+        + z * (2.75573137070700676789e-06
+        + z * (-2.50507602534068634195e-08 + z * 1.58969099521155010221e-10)));
+    const lanes sin_r = r - ((z * (0.5 * tail - cube * s) - tail) + cube * 1.66666666666666324348e-01);
+    const lanes c = z * (4.16666666666666019037e-02
+        + z * (-1.38888888888741095749e-03
+        + z * (2.48015872894767294178e-05
+        + z * (-2.75573143513906633035e-07
+        + z * (2.08757232129817482790e-09 + z * -1.13596475577881948265e-11)))));
+    const lanes half = 0.5 * z;
+    const lanes head = 1.0 - half;
+    const lanes cos_r = head + (((1.0 - head) - half) + (z * c - r * tail));
+
+    /* Odd quadrants swap sine and cosine; the sign of sine follows bit 1 of k, that of cosine of k + 1. */
+    const lane_bits odd = -(quadrant & 1);
+    const lane_bits sin_bits = ((lane_bits)sin_r & ~odd) | ((lane_bits)cos_r & odd);
+    const lane_bits cos_bits = ((lane_bits)cos_r & ~odd) | ((lane_bits)sin_r & odd);
+    *sine = (lanes)(sin_bits ^ ((quadrant & 2) << 62));
+    *cosine = (lanes)(cos_bits ^ (((quadrant + 1) & 2) << 62));
+    return ~((x <= LARGEST_ANGLE) & (x >= -LARGEST_ANGLE));
+}
+
+/* Sine and cosine of count vectors of angles [rad]; see the head of this file. */
+static void sincos_lanes(size_t count, const lanes *angles, lanes *sines, lanes *cosines)
+{
+    lane_bits outside = {0};
+    long long any = 0;
+    for (size_t i = 0; i < count; ++i) {
+        outside |= sincos_reduced(angles[i], &sines[i], &cosines[i]);
+    }
+    for (int lane = 0; lane < LANES; ++lane) {
+        any |= outside[lane];
+    }
+    if (any) {
+        for (size_t i = 0; i < count; ++i) {
+            for (int lane = 0; lane < LANES; ++lane) {
+                if (!(fabs(angles[i][lane]) <= LARGEST_ANGLE)) {
+                    sines[i][lane] = sin(angles[i][lane]);
+                    cosines[i][lane] = cos(angles[i][lane]);
+                }
+            }
+        }
+    }
+}
+
+static inline lanes sin_lanes(lanes x)
+{
+    lanes sine, cosine;
+    sincos_lanes(1, &x, &sine, &cosine);
+    return sine;
+}
+
+static inline lanes cos_lanes(lanes x)
+{
+    lanes sine, cosine;
+    sincos_lanes(1, &x, &sine, &cosine);
+    return cosine;
+}
+
+static inline lanes sqrt_lanes(lanes x)
+{
+    for (int lane = 0; lane < LANES; ++lane) {
+        x[lane] = sqrt(x[lane]);
+    }
+    return x;
+}
+
+/* Element `column` of LANES rows of `stride` doubles. */
+static inline lanes gather(const double *column, size_t stride)
+{
+    lanes values;
+    for (int lane = 0; lane < LANES; ++lane) {
+        values[lane] = column[lane * stride];
+    }
+    return values;
+}
+
+static inline void scatter(double *column, size_t stride, lanes values)
+{
+    for (int lane = 0; lane < LANES; ++lane) {
+        column[lane * stride] = values[lane];
+    }
+}
+
+/* Whether every lane of a sum of (value * 0) is zero, that is, whether every value was finite. */
+static inline int all_zero(lanes sum)
+{
+    int zero = 1;
+    for (int lane = 0; lane < LANES; ++lane) {
+        zero &= sum[lane] == 0.0;
+    }
+    return zero;
+}
