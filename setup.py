@@ -21,6 +21,20 @@ ROS_WHEELS = [
     ),
     "ros-jazzy-std-srvs",
 ]
+# The formatter and the type checker are pinned: another version would judge the same code differently.
+TEST_TOOLS = [
+    "ruff==0.17.5",
+    "mypy==2.4.1",
+    "types-PyYAML",
+    "pytest>=8,<9",
+    "pytest-xdist",
+    "hypothesis",
+    "pin>=3",
+    "example-robot-data",
+    "xacro",
+    "colcon-common-extensions",
+]
+NODES = ["computed_torque_controller", "simulator"]
 
 
 def share(folder: str) -> tuple[str, list[str]]:
@@ -42,12 +56,13 @@ setup(
         share("config"),
     ],
     python_requires=">=3.10",
-    install_requires=["setuptools", "numpy>=1.26", "transforms3d>=0.4.2", "urdfdom-py", "PyYAML"],
+    install_requires=["setuptools", "numpy>=1.26", "transforms3d>=0.4.2", "urdfdom-py>=1.2", "PyYAML"],
     extras_require={
         "ros": ROS_WHEELS,
-        "simulation": ["mujoco"],
-        "plots": ["matplotlib"],
-        "view": ["viser"],
+        "simulation": ["mujoco>=3.2"],
+        "plots": ["matplotlib>=3.7"],
+        "view": ["viser>=0.2"],
+        "test": TEST_TOOLS,
     },
     zip_safe=True,
     maintainer="robot_dynamics maintainers",
@@ -56,5 +71,10 @@ setup(
         "Exact inverse dynamics for serial arms and Stewart platforms, from URDF to torques, as ROS 2 nodes"
     ),
     license="Apache-2.0",
-    entry_points={"console_scripts": ["robot_dynamics = robot_dynamics.cli.main:main"]},
+    entry_points={
+        "console_scripts": [
+            "robot_dynamics = robot_dynamics.cli.main:main",
+            *(f"{node} = robot_dynamics.ros.{node}:main" for node in NODES),
+        ]
+    },
 )

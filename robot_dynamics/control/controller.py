@@ -17,6 +17,10 @@ from robot_dynamics.model.chain import KinematicChain
 
 Array = NDArray[np.float64]
 
+LONGEST_PERIOD = 0.2
+"""A longer time between two joint states is a gap, not a control period [s]."""
+PERIOD_SMOOTHING = 0.05
+
 
 class Phase(enum.Enum):
     """What the controller is doing."""
@@ -75,6 +79,7 @@ class ArmController:
         self._hold = Reference.at_rest(np.zeros(chain.dof))
         self._inertia: Array | None = None
         self._time = -np.inf
+        self._period = 0.0
         self._position = np.zeros(chain.dof)
         self.parameters = parameters
 
@@ -87,7 +92,6 @@ class ArmController:
     def parameters(self, value: ControllerParameters) -> None:
         self._kp, self._kv = value.gains(self.chain.joint_names)
         self._mode = law.Mode(value.mode)
-        self._half_period = 0.5 * value.control_period if value.half_period_ahead else 0.0
         self._parameters = value
 
     @property
@@ -141,6 +145,7 @@ class ArmController:
         """
         lost = self.phase in (Phase.WAITING, Phase.STALE, Phase.FAULT)
         backwards = time < self._time
+        self._measure_period(time - self._time)
         self._time = time
         self._position = position
         if lost or backwards:
@@ -152,6 +157,10 @@ class ArmController:
             self.phase = Phase.FAULT
             return self.safe_command(0.0)
         return self._limited(effort, reference)
+
+    def observe(self, position: Array) -> None:
+        """Keep the last known position fresh while the controller does not control."""
+        self._position = position
 
     def lost_states(self) -> None:
         """Joint states have stopped: from now on ``safe_command`` is what goes out."""
@@ -181,6 +190,19 @@ class ArmController:
         self._inertia = None
         self.phase = Phase.HOLDING
 
+    def _measure_period(self, elapsed: float) -> None:
+        """Follow the time between states; a gap or a repeated state says nothing about it."""
+        if not LONGEST_PERIOD > elapsed > 0.0:
+            return
+        if not 0.5 < self._period / elapsed < 2.0:
+            self._period = elapsed
+        self._period += PERIOD_SMOOTHING * (elapsed - self._period)
+
+    def _half_period(self) -> float:
+        if not self._parameters.half_period_ahead:
+            return 0.0
+        return 0.5 * (self._parameters.control_period or self._period)
+
     def _advance(self, time: float) -> None:
         """Take up a trajectory whose start has come; leave one that has ended."""
         if self._next is not None and time >= self._next.start:
@@ -200,7 +222,7 @@ class ArmController:
                 lambda ahead: reference if ahead == 0.0 else self.reference(time + ahead),
                 self._kp,
                 self._kv,
-                self._half_period,
+                self._half_period(),
             )
         if self._mode is law.Mode.FEEDFORWARD:
             return law.feedforward(self.dynamics, reference)

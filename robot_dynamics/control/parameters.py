@@ -53,10 +53,10 @@ class ControllerParameters:
         "Evaluate the model in the middle of the coming control period, for which the effort is held",
     )
     control_period: float = parameter(
-        0.002,
-        "Time between two joint states, for the half-period-ahead evaluation",
+        0.0,
+        "Time between two joint states, for the half-period-ahead evaluation; 0 measures it from the stamps",
         unit="s",
-        minimum=1e-5,
+        minimum=0.0,
         maximum=1.0,
     )
     state_timeout: float = parameter(

@@ -1,0 +1,43 @@
+# Everything runs in an environment of its own under .venv, made from PyPI. PYTHON picks the interpreter.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+DEMO_OUTPUT ?= demo_output
+VIEW ?= 0
+
+.PHONY: demo test lint unit colcon clean
+
+demo: $(VENV)/runtime.stamp
+	$(BIN)/robot_dynamics demo --output $(DEMO_OUTPUT) $(if $(filter 1,$(VIEW)),--view) $(DEMO_ARGS)
+
+test: lint unit colcon
+
+lint: $(VENV)/development.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+unit: $(VENV)/development.stamp
+	$(BIN)/pytest -n 2 --dist loadfile test
+
+colcon: $(VENV)/development.stamp
+	$(BIN)/python test/colcon_workspace.py
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
+	  { echo "Python 3.10 or later is needed; choose one with: make PYTHON=python3.12"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || $(PYTHON) -m virtualenv $(VENV) || \
+	  { rm -rf $(VENV); echo "cannot make an environment: install the package python3-venv"; exit 1; }
+
+$(VENV)/runtime.stamp: setup.py $(VENV)/bin/python
+	@echo "installing into $(VENV): ROS 2, MuJoCo and plots, from PyPI (about a minute)"
+	@$(PIP) install -e '.[ros,simulation,plots,view]'
+	@touch $@
+
+$(VENV)/development.stamp: setup.py $(VENV)/runtime.stamp
+	@$(PIP) install -e '.[test]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build install log $(DEMO_OUTPUT)

@@ -1,0 +1,180 @@
+"""The arm controller on a pendulum: the error equation of the law, transitions, limits and faults."""
+
+import numpy as np
+import pytest
+from arms import GRAVITY, LENGTH, MASS, Pendulum, pendulum_chain
+
+from robot_dynamics.control.controller import ArmController, Phase
+from robot_dynamics.control.parameters import ControllerParameters
+from robot_dynamics.control.trajectory import Waypoint
+from robot_dynamics.errors import ParameterError, TrajectoryError
+
+
+def controller(chain=None, dynamics=None, **parameters):
+    return ArmController(
+        chain or pendulum_chain(), dynamics or Pendulum(), ControllerParameters(**parameters)
+    )
+
+
+def simulate(control, q, qd, duration, period=1e-3, start=0.0, steps=10):
+    """The pendulum under ``control``; returns the sampled times, positions and reference errors."""
+    plant, rows = Pendulum(), []
+    q, qd, h = np.array([q]), np.array([qd]), period / steps
+    for k in range(round(duration / period)):
+        time = start + k * period
+        command = control.update(time, q.copy(), qd.copy())
+        rows.append((time, q[0], (command.reference.position - q)[0]))
+        for _ in range(steps):
+            a = plant.acceleration(q, command.effort)
+            middle = plant.acceleration(q + 0.5 * h * qd, command.effort)
+            q, qd = q + h * qd + 0.5 * h * h * a, qd + h * middle
+    return np.array(rows).T
+
+
+def test_the_error_decays_as_the_law_says():
+    """Kp = 100, Kv = 20 is critically damped: e(t) = e0 (1 + 10 t) exp(-10 t), up to the 1 ms sampling."""
+    control = controller()
+    control.update(0.0, np.array([0.5]), np.zeros(1))
+    times, _, errors = simulate(control, 0.3, 0.0, 1.0, start=0.001)
+    expected = 0.2 * (1.0 + 10.0 * (times - 0.001)) * np.exp(-10.0 * (times - 0.001))
+    np.testing.assert_allclose(errors, expected, atol=5e-4)
+
+
+def test_half_a_period_ahead_tracks_better_than_the_published_law():
+    worst = {}
+    for ahead in (False, True):
+        control = controller(half_period_ahead=ahead)
+        control.update(-0.01, np.array([0.2]), np.zeros(1))
+        control.update(0.0, np.array([0.2]), np.zeros(1))
+        control.follow(["swing"], [Waypoint(1.0, [1.5])], None)
+        worst[ahead] = np.abs(simulate(control, 0.2, 0.0, 1.2, period=0.01, start=0.01)[2]).max()
+    assert worst[True] < 0.1 * worst[False]
+
+
+def test_without_a_trajectory_the_arm_stays_where_it_is():
+    control = controller()
+    _, positions, _ = simulate(control, 0.7, 0.0, 0.5)
+    np.testing.assert_allclose(positions, 0.7, atol=1e-9)
+    assert control.phase is Phase.HOLDING
+
+
+def test_a_new_trajectory_joins_without_a_jump():
+    control = controller()
+    control.update(0.0, np.zeros(1), np.zeros(1))
+    control.follow(["swing"], [Waypoint(2.0, [1.0])], None)
+    for t in np.arange(0.0, 0.8, 0.01):
+        control.update(t, np.zeros(1), np.zeros(1))
+    before = control.reference(control._time)
+    control.follow(["swing"], [Waypoint(1.0, [-1.0])], None)
+    after = control.reference(control._time)
+    for field in ("position", "velocity", "acceleration"):
+        np.testing.assert_allclose(getattr(after, field), getattr(before, field), atol=1e-12)
+    assert before.velocity[0] > 0.5
+
+
+def test_a_trajectory_with_a_stamp_in_the_future_waits():
+    control = controller()
+    control.update(0.0, np.array([0.1]), np.zeros(1))
+    control.follow(["swing"], [Waypoint(1.0, [0.6])], start=2.0)
+    assert control.update(1.9, np.array([0.1]), np.zeros(1)).reference.position == pytest.approx(0.1)
+    assert control.update(2.5, np.array([0.1]), np.zeros(1)).reference.position == pytest.approx(0.35)
+    assert control.update(3.1, np.array([0.1]), np.zeros(1)).reference.position == pytest.approx(0.6)
+    assert control.phase is Phase.HOLDING
+
+
+def test_a_refused_trajectory_leaves_the_old_one_in_force():
+    control = controller(pendulum_chain(upper=1.2))
+    control.update(0.0, np.zeros(1), np.zeros(1))
+    control.follow(["swing"], [Waypoint(1.0, [1.0])], None)
+    for names, points, expected in [
+        (["swing"], [Waypoint(1.0, [3.0])], "outside its limits"),
+        (["swing"], [Waypoint(0.01, [1.0])], "velocity limit"),
+        (["swung"], [Waypoint(1.0, [0.3])], "unknown joint names"),
+        ([], [Waypoint(1.0, [])], "missing joint names"),
+        (["swing", "swing"], [Waypoint(1.0, [0.3, 0.3])], "repeated joint names"),
+        (["swing"], [Waypoint(1.0, [0.3, 0.4])], "2 positions for 1 joints"),
+        (["swing"], [Waypoint(1.0, [np.nan])], "not finite"),
+        (["swing"], [Waypoint(1.0, [0.3]), Waypoint(0.5, [0.4])], "not later"),
+        (["swing"], [Waypoint(1.0, [0.3], [0.4])], "end at rest"),
+        (["swing"], [Waypoint(-1.0, [0.3])], "must not be negative"),
+    ]:
+        with pytest.raises(TrajectoryError, match=expected):
+            control.follow(names, points, None)
+    assert control.reference(0.5).position == pytest.approx(0.5)
+    with pytest.raises(TrajectoryError, match="in the past"):
+        control.follow(["swing"], [Waypoint(1.0, [0.3])], start=-5.0)
+
+
+def test_efforts_are_cut_at_the_limit_and_the_joint_is_named():
+    limit = 0.5 * MASS * GRAVITY * LENGTH
+    control = controller(pendulum_chain(effort=limit))
+    command = control.update(0.0, np.array([0.5 * np.pi]), np.zeros(1))
+    assert command.effort == pytest.approx(limit)
+    assert command.saturated.tolist() == [True]
+
+
+def test_lost_states_fade_the_weight_and_returning_states_are_held():
+    control = controller(safe_fade_time=2.0)
+    control.update(0.0, np.array([0.4]), np.zeros(1))
+    control.follow(["swing"], [Waypoint(1.0, [1.0])], None)
+    control.lost_states()
+    weight = MASS * GRAVITY * LENGTH * np.sin(0.4)
+    assert control.phase is Phase.STALE
+    for since, share in ((0.0, 1.0), (1.0, 0.5), (2.0, 0.0), (9.0, 0.0)):
+        assert control.safe_command(since).effort == pytest.approx(share * weight)
+    command = control.update(5.0, np.array([0.9]), np.zeros(1))
+    assert control.phase is Phase.HOLDING
+    assert command.reference.position == pytest.approx(0.9)
+
+
+def test_a_model_that_gives_no_number_never_reaches_the_actuator():
+    class Broken:
+        def inverse_dynamics(self, q, qd, qdd):
+            return np.full(1, np.nan)
+
+    control = controller(dynamics=Broken())
+    command = control.update(0.0, np.zeros(1), np.zeros(1))
+    assert control.phase is Phase.FAULT
+    assert command.effort.tolist() == [0.0]
+
+
+def test_time_running_backwards_drops_the_trajectory():
+    control = controller()
+    control.update(10.0, np.zeros(1), np.zeros(1))
+    control.follow(["swing"], [Waypoint(1.0, [1.0])], None)
+    assert control.update(0.5, np.array([0.3]), np.zeros(1)).reference.position == pytest.approx(0.3)
+    assert control.phase is Phase.HOLDING
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [
+        ("gravity_compensation", MASS * GRAVITY * LENGTH * np.sin(0.3)),
+        ("feedforward", MASS * GRAVITY * LENGTH * np.sin(0.5)),
+        ("pd", (MASS * LENGTH**2) * 100.0 * (0.5 - 0.3)),
+    ],
+)
+def test_the_other_modes(mode, expected):
+    control = controller(mode=mode)
+    control.update(0.0, np.array([0.5]), np.zeros(1))
+    assert control.update(0.01, np.array([0.3]), np.zeros(1)).effort == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({"kp": ()}, "kp"),
+        ({"kp": (1.0, -1.0)}, "kp"),
+        ({"kv": (np.nan,)}, "kv"),
+        ({"mode": "magic"}, "computed_torque"),
+        ({"state_timeout": 0.0}, "state_timeout"),
+    ],
+)
+def test_bad_parameters_are_refused_by_name(values, expected):
+    with pytest.raises(ParameterError, match=expected):
+        ControllerParameters(**values)
+
+
+def test_gains_must_fit_the_joints():
+    with pytest.raises(ParameterError, match="swing"):
+        controller(kp=(1.0, 2.0))
