@@ -12,6 +12,10 @@ class ModelError(RobotDynamicsError):
     """A robot description or a mechanism's parameters cannot be used."""
 
 
+class ModelWarning(UserWarning):
+    """A robot description can be used, but probably does not say what its author meant."""
+
+
 class ConversionError(ModelError):
     """A kinematic conversion does not reproduce the original within its tolerance."""
 

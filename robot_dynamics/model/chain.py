@@ -110,6 +110,7 @@ class KinematicChain:
         joints: every moving joint between root and tip, in order.
         coordinate_names: name of the joint that each entry of ``q`` belongs to, in chain order.
         tip_transform: (4, 4) pose of the tip frame in the last link frame.
+        warnings: what is odd about the description of the links and joints that matter to this chain.
     """
 
     name: str
@@ -118,6 +119,7 @@ class KinematicChain:
     joints: tuple[ChainJoint, ...]
     coordinate_names: tuple[str, ...]
     tip_transform: Array
+    warnings: tuple[str, ...] = ()
 
     @property
     def joint_names(self) -> tuple[str, ...]:

@@ -1,0 +1,209 @@
+"""Reduces a robot's tree to the serial chain between two links."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from robot_dynamics.errors import ModelError
+from robot_dynamics.model.chain import Array, ChainJoint, JointKind, KinematicChain
+from robot_dynamics.model.lumping import MASSLESS, lumped_body, moved_body
+from robot_dynamics.model.selection import choose_tip
+from robot_dynamics.model.urdf.tree import Joint, JointType, RobotTree
+from robot_dynamics.model.urdf.validation import check_moving_body
+from robot_dynamics.spatial import pose, rotation_about
+
+
+@dataclass(frozen=True)
+class _Motion:
+    """Joint variable = multiplier * (coordinate named ``driver``) + offset; constant without a driver.
+
+    ``rest`` names the joint whose position nobody chose, when the constant follows from it.
+    """
+
+    driver: str | None
+    multiplier: float
+    offset: float
+    rest: str | None = None
+
+    def followed(self, multiplier: float, offset: float) -> _Motion:
+        if multiplier == 0.0:
+            return _Motion(None, 0.0, offset)
+        return _Motion(
+            self.driver, multiplier * self.multiplier, multiplier * self.offset + offset, self.rest
+        )
+
+
+def build_chain(
+    tree: RobotTree,
+    root: str | None = None,
+    tip: str | None = None,
+    locked_joints: Mapping[str, float] | None = None,
+) -> KinematicChain:
+    """The serial chain from ``root`` to ``tip``, every body that moves with it accounted for.
+
+    The arguments, the result and the errors are those of ``load_urdf``.
+    """
+    return _Builder(tree, root, tip, dict(locked_joints or {})).build()
+
+
+class _Builder:
+    def __init__(self, tree: RobotTree, root: str | None, tip: str | None, locked: dict[str, float]) -> None:
+        self._tree = tree
+        self._locked = locked
+        self._check_locked()
+        self._root = root if root is not None else tree.root
+        self._tip = tip if tip is not None else choose_tip(tree, self._root, self._may_move)
+        self._path = tree.path(self._root, self._tip)
+        self._on_path = {joint.name for joint in self._path}
+        self._bodiless: list[str] = []
+        self._concerned: set[tuple[str, str]] = set()
+
+    def build(self) -> KinematicChain:
+        self._check_couplings()
+        motions = [(joint, self._motion(joint)) for joint in self._path]
+        drivers = [j.name for j, motion in motions if motion.driver == j.name]
+        if not drivers:
+            raise ModelError(
+                f"robot {self._tree.name!r} has no moving joint between {self._root!r} and {self._tip!r}"
+            )
+        joints: list[ChainJoint] = []
+        reached = np.eye(4)  # from the last moving link
+        for joint, motion in motions:
+            origin = reached @ joint.origin
+            if motion.driver is None:
+                reached = origin @ _displacement(joint, motion.offset)
+                continue
+            joints.append(self._chain_joint(joint, motion, origin, drivers))
+            reached = np.eye(4)
+        return KinematicChain(
+            name=self._tree.name,
+            root=self._root,
+            tip=self._tip,
+            joints=tuple(joints),
+            coordinate_names=tuple(drivers),
+            tip_transform=reached,
+            warnings=self._warnings(joints),
+        )
+
+    def _chain_joint(self, joint: Joint, motion: _Motion, origin: Array, drivers: list[str]) -> ChainJoint:
+        assert motion.driver is not None
+        body = lumped_body(
+            moved_body(self._tree.links[link].body or MASSLESS, where)
+            for link, where in self._carried(joint.child)
+        )
+        check_moving_body(f"link {joint.child!r}", body)
+        self._concerned.add(("joint", joint.name))
+        prismatic = joint.kind is JointType.PRISMATIC
+        return ChainJoint(
+            name=joint.name,
+            link=joint.child,
+            kind=JointKind.PRISMATIC if prismatic else JointKind.REVOLUTE,
+            origin=origin,
+            axis=joint.axis,
+            body=body,
+            limits=joint.limits,
+            damping=joint.damping,
+            friction=joint.friction,
+            coordinate=drivers.index(motion.driver),
+            multiplier=motion.multiplier,
+            offset=motion.offset,
+        )
+
+    def _carried(self, link: str) -> Iterator[tuple[str, Array]]:
+        """Every link that moves as one with ``link``, itself first, and its pose (4, 4) there."""
+        pending = [(link, np.eye(4))]
+        while pending:
+            name, where = pending.pop()
+            self._concerned.add(("link", name))
+            if self._tree.links[name].body is None:
+                self._bodiless.append(name)
+            yield name, where
+            for joint in self._tree.child_joints[name]:
+                motion = self._motion(joint)
+                if motion.driver is None:
+                    pending.append((joint.child, where @ joint.origin @ _displacement(joint, motion.offset)))
+
+    def _motion(self, joint: Joint) -> _Motion:
+        """How ``joint`` moves: by a coordinate of the chain, or not at all."""
+        if joint.name in self._locked:
+            return _Motion(None, 0.0, self._locked[joint.name])
+        if joint.kind is JointType.FIXED:
+            return _Motion(None, 0.0, 0.0)
+        if not joint.kind.moves_on_axis:
+            raise ModelError(
+                f"joint {joint.name!r} is {joint.kind.value}, which a serial chain cannot have; lock it with"
+                f" locked_joints={{{joint.name!r}: 0.0}}, or choose a root below it"
+            )
+        if joint.mimic is not None:
+            master = self._motion(self._tree.joints[joint.mimic.joint])
+            return master.followed(joint.mimic.multiplier, joint.mimic.offset)
+        if joint.name in self._on_path:
+            return _Motion(joint.name, 1.0, 0.0)
+        nearest = min(max(0.0, joint.limits.lower), joint.limits.upper)
+        return _Motion(None, 0.0, nearest, rest=joint.name)
+
+    def _may_move(self, joint: Joint) -> bool:
+        return joint.kind is not JointType.FIXED and joint.name not in self._locked
+
+    def _check_locked(self) -> None:
+        for name, value in self._locked.items():
+            joint = self._tree.joints.get(name)
+            if joint is None:
+                moving = [j.name for j in self._tree.joints.values() if j.kind is not JointType.FIXED]
+                raise ModelError(
+                    f"locked joint {name!r} does not exist; the moving joints are: {', '.join(moving)}"
+                )
+            if not isinstance(value, int | float | np.number) or not math.isfinite(value):
+                raise ModelError(f"locked joint {name!r}: its position {value!r} is not a finite number")
+            self._locked[name] = value = float(value)
+            if not joint.kind.moves_on_axis:
+                if value != 0.0:
+                    raise ModelError(f"joint {name!r} is {joint.kind.value}: it can be locked at 0 only")
+            elif not joint.limits.lower - 1e-9 <= value <= joint.limits.upper + 1e-9:
+                raise ModelError(
+                    f"locked joint {name!r}: its position {value:g} is outside its limits,"
+                    f" {joint.limits.lower:g} to {joint.limits.upper:g}"
+                )
+
+    def _check_couplings(self) -> None:
+        """A joint on the chain and one off it must not move together."""
+        for joint in self._tree.joints.values():
+            if joint.mimic is None or joint.name in self._locked:
+                continue
+            motion = self._motion(joint)
+            on_path = joint.name in self._on_path
+            if motion.driver is not None and not on_path:
+                raise ModelError(
+                    f"joint {joint.name!r} mimics {motion.driver!r}, which is in the chain, but is on"
+                    " a side branch, whose mass cannot be lumped while it moves: lock one of them with"
+                    " locked_joints"
+                )
+            if on_path and motion.rest is not None:
+                raise ModelError(
+                    f"joint {joint.name!r} is in the chain but mimics {motion.rest!r}, which is not: lock one"
+                    " of them with locked_joints, or choose a chain with both"
+                )
+
+    def _warnings(self, joints: list[ChainJoint]) -> tuple[str, ...]:
+        found = [str(f) for f in self._tree.findings if (f.kind, f.name) in self._concerned]
+        if self._bodiless:
+            found.append(f"links without <inertial>, taken as massless: {', '.join(self._bodiless)}")
+        last = joints[-1]
+        if last.body.mass == 0.0:
+            found.append(
+                f"link {last.link!r}, the last that moves, has no mass: the mass matrix is singular, so"
+                " forward dynamics and simulation are impossible"
+            )
+        return tuple(found)
+
+
+def _displacement(joint: Joint, value: float) -> Array:
+    if value == 0.0 or not joint.kind.moves_on_axis:
+        return np.eye(4)
+    if joint.kind is JointType.PRISMATIC:
+        return pose(position=value * joint.axis)
+    return pose(rotation_about(joint.axis, value))

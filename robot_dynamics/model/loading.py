@@ -1,0 +1,47 @@
+"""From a robot description to the chain that the rest of the package works on."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Mapping
+
+from robot_dynamics.errors import ModelWarning
+from robot_dynamics.model.builder import build_chain
+from robot_dynamics.model.chain import KinematicChain
+from robot_dynamics.model.urdf import parse_urdf
+
+
+def load_urdf(
+    source: str | bytes | os.PathLike[str],
+    root: str | None = None,
+    tip: str | None = None,
+    locked_joints: Mapping[str, float] | None = None,
+) -> KinematicChain:
+    """Load the serial chain between two links of a robot description.
+
+    Every body counts. What a fixed joint carries is lumped into the moving link above it, and so is a side
+    branch (a gripper, a camera on a pan joint) at the position where its joints are locked. A mimic joint
+    follows its master, in the chain and in side branches. What hangs on the root link is fixed to the ground.
+
+    Args:
+        source: path of a URDF file, or its XML text as str or bytes.
+        root: name of the link that is fixed to the ground; the root of the tree if None.
+        tip: name of the link at the chain's end. If None, the only leaf below ``root``, or, where several
+            leaves are equally many moving joints away, the last link on the way to all of them.
+        locked_joints: positions [rad or m] at which joints are held, by name. Joints in the chain become
+            fixed; joints of side branches that are not listed are held at zero, or at the limit nearest to
+            it. A floating or planar joint can be locked at 0 only.
+
+    Returns:
+        The chain. Its ``warnings`` list what is odd about the description, such as links without mass; each
+        is also issued as a ``ModelWarning``.
+
+    Raises:
+        ModelError: the description cannot be used, or no such chain is in it; the message names the link or
+            joint.
+    """
+    chain = build_chain(parse_urdf(source), root, tip, locked_joints)
+    for message in chain.warnings:
+        warnings.warn(message, ModelWarning, stacklevel=2)
+    return chain

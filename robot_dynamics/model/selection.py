@@ -1,0 +1,50 @@
+"""Which links a chain runs between when the caller does not say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from robot_dynamics.errors import ModelError
+from robot_dynamics.model.urdf.tree import Joint, RobotTree
+
+
+def choose_tip(tree: RobotTree, root: str, moves: Callable[[Joint], bool]) -> str:
+    """The tip link below ``root`` that a description means when nobody names one.
+
+    The only leaf, or, where several leaves are equally many moving joints away, the last link on the way to
+    all of them: a wrist that carries two tool frames, a hand that carries two fingers. A robot whose moving
+    joints part before half of the way (two arms, a walking robot) has no such tip.
+
+    Args:
+        tree: the robot.
+        root: name of the link where the chain starts.
+        moves: whether a joint of the chain would move, that is, is neither fixed nor locked.
+
+    Raises:
+        ModelError: nothing moves below ``root``, or several chains could be meant.
+    """
+    if root not in tree.links:
+        raise ModelError(
+            f"root link {root!r} is not in robot {tree.name!r}; its links are: {', '.join(tree.links)}"
+        )
+    paths = {}
+    for leaf in tree.leaves:
+        try:
+            paths[leaf] = tree.path(root, leaf)
+        except ModelError:
+            continue  # hangs elsewhere
+    counts = {leaf: sum(map(moves, path)) for leaf, path in paths.items()}
+    deepest = [leaf for leaf, count in counts.items() if count == max(counts.values())]
+    if counts[deepest[0]] == 0:
+        raise ModelError(f"robot {tree.name!r} has no moving joint below link {root!r}")
+    common: list[Joint] = []
+    for joints in zip(*(paths[leaf] for leaf in deepest), strict=False):
+        if any(joint is not joints[0] for joint in joints):
+            break
+        common.append(joints[0])
+    if 2 * sum(map(moves, common)) < counts[deepest[0]]:
+        raise ModelError(
+            f"robot {tree.name!r} has several chains below link {root!r}; name the tip link, for example one"
+            f" of: {', '.join(deepest)}"
+        )
+    return common[-1].child

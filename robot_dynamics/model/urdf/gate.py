@@ -1,0 +1,182 @@
+"""The gate in front of the URDF parser: what passes is small, well-formed, and nothing but kinematics.
+
+Document type declarations and entities are refused before anything is expanded. Of the rest only the
+elements of the table below are kept: geometry, transmissions, sensors and simulator extensions cannot
+disturb the parser, whatever they contain.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from xml.etree import ElementTree
+from xml.parsers import expat
+
+from robot_dynamics.errors import ModelError
+
+MAX_BYTES = 10 * 1024 * 1024
+MAX_DEPTH = 100
+
+# Element -> (attributes that are read, child elements that are read). An attribute that is known but not
+# read is dropped; one that is unknown on a pose or an axis would change the geometry, so it is refused.
+_SCHEMA: dict[str, tuple[frozenset[str], frozenset[str]]] = {
+    "robot": (frozenset({"name", "version"}), frozenset({"link", "joint"})),
+    "robot/link": (frozenset({"name"}), frozenset({"inertial"})),
+    "robot/link/inertial": (frozenset(), frozenset({"origin", "mass", "inertia"})),
+    "robot/link/inertial/origin": (frozenset({"xyz", "rpy"}), frozenset()),
+    "robot/link/inertial/mass": (frozenset({"value"}), frozenset()),
+    "robot/link/inertial/inertia": (frozenset({"ixx", "ixy", "ixz", "iyy", "iyz", "izz"}), frozenset()),
+    "robot/joint": (
+        frozenset({"name", "type"}),
+        frozenset({"origin", "parent", "child", "axis", "limit", "dynamics", "mimic"}),
+    ),
+    "robot/joint/origin": (frozenset({"xyz", "rpy"}), frozenset()),
+    "robot/joint/parent": (frozenset({"link"}), frozenset()),
+    "robot/joint/child": (frozenset({"link"}), frozenset()),
+    "robot/joint/axis": (frozenset({"xyz"}), frozenset()),
+    "robot/joint/limit": (frozenset({"lower", "upper", "effort", "velocity"}), frozenset()),
+    "robot/joint/dynamics": (frozenset({"damping", "friction"}), frozenset()),
+    "robot/joint/mimic": (frozenset({"joint", "multiplier", "offset"}), frozenset()),
+}
+_REPEATABLE = frozenset({"link", "joint"})
+_STRICT = frozenset({"robot/link/inertial/origin", "robot/joint/origin"})
+
+
+def read_source(source: str | bytes | os.PathLike[str]) -> tuple[bytes, str]:
+    """The description's bytes, and how to name it in a message.
+
+    Args:
+        source: path of a file, or the XML itself as str or bytes; a str with a ``<`` in it is XML.
+
+    Raises:
+        ModelError: no such file, not a regular file, unreadable, empty, or larger than ``MAX_BYTES``.
+    """
+    if isinstance(source, bytes | bytearray):
+        data, label = bytes(source), "robot description"
+    elif isinstance(source, str) and ("<" in source or not source.strip()):
+        # An XML declaration may name another encoding; the str is already decoded.
+        data, label = source.encode("utf-8", "surrogatepass"), "robot description"
+    elif isinstance(source, str | os.PathLike):
+        data, label = _read_file(Path(source))
+    else:
+        raise ModelError(
+            f"a robot description is a path, or XML as str or bytes, not {type(source).__name__}"
+        )
+    if len(data) > MAX_BYTES:
+        raise ModelError(f"{label}: larger than the {MAX_BYTES // 2**20} MiB that a URDF may have")
+    if not data.strip():
+        raise ModelError(f"{label}: empty; a URDF has a <robot> element")
+    return data, label
+
+
+def _read_file(path: Path) -> tuple[bytes, str]:
+    try:
+        if not path.exists():
+            raise ModelError(f"no such URDF file: {path}")
+        if not path.is_file():
+            raise ModelError(f"not a regular file: {path}")
+        if path.suffix == ".xacro":
+            raise ModelError(f"{path} is a xacro file: expand it first (xacro {path.name} > robot.urdf)")
+        with path.open("rb") as stream:
+            return stream.read(MAX_BYTES + 1), str(path)
+    except (OSError, ValueError) as error:
+        raise ModelError(f"cannot read the URDF file {path}: {error}") from error
+
+
+def kinematics_only(data: bytes, label: str, decoded: bool = False) -> bytes:
+    """The description reduced to its kinematics and mass properties, as bytes of UTF-8 XML.
+
+    Args:
+        data: the XML.
+        label: how to name the description in a message.
+        decoded: ``data`` is UTF-8 whatever its XML declaration says.
+
+    Raises:
+        ModelError: not well-formed, a DTD, nested too deeply, not a URDF, xacro left unexpanded, an element
+            given twice, or an attribute that would change a pose.
+    """
+    reader = _Reader(label)
+    parser = expat.ParserCreate(encoding="utf-8" if decoded else None)
+    parser.buffer_text = True
+    parser.StartDoctypeDeclHandler = reader.refuse_doctype
+    parser.EntityDeclHandler = reader.refuse_doctype
+    parser.StartElementHandler = reader.start
+    parser.EndElementHandler = reader.end
+    try:
+        parser.Parse(data, True)
+    except expat.ExpatError as error:
+        reason = expat.ErrorString(error.code)
+        raise ModelError(
+            f"{label}: not well-formed XML: {reason} (line {error.lineno}, column {error.offset + 1})"
+        ) from error
+    except (ValueError, LookupError) as error:
+        raise ModelError(f"{label}: cannot decode the XML: {error}") from error
+    return reader.result()
+
+
+class _Reader:
+    """Expat handlers that build the reduced document."""
+
+    def __init__(self, label: str) -> None:
+        self._label = label
+        self._path: list[str] = []
+        self._kept: list[ElementTree.Element | None] = []
+        self._owner = ""
+        self._robot: ElementTree.Element | None = None
+
+    def result(self) -> bytes:
+        if self._robot is None:
+            raise ModelError(f"{self._label}: no <robot> element")
+        return bytes(ElementTree.tostring(self._robot, encoding="utf-8"))
+
+    def refuse_doctype(self, *_: object) -> None:
+        raise ModelError(f"{self._label}: a document type or entity declaration is not allowed in a URDF")
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        if len(self._path) >= MAX_DEPTH:
+            raise ModelError(f"{self._label}: elements nested more than {MAX_DEPTH} deep")
+        if tag.startswith("xacro:") and (not self._path or self._kept[-1] is not None):
+            raise ModelError(
+                f"{self._label}: <{tag}> is a xacro macro: expand the file with xacro before loading it"
+            )
+        if not self._path and tag != "robot":
+            raise ModelError(f"{self._label}: the outermost element is <{tag}>, a URDF's is <robot>")
+        self._path.append(tag)
+        parent = self._kept[-1] if self._kept else None
+        if len(self._path) > 1 and parent is None:
+            self._kept.append(None)
+            return
+        path = "/".join(self._path)
+        if path not in _SCHEMA:
+            self._kept.append(None)
+            return
+        if len(self._path) == 2:
+            self._owner = f"{tag} {attributes.get('name', '(unnamed)')!r}"
+        element = ElementTree.Element(tag, self._checked(path, attributes))
+        if parent is None:
+            self._robot = element
+        else:
+            if tag not in _REPEATABLE and parent.find(tag) is not None:
+                raise ModelError(f"{self._label}: {self._owner} has two <{tag}> elements")
+            parent.append(element)
+        self._kept.append(element)
+
+    def end(self, tag: str) -> None:
+        self._path.pop()
+        self._kept.pop()
+
+    def _checked(self, path: str, attributes: dict[str, str]) -> dict[str, str]:
+        known = _SCHEMA[path][0]
+        where = f"{self._label}: {self._owner or 'robot'}"
+        for name, value in attributes.items():
+            if name not in known:
+                if path in _STRICT:
+                    raise ModelError(
+                        f"{where}: <origin> has the unknown attribute {name!r}; known are xyz and rpy"
+                    )
+                continue
+            if "${" in value or "$(" in value:
+                raise ModelError(
+                    f"{where}: {name}={value!r} is an unresolved xacro expression: expand the file with xacro"
+                )
+        return {name: value for name, value in attributes.items() if name in known}
