@@ -1,0 +1,103 @@
+"""The bodies of an arm, one by one, as a physics engine wants them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from robot_dynamics.model.chain import Array, ChainJoint, KinematicChain, RigidBody
+from robot_dynamics.model.urdf import Joint, JointType, RobotTree
+from robot_dynamics.spatial import pose, rotation_about
+
+GROUND = -1
+NO_MASS = RigidBody(0.0, np.zeros(3), np.zeros((3, 3)))
+
+
+@dataclass(frozen=True)
+class Body:
+    """One link.
+
+    Attributes:
+        name: the link's name.
+        parent: index of the parent body, or GROUND.
+        origin: (4, 4) pose in the parent's frame, at joint variable zero where there is a joint.
+        mass_properties: in the body's frame.
+        joint: the joint that moves the body; None when it is fixed to its parent.
+    """
+
+    name: str
+    parent: int
+    origin: Array
+    mass_properties: RigidBody = NO_MASS
+    joint: ChainJoint | None = None
+
+
+@dataclass(frozen=True)
+class ArmBodies:
+    """Every body of an arm, parents before children.
+
+    Attributes:
+        name: the robot's name.
+        bodies: all moving bodies and those that are fixed to them.
+        tip: index of the body whose frame is the tip frame.
+        joint_names: the independent joints, in chain order.
+    """
+
+    name: str
+    bodies: tuple[Body, ...]
+    tip: int
+    joint_names: tuple[str, ...]
+
+
+def bodies_of_chain(chain: KinematicChain) -> ArmBodies:
+    """The bodies of a chain, in which fixed links and side branches are lumped already."""
+    bodies = [
+        Body(joint.link, index - 1, joint.origin, joint.body, joint)
+        for index, joint in enumerate(chain.joints)
+    ]
+    bodies.append(Body(f"{chain.tip} (tip frame)", len(bodies) - 1, chain.tip_transform))
+    return ArmBodies(chain.name, tuple(bodies), len(bodies) - 1, chain.joint_names)
+
+
+def bodies_of_tree(tree: RobotTree, chain: KinematicChain, locked_joints: Mapping[str, float]) -> ArmBodies:
+    """The bodies of a description that move with a chain of it, nothing lumped.
+
+    Args:
+        tree: the description.
+        chain: the chain made from it; says which joints move and how.
+        locked_joints: position of the other joints [rad or m]; those not named are at zero, or at the limit
+            nearest to it, and mimic joints follow.
+    """
+    moving = {joint.name: joint for joint in chain.joints}
+    first = tree.path(chain.root, chain.tip)[:1]
+    indices = {chain.root: GROUND}
+    bodies: list[Body] = []
+    for joint in [*first, *(deeper for one in first for deeper in tree.subtree(one.child))]:
+        origin = (
+            joint.origin if joint.name in moving else joint.origin @ _locked_pose(tree, joint, locked_joints)
+        )
+        properties = tree.links[joint.child].body or NO_MASS
+        parent = indices[joint.parent]
+        indices[joint.child] = len(bodies)
+        bodies.append(Body(joint.child, parent, origin, properties, moving.get(joint.name)))
+    return ArmBodies(chain.name, tuple(bodies), indices[chain.tip], chain.joint_names)
+
+
+def _locked_pose(tree: RobotTree, joint: Joint, locked_joints: Mapping[str, float]) -> Array:
+    """(4, 4) pose of a locked joint's link in its joint frame."""
+    if joint.kind is JointType.PRISMATIC:
+        return pose(None, _locked_position(tree, joint, locked_joints) * joint.axis)
+    if joint.kind.moves_on_axis:
+        return pose(rotation_about(joint.axis, _locked_position(tree, joint, locked_joints)))
+    return np.eye(4)
+
+
+def _locked_position(tree: RobotTree, joint: Joint, locked_joints: Mapping[str, float]) -> float:
+    if joint.name in locked_joints:
+        return locked_joints[joint.name]
+    if joint.mimic is not None:
+        master = _locked_position(tree, tree.joints[joint.mimic.joint], locked_joints)
+        return joint.mimic.multiplier * master + joint.mimic.offset
+    return min(max(0.0, joint.limits.lower), joint.limits.upper)

@@ -1,0 +1,233 @@
+"""An arm as a MuJoCo model: bodies and joints only, nothing collides."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from robot_dynamics.errors import ModelError
+from robot_dynamics.model.chain import Array, ChainJoint, JointKind, RigidBody
+from robot_dynamics.simulation.bodies import GROUND, ArmBodies
+from robot_dynamics.simulation.parameters import PlantParameters
+
+# MuJoCo's constraints are soft: d of solimp is the share of the constraint force that is applied, and the
+# time constant of solref may not be shorter than two steps.
+HARD = 0.9999
+# Explicit integration of damping is stable up to 2.78 (rk4); the damping rate changes with the posture.
+STIFF_DAMPING = 0.5
+# Smallest joint inertia as a share of the largest; below it the mass matrix counts as singular.
+SINGULAR = 1e-14
+
+
+@dataclass(frozen=True)
+class ArmModel:
+    """A compiled model and where the arm's quantities are in it.
+
+    Attributes:
+        model: the mujoco.MjModel.
+        drivers: (n,) address of each independent joint in qpos and qvel.
+        followers: (address, address of its driver, multiplier, offset) of every mimic joint.
+        integrator: "rk4" or "implicitfast".
+    """
+
+    model: Any
+    drivers: Array
+    followers: tuple[tuple[int, int, float, float], ...]
+    integrator: str
+
+
+def compile_arm(arm: ArmBodies, parameters: PlantParameters) -> ArmModel:
+    """Build the MuJoCo model of an arm.
+
+    Args:
+        arm: its bodies.
+        parameters: the world and the faults.
+
+    Raises:
+        ModelError: the arm cannot be simulated, with the joint or link that is the cause.
+    """
+    timestep = parameters.timestep
+    spec = mujoco.MjSpec()
+    spec.modelname = arm.name
+    spec.compiler.degree = False
+    spec.compiler.autolimits = False
+    spec.option.timestep = timestep
+    spec.option.gravity = parameters.gravity
+    # Divergence must be seen, not hidden by a silent reset to the initial state.
+    spec.option.disableflags = int(mujoco.mjtDisableBit.mjDSBL_CONTACT) | int(
+        mujoco.mjtDisableBit.mjDSBL_AUTORESET
+    )
+    exact: dict[str, tuple[float, Array]] = {}
+    handles: list[Any] = []
+    for index, body in enumerate(arm.bodies):
+        parent = spec.worldbody if body.parent == GROUND else handles[body.parent]
+        handle = _add_body(parent, f"body{index}", body.origin)
+        handles.append(handle)
+        properties = _scaled(body.mass_properties, parameters)
+        _set_mass(handle, properties, exact, body.joint is not None)
+        if body.joint is not None:
+            _add_joint(handle, body.joint, parameters, timestep)
+    tip = handles[arm.tip]
+    tip.add_site(name="tip")
+    if parameters.payload_mass > 0.0:
+        payload = RigidBody(
+            parameters.payload_mass, np.array(parameters.payload_center), parameters.payload_inertia_matrix
+        )
+        _set_mass(_add_body(tip, "payload", np.eye(4)), payload, exact, moving=False)
+    for axis in range(6):
+        actuator = spec.add_actuator(name=f"wrench{axis}")
+        actuator.trntype = mujoco.mjtTrn.mjTRN_SITE
+        actuator.target = "tip"
+        actuator.gear = np.eye(6)[axis]
+    _couple_mimic_joints(spec, arm, timestep)
+    with _quiet():
+        try:
+            model = spec.compile()
+        except ValueError as error:
+            raise ModelError(f"MuJoCo refuses the arm {arm.name}: {error}") from error
+        for name, (mass, moments) in exact.items():
+            model.body(name).mass[0] = mass
+            model.body(name).inertia[:] = moments
+        if exact:
+            mujoco.mj_setConst(model, mujoco.MjData(model))
+        return _finish(model, arm, parameters)
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep MuJoCo from writing warnings to the terminal and to a file: what it warns of is checked here."""
+    previous = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(lambda message: None)
+    try:
+        yield
+    finally:
+        mujoco.set_mju_user_warning(previous)
+
+
+def _finish(model: Any, arm: ArmBodies, parameters: PlantParameters) -> ArmModel:
+    names = {joint.name: int(model.joint(joint.name).qposadr[0]) for joint in _joints(arm)}
+    drivers = np.array([names[name] for name in arm.joint_names])
+    followers = tuple(
+        (names[joint.name], int(drivers[joint.coordinate]), joint.multiplier, joint.offset)
+        for joint in _joints(arm)
+        if joint.name not in arm.joint_names
+    )
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    mass_matrix = np.zeros((model.nv, model.nv))
+    mujoco.mj_fullM(model, data, mass_matrix)
+    _check_inertia(mass_matrix, arm, names)
+    integrator = parameters.integrator
+    if integrator == "auto":
+        damping_rates = np.linalg.eigvals(np.linalg.solve(mass_matrix, np.diag(model.dof_damping)))
+        integrator = (
+            "implicitfast" if parameters.timestep * np.abs(damping_rates).max() > STIFF_DAMPING else "rk4"
+        )
+    kinds = {"rk4": mujoco.mjtIntegrator.mjINT_RK4, "implicitfast": mujoco.mjtIntegrator.mjINT_IMPLICITFAST}
+    model.opt.integrator = int(kinds[integrator])
+    return ArmModel(model, drivers, followers, integrator)
+
+
+def _joints(arm: ArmBodies) -> list[ChainJoint]:
+    return [body.joint for body in arm.bodies if body.joint is not None]
+
+
+def _add_body(parent: Any, name: str, origin: Array) -> Any:
+    body = parent.add_body(name=name, pos=origin[:3, 3])
+    quaternion = np.zeros(4)
+    mujoco.mju_mat2Quat(quaternion, np.ascontiguousarray(origin[:3, :3]).ravel())
+    body.quat = quaternion
+    return body
+
+
+def _scaled(properties: RigidBody, parameters: PlantParameters) -> RigidBody:
+    factor = parameters.mass_scale
+    inertia = properties.inertia * factor * parameters.inertia_scale
+    return RigidBody(properties.mass * factor, properties.center_of_mass, inertia)
+
+
+def _set_mass(body: Any, properties: RigidBody, exact: dict[str, tuple[float, Array]], moving: bool) -> None:
+    """Give a body its mass properties.
+
+    The compiler of MuJoCo refuses moving bodies without mass and inertias that break the triangle inequality,
+    though its dynamics can use both; such a body is compiled with a stand-in, and ``exact`` notes its values.
+    """
+    moments, axes = np.linalg.eigh(properties.inertia)
+    if np.linalg.det(axes) < 0.0:
+        axes[:, 0] = -axes[:, 0]
+    moments = np.maximum(moments, 0.0)
+    quaternion = np.zeros(4)
+    mujoco.mju_mat2Quat(quaternion, np.ascontiguousarray(axes).ravel())
+    body.explicitinertial = True
+    body.ipos = properties.center_of_mass
+    body.iquat = quaternion
+    body.mass = properties.mass
+    body.inertia = moments
+    least = 1e-9 if moving else 0.0
+    refused = properties.mass < least or moments[0] < least or moments[0] + moments[1] < moments[2]
+    if refused:
+        exact[body.name] = (properties.mass, moments)
+        body.mass = max(properties.mass, least)
+        body.inertia = np.full(3, max(moments[2], least))
+
+
+def _add_joint(body: Any, joint: ChainJoint, parameters: PlantParameters, timestep: float) -> None:
+    slide = joint.kind is JointKind.PRISMATIC
+    handle = body.add_joint(name=joint.name, axis=joint.axis)
+    handle.type = mujoco.mjtJoint.mjJNT_SLIDE if slide else mujoco.mjtJoint.mjJNT_HINGE
+    handle.solref_friction = [2.0 * timestep, 1.0]
+    handle.solimp_friction = [HARD, HARD, 0.001, 0.5, 2.0]
+    if parameters.joint_friction:
+        handle.damping = _scalar_or_first(handle.damping, joint.damping)
+        handle.frictionloss = joint.friction
+    bounded = np.isfinite(joint.limits.lower) and np.isfinite(joint.limits.upper)
+    if parameters.joint_limits and bounded:
+        handle.limited = 1
+        handle.range = [joint.limits.lower, joint.limits.upper]
+
+
+def _scalar_or_first(current: Any, value: float) -> Any:
+    """MuJoCo 3 has one damping coefficient, MuJoCo 4 a polynomial whose first is the linear one."""
+    if np.ndim(current) == 0:
+        return value
+    coefficients = np.array(current, dtype=float)
+    coefficients[0] = value
+    return coefficients
+
+
+def _couple_mimic_joints(spec: Any, arm: ArmBodies, timestep: float) -> None:
+    for joint in _joints(arm):
+        if joint.name in arm.joint_names:
+            continue
+        equality = spec.add_equality()
+        equality.type = mujoco.mjtEq.mjEQ_JOINT
+        equality.name1 = joint.name
+        equality.name2 = arm.joint_names[joint.coordinate]
+        data = np.array(equality.data, dtype=float)
+        data[:5] = [joint.offset, joint.multiplier, 0.0, 0.0, 0.0]
+        equality.data = data
+        equality.solref = [2.0 * timestep, 1.0]
+        equality.solimp = [HARD, HARD, 0.001, 0.5, 2.0]
+
+
+def _check_inertia(mass_matrix: Array, arm: ArmBodies, addresses: dict[str, int]) -> None:
+    """Refuse an arm whose joints do not all move some inertia."""
+    largest = float(np.max(np.diag(mass_matrix)))
+    for name, address in addresses.items():
+        if not mass_matrix[address, address] > SINGULAR * largest:
+            raise ModelError(
+                f"joint {name} of {arm.name} moves no inertia, so its acceleration is undefined; give the"
+                " links that it moves a mass and an inertia"
+            )
+    smallest, vectors = np.linalg.eigh(mass_matrix)
+    if not smallest[0] > SINGULAR * largest:
+        worst = max(addresses, key=lambda name: abs(vectors[addresses[name], 0]))
+        raise ModelError(
+            f"the mass matrix of {arm.name} is singular about joint {worst}; give the links that it moves a"
+            " mass and an inertia"
+        )

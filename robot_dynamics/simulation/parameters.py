@@ -1,0 +1,141 @@
+"""Parameters of the simulated arm and of the node that runs it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.errors import ParameterError
+from robot_dynamics.parameters import parameter, validate
+
+INTEGRATORS = ("auto", "rk4", "implicitfast")
+
+
+@dataclass(frozen=True)
+class PlantParameters:
+    """What the simulated arm is, beside its description: the world it stands in and its faults.
+
+    A payload or a scale other than 1 is an error that the controller's model does not know.
+    """
+
+    timestep: float = parameter(
+        0.0005, "Longest step of the physics", unit="s", minimum=1e-6, maximum=0.02, read_only=True
+    )
+    integrator: str = parameter(
+        "auto",
+        "rk4 is the most accurate, implicitfast bears large damping, auto chooses by the damping",
+        choices=INTEGRATORS,
+        read_only=True,
+    )
+    gravity: tuple[float, ...] = parameter(
+        (0.0, 0.0, -9.81),
+        "Gravity in the axes of the root link",
+        unit="m/s²",
+        minimum=-1000.0,
+        maximum=1000.0,
+    )
+    payload_mass: float = parameter(0.0, "Mass fixed to the tip link", unit="kg", minimum=0.0, maximum=1e6)
+    payload_center: tuple[float, ...] = parameter(
+        (0.0, 0.0, 0.0),
+        "Center of mass of the payload in the tip frame",
+        unit="m",
+        minimum=-100.0,
+        maximum=100.0,
+    )
+    payload_inertia: tuple[float, ...] = parameter(
+        (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
+        "Inertia of the payload about its center of mass, axes of the tip frame: xx, yy, zz, xy, xz, yz",
+        unit="kg·m²",
+        minimum=-1e6,
+        maximum=1e6,
+    )
+    mass_scale: float = parameter(
+        1.0, "Factor on the mass and the inertia of every link", minimum=0.01, maximum=100.0
+    )
+    inertia_scale: float = parameter(
+        1.0,
+        "Further factor on every link's inertia about its center of mass",
+        minimum=0.01,
+        maximum=100.0,
+    )
+    joint_friction: bool = parameter(True, "Apply the damping and the Coulomb friction of the description")
+    joint_limits: bool = parameter(True, "Stop the joints at the position limits of the description")
+    effort_limits: bool = parameter(True, "Clamp efforts to the limits of the description")
+
+    def __post_init__(self) -> None:
+        validate(self)
+        for name, length in (("gravity", 3), ("payload_center", 3), ("payload_inertia", 6)):
+            if len(getattr(self, name)) != length:
+                raise ParameterError(
+                    f"parameter '{name}' has {len(getattr(self, name))} values; it must have {length}"
+                )
+        if np.linalg.eigvalsh(self.payload_inertia_matrix).min() < -1e-12:
+            raise ParameterError("parameter 'payload_inertia' is not positive semidefinite; no body has it")
+        if self.payload_mass == 0.0 and any(self.payload_inertia):
+            raise ParameterError("parameter 'payload_inertia' is given without a 'payload_mass'")
+
+    @property
+    def payload_inertia_matrix(self) -> NDArray[np.float64]:
+        """(3, 3) [kg·m²], about the payload's center of mass, in the axes of the tip frame."""
+        xx, yy, zz, xy, xz, yz = self.payload_inertia
+        return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+@dataclass(frozen=True)
+class SimulatorParameters:
+    """How the simulator node runs the arm."""
+
+    root: str = parameter("", "Link fixed to the ground; empty: the description's root", read_only=True)
+    tip: str = parameter("", "Link at the end of the arm; empty: the longest chain's end", read_only=True)
+    initial_joints: tuple[str, ...] = parameter(
+        (), "Joints that do not start at zero; the others start at zero, or at the limit next to it"
+    )
+    initial_positions: tuple[float, ...] = parameter(
+        (), "Initial position of each of initial_joints", unit="rad or m"
+    )
+    rate: float = parameter(
+        500.0,
+        "Rate of the joint states and of the control",
+        unit="Hz",
+        minimum=1.0,
+        maximum=2000.0,
+        read_only=True,
+    )
+    lockstep: bool = parameter(
+        False, "Advance only when joint_command answers the last joint state", read_only=True
+    )
+    publish_clock: bool = parameter(False, "Publish simulated time on /clock", read_only=True)
+    publish_description: bool = parameter(
+        False, "Publish robot_description, where no robot_state_publisher does", read_only=True
+    )
+    real_time_factor: float = parameter(
+        1.0,
+        "Simulated seconds per second of the wall clock, without lockstep",
+        minimum=0.01,
+        maximum=100.0,
+        read_only=True,
+    )
+    command_timeout: float = parameter(
+        0.1,
+        "Simulated time without a command after which on_timeout happens",
+        unit="s",
+        minimum=0.001,
+        maximum=60.0,
+    )
+    on_timeout: str = parameter(
+        "brake",
+        "Without commands: brake locks every joint, zero_effort lets the arm move freely",
+        choices=("brake", "zero_effort"),
+    )
+
+    def __post_init__(self) -> None:
+        validate(self)
+        if len(self.initial_joints) != len(self.initial_positions):
+            raise ParameterError(
+                f"parameter 'initial_positions' has {len(self.initial_positions)} values for"
+                f" {len(self.initial_joints)} 'initial_joints'"
+            )
+        if len(set(self.initial_joints)) != len(self.initial_joints):
+            raise ParameterError("parameter 'initial_joints' names a joint twice")
