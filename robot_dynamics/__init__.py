@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from robot_dynamics.dynamics.compiled import CompiledDynamics, compile_dynamics
     from robot_dynamics.errors import RobotDynamicsError
-    from robot_dynamics.model.loading import load_urdf
+    from robot_dynamics.model.load import load_urdf
 
 _HOME = {
     "CompiledDynamics": "robot_dynamics.dynamics.compiled",
     "RobotDynamicsError": "robot_dynamics.errors",
     "compile_dynamics": "robot_dynamics.dynamics.compiled",
-    "load_urdf": "robot_dynamics.model.loading",
+    "load_urdf": "robot_dynamics.model.load",
 }
 
 __all__ = ["CompiledDynamics", "RobotDynamicsError", "compile_dynamics", "load_urdf"]
