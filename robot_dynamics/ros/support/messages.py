@@ -50,8 +50,8 @@ class JointSample:
     Attributes:
         nanoseconds: the message's stamp.
         position: (n,) [rad or m].
-        velocity: (n,) [rad/s or m/s]; None when the message has none.
-        effort: (n,) [N·m or N]; None when the message has none.
+        velocity: (n,) [rad/s or m/s]; None when the message has none, or not of every joint.
+        effort: (n,) [N·m or N]; None when the message has none, or not of every joint.
     """
 
     nanoseconds: int
@@ -72,15 +72,14 @@ class JointOrder:
         self._places: list[int] | None = None
         self._identity = False
 
-    def read(
-        self, message: JointState, required: Sequence[str] = ("position",), finite: bool = True
-    ) -> JointSample:
+    def read(self, message: JointState, required: Sequence[str] = ("position",)) -> JointSample:
         """The chain's joint values.
 
         Args:
             message: the joint state or command.
-            required: fields of the message that must have a value for every joint.
-            finite: refuse NaN and infinite values in the chain's joints.
+            required: fields that must have a finite value for every joint of the chain. A field that is not
+                required is None in the sample unless it has (hardware without a velocity or effort interface
+                reports NaN there).
 
         Raises:
             StateError: a joint is missing or named twice, a field has a wrong length or a value that is not
@@ -92,12 +91,15 @@ class JointOrder:
             self._seen = list(message.name)
         values: dict[str, Array | None] = {}
         for field in ("position", "velocity", "effort"):
-            values[field] = self._pick(field, getattr(message, field), len(message.name))
-            if values[field] is None and field in required:
+            picked = self._pick(field, getattr(message, field), len(message.name))
+            if picked is None and field in required:
                 raise StateError(f"the message has no {field} of the joints {', '.join(self.joint_names)}")
-            if finite and values[field] is not None and not np.isfinite(values[field]).all():
-                bad = [n for n, v in zip(self.joint_names, values[field], strict=True) if not np.isfinite(v)]
-                raise StateError(f"the {field} of joint {', '.join(bad)} is not a finite number")
+            if picked is not None and not np.isfinite(picked).all():
+                if field in required:
+                    bad = [n for n, v in zip(self.joint_names, picked, strict=True) if not np.isfinite(v)]
+                    raise StateError(f"the {field} of joint {', '.join(bad)} is not a finite number")
+                picked = None
+            values[field] = picked
         return JointSample(stamp_to_nanoseconds(message.header.stamp), **values)
 
     def message(self) -> JointState:

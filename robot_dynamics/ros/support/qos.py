@@ -23,8 +23,9 @@ STATE_PUBLISHER = _profile(10, reliable=True)
 STATE_SUBSCRIPTION = _profile(1, reliable=False)
 """``joint_states`` in, for control by the wall clock: any publisher matches, only the newest state counts."""
 
-LOCKSTEP = _profile(10, reliable=True)
-"""``joint_states`` in and ``joint_command`` both ways in lockstep, where a lost message costs a time-out."""
+LOCKSTEP = _profile(1000, reliable=True)
+"""``joint_states`` in and ``joint_command`` both ways in lockstep, where a lost message costs a time-out;
+deep enough that a recorder beside the loop loses nothing."""
 
 COMMAND = _profile(1, reliable=True)
 """Effort commands, both sides: only the newest counts."""
@@ -37,3 +38,6 @@ CLOCK = _profile(1, reliable=True)
 
 DIAGNOSTICS = _profile(10, reliable=True)
 """``/diagnostics`` out."""
+
+RECORDING = _profile(5000, reliable=True)
+"""Everything that passes, for recorders: nothing may be lost."""

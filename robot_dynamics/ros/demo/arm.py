@@ -1,0 +1,134 @@
+"""The move of Lee, Chung, Mudge and Turney on a PUMA 560: simulator and controller as processes, over DDS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.model.chain import KinematicChain
+from robot_dynamics.report.recording import ArmRecording
+from robot_dynamics.ros.demo.observer import Observer
+from robot_dynamics.ros.processes import NodeProcess, claim_domain
+
+START = np.radians([90.0, 0.0, 90.0, 0.0, 0.0, 0.0])
+GOAL = np.radians([45.0, 30.0, 0.0, 45.0, 60.0, 90.0])
+DURATION = 2.0
+"""Seconds of Lee's move, as a quintic."""
+SETTLING = 0.5
+"""Seconds recorded after the move's end."""
+NOTICE = 1.0
+"""Simulated seconds between sending a trajectory and its start, so that no message can come too late."""
+SECOND = 1_000_000_000
+
+Progress = Callable[[str, float], None]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run: what differs from the paper's setting."""
+
+    key: str
+    title: str
+    controller: Mapping[str, Any] = field(default_factory=dict)
+    simulator: Mapping[str, Any] = field(default_factory=dict)
+
+
+NOMINAL = Case("computed_torque", "computed torque")
+COMPARISONS = (
+    Case("published_law", "without looking half a period ahead", {"half_period_ahead": False}),
+    Case("payload", "with 2 kg at the tip that the model does not know", {}, {"payload_mass": 2.0}),
+    Case("pd", "without the model (PD only)", {"mode": "pd"}),
+)
+
+
+class ArmRun:
+    """Simulator and controller of one run, started together and stopped together.
+
+    Args:
+        description: path of the URDF.
+        chain: of that URDF.
+        case: what is run.
+        rate: of the control loop [Hz].
+        lockstep: simulated time instead of the wall clock.
+    """
+
+    def __init__(
+        self, description: Path, chain: KinematicChain, case: Case, rate: float, lockstep: bool
+    ) -> None:
+        self.chain = chain
+        self.case = case
+        self._domain = claim_domain()
+        text = description.read_text(encoding="utf-8")
+        self._simulator = {
+            "robot_description": text,
+            "initial_joints": list(chain.joint_names),
+            "initial_positions": START.tolist(),
+            "rate": rate,
+            "lockstep": lockstep,
+            **case.simulator,
+        }
+        self._controller = {
+            "robot_description": text,
+            "kp": [100.0],
+            "kv": [20.0],
+            "lockstep": lockstep,
+            "safe_fade_time": 0.0,
+            **case.controller,
+        }
+        self._stack = ExitStack()
+
+    def __enter__(self) -> ArmRun:
+        start = self._stack.enter_context
+        self.controller = start(
+            NodeProcess("robot_dynamics.ros.computed_torque_controller", self._domain, self._controller)
+        )
+        self.simulator = start(NodeProcess("robot_dynamics.ros.simulator", self._domain, self._simulator))
+        self.observer = start(
+            Observer(self._domain, self.chain.joint_names, (self.controller, self.simulator))
+        )
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def move(self, progress: Progress, goal: np.ndarray = GOAL) -> ArmRecording:
+        """Wait for both nodes, send the move and record it.
+
+        Raises:
+            RobotDynamicsError: a node ends or falls silent.
+        """
+        observer = self.observer
+        observer.wait_for_control()
+        begin = observer.latest + int(NOTICE * SECOND)
+        observer.send([(DURATION, goal)], begin)
+        end = begin + int((DURATION + SETTLING) * SECOND)
+
+        def show() -> None:
+            progress(self.case.title, min(1.0, max(0.0, (observer.latest - begin) / (end - begin))))
+
+        observer.wait_until(lambda: observer.latest > end, f"run '{self.case.title}'", show)
+        observer.wait_until(lambda: max(observer.references, default=0) >= end, f"run '{self.case.title}'")
+        stamps = observer.complete_stamps(begin, end)
+        limits = [self.chain.driving_joint(j).limits.effort for j in range(self.chain.dof)]
+        return ArmRecording(
+            self.case.title,
+            self.chain.joint_names,
+            np.array([1e-9 * (stamp - begin) for stamp in stamps]),
+            np.array([observer.references[stamp] for stamp in stamps]),
+            np.array([observer.positions[stamp] for stamp in stamps]),
+            np.array([observer.efforts[stamp] for stamp in stamps]),
+            np.array(limits),
+        )
+
+
+def run_case(
+    description: Path, chain: KinematicChain, case: Case, rate: float, lockstep: bool, progress: Progress
+) -> ArmRecording:
+    """Start the nodes of one case, make the move, stop them."""
+    with ArmRun(description, chain, case, rate, lockstep) as run:
+        return run.move(progress)

@@ -1,0 +1,153 @@
+"""Nodes of this package as processes of their own, for machines without ``ros2 launch``."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import functools
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import yaml
+
+from robot_dynamics.errors import RobotDynamicsError
+
+LAST_DOMAIN = 101
+STOP_TIMEOUT = 10.0
+
+_held: list[IO[str]] = []
+
+
+@functools.cache
+def claim_domain() -> int:
+    """A ROS domain (1 to 101) that no other run on this machine uses while this process lives.
+
+    Raises:
+        RobotDynamicsError: all of them are in use.
+    """
+    folder = Path(tempfile.gettempdir())
+    for attempt in range(LAST_DOMAIN):
+        domain = 1 + (os.getpid() + attempt) % LAST_DOMAIN
+        try:
+            handle = (folder / f"robot_dynamics_domain_{domain}.{os.getuid()}.lock").open("a")
+        except OSError:
+            continue
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            handle.close()
+            continue
+        _held.append(handle)
+        return domain
+    raise RobotDynamicsError(f"every ROS domain from 1 to {LAST_DOMAIN} is in use by another run")
+
+
+def node_environment(domain: int) -> dict[str, str]:
+    """The environment of a node process: its own domain, this machine only, unbuffered output."""
+    return {
+        **os.environ,
+        "ROS_DOMAIN_ID": str(domain),
+        "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
+        "PYTHONUNBUFFERED": "1",
+        "RCUTILS_LOGGING_BUFFERED_STREAM": "0",
+    }
+
+
+class NodeProcess:
+    """A node in its own process; a context manager that stops it by SIGINT.
+
+    Args:
+        module: module to run with ``python -m``.
+        domain: ROS domain.
+        parameters: ROS parameters, handed over in a file because a robot description is long.
+        arguments: further ROS arguments, e.g. remappings.
+    """
+
+    def __init__(
+        self,
+        module: str,
+        domain: int,
+        parameters: Mapping[str, Any] | None = None,
+        arguments: Sequence[str] = (),
+    ) -> None:
+        self.name = module.rpartition(".")[2]
+        self._lines: list[str] = []
+        command = [sys.executable, "-m", module, "--ros-args", *arguments]
+        self._folder = tempfile.TemporaryDirectory(prefix="robot_dynamics_")
+        if parameters:
+            file = Path(self._folder.name) / "parameters.yaml"
+            file.write_text(yaml.safe_dump({"/**": {"ros__parameters": dict(parameters)}}), encoding="utf-8")
+            command += ["--params-file", str(file)]
+        self._process = subprocess.Popen(
+            command,
+            env=node_environment(domain),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        )
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        stream = self._process.stdout
+        if stream is not None:
+            for line in stream:
+                self._lines.append(line)
+
+    def __enter__(self) -> NodeProcess:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    @property
+    def pid(self) -> int:
+        """Process id."""
+        return self._process.pid
+
+    @property
+    def running(self) -> bool:
+        """Whether the process lives."""
+        return self._process.poll() is None
+
+    @property
+    def exit_code(self) -> int | None:
+        """None while the process lives."""
+        return self._process.poll()
+
+    @property
+    def output(self) -> str:
+        """Everything that the node has printed so far."""
+        return "".join(self._lines)
+
+    def send_signal(self, number: signal.Signals) -> None:
+        """Send a signal, if the process still lives."""
+        if self.running:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.send_signal(number)
+
+    def wait(self, timeout: float) -> int:
+        """Wait for the end and return the exit code; subprocess.TimeoutExpired when it does not come."""
+        code = self._process.wait(timeout)
+        self._reader.join(timeout)
+        return code
+
+    def stop(self, number: signal.Signals = signal.SIGINT) -> int:
+        """End the node: by signal, or by force when it does not answer; returns the exit code."""
+        self.send_signal(number)
+        try:
+            return self.wait(STOP_TIMEOUT)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            return self.wait(STOP_TIMEOUT)
+        finally:
+            self._folder.cleanup()

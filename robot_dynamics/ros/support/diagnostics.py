@@ -1,0 +1,61 @@
+"""Status of a node on ``/diagnostics``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+
+from robot_dynamics.ros.support import qos
+
+OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
+
+
+@dataclass(frozen=True)
+class Status:
+    """What a node says of itself.
+
+    Attributes:
+        level: OK, WARN or ERROR.
+        message: one line.
+        values: details, in order.
+    """
+
+    level: bytes
+    message: str
+    values: Mapping[str, object]
+
+
+class DiagnosticsPublisher:
+    """Publishes a node's status once a second of steady time, and at once on request.
+
+    Args:
+        node: whose status it is.
+        report: gives the status whenever one is due.
+    """
+
+    def __init__(self, node: Node, report: Callable[[], Status]) -> None:
+        self._node = node
+        self._report = report
+        self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", qos.DIAGNOSTICS)
+        node.create_timer(1.0, self.publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def publish(self) -> None:
+        """Send the present status."""
+        status = self._report()
+        array = DiagnosticArray(
+            status=[
+                DiagnosticStatus(
+                    level=status.level,
+                    name=f"{self._node.get_fully_qualified_name().lstrip('/')}: status",
+                    hardware_id=self._node.get_name(),
+                    message=status.message,
+                    values=[KeyValue(key=key, value=str(value)) for key, value in status.values.items()],
+                )
+            ]
+        )
+        array.header.stamp = self._node.get_clock().now().to_msg()
+        self._publisher.publish(array)
