@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import ParameterError, StateError
 from robot_dynamics.model.chain import Array, JointLimits, KinematicChain
-from robot_dynamics.model.loading import load_urdf
+from robot_dynamics.model.load import load_urdf
 from robot_dynamics.model.urdf import parse_urdf
 from robot_dynamics.simulation.bodies import ArmBodies, bodies_of_chain, bodies_of_tree
 from robot_dynamics.simulation.mujoco_model import ArmModel, compile_arm
@@ -48,9 +48,8 @@ class ArmPlant:
         self.parameters = PlantParameters() if parameters is None else parameters
         self._arm = _read(source, root, tip, locked_joints)
         self._brakes = False
-        self._built = self._build(self.parameters)
-        self._data = mujoco.MjData(self._built.model)
-        self._scratch = mujoco.MjData(self._built.model)
+        built = compile_arm(self._arm, self.parameters)
+        self._use(built, mujoco.MjData(built.model))
         self.reset(self.rest_position())
 
     @property
@@ -108,8 +107,14 @@ class ArmPlant:
         Raises:
             StateError: a wrong length, a value that is not finite, or a position outside the joint limits.
         """
-        q = self._checked("position", position)
+        q = self.check_start(position)
         qd = np.zeros(self.dof) if velocity is None else self._checked("velocity", velocity)
+        mujoco.mj_resetData(self._built.model, self._data)
+        self._write(self._data, q, qd)
+
+    def check_start(self, position: ArrayLike) -> Array:
+        """The position (n,) [rad or m] as an array, if the arm can start there; StateError if not."""
+        q = self._checked("position", position)
         if self.parameters.joint_limits:
             for name, value, limit in zip(self.joint_names, q, self.limits, strict=True):
                 if not limit.lower - 1e-9 <= value <= limit.upper + 1e-9:
@@ -117,8 +122,7 @@ class ArmPlant:
                         f"joint {name} cannot start at {value:g}, outside its limits {limit.lower:g} to"
                         f" {limit.upper:g}"
                     )
-        mujoco.mj_resetData(self._built.model, self._data)
-        self._write(self._data, q, qd)
+        return q
 
     def set_wrench(self, wrench: ArrayLike) -> None:
         """Load the tip until further notice.
@@ -138,13 +142,15 @@ class ArmPlant:
     def set_brakes(self, engaged: bool) -> None:
         """Lock all joints by dry friction, or release them."""
         self._brakes = engaged
-        self._apply_brakes(self._built)
+        self._built.model.dof_frictionloss[:] = self._friction
+        if engaged:
+            self._built.model.dof_frictionloss[self._built.drivers] = BRAKE
 
     def advance(self, duration: float, effort: ArrayLike) -> Array:
         """Move on under constant joint efforts.
 
         Args:
-            duration: [s], a whole number of ``parameters.timestep``.
+            duration: [s], a whole number of ``parameters.physics_timestep``.
             effort: (n,) [N·m or N].
 
         Returns:
@@ -154,7 +160,7 @@ class ArmPlant:
             ParameterError: the duration is not a multiple of the step.
             StateError: a bad effort, or the motion has diverged.
         """
-        timestep = self.parameters.timestep
+        timestep = self.parameters.physics_timestep
         steps = round(duration / timestep)
         if steps < 0 or abs(steps * timestep - duration) > 1e-6 * timestep:
             raise ParameterError(f"the duration {duration} s is not a multiple of the timestep {timestep} s")
@@ -198,23 +204,23 @@ class ArmPlant:
         Raises:
             ModelError: the arm cannot be simulated so; everything stays as it was.
         """
-        built = self._build(parameters)
+        built = compile_arm(self._arm, parameters)
         data = mujoco.MjData(built.model)
         data.time, data.ctrl[:] = self._data.time, self._data.ctrl
         data.qpos[:], data.qvel[:] = self._data.qpos, self._data.qvel
-        self.parameters, self._built, self._data = parameters, built, data
+        self.parameters = parameters
+        self._use(built, data)
+
+    def check_parameters(self, parameters: PlantParameters) -> None:
+        """ModelError unless the arm can be simulated with ``parameters``."""
+        compile_arm(self._arm, parameters)
+
+    def _use(self, built: ArmModel, data: mujoco.MjData) -> None:
+        self._built = built
+        self._data = data
         self._scratch = mujoco.MjData(built.model)
-
-    def _build(self, parameters: PlantParameters) -> ArmModel:
-        built = compile_arm(self._arm, parameters)
         self._friction = np.array(built.model.dof_frictionloss)
-        self._apply_brakes(built)
-        return built
-
-    def _apply_brakes(self, built: ArmModel) -> None:
-        built.model.dof_frictionloss[:] = self._friction
-        if self._brakes:
-            built.model.dof_frictionloss[built.drivers] = BRAKE
+        self.set_brakes(self._brakes)
 
     def _checked(self, what: str, values: ArrayLike) -> Array:
         array = np.asarray(values, dtype=float)

@@ -51,7 +51,7 @@ def compile_arm(arm: ArmBodies, parameters: PlantParameters) -> ArmModel:
     Raises:
         ModelError: the arm cannot be simulated, with the joint or link that is the cause.
     """
-    timestep = parameters.timestep
+    timestep = parameters.physics_timestep
     spec = mujoco.MjSpec()
     spec.modelname = arm.name
     spec.compiler.degree = False
@@ -126,7 +126,9 @@ def _finish(model: Any, arm: ArmBodies, parameters: PlantParameters) -> ArmModel
     if integrator == "auto":
         damping_rates = np.linalg.eigvals(np.linalg.solve(mass_matrix, np.diag(model.dof_damping)))
         integrator = (
-            "implicitfast" if parameters.timestep * np.abs(damping_rates).max() > STIFF_DAMPING else "rk4"
+            "implicitfast"
+            if parameters.physics_timestep * np.abs(damping_rates).max() > STIFF_DAMPING
+            else "rk4"
         )
     kinds = {"rk4": mujoco.mjtIntegrator.mjINT_RK4, "implicitfast": mujoco.mjtIntegrator.mjINT_IMPLICITFAST}
     model.opt.integrator = int(kinds[integrator])

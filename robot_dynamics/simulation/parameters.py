@@ -20,7 +20,7 @@ class PlantParameters:
     A payload or a scale other than 1 is an error that the controller's model does not know.
     """
 
-    timestep: float = parameter(
+    physics_timestep: float = parameter(
         0.0005, "Longest step of the physics", unit="s", minimum=1e-6, maximum=0.02, read_only=True
     )
     integrator: str = parameter(

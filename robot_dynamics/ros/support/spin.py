@@ -24,7 +24,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 def run(
     build: Callable[[], Node],
     args: Sequence[str] | None = None,
-    loop: Callable[[Node, threading.Event], None] | None = None,
+    loop: Callable[[Node, StopEvent], None] | None = None,
 ) -> int:
     """Run one node until SIGINT or SIGTERM, and return the process's exit code.
 
@@ -35,7 +35,7 @@ def run(
         build: makes the node. A RobotDynamicsError or a bad parameter ends the process with one line of log
             and exit code 1.
         args: ROS arguments; ``sys.argv`` when None.
-        loop: runs the node instead of a single-threaded executor, until the event is set.
+        loop: runs the node instead of :func:`spin`, until the event is set.
     """
     name = getattr(build, "__name__", "node")
     try:
@@ -48,10 +48,7 @@ def run(
     try:
         with _stop_event() as stop:
             node = build()
-            if loop is None:
-                _spin(node, stop)
-            else:
-                loop(node, stop)
+            (loop or spin)(node, stop)
             if hasattr(node, "on_stop"):
                 node.on_stop()
     except (RobotDynamicsError, ParameterException) as error:
@@ -67,7 +64,8 @@ def run(
     return 0
 
 
-def _spin(node: Node, stop: _StopEvent) -> None:
+def spin(node: Node, stop: StopEvent) -> None:
+    """Run the node's callbacks in this thread until the event is set."""
     executor = SingleThreadedExecutor()
     executor.add_node(node)
     # spin_once returns only when a callback has run: the signal triggers this one.
@@ -82,7 +80,7 @@ def _spin(node: Node, stop: _StopEvent) -> None:
         executor.shutdown()
 
 
-class _StopEvent(threading.Event):
+class StopEvent(threading.Event):
     """An event that also wakes whoever cannot wait for it."""
 
     def __init__(self) -> None:
@@ -95,13 +93,13 @@ class _StopEvent(threading.Event):
 
 
 @contextlib.contextmanager
-def _stop_event() -> Iterator[_StopEvent]:
+def _stop_event() -> Iterator[StopEvent]:
     """An event that SIGINT or SIGTERM sets; a second signal kills the process.
 
     The interpreter runs Python handlers only when the main thread runs byte code, which it does not while it
     waits inside DDS. The wake-up descriptor is written by the C handler, in whatever thread the signal lands.
     """
-    stop = _StopEvent()
+    stop = StopEvent()
     reader, writer = socket.socketpair()
     writer.setblocking(False)
 

@@ -1,0 +1,330 @@
+"""Node ``simulator``: joint efforts in, joint states of an arm simulated by MuJoCo out.
+
+By the wall clock the arm moves on at its rate, whatever arrives. In lockstep it moves on only when the state
+it has published is answered, so that a run does not depend on how busy the machine is:
+
+1. The simulator publishes ``joint_states`` with the stamp t of simulated time (never zero).
+2. The controller answers on ``joint_command`` with efforts and the same stamp t.
+3. The simulator moves on by one period under these efforts and publishes the next state.
+
+A state that nobody answers is published again, unchanged, every REPEAT seconds.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import gc
+import json
+import math
+import sys
+import time
+import warnings
+
+import mujoco
+import numpy as np
+from rclpy.clock import Clock, ClockType
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rosgraph_msgs.msg import Clock as ClockMessage
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+from std_srvs.srv import Trigger
+
+from robot_dynamics.errors import ParameterError, StateError
+from robot_dynamics.ros.support import diagnostics, parameters, qos, spin
+from robot_dynamics.ros.support.description import NAME, DescriptionSource
+from robot_dynamics.ros.support.messages import JointOrder, set_stamp, to_array
+from robot_dynamics.ros.support.pacing import Pacer
+from robot_dynamics.simulation.arm import ArmPlant
+from robot_dynamics.simulation.parameters import PlantParameters, SimulatorParameters
+
+REPEAT = 0.2
+"""Steady seconds after which an unanswered state is published again in lockstep."""
+THROTTLE = 2.0
+"""Seconds between two log lines about the same fault."""
+# Wake-ups of the executor come up to 0.2 ms late, a sleep only 0.1 ms: the end of the wait is a sleep.
+FINE_WAIT = 300_000
+
+
+class Simulator(Node):
+    """Runs one arm."""
+
+    def __init__(self) -> None:
+        super().__init__("simulator")
+        self._settings = parameters.declare(self, SimulatorParameters)
+        self._plant_settings = parameters.declare(self, PlantParameters)
+        parameters.watch(self, self._settings, self._on_parameters, check=self._check_parameters)
+        parameters.watch(self, self._plant_settings, self._on_plant_parameters, check=self._check_plant)
+        self.period = round(1e9 / self._settings.rate)
+        self._plant: ArmPlant | None = None
+        self._now = 0
+        self._command_time: int | None = None
+        self._refused = 0
+        self._states = self.create_publisher(JointState, "joint_states", qos.STATE_PUBLISHER)
+        self._clock_publisher = None
+        self._clock_message = ClockMessage()
+        if self._settings.publish_clock:
+            self._clock_publisher = self.create_publisher(ClockMessage, "/clock", qos.CLOCK)
+        self._description_publisher = None
+        if self._settings.publish_description:
+            self._description_publisher = self.create_publisher(String, NAME, qos.DESCRIPTION)
+        if self.lockstep:
+            self.create_subscription(JointState, "joint_command", self._on_answer, qos.LOCKSTEP)
+            steady = Clock(clock_type=ClockType.STEADY_TIME)
+            self._repeat = self.create_timer(REPEAT, self._publish_state, clock=steady)
+        else:
+            self.create_subscription(
+                Float64MultiArray, "effort_controller/commands", self._on_command, qos.COMMAND
+            )
+        self.create_service(Trigger, "~/reset", self._on_reset)
+        self.pacer: Pacer | None = None
+        self._diagnostics = diagnostics.DiagnosticsPublisher(self, self._status)
+        self._source = DescriptionSource(self, self._on_description)
+
+    # Model and parameters
+
+    def _on_description(self, text: str) -> None:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            plant = ArmPlant(
+                text,
+                root=self._settings.root or None,
+                tip=self._settings.tip or None,
+                parameters=self._fitted(self._plant_settings),
+            )
+        for warning in caught:
+            self.get_logger().warning(str(warning.message))
+        plant.reset(_initial_position(plant, self._settings))
+        self._plant = plant
+        self._order = JointOrder(plant.joint_names)
+        self._message = self._order.message()
+        self._halt()
+        if self._description_publisher is not None:
+            self._description_publisher.publish(String(data=text))
+        steps = round(1e-9 * self.period / plant.parameters.physics_timestep)
+        self.get_logger().info(
+            f"simulating {plant.name} with joints {', '.join(plant.joint_names)}"
+            f" at {self._settings.rate:g} Hz, {steps} steps of {plant.integrator} a period"
+            f"{', in lockstep' if self.lockstep else ''}"
+        )
+        if self.lockstep:
+            self._next_state(self._effort)
+        elif self.pacer is not None:
+            self.start_pacing()
+
+    @property
+    def lockstep(self) -> bool:
+        """Whether the arm moves on only when its state is answered."""
+        return self._settings.lockstep
+
+    def _fitted(self, plant_parameters: PlantParameters) -> PlantParameters:
+        """The same with the longest timestep of which a period is a whole number."""
+        period = 1e-9 * self.period
+        steps = math.ceil(period / plant_parameters.physics_timestep - 1e-6)
+        return dataclasses.replace(plant_parameters, physics_timestep=period / steps)
+
+    def _check_parameters(self, candidate: SimulatorParameters) -> None:
+        if self._plant is not None:
+            _initial_position(self._plant, candidate)
+
+    def _on_parameters(self, accepted: SimulatorParameters) -> None:
+        self._settings = accepted
+
+    def _check_plant(self, candidate: PlantParameters) -> None:
+        if self._plant is not None:
+            self._plant.check_parameters(self._fitted(candidate))
+
+    def _on_plant_parameters(self, accepted: PlantParameters) -> None:
+        self._plant_settings = accepted
+        if self._plant is not None:
+            self._plant.reconfigure(self._fitted(accepted))
+
+    # Motion
+
+    def _halt(self) -> None:
+        """No command is in force: until one comes, the arm does what ``on_timeout`` says."""
+        plant = self._plant
+        self._effort = np.zeros(plant.dof)
+        self._applied = self._effort
+        self._command_time = None
+        if not self.lockstep:
+            plant.set_brakes(self._settings.on_timeout == "brake")
+
+    def _accept(self, effort: np.ndarray) -> None:
+        if self._command_time is None:
+            self._plant.set_brakes(False)
+        self._effort = effort
+        self._command_time = self._now
+
+    def _next_state(self, effort: np.ndarray) -> None:
+        """Publish the state at the next instant of simulated time."""
+        self._applied = effort
+        self._now += self.period
+        self._publish_state()
+
+    def _publish_state(self) -> None:
+        plant = self._plant
+        if plant is None:
+            return
+        simulated = self.lockstep or self._clock_publisher is not None
+        if self._clock_publisher is not None:
+            set_stamp(self._clock_message.clock, self._now)
+            self._clock_publisher.publish(self._clock_message)
+        message = self._message
+        set_stamp(message.header.stamp, self._now if simulated else self.get_clock().now().nanoseconds)
+        message.position = to_array(plant.position)
+        message.velocity = to_array(plant.velocity)
+        message.effort = to_array(self._applied)
+        self._states.publish(message)
+
+    def _advance(self, effort: np.ndarray) -> None:
+        try:
+            applied = self._plant.advance(1e-9 * self.period, effort)
+        except StateError as error:
+            self.get_logger().error(f"{error}; back to the initial state")
+            self._plant.reset(_initial_position(self._plant, self._settings))
+            self._halt()
+            applied = self._effort
+        self._next_state(applied)
+
+    def cycle(self) -> None:
+        """One period by the wall clock."""
+        if self._plant is None:
+            return
+        if self._command_time is not None:
+            age = 1e-9 * (self._now - self._command_time)
+            if age > self._settings.command_timeout:
+                self._halt()
+                self.get_logger().warning(
+                    f"no command for {age:.3f} s: {self._settings.on_timeout}",
+                    throttle_duration_sec=THROTTLE,
+                )
+        self._advance(self._effort)
+
+    def _on_command(self, message: Float64MultiArray) -> None:
+        """Efforts for all joints, in chain order, until the next command."""
+        if self._plant is None:
+            return
+        effort = np.array(message.data)
+        if effort.shape != (self._plant.dof,) or not np.isfinite(effort).all():
+            names = ", ".join(self._plant.joint_names)
+            self._refuse(f"it must have {self._plant.dof} finite efforts, of {names}; it has {list(effort)}")
+            return
+        self._accept(effort)
+
+    def _on_answer(self, message: JointState) -> None:
+        """Efforts that answer a state, in lockstep."""
+        if self._plant is None:
+            return
+        try:
+            sample = self._order.read(message, required=("effort",))
+        except StateError as error:
+            self._refuse(str(error))
+            return
+        if sample.nanoseconds != self._now:
+            # An answer to a repeated state comes twice; one to a state that never was is a fault.
+            if sample.nanoseconds > self._now:
+                self._refuse(f"its stamp {sample.nanoseconds} ns is not that of the state, {self._now} ns")
+            return
+        self._repeat.reset()
+        self._accept(sample.effort)
+        self._advance(sample.effort)
+
+    def _refuse(self, reason: str) -> None:
+        self._refused += 1
+        self.get_logger().warning(f"command refused: {reason}", throttle_duration_sec=THROTTLE)
+
+    def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        """Back to the initial state; simulated time goes on, so that no stamp comes twice."""
+        if self._plant is None:
+            response.message = "there is no robot description yet"
+            return response
+        self._plant.reset(_initial_position(self._plant, self._settings))
+        self._halt()
+        if self.lockstep:
+            self._next_state(self._effort)
+        response.success = True
+        response.message = f"{self._plant.name} is in its initial state"
+        return response
+
+    # Reports
+
+    def _status(self) -> diagnostics.Status:
+        if self._plant is None:
+            return diagnostics.Status(diagnostics.WARN, "waiting for a robot description", {})
+        values: dict[str, object] = {"simulated time [s]": f"{1e-9 * self._now:.3f}"}
+        commanded = self._command_time is not None
+        if commanded:
+            values["command age [s]"] = f"{1e-9 * (self._now - self._command_time):.3f}"
+        values["refused commands"] = self._refused
+        if self.pacer is not None:
+            values["rate [Hz]"] = f"{self.pacer.rate:.2f}"
+            values.update(self.pacer.lateness.summary())
+        if self.lockstep:
+            message = "in lockstep" if commanded else "waiting for an answer to the first state"
+            return diagnostics.Status(diagnostics.OK, message, values)
+        if commanded:
+            return diagnostics.Status(diagnostics.OK, "commanded", values)
+        return diagnostics.Status(diagnostics.WARN, f"no command: {self._settings.on_timeout}", values)
+
+    def start_pacing(self) -> None:
+        """The loop by the wall clock begins now."""
+        self.pacer = Pacer(round(self.period / self._settings.real_time_factor))
+        # What exists now lives as long as the node: the garbage collector need not look at it again.
+        gc.collect()
+        gc.freeze()
+
+    def on_stop(self) -> None:
+        """Leave the figures of the run in the log, as JSON."""
+        figures: dict[str, object] = {"simulated_s": 1e-9 * self._now, "refused_commands": self._refused}
+        if self.pacer is not None:
+            figures = {"rate_hz": round(self.pacer.rate, 3), **self.pacer.lateness.summary(), **figures}
+        self.get_logger().info(f"summary: {json.dumps(figures)}")
+
+
+def _initial_position(plant: ArmPlant, wanted: SimulatorParameters) -> np.ndarray:
+    position = plant.rest_position()
+    for name, value in zip(wanted.initial_joints, wanted.initial_positions, strict=True):
+        if name not in plant.joint_names:
+            raise ParameterError(
+                f"parameter 'initial_joints' names {name}; the joints of {plant.name} are"
+                f" {', '.join(plant.joint_names)}"
+            )
+        position[plant.joint_names.index(name)] = value
+    plant.check_start(position)
+    return position
+
+
+def run(node: Simulator, stop: spin.StopEvent) -> None:
+    """Run a simulator until the event: in lockstep on its callbacks, else by the wall clock.
+
+    By the wall clock one thread runs the callbacks between two deadlines, and a cycle at each. A thread of
+    its own for the callbacks would make every cycle wait for the interpreter's lock.
+    """
+    mujoco.set_mju_user_warning(lambda message: node.get_logger().debug(message))
+    if node.lockstep:
+        spin.spin(node, stop)
+        return
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    node.start_pacing()
+    while not stop.is_set():
+        remaining = node.pacer.remaining()
+        if remaining > FINE_WAIT:
+            executor.spin_once(timeout_sec=1e-9 * (remaining - FINE_WAIT))
+            continue
+        if remaining > 0:
+            time.sleep(1e-9 * remaining)
+        node.pacer.start_cycle()
+        node.cycle()
+    executor.remove_node(node)
+    executor.shutdown()
+
+
+def main(args: list[str] | None = None) -> int:
+    """Entry point of the executable."""
+    return spin.run(Simulator, args, loop=run)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,83 @@
+"""A loop that keeps pace with the steady clock, and what it notes about its own lateness."""
+
+from __future__ import annotations
+
+import time
+
+MICROSECOND = 1000
+# A loop that was held up longer than this (a suspended machine) does not try to make up for it.
+GIVE_UP = 100_000_000
+
+
+class Lateness:
+    """Histogram of how late the cycles of a loop began, with bins of one microsecond.
+
+    Args:
+        period: of the loop [ns].
+    """
+
+    def __init__(self, period: int) -> None:
+        self.cycles = 0
+        self.over = 0
+        self.worst = 0
+        self._period = period
+        self._bins = [0] * (max(2 * period, 20_000_000) // MICROSECOND)
+
+    def add(self, late: int) -> None:
+        """Note one cycle that began ``late`` nanoseconds after its deadline."""
+        self.cycles += 1
+        self.over += late > self._period
+        self.worst = max(self.worst, late)
+        self._bins[min(max(late, 0) // MICROSECOND, len(self._bins) - 1)] += 1
+
+    def percentile(self, share: float) -> int:
+        """Lateness [µs] that ``share`` (0 to 1) of the cycles did not exceed."""
+        wanted, counted = share * self.cycles, 0
+        for microseconds, count in enumerate(self._bins):
+            counted += count
+            if counted >= wanted:
+                return min(microseconds, self.worst // MICROSECOND)
+        return self.worst // MICROSECOND
+
+    def summary(self) -> dict[str, float]:
+        """Figures to report: cycles, cycles late by more than a period, percentiles [µs]."""
+        return {
+            "cycles": self.cycles,
+            "late_by_a_period": self.over,
+            "late_us_p50": self.percentile(0.5),
+            "late_us_p99": self.percentile(0.99),
+            "late_us_p99.9": self.percentile(0.999),
+            "late_us_max": self.worst // MICROSECOND,
+        }
+
+
+class Pacer:
+    """Deadlines on the steady clock, a whole number of periods after the first, so that nothing drifts.
+
+    Args:
+        period: between two deadlines [ns].
+    """
+
+    def __init__(self, period: int) -> None:
+        self.period = period
+        self.lateness = Lateness(period)
+        self.began = time.monotonic_ns()
+        self._deadline = self.began + period
+
+    def remaining(self) -> int:
+        """Nanoseconds to the next deadline, negative when it has passed."""
+        return self._deadline - time.monotonic_ns()
+
+    def start_cycle(self) -> None:
+        """The work due at the deadline begins: note how late, and set the next deadline."""
+        late = time.monotonic_ns() - self._deadline
+        self.lateness.add(late)
+        self._deadline += self.period
+        if late > GIVE_UP:
+            self._deadline = time.monotonic_ns() + self.period
+
+    @property
+    def rate(self) -> float:
+        """Cycles per second since the start [Hz]."""
+        elapsed = time.monotonic_ns() - self.began
+        return 1e9 * self.lateness.cycles / max(elapsed, 1)
