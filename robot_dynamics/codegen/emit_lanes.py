@@ -82,7 +82,8 @@ def _batch(program: Program) -> str:
     advance = "".join(f"        row[{i}] += {size} * LANES;\n" for i, size in enumerate(sizes))
     buffers = "".join(f"        double padded{i}[{size} * LANES];\n" for i, size in enumerate(sizes))
     fill = "".join(
-        f"            for (int j = 0; j < {size}; ++j) padded{i}[{size} * lane + j] = row[{i}][{size} * from + j];\n"
+        f"            for (int j = 0; j < {size}; ++j)"
+        f" padded{i}[{size} * lane + j] = row[{i}][{size} * from + j];\n"
         for i, size in enumerate(sizes)
     )
     padded = ", ".join(f"padded{i}" for i in range(len(sizes)))

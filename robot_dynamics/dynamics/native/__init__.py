@@ -1,0 +1,1 @@
+"""From C source to callables: the system's compiler, a private cache, and calls that cost almost nothing."""

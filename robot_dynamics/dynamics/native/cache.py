@@ -1,0 +1,155 @@
+"""Compiled and generated code, kept between processes.
+
+What is stored here is executed, so a folder that another user could write to, or that belongs to another
+user, is never used. Entries are written beside their place and renamed into it; each ends in a digest of
+its content, so that a damaged one is noticed and made again.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import hashlib
+import logging
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+
+from robot_dynamics.errors import BackendError
+
+_LOG = logging.getLogger(__name__)
+_MARK = b"\n# sha256 "
+_MOST_ENTRIES = 400
+
+Build = Callable[[Path, Path], None]
+
+
+def cached(key: str, suffix: str, build: Build) -> Path:
+    """The file that belongs to ``key``, made by ``build`` if it is not there or damaged.
+
+    Args:
+        key: identifies the content completely.
+        suffix: file name ending.
+        build: called with the file to write and a private folder for anything else.
+
+    Raises:
+        BackendError: no folder can be written to, or ``build`` raised it.
+    """
+    name = hashlib.sha256(key.encode()).hexdigest()[:40] + suffix
+    folder = _folder(_wanted_folder())
+    path = folder / name
+    if _is_sound(path):
+        with contextlib.suppress(OSError):
+            os.utime(path)
+        return path
+    try:
+        _write(path, build)
+    except OSError as error:
+        _LOG.warning("the cache %s cannot be written (%s); compiling for this process only", folder, error)
+        path = _temporary_folder() / name
+        if not _is_sound(path):
+            try:
+                _write(path, build)
+            except OSError as second:
+                raise BackendError(f"generated code cannot be stored in {path.parent}: {second}") from second
+    return path
+
+
+def discard(path: Path) -> None:
+    """Remove an entry that turned out to be useless."""
+    path.unlink(missing_ok=True)
+
+
+def content(path: Path) -> bytes:
+    """What ``build`` wrote."""
+    return path.read_bytes().rpartition(_MARK)[0]
+
+
+def objection(folder: Path) -> str | None:
+    """Why code in ``folder`` must not be executed; None when it may be."""
+    user = os.getuid()
+    real = folder.resolve()
+    for place in (real, *real.parents):
+        try:
+            status = place.stat()
+        except OSError as error:
+            return str(error)
+        if place == real and status.st_uid != user:
+            return f"{place} belongs to user {status.st_uid}, not to you ({user})"
+        if status.st_uid not in (user, 0):
+            return f"{place} belongs to user {status.st_uid}"
+        shared = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+        if shared and (place == real or not status.st_mode & stat.S_ISVTX):
+            return f"others can write to {place} (mode {stat.S_IMODE(status.st_mode):o})"
+    return None
+
+
+def _wanted_folder() -> Path:
+    configured = os.environ.get("XDG_CACHE_HOME", "")
+    if configured and Path(configured).is_absolute():
+        return Path(configured) / "robot_dynamics"
+    with contextlib.suppress(RuntimeError):
+        return Path.home() / ".cache" / "robot_dynamics"
+    return _temporary_folder()
+
+
+@lru_cache(maxsize=8)
+def _folder(wanted: Path) -> Path:
+    """``wanted``, made if need be, or a private temporary folder if it is not safe."""
+    try:
+        wanted.mkdir(mode=0o700, parents=True, exist_ok=True)
+        reason = objection(wanted)
+    except OSError as error:
+        reason = str(error)
+    if reason is None:
+        return wanted
+    _LOG.warning("the cache %s is not used: %s; compiling for this process only", wanted, reason)
+    return _temporary_folder()
+
+
+@lru_cache(maxsize=1)
+def _temporary_folder() -> Path:
+    path = tempfile.mkdtemp(prefix="robot_dynamics_")
+    atexit.register(shutil.rmtree, path, ignore_errors=True)
+    return Path(path)
+
+
+def _is_sound(path: Path) -> bool:
+    """Whether ``path`` is a regular file of this user that ends in the digest of its content."""
+    try:
+        status = path.lstat()
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o022:
+            return False
+        data, mark, digest = path.read_bytes().rpartition(_MARK)
+    except OSError:
+        return False
+    return bool(mark) and digest.strip() == hashlib.sha256(data).hexdigest().encode()
+
+
+def _write(path: Path, build: Build) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".new_", dir=path.parent) as scratch:
+        made = Path(scratch) / path.name
+        build(made, Path(scratch))
+        digest = hashlib.sha256(made.read_bytes()).hexdigest()
+        with made.open("ab") as file:
+            file.write(_MARK + digest.encode() + b"\n")
+        made.chmod(0o700)
+        made.replace(path)
+    _prune(path.parent)
+
+
+def _prune(folder: Path) -> None:
+    """Forget the entries that have not been used for longest."""
+    entries: list[tuple[float, Path]] = []
+    for path in folder.iterdir():
+        with contextlib.suppress(OSError):
+            if path.is_file():
+                entries.append((path.stat().st_mtime, path))
+    for _, path in sorted(entries)[: max(0, len(entries) - _MOST_ENTRIES)]:
+        with contextlib.suppress(OSError):
+            path.unlink()

@@ -1,0 +1,99 @@
+"""The system's C compiler."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from robot_dynamics.errors import BackendError
+
+# Nothing here loosens IEEE arithmetic: NaN and infinities propagate, sums keep their order. Products may be
+# fused with additions (the compilers' default), which changes results by roundings only.
+FLAGS = ("-O1", "-fPIC", "-shared", "-fno-math-errno", "-fno-trapping-math", "-w")
+FOR_THIS_CPU = "-march=native"
+TIME_LIMIT = 120.0
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A C compiler.
+
+    Attributes:
+        command: how it is called.
+        identity: changes whenever another compiler, or another version of it, is called that way.
+    """
+
+    command: tuple[str, ...]
+    identity: str
+
+    def compile(self, source: str, target: Path, folder: Path) -> None:
+        """Compile ``source`` into the shared library ``target``.
+
+        Args:
+            source: C text.
+            target: the library to write.
+            folder: an existing private folder for the source.
+
+        Raises:
+            BackendError: the compiler cannot be run or refuses the source; its message is quoted.
+        """
+        text = folder / "kernel.c"
+        text.write_text(source, encoding="utf-8")
+        attempts = [(*FLAGS, FOR_THIS_CPU), FLAGS]
+        if sys.platform == "darwin":
+            attempts = [(*flags, "-undefined", "dynamic_lookup") for flags in attempts]
+        message = ""
+        for flags in attempts:
+            call = [*self.command, *flags, str(text), "-o", str(target), "-lm"]
+            try:
+                run = subprocess.run(
+                    call, capture_output=True, text=True, errors="replace", timeout=TIME_LIMIT, check=False
+                )
+            except (OSError, subprocess.TimeoutExpired) as error:
+                raise BackendError(f"the C compiler {shlex.join(self.command)} failed: {error}") from error
+            if run.returncode == 0:
+                return
+            message = message or run.stderr.strip() or f"exit code {run.returncode}"
+        raise BackendError(f"the C compiler {shlex.join(self.command)} failed:\n{message}")
+
+
+def find_compiler() -> Compiler:
+    """The compiler named by the environment variable CC, else cc, gcc or clang on the PATH.
+
+    Raises:
+        BackendError: there is none.
+    """
+    named = shlex.split(os.environ.get("CC", ""))
+    for command in [named] if named else [["cc"], ["gcc"], ["clang"]]:
+        path = shutil.which(command[0])
+        if path is not None:
+            real = Path(path).resolve()
+            status = real.stat()
+            identity = f"{real} {status.st_size} {status.st_mtime_ns} {command[1:]}"
+            return Compiler((path, *command[1:]), identity)
+    if named:
+        raise BackendError(f"the environment variable CC names {named[0]!r}, which is not an executable file")
+    raise BackendError("no C compiler: neither cc, gcc nor clang is on the PATH; install gcc, or set CC")
+
+
+@lru_cache(maxsize=1)
+def cpu_identity() -> str:
+    """What code compiled for this CPU depends on: its model and instruction sets."""
+    lines = [platform.machine(), platform.processor()]
+    try:
+        with Path("/proc/cpuinfo").open(encoding="utf-8", errors="replace") as file:
+            for line in file:
+                if not line.strip():
+                    break
+                if line.split(":")[0].strip() in ("model name", "flags", "Features", "CPU part"):
+                    lines.append(line.strip())
+    except OSError:
+        pass
+    return "\n".join(lines)

@@ -1,0 +1,70 @@
+"""Kernels in shared libraries (the functions that ``codegen.emit_lanes`` writes), called through ctypes."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.dynamics.native.cache import cached, discard
+from robot_dynamics.dynamics.native.compiler import FLAGS, FOR_THIS_CPU, cpu_identity, find_compiler
+from robot_dynamics.errors import BackendError
+
+Array = NDArray[np.float64]
+
+
+class NativeKernel:
+    """A compiled program.
+
+    Attributes:
+        single_address: of ``int kernel(const double *const *in, double *out)``.
+        batch_address: of ``int kernel_batch(size_t count, const double *const *in, double *out)``.
+    """
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        self._single = library.kernel
+        self._single.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+        self._batch = library.kernel_batch
+        self._batch.argtypes = [ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p]
+        self.single_address = ctypes.cast(self._single, ctypes.c_void_p).value
+        self.batch_address = ctypes.cast(self._batch, ctypes.c_void_p).value
+
+    def run(self, inputs: Sequence[Array], out: Array) -> bool:
+        """Evaluate one state, inputs (n,), or a batch, inputs (N, n); whether every output is finite.
+
+        Args:
+            inputs: C-contiguous float64 arrays of the program's sizes.
+            out: as contiguous, with as many rows; it may share memory with no input.
+        """
+        addresses = (ctypes.c_void_p * len(inputs))(*(array.ctypes.data for array in inputs))
+        if inputs[0].ndim == 1:
+            return bool(self._single(addresses, out.ctypes.data))
+        return bool(self._batch(len(inputs[0]), addresses, out.ctypes.data))
+
+
+def load_kernel(key: str, source: Callable[[], str]) -> NativeKernel:
+    """The kernel that belongs to ``key``, from the cache or compiled from ``source()``.
+
+    Raises:
+        BackendError: no compiler, a compiler that fails, or a library that cannot be loaded.
+    """
+    path = shared_library(key, source)
+    try:
+        return NativeKernel(ctypes.CDLL(str(path)))
+    except (OSError, AttributeError) as error:
+        discard(path)
+        raise BackendError(f"the compiled library {path} cannot be loaded: {error}") from error
+
+
+def shared_library(key: str, source: Callable[[], str]) -> Path:
+    """Path of the library that belongs to ``key``, this compiler and this CPU.
+
+    Raises:
+        BackendError: no compiler, or it fails.
+    """
+    compiler = find_compiler()
+    everything = "\n".join([key, compiler.identity, *FLAGS, FOR_THIS_CPU, cpu_identity()])
+    return cached(everything, ".so", lambda target, folder: compiler.compile(source(), target, folder))
