@@ -330,6 +330,8 @@ class SerialModel:
             ca, sa = (following.cos_alpha, following.sin_alpha) if following else (1.0, 0.0)
             rotation = np.array([[1.0, 0.0, 0.0], [0.0, ca, -sa], [0.0, sa, ca]])
             center = link.first_moment / link.mass if link.mass else np.zeros(3)
+            central = rotation.T @ (link.inertia - _point_inertia(link.mass, center)) @ rotation
+            rounding = 8.0 * np.finfo(float).eps * np.max(np.abs(link.inertia))
             standard.append(
                 StandardLink(
                     name=link.name,
@@ -344,7 +346,7 @@ class SerialModel:
                     offset=link.offset,
                     mass=link.mass,
                     center_of_mass=rotation.T @ center - np.array([a, b, 0.0]),
-                    inertia=rotation.T @ (link.inertia - _point_inertia(link.mass, center)) @ rotation,
+                    inertia=np.where(np.abs(central) <= rounding, 0.0, central),
                 )
             )
         return tuple(standard)
