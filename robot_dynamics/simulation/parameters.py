@@ -87,8 +87,8 @@ class PlantParameters:
 class SimulatorParameters:
     """How the simulator node runs the arm."""
 
-    root: str = parameter("", "Link fixed to the ground; empty: the description's root", read_only=True)
-    tip: str = parameter("", "Link at the end of the arm; empty: the longest chain's end", read_only=True)
+    root: str = parameter("", "Link fixed to the ground; empty: the root of the robot", read_only=True)
+    tip: str = parameter("", "Link at the end of the arm; empty: the only possible one", read_only=True)
     initial_joints: tuple[str, ...] = parameter(
         (), "Joints that do not start at zero; the others start at zero, or at the limit next to it"
     )

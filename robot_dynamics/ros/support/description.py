@@ -9,7 +9,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 from std_msgs.msg import String
 
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.errors import ModelError, RobotDynamicsError
 from robot_dynamics.ros.support import qos
 
 NAME = "robot_description"
@@ -47,6 +47,8 @@ class DescriptionSource:
 
     def _take(self, text: str) -> None:
         if text != self.text:
+            if "<" not in text:
+                raise ModelError(f"{NAME} must hold the URDF itself, not a path; it is {text[:80]!r}")
             self._on_description(text)
             self.text = text
 

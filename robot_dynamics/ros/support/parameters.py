@@ -63,7 +63,7 @@ def declare(node: Node, cls: type[T], prefix: str = "") -> T:
         except InvalidParameterTypeException as error:
             raise ParameterError(f"parameter '{name}' must be {_TYPE_WORDS[kind]}") from error
         except InvalidParameterValueException as error:
-            raise ParameterError(f"parameter '{name}' must be {description.constraints}: {error}") from error
+            raise ParameterError(f"parameter '{name}' must be {description.constraints}; {error}") from error
         values[description.name] = _value(declared, description)
     return cls(**values)
 

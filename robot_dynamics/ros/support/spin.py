@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import socket
 import sys
@@ -15,6 +16,7 @@ from rclpy.exceptions import ParameterException
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
+from rclpy.utilities import remove_ros_args
 
 from robot_dynamics.errors import RobotDynamicsError
 
@@ -34,15 +36,23 @@ def run(
     Args:
         build: makes the node. A RobotDynamicsError or a bad parameter ends the process with one line of log
             and exit code 1.
-        args: ROS arguments; ``sys.argv`` when None.
+        args: command-line arguments without the program's name; those of the process when None.
         loop: runs the node instead of :func:`spin`, until the event is set.
     """
-    name = getattr(build, "__name__", "node")
+    name = re.sub(r"(?<!^)(?=[A-Z])", "_", getattr(build, "__name__", "node")).lower()
+    given = sys.argv[1:] if args is None else list(args)
     try:
+        unknown = remove_ros_args(given)
         # rclpy's own handlers invalidate the context at the signal; nothing could be published any more.
-        rclpy.init(args=None if args is None else list(args), signal_handler_options=SignalHandlerOptions.NO)
+        rclpy.init(args=given, signal_handler_options=SignalHandlerOptions.NO)
     except Exception as error:
         print(f"{name}: bad ROS arguments: {error}", file=sys.stderr)
+        return 2
+    if unknown:
+        rclpy.try_shutdown()
+        print(
+            f"{name}: unknown arguments {' '.join(unknown)}; ROS arguments follow --ros-args", file=sys.stderr
+        )
         return 2
     node = None
     try:

@@ -1,0 +1,49 @@
+"""``robot_dynamics run``: start a ROS 2 node, as ``ros2 run robot_dynamics`` does where there is a ROS."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+
+from robot_dynamics.errors import RobotDynamicsError
+
+# Each is a module of robot_dynamics.ros with main(args) -> exit code.
+NODES = {
+    "computed_torque_controller": "joint states and trajectories in, joint efforts out",
+    "simulator": "joint efforts in, joint states of an arm simulated by MuJoCo out",
+}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the subcommand."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = _list_nodes()
+    parser.add_argument("node", metavar="NODE", help="name of the node")
+    parser.add_argument(
+        "arguments",
+        nargs=argparse.REMAINDER,
+        metavar="...",
+        help="handed to the node, e.g. --ros-args -p rate:=250.0 --params-file FILE -r __ns:=/left",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the node until it is interrupted; returns its exit code."""
+    if arguments.node not in NODES:
+        raise RobotDynamicsError(f"there is no node {arguments.node!r}; {_list_nodes()}")
+    try:
+        importlib.import_module("rclpy")
+    except ImportError as error:
+        raise RobotDynamicsError(
+            f"the nodes need rclpy, which cannot be imported ({error}): source the setup file of a ROS 2"
+            " installation, or install it from PyPI with "
+            f"{sys.executable} -m pip install 'robot_dynamics[ros]'"
+        ) from error
+    module = importlib.import_module(f"robot_dynamics.ros.{arguments.node}")
+    return int(module.main(arguments.arguments))
+
+
+def _list_nodes() -> str:
+    width = max(map(len, NODES))
+    return "the nodes are:\n" + "\n".join(f"  {name:<{width}}  {text}" for name, text in NODES.items())
