@@ -11,16 +11,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from robot_dynamics.dynamics.compiled import CompiledDynamics, compile_dynamics
     from robot_dynamics.errors import RobotDynamicsError
+    from robot_dynamics.model.dh import dh_parameters
     from robot_dynamics.model.load import load_urdf
 
 _HOME = {
     "CompiledDynamics": "robot_dynamics.dynamics.compiled",
     "RobotDynamicsError": "robot_dynamics.errors",
     "compile_dynamics": "robot_dynamics.dynamics.compiled",
+    "dh_parameters": "robot_dynamics.model.dh",
     "load_urdf": "robot_dynamics.model.load",
 }
 
-__all__ = ["CompiledDynamics", "RobotDynamicsError", "compile_dynamics", "load_urdf"]
+__all__ = ["CompiledDynamics", "RobotDynamicsError", "compile_dynamics", "dh_parameters", "load_urdf"]
 
 
 def __getattr__(name: str) -> Any:

@@ -50,9 +50,9 @@ def rotation_from_rpy(rpy: ArrayLike) -> Array:
 def rpy_from_rotation(rotation: Array) -> Array:
     """Roll, pitch, yaw (3,) [rad] of a (3, 3) rotation; at pitch = ±π/2 the yaw is taken as 0."""
     horizontal = np.hypot(rotation[0, 0], rotation[1, 0])
-    pitch = np.arctan2(-rotation[2, 0], horizontal)
+    pitch = np.arctan2(0.0 - rotation[2, 0], horizontal)
     if horizontal < 1e-12:
-        return np.array([np.arctan2(-rotation[1, 2], rotation[1, 1]), pitch, 0.0])
+        return np.array([np.arctan2(0.0 - rotation[1, 2], rotation[1, 1]), pitch, 0.0])
     roll = np.arctan2(rotation[2, 1], rotation[2, 2])
     return np.array([roll, pitch, np.arctan2(rotation[1, 0], rotation[0, 0])])
 

@@ -60,6 +60,7 @@ class _Builder:
         self._path = tree.path(self._root, self._tip)
         self._on_path = {joint.name for joint in self._path}
         self._bodiless: list[str] = []
+        self._massless: list[str] = []
         self._concerned: set[tuple[str, str]] = set()
 
     def build(self) -> KinematicChain:
@@ -119,8 +120,11 @@ class _Builder:
         while pending:
             name, where = pending.pop()
             self._concerned.add(("link", name))
-            if self._tree.links[name].body is None:
+            body = self._tree.links[name].body
+            if body is None:
                 self._bodiless.append(name)
+            elif body.mass == 0.0:
+                self._massless.append(name)
             yield name, where
             for joint in self._tree.child_joints[name]:
                 motion = self._motion(joint)
@@ -192,6 +196,8 @@ class _Builder:
         found = [str(f) for f in self._tree.findings if (f.kind, f.name) in self._concerned]
         if self._bodiless:
             found.append(f"links without <inertial>, taken as massless: {', '.join(self._bodiless)}")
+        if self._massless:
+            found.append(f"links of zero mass: {', '.join(self._massless)}")
         last = joints[-1]
         if last.body.mass == 0.0:
             found.append(

@@ -11,7 +11,7 @@ import numpy as np
 from robot_dynamics.errors import ModelError
 from robot_dynamics.model.chain import JointLimits, RigidBody
 from robot_dynamics.model.urdf.tree import Joint, Link
-from robot_dynamics.spatial import principal_moments
+from robot_dynamics.spatial import principal_moments, shift_inertia
 
 # How far below zero a principal moment may be, relative to the largest: digits lost in the file.
 _ROUNDING = 1e-6
@@ -116,8 +116,9 @@ def check_body(where: str, body: RigidBody) -> list[str]:
     moments = principal_moments(body.inertia)
     listed = ", ".join(f"{moment:.3g}" for moment in moments)
     if body.mass == 0.0:
-        odd.append("the mass is zero")
-    if moments[0] <= 0.0 and (body.mass > 0.0 or moments.any()):
+        if moments.any():
+            odd.append(f"it has an inertia but no mass: its principal moments are {listed} kg·m²")
+    elif moments[0] <= 0.0:
         odd.append(f"the inertia is not positive definite: its principal moments are {listed} kg·m²")
     elif moments[2] > (moments[0] + moments[1]) * (1.0 + _ROUNDING):
         odd.append(
@@ -128,15 +129,19 @@ def check_body(where: str, body: RigidBody) -> list[str]:
 
 
 def check_moving_body(where: str, body: RigidBody) -> None:
-    """The body that a joint moves, everything lumped, must not gain energy by slowing down.
+    """The body that a joint moves, everything lumped, must not gain energy by being turned about its joint.
+
+    A principal moment that is slightly negative, as in some descriptions of real robots, is outweighed by the
+    mass, which lies beside the joint.
 
     Raises:
-        ModelError: a principal moment is negative by more than the digits lost in a file.
+        ModelError: the inertia about the origin of the link frame has a negative principal moment.
     """
-    moments = principal_moments(body.inertia)
+    about_origin = body.inertia + shift_inertia(body.mass, body.center_of_mass)
+    moments = principal_moments(about_origin)
     if moments[0] < -_ROUNDING * float(np.abs(moments).max()) - 1e-12:
         listed = ", ".join(f"{moment:.3g}" for moment in moments)
         raise ModelError(
             f"{where}: the inertia of everything that moves with it is not positive definite: its principal"
-            f" moments are {listed} kg·m²"
+            f" moments about the joint's origin are {listed} kg·m²"
         )
