@@ -9,7 +9,9 @@ from robot_dynamics.report import plots
 from robot_dynamics.report.recording import ArmRecording
 
 
-def write_plots(nominal: ArmRecording, others: Sequence[ArmRecording], folder: Path, limit: float) -> list[Path]:
+def write_plots(
+    nominal: ArmRecording, others: Sequence[ArmRecording], folder: Path, limit: float
+) -> list[Path]:
     """Every plot of the demonstration; returns the files."""
     files = [
         plots.position_plot(nominal, folder / "arm_position.png"),

@@ -17,6 +17,7 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
+from robot_dynamics.control.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.controller import ArmController, Command, Phase
 from robot_dynamics.control.parameters import ControllerParameters
 from robot_dynamics.errors import ParameterError, RobotDynamicsError, StateError
@@ -61,7 +62,9 @@ class ComputedTorqueController(LifecycleNode):
         super().__init__("computed_torque_controller")
         self._node_parameters = parameters.declare(self, NodeParameters)
         self._control_parameters = parameters.declare(self, ControllerParameters)
+        self._actuators = parameters.declare(self, ActuatorParameters)
         parameters.watch(self, self._control_parameters, self._on_parameters, check=self._check_parameters)
+        parameters.watch(self, self._actuators, self._on_actuators, check=self._check_actuators)
         self._controller: ArmController | None = None
         self._active = False
         self._lost_since: float | None = None
@@ -96,7 +99,8 @@ class ComputedTorqueController(LifecycleNode):
 
     def _control(self, model: ArmModel) -> None:
         """Use ``model`` from now on, beginning with a hold where the arm is found."""
-        self._controller = ArmController(model.chain, model.dynamics, self._control_parameters)
+        drives = ActuatedArm(model.dynamics, model.chain, self._actuators)
+        self._controller = ArmController(model.chain, drives, self._control_parameters)
         self._order = JointOrder(model.chain.joint_names)
         self._velocity = VelocityEstimator()
         self._command_message = Float64MultiArray()
@@ -112,6 +116,16 @@ class ComputedTorqueController(LifecycleNode):
         self._control_parameters = accepted
         if self._controller is not None:
             self._controller.parameters = accepted
+
+    def _check_actuators(self, candidate: ActuatorParameters) -> None:
+        if self._controller is not None:
+            candidate.of(self._controller.chain)
+
+    def _on_actuators(self, accepted: ActuatorParameters) -> None:
+        self._actuators = accepted
+        if self._controller is not None and self._loader.model is not None:
+            model = self._loader.model
+            self._controller.dynamics = ActuatedArm(model.dynamics, model.chain, accepted)
 
     # Lifecycle
 

@@ -41,7 +41,7 @@ class Case:
 NOMINAL = Case("computed_torque", "computed torque")
 COMPARISONS = (
     Case("published_law", "without looking half a period ahead", {"half_period_ahead": False}),
-    Case("payload", "with 2 kg at the tip that the model does not know", {}, {"payload_mass": 2.0}),
+    Case("payload", "with 0.2 kg at the tip that the model does not know", {}, {"payload_mass": 0.2}),
     Case("pd", "without the model (PD only)", {"mode": "pd"}),
 )
 
@@ -55,10 +55,17 @@ class ArmRun:
         case: what is run.
         rate: of the control loop [Hz].
         lockstep: simulated time instead of the wall clock.
+        simulator: further parameters of the simulator.
     """
 
     def __init__(
-        self, description: Path, chain: KinematicChain, case: Case, rate: float, lockstep: bool
+        self,
+        description: Path,
+        chain: KinematicChain,
+        case: Case,
+        rate: float,
+        lockstep: bool,
+        simulator: Mapping[str, Any] | None = None,
     ) -> None:
         self.chain = chain
         self.case = case
@@ -71,6 +78,7 @@ class ArmRun:
             "rate": rate,
             "lockstep": lockstep,
             **case.simulator,
+            **(simulator or {}),
         }
         self._controller = {
             "robot_description": text,

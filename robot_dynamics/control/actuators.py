@@ -1,0 +1,90 @@
+"""What the joints' drives add to the rigid-body model: rotor inertia, viscous and Coulomb friction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.control.law import InverseDynamics
+from robot_dynamics.model.chain import KinematicChain
+from robot_dynamics.parameters import parameter, per_joint, validate
+
+Array = NDArray[np.float64]
+
+STICTION_VELOCITY = 0.01
+"""Below about this speed Coulomb friction goes smoothly through zero and cannot chatter [rad/s or m/s]."""
+
+
+@dataclass(frozen=True)
+class ActuatorParameters:
+    """Drives of the joints. URDF has no place for rotor inertia, and its friction is often missing."""
+
+    rotor_inertia: tuple[float, ...] = parameter(
+        (0.0,),
+        "Inertia of the motors as seen at the joints (rotor inertia times gear ratio squared), one per joint"
+        " or one for all",
+        unit="kg·m² or kg",
+        minimum=0.0,
+        maximum=1e6,
+    )
+    damping: tuple[float, ...] = parameter(
+        (),
+        "Viscous friction, one per joint or one for all; empty: as in the description",
+        unit="N·m·s/rad or N·s/m",
+        minimum=0.0,
+        maximum=1e6,
+    )
+    friction: tuple[float, ...] = parameter(
+        (),
+        "Coulomb friction, one per joint or one for all; empty: as in the description",
+        unit="N·m or N",
+        minimum=0.0,
+        maximum=1e6,
+    )
+
+    def __post_init__(self) -> None:
+        validate(self)
+
+    def of(self, chain: KinematicChain) -> tuple[Array, Array, Array]:
+        """Rotor inertia, damping and Coulomb friction (n,) of the joints of ``chain``.
+
+        Raises:
+            ParameterError: a list whose length is neither 1 nor the number of joints.
+        """
+        joints = [chain.driving_joint(j) for j in range(chain.dof)]
+        names = chain.joint_names
+        return (
+            per_joint(self.rotor_inertia or (0.0,), names, "rotor_inertia"),
+            _values(self.damping, [joint.damping for joint in joints], names, "damping"),
+            _values(self.friction, [joint.friction for joint in joints], names, "friction"),
+        )
+
+
+def _values(given: Sequence[float], described: list[float], names: Sequence[str], name: str) -> Array:
+    return per_joint(given, names, name) if given else np.array(described)
+
+
+class ActuatedArm:
+    """The inverse dynamics of the links and of the drives that move them.
+
+    Args:
+        links: the rigid-body model.
+        chain: of the arm.
+        parameters: of the drives.
+    """
+
+    def __init__(self, links: InverseDynamics, chain: KinematicChain, parameters: ActuatorParameters) -> None:
+        self._links = links
+        self._rotor_inertia, self._damping, self._friction = parameters.of(chain)
+        self._ideal = not (self._rotor_inertia.any() or self._damping.any() or self._friction.any())
+
+    def inverse_dynamics(self, q: Array, qd: Array, qdd: Array) -> Array:
+        """Joint efforts (n,) for the motion [N·m or N]."""
+        effort = self._links.inverse_dynamics(q, qd, qdd)
+        if self._ideal:
+            return effort
+        coulomb = self._friction * np.tanh(qd / STICTION_VELOCITY)
+        return np.asarray(effort + self._rotor_inertia * qdd + self._damping * qd + coulomb)
