@@ -1,7 +1,7 @@
 """Newton-Euler formulation of Luh, Walker and Paul on standard DH frames.
 
 Turney, Mudge, Lee, "Equivalence of two formulations for robot arm dynamics", 1980, eqs. 3.15-3.21; the same
-in Lee, Chung, Mudge, Turney, "On the control of mechanical manipulators", eqs. 3.21-3.27. Printed for revolute
+in Lee, Chung, Mudge, Turney, "On the control of mechanical manipulators", eqs. 3.21-3.27. Printed for turning
 joints; the prismatic terms are those of the second derivative of a sliding origin (Turney 3.2). Turney's 3.16
 prints omega_i x z_{i-1}; omega_{i-1}, as in 3.4 and in Lee's 3.22, is meant. The two papers organise
 omega x (omega x r) + alpha x r and the moments differently, hence their different counts.

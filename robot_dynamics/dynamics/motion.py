@@ -1,0 +1,102 @@
+"""Motion of an arm under given efforts: Runge-Kutta integration, and the energy that checks it.
+
+Turney, Mudge, Lee 1980, section 7: y = (qd, q), four evaluations of g(y) = (forward dynamics, qd) a step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robot_dynamics.dynamics.forward_dynamics import articulated_body, forward_dynamics
+from robot_dynamics.dynamics.serial_model import SerialModel
+from robot_dynamics.dynamics.spatial_chain import joint_rates, spatial_chain, velocities
+from robot_dynamics.errors import ParameterError, StateError
+
+Array = NDArray[np.float64]
+Effort = Callable[[float, Array, Array], Array]
+
+
+@dataclass(frozen=True)
+class Motion:
+    """Times (N+1,) [s], coordinates and velocities (N+1, n) of a simulated motion."""
+
+    time: Array
+    q: Array
+    qd: Array
+
+
+def runge_kutta_step(
+    derivative: Callable[[float, Array], Array], time: float, y: Array, step: float
+) -> Array:
+    """y after ``step`` [s] of dy/dt = derivative(t, y), by the classical four-point method."""
+    h1 = step * slope(time, y)
+    h2 = step * slope(time + 0.5 * step, y + 0.5 * h1)
+    h3 = step * slope(time + 0.5 * step, y + 0.5 * h2)
+    h4 = step * slope(time + step, y + h3)
+    return np.asarray(y + (h1 + 2.0 * h2 + 2.0 * h3 + h4) / 6.0)
+
+
+def simulate(
+    model: SerialModel,
+    q: ArrayLike,
+    qd: ArrayLike,
+    *,
+    duration: float,
+    step: float,
+    effort: Effort | None = None,
+) -> Motion:
+    """Motion from the state ``q``, ``qd`` (n,) under the efforts ``effort(t, q, qd)`` (n,), none when omitted.
+
+    Args:
+        model: the arm.
+        q, qd: initial coordinates [rad or m] and velocities.
+        duration: simulated time [s]; the number of steps is rounded.
+        step: step size [s].
+        effort: efforts [N·m or N].
+
+    Raises:
+        ParameterError: a step or duration that is not positive.
+        StateError: a wrong shape, or a motion that has left the finite numbers.
+    """
+    if not (step > 0.0 and duration >= step):
+        raise ParameterError(f"need 0 < step <= duration, not step {step} s and duration {duration} s")
+    start = np.array([np.asarray(qd, dtype=float), np.asarray(q, dtype=float)])
+    if start.shape != (2, model.dof):
+        raise StateError(f"q and qd must have {model.dof} entries: {', '.join(model.coordinate_names)}")
+    solve = articulated_body if len(model.links) == model.dof else forward_dynamics
+    idle = np.zeros(model.dof)
+
+    def slope(time: float, y: Array) -> Array:
+        tau = idle if effort is None else effort(time, y[1], y[0])
+        return np.array([solve(model, y[1], y[0], tau), y[0]])
+
+    steps = round(duration / step)
+    states = [start]
+    for k in range(steps):
+        states.append(runge_kutta_step(slope, k * step, states[-1], step))
+        if not np.all(np.isfinite(states[-1])):
+            raise StateError(
+                f"the motion is not finite after {(k + 1) * step:.4g} s; use a step below {step} s"
+            )
+    history = np.array(states)
+    return Motion(np.arange(steps + 1, dtype=float) * step, history[:, 1], history[:, 0])
+
+
+def kinetic_energy(model: SerialModel, q: ArrayLike, qd: ArrayLike) -> float:
+    """Kinetic energy [J], link by link."""
+    chain = spatial_chain(model, np.asarray(q, dtype=float))
+    speed = velocities(chain, joint_rates(model, np.asarray(qd, dtype=float)))
+    return float(sum(0.5 * v @ inertia @ v for v, inertia in zip(speed, chain.inertias, strict=True)))
+
+
+def potential_energy(model: SerialModel, q: ArrayLike) -> float:
+    """Potential energy of gravity [J], zero where every center of mass is in frame 0's origin."""
+    chain = spatial_chain(model, np.asarray(q, dtype=float))
+    energy = 0.0
+    for link, pose in zip(model.links, chain.poses, strict=True):
+        energy -= float(model.gravity @ (pose[:3, :3] @ link.first_moment + link.mass * pose[:3, 3]))
+    return energy
