@@ -29,10 +29,8 @@ class Motion:
     qd: Array
 
 
-def runge_kutta_step(
-    derivative: Callable[[float, Array], Array], time: float, y: Array, step: float
-) -> Array:
-    """y after ``step`` [s] of dy/dt = derivative(t, y), by the classical four-point method."""
+def runge_kutta_step(slope: Callable[[float, Array], Array], time: float, y: Array, step: float) -> Array:
+    """y after ``step`` [s] of dy/dt = slope(t, y), by the classical four-point method."""
     h1 = step * slope(time, y)
     h2 = step * slope(time + 0.5 * step, y + 0.5 * h1)
     h3 = step * slope(time + 0.5 * step, y + 0.5 * h2)
@@ -49,7 +47,7 @@ def simulate(
     step: float,
     effort: Effort | None = None,
 ) -> Motion:
-    """Motion from the state ``q``, ``qd`` (n,) under the efforts ``effort(t, q, qd)`` (n,), none when omitted.
+    """Motion from the state ``q``, ``qd`` (n,) under the efforts ``effort(t, q, qd)`` (n,), by default none.
 
     Args:
         model: the arm.
