@@ -25,6 +25,7 @@ from robot_dynamics.parameters import parameter, validate
 from robot_dynamics.ros.support import diagnostics, parameters, qos, spin
 from robot_dynamics.ros.support.arm_model import ArmModel, ModelLoader
 from robot_dynamics.ros.support.cycle import CycleMonitor, VelocityEstimator
+from robot_dynamics.ros.support.hot_loop import spin_on
 from robot_dynamics.ros.support.messages import JointOrder, set_stamp, stamp_to_nanoseconds, to_array
 from robot_dynamics.ros.support.trajectories import waypoints
 
@@ -76,7 +77,7 @@ class ComputedTorqueController(LifecycleNode):
         self._stamped = self.create_publisher(JointState, "joint_command", qos.LOCKSTEP)
         self._reference = self.create_publisher(JointState, "~/reference", qos.LOCKSTEP)
         state_qos = qos.LOCKSTEP if self._node_parameters.lockstep else qos.STATE_SUBSCRIPTION
-        self.create_subscription(JointState, "joint_states", self._on_state, state_qos)
+        self.states = self.create_subscription(JointState, "joint_states", self._on_state, state_qos)
         self.create_subscription(JointTrajectory, "~/joint_trajectory", self._on_trajectory, qos.TRAJECTORY)
         self.create_service(Trigger, "~/hold", self._on_hold)
         self._diagnostics = diagnostics.DiagnosticsPublisher(self, self._status)
@@ -334,7 +335,7 @@ class ComputedTorqueController(LifecycleNode):
 
 def main(args: list[str] | None = None) -> int:
     """Entry point of the executable."""
-    return spin.run(ComputedTorqueController, args)
+    return spin.run(ComputedTorqueController, args, loop=lambda node, stop: spin_on(node, stop, node.states))
 
 
 if __name__ == "__main__":

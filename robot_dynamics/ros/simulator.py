@@ -33,8 +33,9 @@ from std_srvs.srv import Trigger
 from robot_dynamics.errors import ParameterError, StateError
 from robot_dynamics.ros.support import diagnostics, parameters, qos, spin
 from robot_dynamics.ros.support.description import NAME, DescriptionSource
-from robot_dynamics.ros.support.messages import JointOrder, set_stamp, to_array
-from robot_dynamics.ros.support.pacing import Pacer
+from robot_dynamics.ros.support.hot_loop import run_ready, spin_on, take_all
+from robot_dynamics.ros.support.messages import JointOrder, set_stamp, stamp_to_nanoseconds, to_array
+from robot_dynamics.ros.support.pacing import Lateness, Pacer
 from robot_dynamics.simulation.arm import ArmPlant
 from robot_dynamics.simulation.parameters import PlantParameters, SimulatorParameters
 
@@ -42,8 +43,11 @@ REPEAT = 0.2
 """Steady seconds after which an unanswered state is published again in lockstep."""
 THROTTLE = 2.0
 """Seconds between two log lines about the same fault."""
-# Wake-ups of the executor come up to 0.2 ms late, a sleep only 0.1 ms: the end of the wait is a sleep.
-FINE_WAIT = 300_000
+HOUSEKEEPING = 0.02
+"""Steady seconds between two looks at services and timers, by the wall clock."""
+# Time that these need before the next deadline, and how long they wait for such a pause at most [ns].
+SPARE = 500_000
+PATIENCE = 200_000_000
 
 
 class Simulator(Node):
@@ -69,15 +73,23 @@ class Simulator(Node):
         if self._settings.publish_description:
             self._description_publisher = self.create_publisher(String, NAME, qos.DESCRIPTION)
         if self.lockstep:
-            self.create_subscription(JointState, "joint_command", self._on_answer, qos.LOCKSTEP)
+            self.commands = self.create_subscription(
+                JointState, "joint_command", self._on_answer, qos.LOCKSTEP
+            )
             steady = Clock(clock_type=ClockType.STEADY_TIME)
             self._repeat = self.create_timer(REPEAT, self._publish_state, clock=steady)
         else:
-            self.create_subscription(
+            self.commands = self.create_subscription(
                 Float64MultiArray, "effort_controller/commands", self._on_command, qos.COMMAND
+            )
+        self.answers = None
+        if self._settings.measure_latency and not self.lockstep:
+            self.answers = self.create_subscription(
+                JointState, "joint_command", self._on_timed_answer, qos.LOCKSTEP
             )
         self.create_service(Trigger, "~/reset", self._on_reset)
         self.pacer: Pacer | None = None
+        self._latency = Lateness(self.period)
         self._diagnostics = diagnostics.DiagnosticsPublisher(self, self._status)
         self._source = DescriptionSource(self, self._on_description)
 
@@ -171,7 +183,8 @@ class Simulator(Node):
             set_stamp(self._clock_message.clock, self._now)
             self._clock_publisher.publish(self._clock_message)
         message = self._message
-        set_stamp(message.header.stamp, self._now if simulated else self.get_clock().now().nanoseconds)
+        stamp = self._now if simulated else self.get_clock().now().nanoseconds
+        set_stamp(message.header.stamp, stamp)
         message.position = to_array(plant.position)
         message.velocity = to_array(plant.velocity)
         message.effort = to_array(self._applied)
@@ -230,6 +243,10 @@ class Simulator(Node):
         self._accept(sample.effort)
         self._advance(sample.effort)
 
+    def _on_timed_answer(self, message: JointState, info: dict[str, int]) -> None:
+        """Note the time from a state's stamp to the arrival of its answer, as DDS saw it."""
+        self._latency.add(info["received_timestamp"] - stamp_to_nanoseconds(message.header.stamp))
+
     def _refuse(self, reason: str) -> None:
         self._refused += 1
         self.get_logger().warning(f"command refused: {reason}", throttle_duration_sec=THROTTLE)
@@ -279,6 +296,8 @@ class Simulator(Node):
         figures: dict[str, object] = {"simulated_s": 1e-9 * self._now, "refused_commands": self._refused}
         if self.pacer is not None:
             figures = {"rate_hz": round(self.pacer.rate, 3), **self.pacer.lateness.summary(), **figures}
+        if self._latency.cycles:
+            figures |= {"answers": self._latency.cycles, **self._latency.percentiles("answer")}
         self.get_logger().info(f"summary: {json.dumps(figures)}")
 
 
@@ -296,27 +315,33 @@ def _initial_position(plant: ArmPlant, wanted: SimulatorParameters) -> np.ndarra
 
 
 def run(node: Simulator, stop: spin.StopEvent) -> None:
-    """Run a simulator until the event: in lockstep on its callbacks, else by the wall clock.
+    """Run a simulator until the event: in lockstep at every answer, else by the wall clock.
 
-    By the wall clock one thread runs the callbacks between two deadlines, and a cycle at each. A thread of
-    its own for the callbacks would make every cycle wait for the interpreter's lock.
+    By the wall clock one thread does everything. A thread of its own for the callbacks would make the cycles
+    wait for the interpreter's lock.
     """
     mujoco.set_mju_user_warning(lambda message: node.get_logger().debug(message))
     if node.lockstep:
-        spin.spin(node, stop)
+        spin_on(node, stop, node.commands)
         return
     executor = SingleThreadedExecutor()
     executor.add_node(node)
     node.start_pacing()
+    rest = round(1e9 * HOUSEKEEPING)
+    due = time.monotonic_ns()
     while not stop.is_set():
+        overdue = time.monotonic_ns() - due
+        if overdue > PATIENCE or (overdue > 0 and node.pacer.remaining() > SPARE):
+            run_ready(executor, limit=3)
+            due = time.monotonic_ns() + rest
         remaining = node.pacer.remaining()
-        if remaining > FINE_WAIT:
-            executor.spin_once(timeout_sec=1e-9 * (remaining - FINE_WAIT))
-            continue
         if remaining > 0:
             time.sleep(1e-9 * remaining)
         node.pacer.start_cycle()
+        take_all(node.commands)
         node.cycle()
+        if node.answers is not None:
+            take_all(node.answers)
     executor.remove_node(node)
     executor.shutdown()
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from robot_dynamics.errors import ModelError
 from robot_dynamics.model.chain import Array, ChainJoint, JointKind, RigidBody
+from robot_dynamics.parameters import per_joint
 from robot_dynamics.simulation.bodies import GROUND, ArmBodies
 from robot_dynamics.simulation.parameters import PlantParameters
 
@@ -50,6 +51,7 @@ def compile_arm(arm: ArmBodies, parameters: PlantParameters) -> ArmModel:
 
     Raises:
         ModelError: the arm cannot be simulated, with the joint or link that is the cause.
+        ParameterError: a list of parameters does not fit the joints.
     """
     timestep = parameters.physics_timestep
     spec = mujoco.MjSpec()
@@ -117,6 +119,7 @@ def _finish(model: Any, arm: ArmBodies, parameters: PlantParameters) -> ArmModel
         for joint in _joints(arm)
         if joint.name not in arm.joint_names
     )
+    model.dof_armature[drivers] = per_joint(parameters.rotor_inertia, arm.joint_names, "rotor_inertia")
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
     mass_matrix = np.zeros((model.nv, model.nv))

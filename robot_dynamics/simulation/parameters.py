@@ -60,6 +60,13 @@ class PlantParameters:
         minimum=0.01,
         maximum=100.0,
     )
+    rotor_inertia: tuple[float, ...] = parameter(
+        (0.0,),
+        "Inertia of the motors as seen at the joints, one per joint or one for all",
+        unit="kg·m² or kg",
+        minimum=0.0,
+        maximum=1e6,
+    )
     joint_friction: bool = parameter(True, "Apply the damping and the Coulomb friction of the description")
     joint_limits: bool = parameter(True, "Stop the joints at the position limits of the description")
     effort_limits: bool = parameter(True, "Clamp efforts to the limits of the description")
@@ -107,6 +114,11 @@ class SimulatorParameters:
         False, "Advance only when joint_command answers the last joint state", read_only=True
     )
     publish_clock: bool = parameter(False, "Publish simulated time on /clock", read_only=True)
+    measure_latency: bool = parameter(
+        False,
+        "Without lockstep: listen to joint_command too, and report the time from a state to its answer",
+        read_only=True,
+    )
     publish_description: bool = parameter(
         False, "Publish robot_description, where no robot_state_publisher does", read_only=True
     )

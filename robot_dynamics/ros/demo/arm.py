@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import yaml
 
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.report.recording import ArmRecording
+from robot_dynamics.resources import resource
 from robot_dynamics.ros.demo.observer import Observer
 from robot_dynamics.ros.processes import NodeProcess, claim_domain
 
@@ -41,7 +43,7 @@ class Case:
 NOMINAL = Case("computed_torque", "computed torque")
 COMPARISONS = (
     Case("published_law", "without looking half a period ahead", {"half_period_ahead": False}),
-    Case("payload", "with 0.2 kg at the tip that the model does not know", {}, {"payload_mass": 0.2}),
+    Case("payload", "with 2 kg at the tip that the model does not know", {}, {"payload_mass": 2.0}),
     Case("pd", "without the model (PD only)", {"mode": "pd"}),
 )
 
@@ -71,12 +73,15 @@ class ArmRun:
         self.case = case
         self._domain = claim_domain()
         text = description.read_text(encoding="utf-8")
+        drives = yaml.safe_load(resource("config/puma560.yaml").read_text(encoding="utf-8"))
+        drives = drives["/**"]["ros__parameters"]
         self._simulator = {
             "robot_description": text,
             "initial_joints": list(chain.joint_names),
             "initial_positions": START.tolist(),
             "rate": rate,
             "lockstep": lockstep,
+            **drives,
             **case.simulator,
             **(simulator or {}),
         }
@@ -86,6 +91,7 @@ class ArmRun:
             "kv": [20.0],
             "lockstep": lockstep,
             "safe_fade_time": 0.0,
+            **drives,
             **case.controller,
         }
         self._stack = ExitStack()

@@ -10,7 +10,7 @@ GIVE_UP = 100_000_000
 
 
 class Lateness:
-    """Histogram of how late the cycles of a loop began, with bins of one microsecond.
+    """Histogram of how late the cycles of a loop began, or their answers came, with bins of one microsecond.
 
     Args:
         period: of the loop [ns].
@@ -39,16 +39,18 @@ class Lateness:
                 return min(microseconds, self.worst // MICROSECOND)
         return self.worst // MICROSECOND
 
+    def percentiles(self, name: str) -> dict[str, float]:
+        """Percentiles to report [µs], under ``name``."""
+        return {
+            f"{name}_us_p50": self.percentile(0.5),
+            f"{name}_us_p99": self.percentile(0.99),
+            f"{name}_us_p99.9": self.percentile(0.999),
+            f"{name}_us_max": self.worst // MICROSECOND,
+        }
+
     def summary(self) -> dict[str, float]:
         """Figures to report: cycles, cycles late by more than a period, percentiles [µs]."""
-        return {
-            "cycles": self.cycles,
-            "late_by_a_period": self.over,
-            "late_us_p50": self.percentile(0.5),
-            "late_us_p99": self.percentile(0.99),
-            "late_us_p99.9": self.percentile(0.999),
-            "late_us_max": self.worst // MICROSECOND,
-        }
+        return {"cycles": self.cycles, "late_by_a_period": self.over, **self.percentiles("late")}
 
 
 class Pacer:
