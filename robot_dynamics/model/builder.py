@@ -13,7 +13,7 @@ from robot_dynamics.model.chain import Array, ChainJoint, JointKind, KinematicCh
 from robot_dynamics.model.lumping import MASSLESS, lumped_body, moved_body
 from robot_dynamics.model.selection import choose_tip
 from robot_dynamics.model.urdf.tree import Joint, JointType, RobotTree
-from robot_dynamics.model.urdf.validation import check_moving_body
+from robot_dynamics.model.urdf.validation import LARGEST, check_moving_body
 from robot_dynamics.spatial import pose, rotation_about
 
 
@@ -133,6 +133,17 @@ class _Builder:
 
     def _motion(self, joint: Joint) -> _Motion:
         """How ``joint`` moves: by a coordinate of the chain, or not at all."""
+        followers: list[Joint] = []
+        while joint.mimic is not None and joint.name not in self._locked:
+            followers.append(joint)
+            joint = self._tree.joints[joint.mimic.joint]
+        motion = self._own_motion(joint)
+        for follower in reversed(followers):
+            assert follower.mimic is not None
+            motion = motion.followed(follower.mimic.multiplier, follower.mimic.offset)
+        return motion
+
+    def _own_motion(self, joint: Joint) -> _Motion:
         if joint.name in self._locked:
             return _Motion(None, 0.0, self._locked[joint.name])
         if joint.kind is JointType.FIXED:
@@ -142,9 +153,6 @@ class _Builder:
                 f"joint {joint.name!r} is {joint.kind.value}, which a serial chain cannot have; lock it with"
                 f" locked_joints={{{joint.name!r}: 0.0}}, or choose a root below it"
             )
-        if joint.mimic is not None:
-            master = self._motion(self._tree.joints[joint.mimic.joint])
-            return master.followed(joint.mimic.multiplier, joint.mimic.offset)
         if joint.name in self._on_path:
             return _Motion(joint.name, 1.0, 0.0)
         nearest = min(max(0.0, joint.limits.lower), joint.limits.upper)
@@ -161,15 +169,18 @@ class _Builder:
                 raise ModelError(
                     f"locked joint {name!r} does not exist; the moving joints are: {', '.join(moving)}"
                 )
-            if not isinstance(value, int | float | np.number) or not math.isfinite(value):
+            try:
+                self._locked[name] = position = float(value)
+            except (TypeError, ValueError):
+                position = math.nan
+            if not abs(position) <= LARGEST:
                 raise ModelError(f"locked joint {name!r}: its position {value!r} is not a finite number")
-            self._locked[name] = value = float(value)
             if not joint.kind.moves_on_axis:
-                if value != 0.0:
+                if position != 0.0:
                     raise ModelError(f"joint {name!r} is {joint.kind.value}: it can be locked at 0 only")
-            elif not joint.limits.lower - 1e-9 <= value <= joint.limits.upper + 1e-9:
+            elif not joint.limits.lower - 1e-9 <= position <= joint.limits.upper + 1e-9:
                 raise ModelError(
-                    f"locked joint {name!r}: its position {value:g} is outside its limits,"
+                    f"locked joint {name!r}: its position {position:g} is outside its limits,"
                     f" {joint.limits.lower:g} to {joint.limits.upper:g}"
                 )
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics.errors import ConversionError
+from robot_dynamics.errors import ConversionError, ParameterError
 from robot_dynamics.model.chain import Array, ChainJoint, JointKind, KinematicChain
 from robot_dynamics.model.dh_table import DHRow, DHTable, about_x, about_z, check_convention
 from robot_dynamics.spatial import inverse_pose, pose, rotation_x, rotation_z
@@ -61,10 +61,12 @@ def dh_parameters(chain: KinematicChain, convention: str = "modified", tolerance
             [m or 1]. A coarser one makes nearly parallel axes parallel.
 
     Raises:
-        ParameterError: unknown convention.
+        ParameterError: unknown convention, or a tolerance that is not positive.
         ConversionError: the table misses the chain's forward kinematics by more than ``tolerance``.
     """
     check_convention(convention)
+    if not 0.0 < tolerance < np.inf:
+        raise ParameterError(f"tolerance {tolerance}: must be positive and finite")
     base, spans, tool = _spans(chain, tolerance)
     rows = _rows(chain, spans, convention)
     table = DHTable(

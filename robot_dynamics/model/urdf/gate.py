@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import NamedTuple
 from xml.etree import ElementTree
 from xml.parsers import expat
 
 from robot_dynamics.errors import ModelError
 
-MAX_BYTES = 10 * 1024 * 1024
+MAX_BYTES = 5 * 1024 * 1024
 MAX_DEPTH = 100
 
 # Element -> (attributes that are read, child elements that are read). An attribute that is known but not
@@ -42,8 +43,16 @@ _REPEATABLE = frozenset({"link", "joint"})
 _STRICT = frozenset({"robot/link/inertial/origin", "robot/joint/origin"})
 
 
-def read_source(source: str | bytes | os.PathLike[str]) -> tuple[bytes, str]:
-    """The description's bytes, and how to name it in a message.
+class Source(NamedTuple):
+    """A description's bytes, how to name it in a message, and its encoding if the XML has no say in it."""
+
+    data: bytes
+    label: str
+    encoding: str | None = None
+
+
+def read_source(source: str | bytes | os.PathLike[str]) -> Source:
+    """The description that ``source`` means.
 
     Args:
         source: path of a file, or the XML itself as str or bytes; a str with a ``<`` in it is XML.
@@ -52,24 +61,24 @@ def read_source(source: str | bytes | os.PathLike[str]) -> tuple[bytes, str]:
         ModelError: no such file, not a regular file, unreadable, empty, or larger than ``MAX_BYTES``.
     """
     if isinstance(source, bytes | bytearray):
-        data, label = bytes(source), "robot description"
+        found = Source(bytes(source), "robot description")
     elif isinstance(source, str) and ("<" in source or not source.strip()):
-        # An XML declaration may name another encoding; the str is already decoded.
-        data, label = source.encode("utf-8", "surrogatepass"), "robot description"
+        # An XML declaration may name another encoding, but a str is already decoded.
+        found = Source(source.encode("utf-8", "surrogatepass"), "robot description", "utf-8")
     elif isinstance(source, str | os.PathLike):
-        data, label = _read_file(Path(source))
+        found = _read_file(Path(source))
     else:
         raise ModelError(
             f"a robot description is a path, or XML as str or bytes, not {type(source).__name__}"
         )
-    if len(data) > MAX_BYTES:
-        raise ModelError(f"{label}: larger than the {MAX_BYTES // 2**20} MiB that a URDF may have")
-    if not data.strip():
-        raise ModelError(f"{label}: empty; a URDF has a <robot> element")
-    return data, label
+    if len(found.data) > MAX_BYTES:
+        raise ModelError(f"{found.label}: larger than the {MAX_BYTES // 2**20} MiB that a URDF may have")
+    if not found.data.strip():
+        raise ModelError(f"{found.label}: empty; a URDF has a <robot> element")
+    return found
 
 
-def _read_file(path: Path) -> tuple[bytes, str]:
+def _read_file(path: Path) -> Source:
     try:
         if not path.exists():
             raise ModelError(f"no such URDF file: {path}")
@@ -78,25 +87,21 @@ def _read_file(path: Path) -> tuple[bytes, str]:
         if path.suffix == ".xacro":
             raise ModelError(f"{path} is a xacro file: expand it first (xacro {path.name} > robot.urdf)")
         with path.open("rb") as stream:
-            return stream.read(MAX_BYTES + 1), str(path)
+            return Source(stream.read(MAX_BYTES + 1), str(path))
     except (OSError, ValueError) as error:
         raise ModelError(f"cannot read the URDF file {path}: {error}") from error
 
 
-def kinematics_only(data: bytes, label: str, decoded: bool = False) -> bytes:
+def kinematics_only(source: Source) -> bytes:
     """The description reduced to its kinematics and mass properties, as bytes of UTF-8 XML.
-
-    Args:
-        data: the XML.
-        label: how to name the description in a message.
-        decoded: ``data`` is UTF-8 whatever its XML declaration says.
 
     Raises:
         ModelError: not well-formed, a DTD, nested too deeply, not a URDF, xacro left unexpanded, an element
             given twice, or an attribute that would change a pose.
     """
+    data, label, encoding = source
     reader = _Reader(label)
-    parser = expat.ParserCreate(encoding="utf-8" if decoded else None)
+    parser = expat.ParserCreate(encoding)
     parser.buffer_text = True
     parser.StartDoctypeDeclHandler = reader.refuse_doctype
     parser.EntityDeclHandler = reader.refuse_doctype

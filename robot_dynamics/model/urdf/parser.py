@@ -13,7 +13,7 @@ from robot_dynamics.errors import ModelError
 from robot_dynamics.model.chain import Array, JointLimits, RigidBody
 from robot_dynamics.model.urdf.gate import kinematics_only, read_source
 from robot_dynamics.model.urdf.tree import Finding, Joint, JointType, Link, Mimic, RobotTree
-from robot_dynamics.model.urdf.validation import check_body, check_limits, check_mimics, check_tree
+from robot_dynamics.model.urdf.validation import LARGEST, check_body, check_limits, check_mimics, check_tree
 from robot_dynamics.spatial import pose, rotate_inertia, rotation_from_rpy
 
 
@@ -30,9 +30,9 @@ def parse_urdf(source: str | bytes | os.PathLike[str]) -> RobotTree:
     Raises:
         ModelError: the description cannot be used; the message names the link or joint.
     """
-    data, label = read_source(source)
-    reduced = kinematics_only(data, label, decoded=isinstance(source, str) and "<" in source)
-    robot = _run_parser(reduced, label)
+    description = read_source(source)
+    label = description.label
+    robot = _run_parser(kinematics_only(description), label)
     findings: list[Finding] = []
     try:
         links = _by_name("link", (_link(entry, findings) for entry in robot.links))
@@ -81,9 +81,10 @@ def _link(entry: Any, findings: list[Finding]) -> Link:
     if inertial.inertia is None:
         raise ModelError(f"{where}: <inertial> has no <inertia>")
     origin = _origin(inertial.origin, f"{where}, <inertial>")
-    inertia = np.array(inertial.inertia.to_matrix(), dtype=float)
+    rows = inertial.inertia.to_matrix()
+    inertia = np.array([[_number(number, 0.0, f"{where}, inertia") for number in row] for row in rows])
     body = RigidBody(
-        mass=float(inertial.mass),
+        mass=_number(inertial.mass, 0.0, f"{where}, mass"),
         center_of_mass=origin[:3, 3],
         inertia=rotate_inertia(origin[:3, :3], inertia),
     )
@@ -134,18 +135,15 @@ def _joint(entry: Any, findings: list[Finding]) -> Joint:
 def _number(value: float | None, default: float, where: str) -> float:
     if value is None:
         return default
-    if not math.isfinite(value):
-        raise ModelError(f"{where}: {value} is not a finite number")
+    if not abs(value) <= LARGEST:
+        raise ModelError(f"{where}: {value} is not a number between -{LARGEST:g} and {LARGEST:g}")
     return float(value)
 
 
 def _vector(values: Any, where: str) -> Array:
     if len(values) != 3:
         raise ModelError(f"{where}: {len(values)} numbers where 3 are needed")
-    vector = np.array(values, dtype=float)
-    if not np.isfinite(vector).all():
-        raise ModelError(f"{where}: {' '.join(map(str, values))} has a number that is not finite")
-    return vector
+    return np.array([_number(value, 0.0, where) for value in values])
 
 
 def _origin(origin: Any, where: str) -> Array:

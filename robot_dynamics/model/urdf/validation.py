@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from robot_dynamics.model.chain import JointLimits, RigidBody
 from robot_dynamics.model.urdf.tree import Joint, Link
 from robot_dynamics.spatial import principal_moments, shift_inertia
 
+# A larger number (in m, rad, kg, kg·m²) is a mistake, and its products would overflow.
+LARGEST = 1e9
 # How far below zero a principal moment may be, relative to the largest: digits lost in the file.
 _ROUNDING = 1e-6
 
@@ -43,17 +45,26 @@ def check_tree(links: Mapping[str, Link], joints: Mapping[str, Joint]) -> None:
 
 
 def _check_cycles(links: Mapping[str, Link], joints: Mapping[str, Joint], carrier: Mapping[str, str]) -> None:
-    rooted: set[str] = set()
-    for start in links:
-        trail: list[str] = []
-        link = start
-        while link in carrier and link not in rooted:
-            if link in trail:
-                cycle = [*reversed(trail[trail.index(link) :])]
-                raise ModelError(f"the links form a cycle: {' -> '.join([*cycle, cycle[0]])}")
-            trail.append(link)
-            link = joints[carrier[link]].parent
-        rooted.update(trail)
+    parents = {child: joints[joint].parent for child, joint in carrier.items()}
+    cycle = _find_cycle(links, parents)
+    if cycle:
+        raise ModelError(f"the links form a cycle: {' -> '.join(reversed(cycle))}")
+
+
+def _find_cycle(names: Iterable[str], onward: Mapping[str, str]) -> list[str]:
+    """The first cycle found by following ``onward``, its first name repeated at the end, or nothing."""
+    finished: set[str] = set()
+    for start in names:
+        trail: dict[str, None] = {}
+        name: str | None = start
+        while name is not None and name not in finished:
+            if name in trail:
+                steps = list(trail)
+                return [*steps[steps.index(name) :], name]
+            trail[name] = None
+            name = onward.get(name)
+        finished.update(trail)
+    return []
 
 
 def check_mimics(joints: Mapping[str, Joint]) -> None:
@@ -62,17 +73,15 @@ def check_mimics(joints: Mapping[str, Joint]) -> None:
     Raises:
         ModelError: naming the joint.
     """
-    for joint in joints.values():
-        trail = [joint.name]
-        while (mimic := joints[trail[-1]].mimic) is not None:
-            if mimic.joint not in joints:
-                raise ModelError(f"joint {trail[-1]!r} mimics {mimic.joint!r}, which does not exist")
-            if mimic.joint in trail:
-                raise ModelError(f"joint {joint.name!r} mimics itself: {' -> '.join([*trail, mimic.joint])}")
-            if not joints[mimic.joint].kind.moves_on_axis:
-                kind = joints[mimic.joint].kind.value
-                raise ModelError(f"joint {trail[-1]!r} mimics {mimic.joint!r}, which is {kind}")
-            trail.append(mimic.joint)
+    masters = {joint.name: joint.mimic.joint for joint in joints.values() if joint.mimic is not None}
+    for name, master in masters.items():
+        if master not in joints:
+            raise ModelError(f"joint {name!r} mimics {master!r}, which does not exist")
+        if not joints[master].kind.moves_on_axis:
+            raise ModelError(f"joint {name!r} mimics {master!r}, which is {joints[master].kind.value}")
+    cycle = _find_cycle(masters, masters)
+    if cycle:
+        raise ModelError(f"joint {cycle[0]!r} mimics itself: {' -> '.join(cycle)}")
 
 
 def check_limits(where: str, limits: JointLimits) -> list[str]:
@@ -106,10 +115,8 @@ def check_body(where: str, body: RigidBody) -> list[str]:
     broken triangle inequality does no harm to inverse dynamics, but physics engines reject it.
 
     Raises:
-        ModelError: a number that is not finite, or a negative mass.
+        ModelError: a negative mass.
     """
-    if not np.isfinite((body.mass, *body.center_of_mass, *body.inertia.ravel())).all():
-        raise ModelError(f"{where}: mass, centre of mass or inertia has a number that is not finite")
     if body.mass < 0.0:
         raise ModelError(f"{where}: the mass is {body.mass:g} kg; it cannot be negative")
     odd: list[str] = []
