@@ -1,28 +1,73 @@
-"""The dynamics of one chain, ready to be called from a control loop."""
+"""The dynamics of one chain, ready to be called from a control loop.
+
+The generated program of every quantity is compiled with the system's C compiler and kept in the user's cache;
+where there is no compiler, the same program runs as generated Python.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import cache, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.errors import BackendError, StateError
-from robot_dynamics.model.chain import JointKind, KinematicChain
+from robot_dynamics.codegen.emit_lanes import lanes_source
+from robot_dynamics.codegen.emit_python import python_module
+from robot_dynamics.codegen.program import OperationCount, Program, count_operations
+from robot_dynamics.dynamics.evaluator import Evaluator, Kernel, PythonKernel
+from robot_dynamics.dynamics.native.bridge import load_bridge
+from robot_dynamics.dynamics.native.cache import cached, content
+from robot_dynamics.dynamics.native.fingerprint import generator_fingerprint, model_fingerprint
+from robot_dynamics.dynamics.native.library import NativeKernel, load_kernel
+from robot_dynamics.dynamics.programs import make_program
+from robot_dynamics.dynamics.quantities import QUANTITIES
+from robot_dynamics.errors import BackendError, ParameterError
+from robot_dynamics.model.chain import KinematicChain
+
+_LOG = logging.getLogger(__name__)
 
 Array = NDArray[np.float64]
 BACKENDS = ("auto", "c", "python")
 
 
 class CompiledDynamics:
-    """Inverse dynamics of one chain under one gravity vector."""
+    """The dynamics of one chain under one gravity vector; made by :func:`compile_dynamics`.
 
-    def __init__(self, chain: KinematicChain, gravity: Array) -> None:
+    Every method takes one state or a batch of N states (rows), and ``out``, an array float64 of the result's
+    shape that is filled and returned instead of a new one; it may be one of the inputs. C-contiguous float64
+    arrays of the right shape go straight to the compiled code; anything else that numpy can read as numbers
+    is converted first. Results are checked to be finite, which shows a NaN or an infinity in whatever the
+    result depends on; an entry that does not matter (a velocity of 0 * NaN excepted) is not looked at.
+
+    The functions may be called from several threads at once; long batches let other threads run.
+
+    Attributes:
+        chain: the arm; ``chain.joint_names`` is the order of every array.
+        gravity_vector: (3,) gravity in the root frame [m/s²].
+    """
+
+    def __init__(self, chain: KinematicChain, gravity: Array, backend: str) -> None:
+        """See :func:`compile_dynamics`."""
         self.chain = chain
         self.gravity_vector = gravity
+        self._wanted = backend
+        self._programs = cache(partial(make_program, chain, gravity))
+        self._evaluators = {
+            name: Evaluator(quantity, chain.joint_names, partial(self._load_kernel, name))
+            for name, quantity in QUANTITIES.items()
+        }
 
     def inverse_dynamics(
-        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, wrench: ArrayLike | None = None
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        wrench: ArrayLike | None = None,
+        out: Array | None = None,
     ) -> Array:
         """Joint efforts that give the accelerations ``qdd``.
 
@@ -32,6 +77,7 @@ class CompiledDynamics:
             qdd: joint accelerations, shaped like ``q`` [rad/s² or m/s²].
             wrench: (6,) or (N, 6) [force, torque] that the arm exerts on its environment at the tip, in the
                 tip frame [N, N·m]; nothing when omitted.
+            out: array for the result.
 
         Returns:
             Joint efforts, shaped like ``q`` [N·m or N].
@@ -39,100 +85,231 @@ class CompiledDynamics:
         Raises:
             StateError: a wrong shape or a value that is not finite.
         """
-        position, velocity, acceleration = (
-            self._states(name, value) for name, value in (("q", q), ("qd", qd), ("qdd", qdd))
-        )
-        if not position.shape == velocity.shape == acceleration.shape:
-            raise StateError(
-                f"q, qd and qdd have shapes {position.shape}, {velocity.shape} and {acceleration.shape};"
-                " they must be equal"
-            )
-        shape = position.shape
-        load = np.zeros(6) if wrench is None else np.asarray(wrench, dtype=float)
-        if load.shape not in ((6,), (*shape[:-1], 6)):
-            raise StateError(f"wrench has shape {load.shape}; expected {(*shape[:-1], 6)}: [force, torque]")
-        rows = position.reshape(-1, shape[-1])
-        effort = self._recursion(
-            rows,
-            velocity.reshape(rows.shape),
-            acceleration.reshape(rows.shape),
-            np.broadcast_to(load, (len(rows), 6)),
-        )
-        if not np.isfinite(effort).all():
-            raise StateError("q, qd, qdd or wrench holds a value that is not finite")
-        return effort.reshape(shape)
+        return self._ready("inverse_dynamics")(q, qd, qdd, wrench, out)
 
-    def _states(self, name: str, value: ArrayLike) -> Array:
-        states = np.asarray(value, dtype=float)
-        n = self.chain.dof
-        if states.ndim not in (1, 2) or states.shape[-1] != n:
-            raise StateError(
-                f"{name} has shape {states.shape}; expected ({n},) or (N, {n}) for the joints"
-                f" {', '.join(self.chain.joint_names)}"
-            )
-        return states
+    def gravity(self, q: ArrayLike, out: Array | None = None) -> Array:
+        """Joint efforts that hold the arm at rest.
 
-    def _recursion(self, q: Array, qd: Array, qdd: Array, wrench: Array) -> Array:
-        """Newton-Euler recursion in link frames: q, qd, qdd (N, n), wrench (N, 6)."""
-        count = len(q)
-        omega, alpha = np.zeros((count, 3)), np.zeros((count, 3))
-        accel = np.broadcast_to(-self.gravity_vector, (count, 3))
-        rotations, offsets, forces, moments = [], [], [], []
-        for joint in self.chain.joints:
-            value = joint.multiplier * q[:, joint.coordinate] + joint.offset
-            rate = (joint.multiplier * qd[:, joint.coordinate])[:, None] * joint.axis
-            rate_change = (joint.multiplier * qdd[:, joint.coordinate])[:, None] * joint.axis
-            displacement = np.array([joint.displacement(float(v)) for v in value])
-            rotation = joint.origin[:3, :3] @ displacement[:, :3, :3]
-            offset = displacement[:, :3, 3] @ joint.origin[:3, :3].T + joint.origin[:3, 3]
-            accel = accel + np.cross(alpha, offset) + np.cross(omega, np.cross(omega, offset))
-            omega, alpha, accel = (np.einsum("kji,kj->ki", rotation, v) for v in (omega, alpha, accel))
-            if joint.kind is JointKind.REVOLUTE:
-                alpha = alpha + rate_change + np.cross(omega, rate)
-                omega = omega + rate
-            else:
-                accel = accel + rate_change + 2.0 * np.cross(omega, rate)
-            body = joint.body
-            center = body.center_of_mass
-            force = body.mass * (accel + np.cross(alpha, center) + np.cross(omega, np.cross(omega, center)))
-            moment = alpha @ body.inertia.T + np.cross(omega, omega @ body.inertia.T)
-            rotations.append(rotation)
-            offsets.append(offset)
-            forces.append(force)
-            moments.append(moment + np.cross(center, force))
-        rotation, offset = self.chain.tip_transform[:3, :3], self.chain.tip_transform[:3, 3]
-        force = wrench[:, :3] @ rotation.T
-        moment = wrench[:, 3:] @ rotation.T + np.cross(offset, force)
-        effort = np.zeros_like(q)
-        for index in reversed(range(len(self.chain.joints))):
-            joint = self.chain.joints[index]
-            force, moment = force + forces[index], moment + moments[index]
-            along = moment if joint.kind is JointKind.REVOLUTE else force
-            effort[:, joint.coordinate] += joint.multiplier * (along @ joint.axis)
-            force = np.einsum("kij,kj->ki", rotations[index], force)
-            moment = np.einsum("kij,kj->ki", rotations[index], moment) + np.cross(offsets[index], force)
-        return effort
+        Args:
+            q: (n,) or (N, n) joint positions [rad or m].
+            out: array for the result.
+
+        Returns:
+            Joint efforts, shaped like ``q`` [N·m or N].
+
+        Raises:
+            StateError: a wrong shape or a value that is not finite.
+        """
+        return self._ready("gravity")(q, out)
+
+    def coriolis(self, q: ArrayLike, qd: ArrayLike, out: Array | None = None) -> Array:
+        """Joint efforts of the Coriolis and centrifugal terms, C(q, qd) qd.
+
+        Args:
+            q: (n,) or (N, n) joint positions [rad or m].
+            qd: joint velocities, shaped like ``q`` [rad/s or m/s].
+            out: array for the result.
+
+        Returns:
+            Joint efforts, shaped like ``q`` [N·m or N].
+
+        Raises:
+            StateError: a wrong shape or a value that is not finite.
+        """
+        return self._ready("coriolis")(q, qd, out)
+
+    def mass_matrix(self, q: ArrayLike, out: Array | None = None) -> Array:
+        """The joint-space mass matrix M(q), symmetric.
+
+        Args:
+            q: (n,) or (N, n) joint positions [rad or m].
+            out: array for the result.
+
+        Returns:
+            (n, n) or (N, n, n) [kg·m², kg·m or kg].
+
+        Raises:
+            StateError: a wrong shape or a value that is not finite.
+        """
+        return self._ready("mass_matrix")(q, out)
+
+    def forward_dynamics(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        tau: ArrayLike,
+        wrench: ArrayLike | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """Joint accelerations under the efforts ``tau``.
+
+        Args:
+            q: (n,) or (N, n) joint positions [rad or m].
+            qd: joint velocities, shaped like ``q`` [rad/s or m/s].
+            tau: joint efforts, shaped like ``q`` [N·m or N].
+            wrench: (6,) or (N, 6) [force, torque] that the arm exerts on its environment at the tip, in the
+                tip frame [N, N·m]; nothing when omitted.
+            out: array for the result.
+
+        Returns:
+            Joint accelerations, shaped like ``q`` [rad/s² or m/s²].
+
+        Raises:
+            StateError: a wrong shape or a value that is not finite.
+            SingularityError: a joint moves no mass.
+        """
+        return self._ready("forward_dynamics")(q, qd, tau, wrench, out)
+
+    def jacobian(self, q: ArrayLike, out: Array | None = None) -> Array:
+        """Jacobian of the tip: [linear, angular] velocity of the tip frame, in the tip frame, is J(q) qd.
+
+        Args:
+            q: (n,) or (N, n) joint positions [rad or m].
+            out: array for the result.
+
+        Returns:
+            (6, n) or (N, 6, n).
+
+        Raises:
+            StateError: a wrong shape or a value that is not finite.
+        """
+        return self._ready("jacobian")(q, out)
+
+    def prepare(self, quantities: Iterable[str] = tuple(QUANTITIES), wrench: bool = False) -> None:
+        """Generate and compile now what would otherwise be made on first use.
+
+        Args:
+            quantities: names of methods; all by default.
+            wrench: also prepare the calls with a tip wrench.
+
+        Raises:
+            ParameterError: no such quantity.
+            BackendError: ``backend="c"`` and the compiler fails.
+        """
+        for name in quantities:
+            quantity = _quantity(name)
+            self._prepare(name, False)
+            if wrench and quantity.takes_wrench:
+                self._prepare(name, True)
+
+    def operation_count(self, quantity: str = "inverse_dynamics", wrench: bool = False) -> OperationCount:
+        """Operations of the generated program, by ``codegen.program.CONVENTION``.
+
+        Raises:
+            ParameterError: no such quantity.
+        """
+        _quantity(quantity)
+        return count_operations(self._programs(quantity, wrench))
+
+    @property
+    def backend(self) -> str:
+        """What computes the inverse dynamics: "c" or "python"."""
+        kernel = self._evaluators["inverse_dynamics"].kernel(False)
+        return "c" if isinstance(kernel, NativeKernel) else "python"
+
+    def with_gravity(self, gravity: Sequence[float] | Array) -> CompiledDynamics:
+        """The same arm under another gravity vector (3,) in the root frame [m/s²]."""
+        return compile_dynamics(self.chain, gravity, self._wanted)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return compile_dynamics, (self.chain, self.gravity_vector, self._wanted)
+
+    def _ready(self, name: str) -> Callable[..., Array]:
+        """The function of quantity ``name``; from now on it takes the method's place in this object."""
+        self._prepare(name, False)
+        function: Callable[..., Array] = self.__dict__[name]
+        return function
+
+    def _prepare(self, name: str, with_wrench: bool) -> None:
+        evaluator = self._evaluators[name]
+        kernel = evaluator.kernel(with_wrench)
+        bridge = load_bridge() if isinstance(kernel, NativeKernel) else None
+        if name not in self.__dict__:
+            self.__dict__[name] = evaluator
+            if bridge is not None:
+                quantity = evaluator.quantity
+                signature = f"{name}({', '.join(quantity.arguments)})"
+                self.__dict__[name] = bridge.function(
+                    name=name,
+                    documentation=f"{signature}\n\n{getattr(type(self), name).__doc__}",
+                    states=len(quantity.states),
+                    joints=self.chain.dof,
+                    shape=quantity.shape(self.chain.dof),
+                    takes_wrench=quantity.takes_wrench,
+                    general=evaluator,
+                )
+        function = self.__dict__[name]
+        if bridge is not None and isinstance(kernel, NativeKernel) and function is not evaluator:
+            bridge.set_kernel(function, kernel, with_wrench)
+
+    def _load_kernel(self, name: str, with_wrench: bool) -> Kernel:
+        program = partial(self._programs, name, with_wrench)
+        model = model_fingerprint(self.chain, self.gravity_vector)
+        key = f"{name} {with_wrench} {model} {generator_fingerprint()}"
+        if self._wanted != "python":
+            try:
+                return load_kernel(key, lambda: lanes_source(program()))
+            except BackendError as error:
+                if self._wanted == "c":
+                    raise
+                _notice(str(error))
+        return _python_kernel(key, program)
+
+
+@cache
+def _notice(reason: str) -> None:
+    """Say once that the slow way is taken."""
+    _LOG.warning("generated Python is used, with the results of compiled code but slower: %s", reason)
+
+
+def _python_kernel(key: str, program: Callable[[], Program]) -> PythonKernel:
+    def build(target: Any, _folder: Any) -> None:
+        text = python_module([replace(program(), name="kernel")], [])
+        target.write_text(text, encoding="utf-8")
+
+    path = cached(key, ".py", build)
+    names: dict[str, Any] = {}
+    exec(compile(content(path), str(path), "exec"), names)
+    return PythonKernel(names["kernel"])
+
+
+def _quantity(name: str) -> Any:
+    try:
+        return QUANTITIES[name]
+    except KeyError:
+        raise ParameterError(f"no quantity {name!r}; choose from {', '.join(QUANTITIES)}") from None
 
 
 def compile_dynamics(
     chain: KinematicChain,
     gravity: Sequence[float] | Array = (0.0, 0.0, -9.81),
     backend: str = "auto",
+    quantities: Iterable[str] = ("inverse_dynamics",),
 ) -> CompiledDynamics:
-    """Make the dynamics of ``chain`` callable.
+    """Generate, compile and load the dynamics of ``chain``.
 
     Args:
         chain: the arm.
         gravity: (3,) gravity in the root frame [m/s²].
-        backend: "auto", "c" or "python".
+        backend: "c" compiles with the system's compiler (the environment variable CC, else cc, gcc or clang),
+            "python" needs none, "auto" is "c" where that works and otherwise "python", with a notice in the
+            log. The results are the same to rounding.
+        quantities: names of the methods to make ready now; the others are made on first use.
 
     Raises:
-        BackendError: no such backend.
-        StateError: ``gravity`` is not three finite numbers.
+        BackendError: no such backend, or ``backend="c"`` and the compiler fails.
+        ParameterError: ``gravity`` is not three finite numbers, or no such quantity.
     """
     if backend not in BACKENDS:
         raise BackendError(f"backend {backend!r} does not exist; choose one of {', '.join(BACKENDS)}")
-    vector = np.array(gravity, dtype=float)
+    try:
+        vector = np.array(gravity, dtype=float)
+    except (TypeError, ValueError):
+        vector = np.empty(0)
     if vector.shape != (3,) or not np.isfinite(vector).all():
-        raise StateError(f"gravity is {gravity!r}; expected three finite numbers [m/s²] in the root frame")
-    return CompiledDynamics(chain, vector)
+        raise ParameterError(
+            f"gravity is {gravity!r}; expected three finite numbers in the root frame [m/s²]"
+        )
+    dynamics = CompiledDynamics(chain, vector, backend)
+    dynamics.prepare(quantities)
+    return dynamics
