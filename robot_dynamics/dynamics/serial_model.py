@@ -405,11 +405,12 @@ def _clean(vector: Array, tolerance: float) -> Array:
 
 
 def _verify(model: SerialModel, chain: KinematicChain, scale: float, limit: float) -> None:
+    scale += float(np.linalg.norm(model.base[:3, 3]) + np.linalg.norm(model.tip[:3, 3]))
     random = np.random.default_rng(0)
     for _ in range(3):
         q = random.uniform(-2.0, 2.0, model.dof)
         difference = model.forward_kinematics(q) - chain.forward_kinematics(q)
-        difference[:3, 3] /= max(scale, 1e-9)
+        difference[:3, 3] /= scale or 1.0
         residual = float(np.max(np.abs(difference)))
         if not residual <= limit:
             raise ConversionError(
