@@ -4,6 +4,7 @@ import logging
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -139,6 +140,7 @@ def test_a_failing_build_leaves_nothing_behind(wanted):
 
 FIRST_USE = """
 import sys
+from pathlib import Path
 import numpy as np
 from random_arms import random_chain
 from robot_dynamics import compile_dynamics
@@ -153,7 +155,7 @@ print(dynamics.inverse_dynamics(q, q, q).tobytes().hex())
 
 def test_processes_may_meet_in_the_same_empty_cache(wanted, caplog):
     caplog.set_level(logging.DEBUG)
-    folder = os.path.dirname(__file__)
+    folder = str(Path(__file__).parent)
     processes = [
         subprocess.Popen(
             [sys.executable, "-c", FIRST_USE],

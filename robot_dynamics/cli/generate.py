@@ -1,0 +1,78 @@
+"""``robot_dynamics generate``: a customised model as C or Python source."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+from pathlib import Path
+
+import numpy as np
+
+from robot_dynamics.dynamics.export import (
+    EXPORTED,
+    LANGUAGES,
+    Export,
+    check_quantities,
+    identifier,
+    write_c,
+    write_python,
+)
+from robot_dynamics.dynamics.quantities import QUANTITIES
+from robot_dynamics.errors import ModelError, ParameterError
+from robot_dynamics.model.load import load_urdf
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("urdf", type=Path, metavar="URDF", help="the robot description")
+    parser.add_argument("--language", choices=LANGUAGES, default="c", help="default: %(default)s")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="DIR", default=Path(), help="folder for the files; default: here"
+    )
+    parser.add_argument("--root", metavar="LINK", help="link fixed to the ground; default: the tree's root")
+    parser.add_argument("--tip", metavar="LINK", help="link at the chain's end; default: the only leaf")
+    parser.add_argument(
+        "--quantity",
+        action="append",
+        choices=[*QUANTITIES, "all"],
+        metavar="NAME",
+        help=f"function to write, repeatable: {', '.join(QUANTITIES)} or all; default: {', '.join(EXPORTED)}",
+    )
+    parser.add_argument(
+        "--wrench", action="store_true", help="inverse and forward dynamics take a tip wrench"
+    )
+    parser.add_argument(
+        "--gravity",
+        type=float,
+        nargs=3,
+        default=(0.0, 0.0, -9.81),
+        metavar=("X", "Y", "Z"),
+        help="gravity in the root frame [m/s^2]; default: 0 0 -9.81",
+    )
+    parser.add_argument("--name", help="start of the file and function names; default: the robot's name")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the files and say how to use them."""
+    try:
+        text = arguments.urdf.read_bytes()
+    except OSError as error:
+        raise ModelError(f"cannot read {arguments.urdf}: {error.strerror}") from error
+    chain = load_urdf(arguments.urdf, root=arguments.root, tip=arguments.tip)
+    if not np.isfinite(arguments.gravity).all():
+        raise ParameterError(f"gravity is {arguments.gravity}; expected three finite numbers")
+    wanted = arguments.quantity or EXPORTED
+    export = Export(
+        chain=chain,
+        gravity=np.array(arguments.gravity, dtype=float),
+        quantities=check_quantities(QUANTITIES if "all" in wanted else wanted),
+        wrench=arguments.wrench,
+        name=identifier(arguments.name or chain.name),
+        source=f"{arguments.urdf.name}, SHA-256 {hashlib.sha256(text).hexdigest()}",
+    )
+    paths = (write_c if arguments.language == "c" else write_python)(export, arguments.output)
+    for path in paths:
+        print(f"wrote {path}")
+    if arguments.language == "c":
+        print(f"compile with: cc -O2 -c {paths[0]} (and link with -lm)")
+    return 0
