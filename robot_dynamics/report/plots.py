@@ -56,7 +56,8 @@ def _per_joint(
         draw(axes, j)
         axes.set_title(recording.joint_names[j], fontsize="medium")
     if legend:
-        grid[0].legend(fontsize="small")
+        handles, labels = grid[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), fontsize="small")
     return figure
 
 
@@ -84,18 +85,25 @@ def effort_plot(recording: ArmRecording, path: Path) -> Path:
 
 
 def error_plot(recordings: Sequence[ArmRecording], path: Path, title: str) -> Path:
-    """Position error of every joint over time, one line a recording, as figures 3 to 8 of Lee et al."""
-    first = recordings[0]
+    """Position error of every joint over time, as figures 3 to 8 of Lee et al.
+
+    Several recordings share the panels: their errors differ by powers of ten, so their size is drawn on a
+    logarithmic axis.
+    """
+    several = len(recordings) > 1
 
     def draw(axes: Any, j: int) -> None:
         for recording in recordings:
-            axes.plot(recording.time, recording.error[:, j], lw=1.1, label=recording.name)
-        axes.ticklabel_format(axis="y", style="sci", scilimits=(-2, 2))
-        if np.abs(axes.get_ylim()).max() > 0.5 * RESOLUTION:
-            for side in (-RESOLUTION, RESOLUTION):
-                axes.axhline(side, color="tab:red", ls=":", lw=1.0)
+            error = recording.error[:, j]
+            axes.plot(recording.time, np.abs(error) if several else error, lw=1.1, label=recording.name)
+        if several:
+            axes.set_yscale("log")
+            axes.set_ylim(bottom=1e-7)
+            axes.axhline(RESOLUTION, color="k", ls=":", lw=1.0)
+        else:
+            axes.ticklabel_format(axis="y", style="sci", scilimits=(-2, 2))
 
-    return _save(_per_joint(first, title, "rad", draw, True), path)
+    return _save(_per_joint(recordings[0], title, "rad", draw, several), path)
 
 
 def comparison_plot(recordings: Sequence[ArmRecording], path: Path, limit: float) -> Path:

@@ -126,6 +126,11 @@ class ArmRun:
             progress(self.case.title, min(1.0, max(0.0, (observer.latest - begin) / (end - begin))))
 
         observer.wait_until(lambda: observer.latest > end, f"run '{self.case.title}'", show)
+        return self.recording(begin, end)
+
+    def recording(self, begin: int, end: int) -> ArmRecording:
+        """What was recorded between two stamps [ns], once all of it has arrived."""
+        observer = self.observer
         observer.wait_until(lambda: max(observer.references, default=0) >= end, f"run '{self.case.title}'")
         stamps = observer.complete_stamps(begin, end)
         limits = [self.chain.driving_joint(j).limits.effort for j in range(self.chain.dof)]
