@@ -1,0 +1,332 @@
+"""The controller node as a process of its own; this test plays the robot over DDS."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from lifecycle_msgs.srv import ChangeState, GetState
+from ros_harness import PATIENCE, NodeProcess, peer_with
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from robot_dynamics.resources import resource
+from robot_dynamics.ros.support import qos
+from robot_dynamics.ros.support.messages import nanoseconds_to_stamp, stamp_to_nanoseconds
+
+pytestmark = pytest.mark.ros
+
+NODE = "computed_torque_controller"
+TRAJECTORY = f"{NODE}/joint_trajectory"
+SECOND = 1_000_000_000
+TWO_LINKS = """
+<robot name="two_links">
+  <link name="base"/>
+  <link name="upper"><inertial><origin xyz="0.2 0 0"/><mass value="2"/>
+    <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.03"/></inertial></link>
+  <link name="lower"><inertial><origin xyz="0.15 0 0"/><mass value="1"/>
+    <inertia ixx="0.005" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial></link>
+  <joint name="shoulder" type="revolute"><parent link="base"/><child link="upper"/><axis xyz="0 1 0"/>
+    <limit lower="-3" upper="3" effort="40" velocity="5"/></joint>
+  <joint name="elbow" type="revolute"><parent link="upper"/><child link="lower"/><origin xyz="0.4 0 0"/>
+    <axis xyz="0 1 0"/><limit lower="-3" upper="3" effort="5" velocity="5"/></joint>
+</robot>
+"""
+NAMES = ["shoulder", "elbow"]
+
+
+def gravity_load(q):
+    """Pinocchio's static efforts of the two links."""
+    model = pin.buildModelFromXML(TWO_LINKS)
+    return pin.rnea(model, model.createData(), np.asarray(q, float), np.zeros(2), np.zeros(2))
+
+
+class Robot:
+    """Publishes joint states and collects commands."""
+
+    def __init__(self, peer):
+        self.peer = peer
+        self.states = peer.publisher(JointState, "joint_states", qos.STATE_PUBLISHER)
+        self.stamped = peer.subscribe(JointState, "joint_command", qos.LOCKSTEP)
+        self.commands = peer.subscribe(Float64MultiArray, "effort_controller/commands", qos.COMMAND)
+        self.now = SECOND
+
+    @property
+    def faded(self):
+        """Whether the last command is no effort."""
+        return bool(self.commands) and not any(self.commands[-1].data)
+
+    def state(self, position, velocity=(0.0, 0.0), names=NAMES, effort=()):
+        message = JointState(name=list(names), effort=list(map(float, effort)))
+        message.position, message.velocity = list(map(float, position)), list(map(float, velocity))
+        message.header.stamp = nanoseconds_to_stamp(self.now)
+        return message
+
+    def answer(self, message):
+        """Send a state, repeatedly as it goes best effort, until its command comes; returns the efforts."""
+        stamp = stamp_to_nanoseconds(message.header.stamp)
+        due = 0.0
+
+        def answered():
+            nonlocal due
+            if time.monotonic() > due:
+                self.states.publish(message)
+                due = time.monotonic() + 0.5
+            return next((m for m in self.stamped if stamp_to_nanoseconds(m.header.stamp) == stamp), None)
+
+        command = self.peer.wait_until(answered, f"no command for the state at {stamp} ns")
+        self.now += 2_000_000
+        return np.array(command.effort)
+
+    def hold_at(self, position):
+        return self.answer(self.state(position))
+
+
+def controller(**parameters):
+    patient = {"safe_fade_time": 0.5, "state_timeout": 60.0}
+    return NodeProcess(NODE, {"robot_description": TWO_LINKS, **patient, **parameters})
+
+
+def trajectory(points, names=NAMES, stamp=0):
+    message = JointTrajectory(joint_names=list(names))
+    message.header.stamp = nanoseconds_to_stamp(stamp)
+    for seconds, positions in points:
+        point = JointTrajectoryPoint(positions=[float(p) for p in positions])
+        point.time_from_start.sec = math.floor(seconds)
+        point.time_from_start.nanosec = round((seconds % 1) * 1e9)
+        message.points.append(point)
+    return message
+
+
+def test_states_are_mapped_by_name_and_the_weight_is_carried():
+    with controller() as node, peer_with(node) as peer:
+        robot = Robot(peer)
+        expected = gravity_load([0.3, -0.4])
+        np.testing.assert_allclose(robot.hold_at([0.3, -0.4]), expected, rtol=1e-9)
+        shuffled = robot.state(
+            [7.0, -0.4, 0.3], [9.0, 0.0, 0.0], ["gripper", "elbow", "shoulder"], [math.nan] * 3
+        )
+        np.testing.assert_allclose(robot.answer(shuffled), expected, rtol=1e-9)
+        without_velocity = robot.state([0.3, -0.4], [])
+        np.testing.assert_allclose(robot.answer(without_velocity), expected, rtol=1e-9)
+        peer.wait_until(lambda: robot.commands, "no unstamped command")
+        np.testing.assert_allclose(robot.commands[-1].data, expected, rtol=1e-9)
+
+
+def test_bad_states_are_refused_and_the_next_good_one_is_answered():
+    with controller() as node, peer_with(node) as peer:
+        robot = Robot(peer)
+        robot.hold_at([0.1, 0.1])
+        for bad in [
+            robot.state([math.nan, 0.1]),
+            robot.state([0.1], [0.0], ["shoulder"]),
+            robot.state([0.1, 0.1, 0.2], [0.0, 0.0]),
+        ]:
+            robot.now += 1000
+            bad.header.stamp = nanoseconds_to_stamp(robot.now)
+            robot.states.publish(bad)
+            robot.now += 1000
+            robot.hold_at([0.1, 0.1])
+            assert bad.header.stamp not in [command.header.stamp for command in robot.stamped]
+        assert np.isfinite([command.effort for command in robot.stamped]).all()
+        node.wait_for_output("joint state refused: ")
+
+
+def test_a_trajectory_is_followed_with_the_models_efforts():
+    with controller(control_period=0.002, half_period_ahead=False) as node, peer_with(node) as peer:
+        robot = Robot(peer)
+        robot.hold_at([0.0, 0.0])
+        reference = peer.subscribe(JointState, f"{NODE}/reference", qos.RECORDING)
+        send = peer.publisher(JointTrajectory, TRAJECTORY, qos.TRAJECTORY)
+        begin = robot.now + SECOND
+        send.publish(trajectory([(1.0, [0.8, -0.6])], stamp=begin))
+        node.wait_for_output("following a trajectory of 1 points for 1.000 s")
+        model = pin.buildModelFromXML(TWO_LINKS)
+        data = model.createData()
+        goal = np.array([0.8, -0.6])
+        for s in (0.25, 0.5, 0.9):
+            robot.now = begin + round(s * SECOND)
+            q = goal * (10 * s**3 - 15 * s**4 + 6 * s**5)
+            qd = goal * (30 * s**2 - 60 * s**3 + 30 * s**4)
+            qdd = goal * (60 * s - 180 * s**2 + 120 * s**3)
+            effort = robot.answer(robot.state(q, qd))
+            np.testing.assert_allclose(effort, pin.rnea(model, data, q, qd, qdd), rtol=1e-7, atol=1e-7)
+        peer.wait_until(lambda: len(reference) >= 3, "no reference")
+        robot.now = begin + 2 * SECOND
+        np.testing.assert_allclose(robot.hold_at(goal), gravity_load(goal), rtol=1e-9)
+
+
+def test_refused_trajectories_are_logged_and_change_nothing():
+    with controller() as node, peer_with(node) as peer:
+        robot = Robot(peer)
+        expected = robot.hold_at([0.2, 0.2])
+        send = peer.publisher(JointTrajectory, TRAJECTORY, qos.TRAJECTORY)
+        unsorted = trajectory([(1.0, [0.1, 0.1]), (0.5, [0.2, 0.2])])
+        for bad, reason in [
+            (trajectory([(1.0, [0.5])], ["shoulder"]), "missing joint names .*elbow"),
+            (trajectory([(1.0, [0.5, 0.5])], ["shoulder", "knee"]), "unknown joint names .*knee"),
+            (trajectory([(1.0, [0.5])]), "1 positions for 2 joints"),
+            (trajectory([(1.0, [0.5, math.inf])]), "not finite"),
+            (trajectory([(1.0, [0.5, 9.0])]), "outside its limits"),
+            (unsorted, "not later than"),
+            (trajectory([(1.0, [0.5, 0.5])], stamp=1), "in the past"),
+        ]:
+            send.publish(bad)
+            node.wait_for_output(f"trajectory refused: .*{reason}")
+        np.testing.assert_allclose(robot.hold_at([0.2, 0.2]), expected, rtol=1e-9)
+
+
+def test_an_empty_trajectory_and_the_hold_service_stop_where_the_arm_is():
+    with controller() as node, peer_with(node) as peer:
+        robot = Robot(peer)
+        robot.hold_at([0.0, 0.0])
+        send = peer.publisher(JointTrajectory, TRAJECTORY, qos.TRAJECTORY)
+        for stop in ("message", "service"):
+            send.publish(trajectory([(4.0, [1.0, 1.0])]))
+            node.wait_for_output(r"following (.|\n)*" * (1 if stop == "message" else 2))
+            robot.now += SECOND
+            robot.answer(robot.state([0.1, 0.1]))
+            if stop == "message":
+                send.publish(JointTrajectory())
+                node.wait_for_output("holding where the arm is")
+            else:
+                response = peer.call(Trigger, f"{NODE}/hold")
+                assert response.success, response.message
+            robot.now += SECOND
+            np.testing.assert_allclose(robot.hold_at([0.1, 0.1]), gravity_load([0.1, 0.1]), rtol=1e-6)
+
+
+def test_efforts_stay_within_the_limits():
+    with controller(kp=[1e5]) as node, peer_with(node) as peer:
+        robot = Robot(peer)
+        robot.hold_at([0.0, 0.0])
+        np.testing.assert_allclose(robot.answer(robot.state([0.5, 0.5])), [-40.0, -5.0])
+        node.wait_for_output("effort limited at shoulder, elbow")
+
+
+def test_without_states_the_safe_output_fades_and_returning_states_are_held():
+    with controller(state_timeout=0.3) as node, peer_with(node) as peer:
+        robot = Robot(peer)
+        weight = robot.hold_at([0.3, 0.2])
+        count = len(robot.commands)
+        node.wait_for_output("no joint state for .* safe output gravity_fade")
+        peer.wait_until(lambda: len(robot.commands) > count and robot.faded, "no fade to zero")
+        faded = np.array([message.data for message in robot.commands[count:]])
+        assert np.all(np.diff(np.abs(faded[:, 0])) <= 1e-12)
+        assert np.all(np.abs(faded) <= np.abs(weight) + 1e-9)
+        assert len(faded) > 10
+        robot.now += 5 * SECOND
+        np.testing.assert_allclose(robot.hold_at([0.6, 0.1]), gravity_load([0.6, 0.1]), rtol=1e-9)
+        node.wait_for_output("joint states are back")
+
+
+def test_gains_change_live_and_bad_values_are_refused_with_a_reason():
+    with controller(half_period_ahead=False) as node, peer_with(node) as peer:
+        robot = Robot(peer)
+        robot.hold_at([0.0, 0.0])
+        for name, value, reason in [
+            ("kp", [1.0, 2.0, 3.0], "give 1, or 2"),
+            ("kp", [-1.0], "at least|0 to"),
+            ("mode", "magic", "computed_torque"),
+            ("state_timeout", 0.0, ""),
+            ("root", "upper", "read"),
+        ]:
+            result = peer.set_parameter(NODE, name, value)
+            assert not result.successful, name
+            assert result.reason, name
+            del reason
+        before = robot.answer(robot.state([0.01, 0.0]))
+        assert peer.set_parameter(NODE, "kp", [200.0]).successful
+        after = robot.answer(robot.state([0.01, 0.0]))
+        load = gravity_load([0.01, 0.0])
+        np.testing.assert_allclose(after - load, 2.0 * (before - load), rtol=1e-6)
+
+
+def test_a_new_description_is_a_new_model_and_a_bad_one_changes_nothing():
+    heavier = TWO_LINKS.replace('<mass value="1"/>', '<mass value="3"/>')
+    with NodeProcess(NODE) as node, peer_with(node) as peer:
+        describe = peer.publisher(String, "robot_description", qos.DESCRIPTION)
+        describe.publish(String(data=TWO_LINKS))
+        robot = Robot(peer)
+        node.wait_for_output("model of two_links")
+        weight = robot.hold_at([0.3, 0.2])
+        describe.publish(String(data=TWO_LINKS.replace('type="revolute"', 'type="floating"')))
+        node.wait_for_output("the new description is refused, the old model stays")
+        np.testing.assert_allclose(robot.hold_at([0.3, 0.2]), weight, rtol=1e-9)
+        describe.publish(String(data=heavier))
+        node.wait_for_output(r"(model of two_links(.|\n)*){2}")
+        model = pin.buildModelFromXML(heavier)
+        expected = pin.rnea(model, model.createData(), np.array([0.3, 0.2]), np.zeros(2), np.zeros(2))
+        peer.wait_until(
+            lambda: np.allclose(robot.hold_at([0.3, 0.2]), expected, rtol=1e-9), "the new model is not used"
+        )
+
+
+@pytest.mark.parametrize(
+    ("parameters", "reason"),
+    [
+        ({"robot_description": "<robot name='x'><link"}, "XML|parse|well-formed"),
+        ({"robot_description": TWO_LINKS, "tip": "hand"}, "hand"),
+        ({"robot_description": TWO_LINKS, "gravity": [0.0, 1.0]}, "gravity"),
+        ({"robot_description": TWO_LINKS, "kp": [math.nan]}, "kp"),
+    ],
+)
+def test_a_bad_start_ends_with_one_clear_line(parameters, reason):
+    with NodeProcess(NODE, parameters) as node:
+        assert node.wait(PATIENCE) != 0
+        assert "Traceback" not in node.output
+        node.wait_for_output(reason)
+
+
+def test_the_lifecycle_is_the_callers_without_autostart():
+    configure, activate, deactivate = 1, 3, 4
+    with NodeProcess(NODE, {"autostart": False, "safe_fade_time": 0.2}) as node, peer_with(node) as peer:
+
+        def change(transition):
+            request = ChangeState.Request()
+            request.transition.id = transition
+            return peer.call(ChangeState, f"{NODE}/change_state", request).success
+
+        def label():
+            return peer.call(GetState, f"{NODE}/get_state").current_state.label
+
+        assert not change(configure)
+        node.wait_for_output("there is no robot description yet")
+        describe = peer.publisher(String, "robot_description", qos.DESCRIPTION)
+        describe.publish(String(data=TWO_LINKS))
+        node.wait_for_output("model of two_links")
+        assert change(configure)
+        assert change(activate)
+        assert label() == "active"
+        robot = Robot(peer)
+        robot.hold_at([0.3, 0.2])
+        assert change(deactivate)
+        peer.wait_until(lambda: robot.faded, "deactivate does not end in zero effort")
+        assert label() == "inactive"
+
+
+def test_an_interrupt_ends_with_the_safe_output_and_exit_code_0():
+    with controller() as node, peer_with(node) as peer:
+        robot = Robot(peer)
+        robot.hold_at([0.3, 0.2])
+        peer.processes.clear()
+        assert node.stop() == 0
+        peer.wait_until(lambda: robot.faded, "no safe output at the end")
+        assert "Traceback" not in node.output
+
+
+def test_the_packaged_puma_is_held_against_gravity():
+    text = resource("urdf/puma560.urdf").read_text(encoding="utf-8")
+    model = pin.buildModelFromXML(text)
+    q = np.array([0.3, -0.5, 0.4, 0.2, 0.1, 0.6])
+    names = [f"joint{i}" for i in range(1, 7)]
+    with NodeProcess(NODE, {"robot_description": text}) as node, peer_with(node) as peer:
+        robot = Robot(peer)
+        effort = robot.answer(robot.state(q, np.zeros(6), names))
+        expected = pin.rnea(model, model.createData(), q, np.zeros(6), np.zeros(6))
+        np.testing.assert_allclose(effort, expected, rtol=1e-9, atol=1e-9)
