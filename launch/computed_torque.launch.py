@@ -2,51 +2,84 @@
 
 from launch import Action, LaunchDescription
 
-from robot_dynamics.ros import launch_support as support
+from robot_dynamics.errors import ParameterError
+from robot_dynamics.resources import resource, share_directory
+from robot_dynamics.ros.launching.actions import (
+    Given,
+    describe,
+    description_parameter,
+    equals,
+    include,
+    node,
+    parameter_files,
+)
+from robot_dynamics.ros.launching.descriptions import initial_positions, plain_description, robot_name
+
+ROBOT = ("robot", "description_file", "initial_positions")
+GRAPH = ("namespace", "frame_prefix", "use_sim_time", "on_exit")
+GAZEBO = ("controllers", "gui", "world")
 
 
 def generate_launch_description() -> LaunchDescription:
-    """See ``ros2 launch robot_dynamics computed_torque.launch.py -s``."""
-    return support.describe(
+    """The arguments are told by ``ros2 launch robot_dynamics computed_torque.launch.py -s``."""
+    return describe(
         actions,
-        "robot",
-        "plant",
-        "rviz",
-        "description_file",
-        "description",
-        "controller_parameters",
-        "simulator_parameters",
-        "namespace",
-        "frame_prefix",
-        "use_sim_time",
-        "on_exit",
-        use_sim_time=support.equals("plant", "gazebo"),
+        *("robot", "plant", "rviz"),
+        *("description_file", "description", "initial_positions"),
+        *("controller_parameters", "simulator_parameters"),
+        *GAZEBO,
+        "rviz_config",
+        *GRAPH,
+        use_sim_time=equals("plant", "gazebo"),
     )
 
 
-def actions(given: support.Given) -> list[Action]:
+def actions(given: Given) -> list[Action]:
     """The parts that the arguments ask for."""
-    started: list[Action] = []
+    parts: list[Action] = []
     model = []
-    if given["description"] == "parameter":
-        model = [support.description_parameter(support.description_text(given))]
+    if given["plant"] == "gazebo":
+        if given["description"] != "robot_state_publisher":
+            raise ParameterError("plant:=gazebo needs description:=robot_state_publisher")
+        parts.append(include("gazebo_arm", given, *ROBOT, *GAZEBO, *GRAPH))
     elif given["description"] == "robot_state_publisher":
-        names = ("robot", "description_file", "namespace", "frame_prefix", "use_sim_time", "on_exit")
-        started.append(support.include("description", given, *names))
+        parts.append(include("description", given, *ROBOT, *GRAPH))
+    elif given["description"] == "parameter":
+        model = [description_parameter(plain_description(given))]
     if given["plant"] == "simulator":
-        started.append(simulator(given, model))
-    parameters = [*support.parameter_files(given["controller_parameters"]), *model]
-    started.append(support.node("computed_torque_controller", given, parameters))
-    return started
+        parts.append(simulator(given, model))
+    usual = resource("config/computed_torque_controller.yaml")
+    files = parameter_files(usual, drives(given), given["controller_parameters"])
+    parts.append(node("computed_torque_controller", given, [*files, *model]))
+    if given["rviz"] == "true":
+        parts.append(include("rviz", given, "robot", "rviz_config", "namespace", "use_sim_time", "on_exit"))
+    return parts
 
 
-def simulator(given: support.Given, model: list[dict]) -> Action:
+def simulator(given: Given, model: list[dict]) -> Action:
     """The simulated arm; with ``use_sim_time`` it is the one that publishes the time."""
-    initial = {} if given["description_file"] else support.initial_positions(given["robot"])
-    settings = {"publish_clock": given["use_sim_time"] == "true"}
-    if initial:
-        settings |= {"initial_joints": list(initial), "initial_positions": list(initial.values())}
-    if given["description"] == "parameter":
-        settings["publish_description"] = True
-    parameters = [settings, *support.parameter_files(given["simulator_parameters"]), *model]
-    return support.node("simulator", {**given, "use_sim_time": "false"}, parameters)
+    role = {
+        "publish_clock": given["use_sim_time"] == "true",
+        "publish_description": given["description"] == "parameter",
+    }
+    usual = parameter_files(resource("config/simulator.yaml"), drives(given))
+    own = parameter_files(given["simulator_parameters"])
+    # It makes the time: it must not wait for it.
+    return node("simulator", {**given, "use_sim_time": "false"}, [*usual, start(given), *own, role, *model])
+
+
+def start(given: Given) -> dict:
+    """Where the simulated joints begin, as parameters."""
+    if given["description"] == "external":
+        return {}
+    initial = initial_positions(robot_name(plain_description(given)), given["initial_positions"])
+    if not initial:
+        return {}
+    return {"initial_joints": list(initial), "initial_positions": list(initial.values())}
+
+
+def drives(given: Given) -> str:
+    """Parameter file of the robot's drives, which no URDF describes and Gazebo's arm does not have."""
+    file = share_directory() / f"config/{given['robot']}.yaml"
+    other_robot = given["description_file"] or given["description"] == "external"
+    return "" if other_robot or given["plant"] == "gazebo" or not file.is_file() else str(file)

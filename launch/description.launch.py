@@ -2,20 +2,28 @@
 
 from launch import Action, LaunchDescription
 
-from robot_dynamics.ros import launch_support as support
+from robot_dynamics.ros.launching.actions import Given, describe, description_parameter, node
+from robot_dynamics.ros.launching.descriptions import gazebo_description, plain_description
 
 
 def generate_launch_description() -> LaunchDescription:
-    """See ``ros2 launch robot_dynamics description.launch.py -s``."""
-    return support.describe(
-        actions, "robot", "description_file", "namespace", "frame_prefix", "use_sim_time", "on_exit"
+    """The arguments are told by ``ros2 launch robot_dynamics description.launch.py -s``."""
+    return describe(
+        actions,
+        "robot",
+        "description_file",
+        "hardware",
+        "controllers",
+        "initial_positions",
+        "namespace",
+        "frame_prefix",
+        "use_sim_time",
+        "on_exit",
     )
 
 
-def actions(given: support.Given) -> list[Action]:
+def actions(given: Given) -> list[Action]:
     """One node."""
-    parameters = [
-        support.description_parameter(support.description_text(given)),
-        {"frame_prefix": given["frame_prefix"]},
-    ]
-    return [support.node("robot_state_publisher", given, parameters, package="robot_state_publisher")]
+    text = gazebo_description(given) if given["hardware"] == "gazebo" else plain_description(given)
+    parameters = [description_parameter(text), {"frame_prefix": given["frame_prefix"]}]
+    return [node("robot_state_publisher", given, parameters, package="robot_state_publisher")]

@@ -1,0 +1,45 @@
+"""An arm in Gazebo that takes efforts by ros2_control: the plant that can stand in for the simulator."""
+
+from launch import Action, LaunchDescription
+
+from robot_dynamics.ros.launching.actions import Given, describe, in_turn, include, spawner, step
+from robot_dynamics.ros.launching.descriptions import controllers_path, plain_description, robot_name
+
+
+def generate_launch_description() -> LaunchDescription:
+    """The arguments are told by ``ros2 launch robot_dynamics gazebo_arm.launch.py -s``."""
+    return describe(
+        actions,
+        "robot",
+        "controller",
+        "gui",
+        "world",
+        "description_file",
+        "controllers",
+        "initial_positions",
+        "namespace",
+        "frame_prefix",
+        "use_sim_time",
+        "on_exit",
+        use_sim_time="true",
+    )
+
+
+def actions(given: Given) -> list[Action]:
+    """The description and the world at once; the arm, and then its controllers, in turn."""
+    controllers = str(controllers_path(given))
+    name = robot_name(plain_description(given))
+    create = step("create", given, "ros_gz_sim", ["-topic", "robot_description", "-name", name])
+    description = (
+        *("robot", "description_file", "controllers", "initial_positions"),
+        *("namespace", "frame_prefix", "use_sim_time", "on_exit"),
+    )
+    return [
+        include("description", given, *description, hardware="gazebo"),
+        include("gazebo_world", given, "world", "gui", "on_exit"),
+        *in_turn(
+            create,
+            spawner("joint_state_broadcaster", given, controllers),
+            spawner(given["controller"], given, controllers),
+        ),
+    ]

@@ -1,0 +1,1 @@
+"""What the launch files in ``launch/`` are made of."""

@@ -1,0 +1,205 @@
+"""How launch files declare their arguments and start nodes, steps and other launch files.
+
+A launch file names its arguments and gives a function that gets their values as text:
+
+    def generate_launch_description() -> LaunchDescription:
+        return describe(actions, "robot", "namespace", "on_exit")
+
+    def actions(given: Given) -> list[Action]:
+        return [node("simulator", given)]
+
+The values are read while the file is visited: event handlers run later, when the arguments of an included
+file are out of scope.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ament_index_python.packages import get_package_share_directory
+from launch import Action, LaunchContext, LaunchDescription
+from launch.actions import (
+    DeclareLaunchArgument,
+    GroupAction,
+    IncludeLaunchDescription,
+    OpaqueFunction,
+    RegisterEventHandler,
+    Shutdown,
+)
+from launch.event_handlers import OnProcessExit
+from launch.events.process import ProcessExited
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.substitutions import EqualsSubstitution, LaunchConfiguration
+from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
+
+from robot_dynamics.errors import ParameterError
+from robot_dynamics.resources import PACKAGE, resource
+from robot_dynamics.ros.launching.arguments import ARGUMENTS
+
+Given = Mapping[str, str]
+"""Launch arguments with their values."""
+
+RESPAWN_DELAY = 1.0
+"""Seconds after which a node that has ended is started again, with ``on_exit:=respawn``."""
+SWITCH_TIMEOUT = 10.0
+"""Seconds of patience for the switch to a controller: a simulation that has just begun is slow."""
+
+
+def describe(actions: Callable[[Given], Iterable[Action]], *names: str, **defaults: Any) -> LaunchDescription:
+    """A launch description that declares arguments and acts on their values.
+
+    Args:
+        actions: gets the values of the arguments by name, returns what to do.
+        names: of the arguments, as in ``arguments.ARGUMENTS``.
+        defaults: other defaults than the usual ones.
+    """
+
+    def visit(context: LaunchContext) -> list[Action]:
+        return list(actions({name: LaunchConfiguration(name).perform(context) for name in names}))
+
+    declared = [
+        DeclareLaunchArgument(
+            name,
+            description=ARGUMENTS[name].text,
+            default_value=defaults.get(name, ARGUMENTS[name].default),
+            choices=ARGUMENTS[name].choices,
+        )
+        for name in names
+    ]
+    return LaunchDescription([*declared, OpaqueFunction(function=visit)])
+
+
+def equals(name: str, value: str) -> EqualsSubstitution:
+    """``true`` when the argument has the value: a default that depends on another argument."""
+    return EqualsSubstitution(LaunchConfiguration(name), value)
+
+
+def include(file: str, given: Given, *names: str, **values: str) -> GroupAction:
+    """Another launch file of this package, with arguments passed on and further ones set.
+
+    Args:
+        file: name of the launch file without ``.launch.py``.
+        given: the values at hand.
+        names: the arguments that are passed on as they are.
+        values: arguments that are set here.
+    """
+    arguments = {**{name: given[name] for name in names}, **values}
+    return _scoped(resource(f"launch/{file}.launch.py"), arguments)
+
+
+def include_from(package: str, file: str, **values: str) -> GroupAction:
+    """A launch file of another package."""
+    return _scoped(Path(get_package_share_directory(package)) / "launch" / file, values)
+
+
+def _scoped(file: Path, arguments: Mapping[str, str]) -> GroupAction:
+    source = PythonLaunchDescriptionSource(str(file))
+    included = IncludeLaunchDescription(source, launch_arguments=list(arguments.items()))
+    return GroupAction([included], scoped=True, forwarding=False)
+
+
+def node(
+    executable: str,
+    given: Given,
+    parameters: Sequence[Any] = (),
+    package: str = PACKAGE,
+    may_close: bool = False,
+    **options: Any,
+) -> Node:
+    """A node in the given namespace, on the given time, that ends as declared by ``on_exit``.
+
+    Args:
+        executable: of the node.
+        given: values of ``namespace``, ``use_sim_time`` and ``on_exit``.
+        parameters: dictionaries and parameter files; the later ones win.
+        package: where the executable is.
+        may_close: the node's clean end is the user's wish, as with a window, and has no consequence.
+        options: further ones of ``launch_ros.actions.Node``.
+    """
+    respawn = given["on_exit"] == "respawn" and not may_close
+
+    def end(event: ProcessExited, context: LaunchContext) -> Shutdown | None:
+        if context.is_shutdown or (may_close and event.returncode == 0):
+            return None
+        return Shutdown(reason=f"{executable} has ended")
+
+    return Node(
+        package=package,
+        executable=executable,
+        namespace=given["namespace"],
+        parameters=[{"use_sim_time": given["use_sim_time"] == "true"}, *parameters],
+        output="screen",
+        respawn=respawn,
+        respawn_delay=RESPAWN_DELAY,
+        on_exit=None if respawn else end,
+        **options,
+    )
+
+
+def step(executable: str, given: Given, package: str, arguments: Sequence[str], **options: Any) -> Node:
+    """A program that does one thing and ends, for :func:`in_turn`."""
+    return Node(
+        package=package,
+        executable=executable,
+        namespace=given["namespace"],
+        arguments=list(arguments),
+        output="screen",
+        **options,
+    )
+
+
+def spawner(controller: str, given: Given, parameters: str) -> Node:
+    """The step that loads, configures and activates a controller of ros2_control.
+
+    Args:
+        controller: its name.
+        given: value of ``namespace``.
+        parameters: path of the controllers' YAML file.
+    """
+    timeout = ["--switch-timeout", f"{SWITCH_TIMEOUT:g}"]
+    manager = ["--controller-manager", "controller_manager"]
+    arguments = [controller, *manager, "--param-file", parameters, *timeout]
+    return step("spawner", given, "controller_manager", arguments, name=f"{controller}_spawner")
+
+
+def in_turn(*steps: Node) -> list[Action]:
+    """Steps of which each begins when the one before has ended well; a failure takes the launch down."""
+    handlers = [
+        RegisterEventHandler(OnProcessExit(target_action=done, on_exit=_after(done, following)))
+        for done, following in zip(steps, [*steps[1:], None], strict=True)
+    ]
+    return [*handlers, steps[0]]
+
+
+def _after(
+    done: Node, following: Node | None
+) -> Callable[[ProcessExited, LaunchContext], list[Action] | None]:
+    def handle(event: ProcessExited, context: LaunchContext) -> list[Action] | None:
+        if context.is_shutdown:
+            return None
+        if event.returncode != 0:
+            return [Shutdown(reason=f"{done.node_executable} failed with exit code {event.returncode}")]
+        return [following] if following else None
+
+    return handle
+
+
+def parameter_files(*paths: str | Path) -> list[ParameterFile]:
+    """Parameter files from paths that may be empty.
+
+    Raises:
+        ParameterError: a file does not exist.
+    """
+    given = [Path(path) for path in paths if str(path)]
+    for path in given:
+        if not path.is_file():
+            raise ParameterError(f"the parameter file {path} does not exist")
+    return [ParameterFile(str(path)) for path in given]
+
+
+def description_parameter(text: str) -> dict[str, ParameterValue]:
+    """The parameter ``robot_description``; an XML text must not be read as YAML."""
+    return {"robot_description": ParameterValue(text, value_type=str)}

@@ -1,0 +1,90 @@
+"""Arguments of the launch files: what each means, its default and its choices, in one place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from robot_dynamics.resources import share_directory
+
+BOOLEAN = ["true", "false"]
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A launch argument.
+
+    Attributes:
+        text: what it does.
+        default: value when nobody sets it.
+        choices: the legal values; None when any value will do.
+    """
+
+    text: str
+    default: str = ""
+    choices: list[str] | None = None
+
+
+def robots() -> list[str]:
+    """The arms that come with the package: one for every URDF in ``urdf/``."""
+    return sorted(path.stem for path in (share_directory() / "urdf").glob("*.urdf"))
+
+
+def platforms() -> list[str]:
+    """The Stewart platforms that come with the package: one for every ``config/stewart_*.yaml``."""
+    found = (share_directory() / "config").glob("stewart_*.yaml")
+    return sorted(path.stem for path in found if not path.stem.endswith("_controllers"))
+
+
+ARGUMENTS = {
+    "robot": Argument(
+        "Arm of this package; 'description_file' names any other", default="puma560", choices=robots()
+    ),
+    "description_file": Argument("URDF or xacro file of another arm, which takes the place of 'robot'"),
+    "description": Argument(
+        "How the description reaches the nodes: robot_state_publisher publishes it, and the frames; parameter"
+        " hands it to the nodes that need it, and there are no frames; external: somebody else publishes it,"
+        " such as the robot's driver",
+        default="robot_state_publisher",
+        choices=["robot_state_publisher", "parameter", "external"],
+    ),
+    "hardware": Argument(
+        "What the description says of ros2_control: none leaves it as it is, gazebo adds joints that take"
+        " efforts in Gazebo",
+        default="none",
+        choices=["none", "gazebo"],
+    ),
+    "plant": Argument(
+        "What is controlled: simulator is this package's, on MuJoCo; gazebo is Gazebo with ros2_control; none"
+        " starts nothing, because a robot is there",
+        default="simulator",
+        choices=["simulator", "gazebo", "none"],
+    ),
+    "controller": Argument(
+        "Controller of ros2_control that takes the commands",
+        default="effort_controller",
+        choices=["effort_controller", "joint_trajectory_controller"],
+    ),
+    "controllers": Argument(
+        "YAML file with the controllers of ros2_control; empty: config/<robot>_controllers.yaml"
+    ),
+    "initial_positions": Argument(
+        "YAML file that tells where the joints begin; empty: config/initial_positions.yaml"
+    ),
+    "gui": Argument("Show Gazebo's window; false runs the server alone", default="true", choices=BOOLEAN),
+    "world": Argument("SDF file of Gazebo's world; empty: urdf/world.sdf"),
+    "rviz": Argument("Show the robot in rviz", default="false", choices=BOOLEAN),
+    "rviz_config": Argument("Configuration file of rviz; empty: the one in rviz/ for the robot"),
+    "namespace": Argument("Namespace of every node and of every relative topic"),
+    "frame_prefix": Argument("Put before every frame, such as 'left/', to tell several robots apart in tf"),
+    "use_sim_time": Argument(
+        "Take the time from /clock; the plant publishes it then", default="false", choices=BOOLEAN
+    ),
+    "controller_parameters": Argument("YAML file with parameters of the controller, over the usual ones"),
+    "simulator_parameters": Argument("YAML file with parameters of the simulator, over the usual ones"),
+    "on_exit": Argument(
+        "When a node ends by itself: shutdown takes the whole launch down, respawn starts the node again;"
+        " Gazebo's end always takes the launch down",
+        default="shutdown",
+        choices=["shutdown", "respawn"],
+    ),
+}

@@ -1,0 +1,163 @@
+"""Robot descriptions for the launch files: plain, or with what Gazebo's ros2_control needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from xml.etree import ElementTree
+
+import yaml
+
+from robot_dynamics.errors import ParameterError
+from robot_dynamics.resources import resource, share_directory
+
+MOVING = ("revolute", "continuous", "prismatic")
+WORLD = "world"
+"""Gazebo fixes a root link of this name to the ground."""
+
+
+def description_path(given: Mapping[str, str]) -> Path:
+    """The file that ``description_file`` or ``robot`` names.
+
+    Raises:
+        ParameterError: it does not exist.
+    """
+    path = Path(given["description_file"] or resource(f"urdf/{given['robot']}.urdf"))
+    if not path.is_file():
+        raise ParameterError(f"argument 'description_file': {path} does not exist")
+    return path.resolve()
+
+
+def plain_description(given: Mapping[str, str]) -> str:
+    """XML text of the chosen robot; a xacro file is expanded.
+
+    Raises:
+        ParameterError: the file does not exist, or xacro does not understand it.
+    """
+    path = description_path(given)
+    return expand(path) if path.suffix == ".xacro" else path.read_text(encoding="utf-8")
+
+
+def controllers_path(given: Mapping[str, str]) -> Path:
+    """The YAML file of ros2_control's controllers that ``controllers`` names, or else the robot's own.
+
+    Raises:
+        ParameterError: it does not exist.
+    """
+    if given["description_file"] and not given["controllers"]:
+        raise ParameterError(
+            "argument 'controllers' is needed with 'description_file': a YAML file for your arm"
+        )
+    path = Path(given["controllers"] or share_directory() / f"config/{given['robot']}_controllers.yaml")
+    if not path.is_file():
+        raise ParameterError(f"argument 'controllers': {path} does not exist")
+    return path.resolve()
+
+
+def initial_positions(robot: str, path: str = "") -> dict[str, float]:
+    """Where the joints of a robot begin, the same in every plant [rad or m].
+
+    Args:
+        robot: name of the robot in its description.
+        path: YAML file; empty: the package's.
+
+    Raises:
+        ParameterError: the file cannot be read.
+    """
+    try:
+        text = initial_positions_path(path).read_text(encoding="utf-8")
+        return {str(joint): float(value) for joint, value in yaml.safe_load(text).get(robot, {}).items()}
+    except (OSError, yaml.YAMLError, AttributeError, TypeError, ValueError) as error:
+        raise ParameterError(
+            f"argument 'initial_positions': {path} must hold robots with joints and positions: {error}"
+        ) from error
+
+
+def initial_positions_path(path: str = "") -> Path:
+    """The given YAML file of initial positions, or the package's."""
+    return Path(path).resolve() if path else resource("config/initial_positions.yaml")
+
+
+def robot_name(text: str) -> str:
+    """Name of the robot in a description.
+
+    Raises:
+        ParameterError: the text is no XML.
+    """
+    return _parse(text).get("name", "")
+
+
+def gazebo_description(given: Mapping[str, str]) -> str:
+    """XML text of the chosen robot with its ros2_control block for Gazebo.
+
+    Args:
+        given: values of ``robot``, ``description_file``, ``controllers``, ``initial_positions`` and
+            ``namespace``.
+
+    Raises:
+        ParameterError: a file does not exist or cannot be understood, or names an unknown joint.
+    """
+    path, controllers = description_path(given), controllers_path(given)
+    robot = _parse(plain_description(given))
+    joints = {joint.get("name", ""): joint for joint in robot.findall("joint")}
+    moving = [name for name, joint in joints.items() if joint.get("type") in MOVING]
+    driven = effort_joints(controllers)
+    unknown = [name for name in driven if name not in moving]
+    if unknown:
+        raise ParameterError(
+            f"{controllers} gives efforts to {', '.join(unknown)}; the robot's moving joints are"
+            f" {', '.join(moving)}"
+        )
+    further = [name for name in moving if name not in driven]
+    mimic = [name for name in further if joints[name].find("mimic") is not None]
+    children = {joint.find("child").get("link") for joint in joints.values()}
+    roots = [link.get("name", "") for link in robot.findall("link") if link.get("name") not in children]
+    return expand(
+        resource("urdf/gazebo_arm.xacro"),
+        name=robot.get("name", ""),
+        description=str(path),
+        controllers=str(controllers),
+        initial_positions=str(initial_positions_path(given["initial_positions"])),
+        held_joints=" ".join(name for name in further if name not in mimic),
+        mimic_joints=" ".join(mimic),
+        fixed_link="" if WORLD in roots else roots[0],
+        namespace=given["namespace"],
+    )
+
+
+def effort_joints(controllers: Path) -> list[str]:
+    """The joints of the ``effort_controller`` in a YAML file of ros2_control, in the order of the commands.
+
+    Raises:
+        ParameterError: the file has none.
+    """
+    try:
+        document = yaml.safe_load(controllers.read_text(encoding="utf-8"))
+        return list(document["/**/effort_controller"]["ros__parameters"]["joints"])
+    except (OSError, yaml.YAMLError, KeyError, TypeError) as error:
+        raise ParameterError(
+            f"{controllers} must hold '/**/effort_controller', 'ros__parameters', 'joints': {error!r}"
+        ) from error
+
+
+def expand(path: Path, **arguments: str) -> str:
+    """XML text of a xacro file.
+
+    Raises:
+        ParameterError: xacro is not installed, or does not understand the file.
+    """
+    try:
+        import xacro
+    except ImportError as error:
+        raise ParameterError(f"{path.name} needs xacro, which is not installed") from error
+    try:
+        return str(xacro.process_file(str(path), mappings=dict(arguments)).toxml())
+    except Exception as error:
+        raise ParameterError(f"xacro does not understand {path}: {error}") from error
+
+
+def _parse(text: str) -> ElementTree.Element:
+    try:
+        return ElementTree.fromstring(text)
+    except ElementTree.ParseError as error:
+        raise ParameterError(f"the robot's description is not XML: {error}") from error
