@@ -43,26 +43,22 @@ static inline lane_bits sincos_reduced(lanes x, lanes *sine, lanes *cosine)
 
     const lanes z = r * r;
     const lanes cube = z * r;
-    const lanes s = 8.33333333332248946124e-03
-        + z * (-1.98412698298579493134e-04
-        + z * (2.75573137070700676789e-06
-        + z * (-2.50507602534068634195e-08 + z * 1.58969099521155010221e-10)));
+    const lanes square = z * z;
+    const lanes s = (8.33333333332248946124e-03 + z * -1.98412698298579493134e-04)
+        + square * ((2.75573137070700676789e-06 + z * -2.50507602534068634195e-08)
+        + square * 1.58969099521155010221e-10);
     const lanes sin_r = r - ((z * (0.5 * tail - cube * s) - tail) + cube * 1.66666666666666324348e-01);
-    const lanes c = z * (4.16666666666666019037e-02
-        + z * (-1.38888888888741095749e-03
-        + z * (2.48015872894767294178e-05
-        + z * (-2.75573143513906633035e-07
-        + z * (2.08757232129817482790e-09 + z * -1.13596475577881948265e-11)))));
+    const lanes c = z * ((4.16666666666666019037e-02 + z * -1.38888888888741095749e-03)
+        + square * ((2.48015872894767294178e-05 + z * -2.75573143513906633035e-07)
+        + square * (2.08757232129817482790e-09 + z * -1.13596475577881948265e-11)));
     const lanes half = 0.5 * z;
     const lanes head = 1.0 - half;
     const lanes cos_r = head + (((1.0 - head) - half) + (z * c - r * tail));
 
     /* Odd quadrants swap sine and cosine; the sign of sine follows bit 1 of k, that of cosine of k + 1. */
-    const lane_bits odd = -(quadrant & 1);
-    const lane_bits sin_bits = ((lane_bits)sin_r & ~odd) | ((lane_bits)cos_r & odd);
-    const lane_bits cos_bits = ((lane_bits)cos_r & ~odd) | ((lane_bits)sin_r & odd);
-    *sine = (lanes)(sin_bits ^ ((quadrant & 2) << 62));
-    *cosine = (lanes)(cos_bits ^ (((quadrant + 1) & 2) << 62));
+    const lane_bits swap = ((lane_bits)sin_r ^ (lane_bits)cos_r) & -(quadrant & 1);
+    *sine = (lanes)((lane_bits)sin_r ^ swap ^ ((quadrant & 2) << 62));
+    *cosine = (lanes)((lane_bits)cos_r ^ swap ^ (((quadrant + 1) & 2) << 62));
     return ~((x <= LARGEST_ANGLE) & (x >= -LARGEST_ANGLE));
 }
 
@@ -71,8 +67,13 @@ static void sincos_lanes(size_t count, const lanes *angles, lanes *sines, lanes 
 {
     lane_bits outside = {0};
     long long any = 0;
-    for (size_t i = 0; i < count; ++i) {
-        outside |= sincos_reduced(angles[i], &sines[i], &cosines[i]);
+    size_t next = 0;
+    for (; next + 2 <= count; next += 2) {
+        outside |= sincos_reduced(angles[next], &sines[next], &cosines[next])
+            | sincos_reduced(angles[next + 1], &sines[next + 1], &cosines[next + 1]);
+    }
+    if (next < count) {
+        outside |= sincos_reduced(angles[next], &sines[next], &cosines[next]);
     }
     for (int lane = 0; lane < LANES; ++lane) {
         any |= outside[lane];

@@ -16,7 +16,7 @@ from robot_dynamics.errors import BackendError
 
 # Nothing here loosens IEEE arithmetic: NaN and infinities propagate, sums keep their order. Products may be
 # fused with additions (the compilers' default), which changes results by roundings only.
-FLAGS = ("-O1", "-fPIC", "-shared", "-fno-math-errno", "-fno-trapping-math", "-w")
+FLAGS = ("-O2", "-fPIC", "-shared", "-fno-math-errno", "-fno-trapping-math", "-w")
 FOR_THIS_CPU = "-march=native"
 TIME_LIMIT = 120.0
 
