@@ -15,7 +15,7 @@ from typing import Any
 from robot_dynamics.ros import processes
 
 PATIENCE = 30.0
-"""Longest wait for anything [s]; generous, because machines are busy and a passing test never waits so long."""
+"""Longest wait for anything [s]; machines are busy, and a passing test never waits so long."""
 
 
 class HarnessError(AssertionError):
