@@ -1,0 +1,43 @@
+"""Stewart platforms: exact actuator forces, joint reactions, kinematics, forward dynamics and paths.
+
+from robot_dynamics import stewart
+
+platform = stewart.load("config/stewart_demo.yaml")
+result = platform.inverse_dynamics(position, orientation, linear_velocity, angular_velocity,
+                                   linear_acceleration, angular_acceleration)
+result.actuator_forces  # (6,) [N], positive when the leg pushes
+"""
+
+from robot_dynamics.stewart.checks import LimitError, LimitWarning, Violation
+from robot_dynamics.stewart.compiled import CompiledStewart, pack
+from robot_dynamics.stewart.dynamics import State, TaskSpaceDynamics
+from robot_dynamics.stewart.kinematics import LegGeometry, PoseEstimate
+from robot_dynamics.stewart.loader import StewartModelWarning
+from robot_dynamics.stewart.machine import JointFriction, Leg, LegLimits, Machine
+from robot_dynamics.stewart.newton_euler import Motion, Reactions
+from robot_dynamics.stewart.paths import StraightLine, straight_line
+from robot_dynamics.stewart.platform import InverseDynamics, StewartPlatform, load
+
+__all__ = [
+    "CompiledStewart",
+    "InverseDynamics",
+    "JointFriction",
+    "Leg",
+    "LegGeometry",
+    "LegLimits",
+    "LimitError",
+    "LimitWarning",
+    "Machine",
+    "Motion",
+    "PoseEstimate",
+    "Reactions",
+    "State",
+    "StewartModelWarning",
+    "StewartPlatform",
+    "StraightLine",
+    "TaskSpaceDynamics",
+    "Violation",
+    "load",
+    "pack",
+    "straight_line",
+]

@@ -1,0 +1,153 @@
+"""Limits of the legs and nearness to singular poses, in words that name the leg and the number."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.errors import ParameterError, SingularityError, StateError
+from robot_dynamics.stewart.kinematics import LegGeometry, condition_number
+from robot_dynamics.stewart.machine import LEG_COUNT, Machine
+
+Array = NDArray[np.float64]
+OnViolation = Literal["raise", "warn", "report"]
+
+
+class LimitError(StateError):
+    """A leg outside its stroke, its joint angles, its speed or its force."""
+
+
+class LimitWarning(UserWarning):
+    """A leg outside its limits or a pose near a singularity, where the caller asked for a warning only."""
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One limit that is not kept; of a batch the worst state.
+
+    Attributes:
+        quantity: "condition_number", "length", "base_angle", "platform_angle", "speed" or "force".
+        leg: index of the leg, None for the condition number.
+        state: index of the worst state of a batch, None for a single state.
+        value: the number.
+        limit: what it must keep to.
+        message: all of this in words.
+    """
+
+    quantity: str
+    leg: int | None
+    state: int | None
+    value: float
+    limit: float
+    message: str
+
+
+def pose_violations(machine: Machine, legs: LegGeometry, rotation: Array) -> tuple[Violation, ...]:
+    """What poses violate: condition number, stroke, joint angles."""
+    home = machine.home_directions
+    local_home = home @ machine.home_rotation
+    local = legs.directions @ rotation
+    limits = [leg.limits for leg in machine.legs]
+    quantities = (
+        ("length", "length", legs.lengths, [limit.longest for limit in limits], "m"),
+        ("length", "length", -legs.lengths, [-limit.shortest for limit in limits], "m"),
+        (
+            "base_angle",
+            "angle at the base",
+            _angles(legs.directions, home),
+            [x.base_angle for x in limits],
+            "rad",
+        ),
+        (
+            "platform_angle",
+            "angle at the platform",
+            _angles(local, local_home),
+            [x.platform_angle for x in limits],
+            "rad",
+        ),
+    )
+    found = list(_condition(machine, legs))
+    for key, words, values, bounds, unit in quantities:
+        found.extend(_beyond(machine, key, words, values, np.array(bounds), unit))
+    return tuple(found)
+
+
+def load_violations(machine: Machine, speeds: Array, forces: Array) -> tuple[Violation, ...]:
+    """What leg rates (..., 6) [m/s] and actuator forces (..., 6) [N] violate."""
+    limits = [leg.limits for leg in machine.legs]
+    return (
+        *_beyond(machine, "speed", "speed", np.abs(speeds), np.array([x.speed for x in limits]), "m/s"),
+        *_beyond(machine, "force", "force", np.abs(forces), np.array([x.force for x in limits]), "N"),
+    )
+
+
+def act_on(violations: tuple[Violation, ...], policy: OnViolation) -> None:
+    """Raise, warn, or leave it to the caller.
+
+    Raises:
+        SingularityError: the pose is too near a singularity and the policy is "raise".
+        LimitError: another limit is not kept and the policy is "raise".
+        ParameterError: no such policy.
+    """
+    if policy not in ("raise", "warn", "report"):
+        raise ParameterError(f"on_violation is {policy!r}; it must be 'raise', 'warn' or 'report'")
+    if not violations or policy == "report":
+        return
+    text = "; ".join(violation.message for violation in violations)
+    if policy == "warn":
+        warnings.warn(text, LimitWarning, stacklevel=3)
+    elif any(violation.quantity == "condition_number" for violation in violations):
+        raise SingularityError(text)
+    else:
+        raise LimitError(text)
+
+
+def _condition(machine: Machine, legs: LegGeometry) -> Iterator[Violation]:
+    values = condition_number(legs.jacobian, machine.characteristic_length)
+    worst = float(values.max(initial=0.0))
+    if worst > machine.condition_limit:
+        state = int(values.argmax()) if values.ndim else None
+        yield Violation(
+            "condition_number",
+            None,
+            state,
+            worst,
+            machine.condition_limit,
+            f"the pose{_of(state)} is near a singularity: condition number {worst:.4g}, limit"
+            f" {machine.condition_limit:g}",
+        )
+
+
+def _beyond(
+    machine: Machine, quantity: str, words: str, values: Array, bounds: Array, unit: str
+) -> Iterator[Violation]:
+    rows = values.reshape(-1, LEG_COUNT)
+    if not len(rows):
+        return
+    for leg in np.flatnonzero((rows > bounds).any(axis=0)).tolist():
+        worst = int(rows[:, leg].argmax())
+        state = worst if values.ndim > 1 else None
+        value, bound = abs(float(rows[worst, leg])), abs(float(bounds[leg]))
+        side = "below its least" if bounds[leg] < 0.0 else "above its greatest"
+        yield Violation(
+            quantity,
+            leg,
+            state,
+            value,
+            bound,
+            f"{machine.leg_names[leg]}{_of(state)}: {words} {value:.5g} {unit}, {side} {bound:.5g} {unit}",
+        )
+
+
+def _of(state: int | None) -> str:
+    return "" if state is None else f" of state {state}"
+
+
+def _angles(a: Array, b: Array) -> Array:
+    """Angles between unit vectors (..., 6, 3)."""
+    return np.asarray(2.0 * np.arcsin(np.clip(np.linalg.norm(a - b, axis=-1) / 2.0, 0.0, 1.0)))

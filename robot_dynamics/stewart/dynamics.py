@@ -1,0 +1,176 @@
+"""Dynamics in task space: M(pose)·acceleration + bias = jacobianᵀ·actuator forces, and its simulation.
+
+The acceleration is (linear of the platform's origin, angular), base frame; legs included, no singularity of
+the leg forces enters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.errors import ParameterError, SingularityError, StateError
+from robot_dynamics.stewart.machine import LEG_COUNT, Machine
+from robot_dynamics.stewart.newton_euler import Model, Motion, balance
+from robot_dynamics.stewart.orientation import quaternion_from_rotation, rotation_from_quaternion
+
+Array = NDArray[np.float64]
+Forces = Callable[[float, "State"], Array]
+
+
+@dataclass(frozen=True)
+class State:
+    """Pose and velocity of the platform, base frame.
+
+    Attributes:
+        position: (3,) of the platform's origin [m].
+        orientation: (4,) unit quaternion x, y, z, w.
+        linear_velocity: (3,) of the origin [m/s].
+        angular_velocity: (3,) [rad/s].
+    """
+
+    position: Array
+    orientation: Array
+    linear_velocity: Array
+    angular_velocity: Array
+
+
+@dataclass(frozen=True)
+class TaskSpaceDynamics:
+    """Dynamics at one state.
+
+    Attributes:
+        mass_matrix: (6, 6) symmetric [kg, kg·m, kg·m²].
+        bias: (6,) force and moment about the platform's origin: velocity terms, friction, gravity and, with
+            its sign reversed, the external wrench [N, N·m].
+        jacobian: (6, 6) from platform velocity to leg rates.
+    """
+
+    mass_matrix: Array
+    bias: Array
+    jacobian: Array
+
+    def acceleration(self, actuator_forces: Array) -> Array:
+        """(6,) linear and angular acceleration under actuator forces (6,) [N].
+
+        Raises:
+            SingularityError: the mass matrix cannot be inverted.
+        """
+        try:
+            result = np.linalg.solve(self.mass_matrix, self.jacobian.T @ actuator_forces - self.bias)
+        except np.linalg.LinAlgError as error:
+            raise SingularityError(
+                "the mass matrix is singular: the platform can move without mass"
+            ) from error
+        return np.asarray(result)
+
+
+def task_space_dynamics(machine: Machine, platform: Motion, model: Model = "exact") -> TaskSpaceDynamics:
+    """Mass matrix, bias and Jacobian; the accelerations of ``platform`` are not looked at."""
+    accelerations = np.vstack([np.zeros(6), np.eye(6)])
+    states = Motion(
+        *(
+            np.broadcast_to(value, (7, *value.shape))
+            for value in platform._replace(linear_acceleration=np.zeros(3), angular_acceleration=np.zeros(3))
+        )
+    )._replace(linear_acceleration=accelerations[:, :3], angular_acceleration=accelerations[:, 3:])
+    result = balance(machine, states, model)
+    bias = result.wrench[0]
+    matrix = (result.wrench[1:] - bias).T
+    return TaskSpaceDynamics(0.5 * (matrix + matrix.T), bias, result.legs.jacobian[0])
+
+
+def simulate(
+    machine: Machine,
+    start: State,
+    forces: Forces,
+    duration: float,
+    step: float,
+    external_force: Array | None = None,
+    external_torque: Array | None = None,
+) -> tuple[Array, list[State]]:
+    """Motion under actuator forces, by the classical fourth-order Runge-Kutta method.
+
+    Args:
+        machine: the platform.
+        start: where it starts.
+        forces: called with the time [s] and the state; returns the six actuator forces [N].
+        duration: [s].
+        step: [s]; the last step is shortened to end at ``duration``.
+        external_force: (3,) on the platform, platform frame [N].
+        external_torque: (3,) about the platform's origin, platform frame [N·m].
+
+    Returns:
+        Times (N,) [s] and as many states, the start included.
+
+    Raises:
+        ParameterError: a duration or step that is not positive.
+        StateError: ``forces`` returned something else than six finite numbers.
+        SingularityError: the motion ran into a pose without finite accelerations.
+    """
+    if not (np.isfinite(duration) and duration >= 0.0 and np.isfinite(step) and step > 0.0):
+        raise ParameterError(f"duration {duration} s and step {step} s must be positive")
+    force = np.zeros(3) if external_force is None else np.asarray(external_force, dtype=float)
+    torque = np.zeros(3) if external_torque is None else np.asarray(external_torque, dtype=float)
+
+    def rate(time: float, x: Array) -> Array:
+        state = _unpack(x)
+        rotation = rotation_from_quaternion(state.orientation)
+        applied = np.asarray(forces(time, state), dtype=float)
+        if applied.shape != (LEG_COUNT,) or not np.isfinite(applied).all():
+            raise StateError(
+                f"the actuator forces at t = {time:g} s are {applied}; six finite numbers are due"
+            )
+        motion = Motion(
+            state.position,
+            rotation,
+            state.linear_velocity,
+            state.angular_velocity,
+            np.zeros(3),
+            np.zeros(3),
+            force,
+            torque,
+        )
+        acceleration = task_space_dynamics(machine, motion).acceleration(applied)
+        return np.concatenate(
+            [state.linear_velocity, _quaternion_rate(x[3:7], state.angular_velocity), acceleration]
+        )
+
+    x = np.concatenate([start.position, start.orientation, start.linear_velocity, start.angular_velocity])
+    times, states = [0.0], [_unpack(x)]
+    while times[-1] < duration * (1.0 - 1e-12):
+        time = times[-1]
+        h = min(step, duration - time)
+        k1 = rate(time, x)
+        k2 = rate(time + h / 2, x + h / 2 * k1)
+        k3 = rate(time + h / 2, x + h / 2 * k2)
+        k4 = rate(time + h, x + h * k3)
+        x = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+        x[3:7] /= np.linalg.norm(x[3:7])
+        times.append(time + h)
+        states.append(_unpack(x))
+    return np.array(times), states
+
+
+def state_at_rest(position: Array, rotation: Array) -> State:
+    """The platform standing still."""
+    return State(position.copy(), quaternion_from_rotation(rotation), np.zeros(3), np.zeros(3))
+
+
+def _unpack(x: Array) -> State:
+    return State(x[:3], x[3:7] / np.linalg.norm(x[3:7]), x[7:10], x[10:])
+
+
+def _quaternion_rate(q: Array, w: Array) -> Array:
+    x, y, z, s = q
+    return 0.5 * np.array(
+        [
+            w[0] * s + w[1] * z - w[2] * y,
+            w[1] * s + w[2] * x - w[0] * z,
+            w[2] * s + w[0] * y - w[1] * x,
+            -w[0] * x - w[1] * y - w[2] * z,
+        ]
+    )

@@ -1,0 +1,256 @@
+"""Reading a Stewart platform from YAML, with every value checked."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+from numpy.typing import NDArray
+
+from robot_dynamics.errors import ModelError
+from robot_dynamics.model.chain import RigidBody
+from robot_dynamics.spatial import rotation_from_rpy
+from robot_dynamics.stewart.machine import LEG_COUNT, JointFriction, Leg, LegLimits, Machine
+from robot_dynamics.stewart.orientation import rotation_from_quaternion
+from robot_dynamics.stewart.physical import check_body, check_geometry, check_spinning_leg
+
+Array = NDArray[np.float64]
+UNLIMITED = "unlimited"
+LEG_FIELDS = (
+    "base_joint",
+    "base_point",
+    "universal_axis",
+    "platform_point",
+    "lower",
+    "upper",
+    "friction",
+    "limits",
+)
+
+
+class StewartModelWarning(UserWarning):
+    """A machine is used although its parameters are those of no real one."""
+
+
+def load_machine(source: str | Path | Mapping[str, Any]) -> Machine:
+    """The machine described by a YAML file, by YAML text (more than one line), or by a mapping.
+
+    Raises:
+        ModelError: the description cannot be read, or a parameter is missing, unknown, not finite, of a
+            wrong shape or not physical; the message names the field.
+    """
+    fields = _Fields(_document(source), "")
+    # None: refuse inertias that no rigid body has; a list: accept them and collect what is wrong.
+    objections: list[str] | None = [] if fields.flag("allow_unphysical_inertia", default=False) else None
+    home = fields.section("home")
+    defaults = fields.optional_section("leg_defaults")
+    machine = Machine(
+        name=fields.text("name"),
+        gravity=fields.array("gravity", (3,)),
+        platform=_body(fields.section("platform"), objections, needs_mass=True),
+        legs=_legs(fields, defaults, objections),
+        home_position=home.array("position", (3,)),
+        home_rotation=_rotation(home),
+        characteristic_length=fields.number("characteristic_length", above=0.0),
+        condition_limit=fields.number("condition_limit", above=1.0),
+    )
+    home.finish()
+    fields.finish(ignore=("source",))
+    check_geometry(machine)
+    if objections:
+        warnings.warn(
+            f"{machine.name} is used with inertias that no rigid body has, as allow_unphysical_inertia asks:"
+            f" {objections[0]} ({len(objections)} such bodies)",
+            StewartModelWarning,
+            stacklevel=3,
+        )
+    return machine
+
+
+def _document(source: str | Path | Mapping[str, Any]) -> Mapping[str, Any]:
+    if isinstance(source, Mapping):
+        return source
+    origin = "the YAML text"
+    text = source if isinstance(source, str) and "\n" in source else None
+    if text is None:
+        origin = str(source)
+        try:
+            text = Path(source).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ModelError(f"{source} cannot be read: {error}") from error
+    try:
+        document = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ModelError(f"{origin} is not valid YAML: {error}") from error
+    if not isinstance(document, Mapping):
+        raise ModelError(f"{origin} must hold a mapping of parameters, not {type(document).__name__}")
+    return document
+
+
+def _legs(fields: _Fields, defaults: Mapping[str, Any], objections: list[str] | None) -> tuple[Leg, ...]:
+    entries = fields.value("legs")
+    if not isinstance(entries, Sequence) or isinstance(entries, str) or len(entries) != LEG_COUNT:
+        raise ModelError(f"legs must be a list of {LEG_COUNT} legs")
+    unknown = set(defaults) - set(LEG_FIELDS)
+    if unknown:
+        raise ModelError(f"leg_defaults.{min(unknown)} is unknown; known are {', '.join(LEG_FIELDS)}")
+    legs = []
+    for number, entry in enumerate(entries, start=1):
+        if not isinstance(entry, Mapping):
+            raise ModelError(f"legs[{number}] must be a mapping")
+        legs.append(_leg(_Fields({**defaults, **entry}, f"legs[{number}]"), objections))
+    names = [leg.name for leg in legs]
+    if len(set(names)) != len(names):
+        raise ModelError(f"legs: the names {', '.join(names)} are not all different")
+    return tuple(legs)
+
+
+def _leg(fields: _Fields, objections: list[str] | None) -> Leg:
+    name = fields.text("name")
+    base_joint = fields.text("base_joint")
+    if base_joint not in ("universal", "spherical"):
+        raise ModelError(f"{fields.path('base_joint')} is {base_joint!r}; it must be universal or spherical")
+    axis = fields.direction("universal_axis") if base_joint == "universal" else None
+    leg = Leg(
+        name=name,
+        base_point=fields.array("base_point", (3,)),
+        platform_point=fields.array("platform_point", (3,)),
+        universal_axis=axis,
+        lower=_body(fields.section("lower"), objections),
+        upper=_body(fields.section("upper"), objections),
+        friction=_friction(fields.section("friction")),
+        limits=_limits(fields),
+    )
+    fields.finish(ignore=("universal_axis",) if axis is None else ())
+    if axis is None:
+        check_spinning_leg(leg, fields.where)
+    return leg
+
+
+def _body(fields: _Fields, objections: list[str] | None, needs_mass: bool = False) -> RigidBody:
+    mass = fields.number("mass", above=0.0) if needs_mass else fields.number("mass", least=0.0)
+    body = RigidBody(mass, fields.array("center_of_mass", (3,)), fields.array("inertia", (3, 3)))
+    fields.finish()
+    try:
+        check_body(body, fields.where)
+    except ModelError as error:
+        if objections is None or not np.allclose(body.inertia, body.inertia.T, rtol=0.0, atol=1e-12):
+            raise
+        objections.append(str(error))
+    return body
+
+
+def _friction(fields: _Fields) -> JointFriction:
+    names = ("universal", "prismatic", "spherical")
+    friction = JointFriction(*(fields.number(name, least=0.0) for name in names))
+    fields.finish()
+    return friction
+
+
+def _limits(leg: _Fields) -> LegLimits:
+    if leg.value("limits") == UNLIMITED:
+        return LegLimits()
+    fields = leg.section("limits")
+    shortest, longest = fields.array("length", (2,))
+    if not 0.0 <= shortest < longest:
+        raise ModelError(f"{fields.path('length')} is [{shortest:g}, {longest:g}]; it must grow from 0 on")
+    names = ("speed", "force", "base_angle", "platform_angle")
+    limits = LegLimits(float(shortest), float(longest), *(fields.number(name, above=0.0) for name in names))
+    fields.finish()
+    return limits
+
+
+def _rotation(fields: _Fields) -> Array:
+    if "roll_pitch_yaw" in fields.values:
+        return rotation_from_rpy(fields.array("roll_pitch_yaw", (3,)))
+    if "orientation" not in fields.values:
+        raise ModelError(
+            f"{fields.where} needs 'orientation' (quaternion x, y, z, w) or 'roll_pitch_yaw' [rad]"
+        )
+    quaternion = fields.array("orientation", (4,))
+    if abs(np.linalg.norm(quaternion) - 1.0) > 1e-3:
+        raise ModelError(
+            f"{fields.path('orientation')} has norm {np.linalg.norm(quaternion):g}; it must be 1"
+        )
+    return rotation_from_quaternion(quaternion)
+
+
+class _Fields:
+    """One mapping of the description: every value is asked for by name, and nothing may be left over."""
+
+    def __init__(self, values: Mapping[str, Any], where: str) -> None:
+        self.values = values
+        self.where = where
+        self.used: set[str] = set()
+
+    def path(self, name: str) -> str:
+        return f"{self.where}.{name}" if self.where else name
+
+    def value(self, name: str) -> Any:
+        self.used.add(name)
+        if name not in self.values or self.values[name] is None:
+            raise ModelError(f"{self.path(name)} is missing")
+        return self.values[name]
+
+    def text(self, name: str) -> str:
+        value = self.value(name)
+        if not isinstance(value, str) or not value:
+            raise ModelError(f"{self.path(name)} is {value!r}; it must be a text")
+        return value
+
+    def flag(self, name: str, default: bool) -> bool:
+        self.used.add(name)
+        value = self.values.get(name, default)
+        if not isinstance(value, bool):
+            raise ModelError(f"{self.path(name)} is {value!r}; it must be true or false")
+        return value
+
+    def section(self, name: str) -> _Fields:
+        value = self.value(name)
+        if not isinstance(value, Mapping):
+            raise ModelError(f"{self.path(name)} is {value!r}; it must be a mapping")
+        return _Fields(value, self.path(name))
+
+    def optional_section(self, name: str) -> Mapping[str, Any]:
+        self.used.add(name)
+        return self.section(name).values if self.values.get(name) is not None else {}
+
+    def array(self, name: str, shape: tuple[int, ...]) -> Array:
+        value = self.value(name)
+        wanted = " by ".join(map(str, shape))
+        elements = np.asarray(value, dtype=object) if not isinstance(value, str) else np.empty(0)
+        numbers = [e for e in elements.ravel() if isinstance(e, int | float | np.number)]
+        if elements.shape != shape or len(numbers) != elements.size or any(e is True for e in numbers):
+            raise ModelError(f"{self.path(name)} is {value!r}; it must be {wanted} numbers")
+        array = elements.astype(float)
+        if not np.isfinite(array).all():
+            raise ModelError(f"{self.path(name)} is {value!r}; every number must be finite")
+        return array
+
+    def direction(self, name: str) -> Array:
+        vector = self.array(name, (3,))
+        length = float(np.linalg.norm(vector))
+        if not 1e-6 < length < 1e6:
+            raise ModelError(f"{self.path(name)} is {vector.tolist()}; it must point somewhere")
+        return np.asarray(vector / length)
+
+    def number(self, name: str, least: float | None = None, above: float | None = None) -> float:
+        value = self.value(name)
+        if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+            raise ModelError(f"{self.path(name)} is {value!r}; it must be a number")
+        if not np.isfinite(value):
+            raise ModelError(f"{self.path(name)} is {value}; it must be finite")
+        if least is not None and value < least:
+            raise ModelError(f"{self.path(name)} is {value:g}; it must be at least {least:g}")
+        if above is not None and value <= above:
+            raise ModelError(f"{self.path(name)} is {value:g}; it must be greater than {above:g}")
+        return float(value)
+
+    def finish(self, ignore: Sequence[str] = ()) -> None:
+        unknown = sorted(str(name) for name in set(self.values) - self.used - set(ignore))
+        if unknown:
+            raise ModelError(f"{self.path(unknown[0])} is unknown; known are {', '.join(sorted(self.used))}")

@@ -1,0 +1,138 @@
+"""What a Stewart platform consists of: geometry, mass properties, friction and limits.
+
+Frames. The *base frame* is fixed to the ground; the *platform frame* moves with the platform. The *leg axes*
+of a leg are x along the leg from the base point to the platform point, y along the moving axis of the
+universal joint (parallel to k × x, k being the joint's fixed axis) and z = x × y. The lower part is described
+from the base point, the upper part from the platform point, both in leg axes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.model.chain import RigidBody
+
+Array = NDArray[np.float64]
+LEG_COUNT = 6
+
+
+@dataclass(frozen=True)
+class JointFriction:
+    """Viscous friction of one leg's joints.
+
+    Attributes:
+        universal: at the base joint [N·m·s/rad].
+        prismatic: between the two parts of the leg [N·s/m].
+        spherical: at the platform joint [N·m·s/rad].
+    """
+
+    universal: float
+    prismatic: float
+    spherical: float
+
+
+@dataclass(frozen=True)
+class LegLimits:
+    """What one leg may do; infinite where the machine has no limit.
+
+    Attributes:
+        shortest: smallest length between base point and platform point [m].
+        longest: greatest length [m].
+        speed: greatest magnitude of the length's rate [m/s].
+        force: greatest magnitude of the actuator force [N].
+        base_angle: greatest angle between the leg and its direction at home, seen from the base [rad].
+        platform_angle: the same seen from the platform [rad].
+    """
+
+    shortest: float = 0.0
+    longest: float = np.inf
+    speed: float = np.inf
+    force: float = np.inf
+    base_angle: float = np.inf
+    platform_angle: float = np.inf
+
+
+@dataclass(frozen=True)
+class Leg:
+    """One leg: two bodies joined by a prismatic actuator, a joint to the base and one to the platform.
+
+    Attributes:
+        name: for messages and for the joint's name in ROS.
+        base_point: (3,) centre of the base joint, base frame [m].
+        platform_point: (3,) centre of the spherical joint, platform frame [m].
+        universal_axis: (3,) unit vector of the universal joint's fixed axis, base frame; None when the base
+            joint is spherical too.
+        lower: the part that carries the base joint; from the base point, leg axes.
+        upper: the part that carries the platform joint; from the platform point, leg axes.
+        friction: of the three joints.
+        limits: of length, speed, force and joint angles.
+    """
+
+    name: str
+    base_point: Array
+    platform_point: Array
+    universal_axis: Array | None
+    lower: RigidBody
+    upper: RigidBody
+    friction: JointFriction
+    limits: LegLimits
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A Stewart platform.
+
+    Attributes:
+        name: of the machine.
+        gravity: (3,) gravitational acceleration, base frame [m/s²].
+        platform: the platform with its payload, platform frame.
+        legs: the six legs; every (6,) array follows this order.
+        home_position: (3,) of the platform frame's origin at home, base frame [m].
+        home_rotation: (3, 3) from the platform frame to the base frame at home.
+        characteristic_length: divides moments where they are compared with forces [m].
+        condition_limit: greatest condition number (with the characteristic length) that is worked with.
+    """
+
+    name: str
+    gravity: Array
+    platform: RigidBody
+    legs: tuple[Leg, ...]
+    home_position: Array
+    home_rotation: Array
+    characteristic_length: float
+    condition_limit: float
+    base_points: Array = field(init=False, repr=False)
+    platform_points: Array = field(init=False, repr=False)
+    home_directions: Array = field(init=False, repr=False)
+    universal_axes: Array = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        base = np.array([leg.base_point for leg in self.legs])
+        platform = np.array([leg.platform_point for leg in self.legs])
+        leg_vectors = self.home_position + platform @ self.home_rotation.T - base
+        directions = leg_vectors / np.linalg.norm(leg_vectors, axis=1, keepdims=True)
+        axes = np.array(
+            [
+                _any_perpendicular(direction) if leg.universal_axis is None else leg.universal_axis
+                for leg, direction in zip(self.legs, directions, strict=True)
+            ]
+        )
+        object.__setattr__(self, "base_points", base)
+        object.__setattr__(self, "platform_points", platform)
+        object.__setattr__(self, "home_directions", directions)
+        object.__setattr__(self, "universal_axes", axes)
+
+    @property
+    def leg_names(self) -> tuple[str, ...]:
+        """Names of the legs: the order of every (6,) array."""
+        return tuple(leg.name for leg in self.legs)
+
+
+def _any_perpendicular(direction: Array) -> Array:
+    """A unit vector across ``direction``: the axes of a leg that may spin are free to choose."""
+    least = np.eye(3)[int(np.argmin(np.abs(direction)))]
+    across = np.cross(direction, least)
+    return np.asarray(across / np.linalg.norm(across))

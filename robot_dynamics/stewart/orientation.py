@@ -1,0 +1,122 @@
+"""Orientation of the platform: quaternions in ROS order, and the roll-pitch-yaw angles of the paper.
+
+Every function takes single values or batches: leading axes are kept.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robot_dynamics.errors import StateError
+
+Array = NDArray[np.float64]
+
+
+def rotation_from_quaternion(quaternion: ArrayLike) -> Array:
+    """(..., 3, 3) rotation of quaternions (..., 4) in the order x, y, z, w; normalised first."""
+    q = np.asarray(quaternion, dtype=float)
+    x, y, z, w = np.moveaxis(q / np.linalg.norm(q, axis=-1, keepdims=True), -1, 0)
+    return _matrix(
+        (1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)),
+        (2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)),
+        (2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)),
+    )
+
+
+def quaternion_from_rotation(rotation: ArrayLike) -> Array:
+    """(..., 4) unit quaternion (x, y, z, w) with w ≥ 0 of rotations (..., 3, 3)."""
+    r = np.asarray(rotation, dtype=float)
+    # The symmetric matrix of Bar-Itzhack: its dominant eigenvector is the quaternion, free of branches.
+    xx, yy, zz = r[..., 0, 0], r[..., 1, 1], r[..., 2, 2]
+    k = np.empty((*r.shape[:-2], 4, 4))
+    k[..., 0, 0], k[..., 1, 1], k[..., 2, 2], k[..., 3, 3] = (
+        xx - yy - zz,
+        yy - xx - zz,
+        zz - xx - yy,
+        xx + yy + zz,
+    )
+    for i, j, value in (
+        (0, 1, r[..., 0, 1] + r[..., 1, 0]),
+        (0, 2, r[..., 0, 2] + r[..., 2, 0]),
+        (1, 2, r[..., 1, 2] + r[..., 2, 1]),
+        (0, 3, r[..., 2, 1] - r[..., 1, 2]),
+        (1, 3, r[..., 0, 2] - r[..., 2, 0]),
+        (2, 3, r[..., 1, 0] - r[..., 0, 1]),
+    ):
+        k[..., i, j] = k[..., j, i] = value
+    q = np.linalg.eigh(k)[1][..., :, -1]
+    return np.asarray(np.where(q[..., 3:] < 0.0, -q, q))
+
+
+def rotation_from_roll_pitch_yaw(angles: ArrayLike) -> Array:
+    """(..., 3, 3) rotation Rz(θz)·Ry(θy)·Rx(θx) of angles (..., 3) [θx, θy, θz] in rad (eq. 38)."""
+    x, y, z = np.moveaxis(np.asarray(angles, dtype=float), -1, 0)
+    cx, sx, cy, sy, cz, sz = np.cos(x), np.sin(x), np.cos(y), np.sin(y), np.cos(z), np.sin(z)
+    return _matrix(
+        (cz * cy, cz * sy * sx - sz * cx, cz * sy * cx + sz * sx),
+        (sz * cy, sz * sy * sx + cz * cx, sz * sy * cx - cz * sx),
+        (-sy, cy * sx, cy * cx),
+    )
+
+
+def angular_motion(angles: ArrayLike, rates: ArrayLike, accelerations: ArrayLike) -> tuple[Array, Array]:
+    """Angular velocity and acceleration in the base frame of a motion given by roll, pitch and yaw.
+
+    Args:
+        angles: (..., 3) [θx, θy, θz] in rad.
+        rates: (..., 3) their rates [rad/s].
+        accelerations: (..., 3) their second derivatives [rad/s²].
+
+    Returns:
+        (..., 3) [rad/s] and (..., 3) [rad/s²].
+    """
+    angles, rates, accelerations = (np.asarray(v, dtype=float) for v in (angles, rates, accelerations))
+    _, y, z = np.moveaxis(angles, -1, 0)
+    _, dy, dz = np.moveaxis(rates, -1, 0)
+    cy, sy, cz, sz = np.cos(y), np.sin(y), np.cos(z), np.sin(z)
+    zero, one = np.zeros_like(y), np.ones_like(y)
+    # Columns: the axes about which θx, θy and θz turn.
+    axes = _matrix((cz * cy, -sz, zero), (sz * cy, cz, zero), (-sy, zero, one))
+    axes_rate = _matrix(
+        (-sz * cy * dz - cz * sy * dy, -cz * dz, zero),
+        (cz * cy * dz - sz * sy * dy, -sz * dz, zero),
+        (-cy * dy, zero, zero),
+    )
+    velocity = (axes @ rates[..., None])[..., 0]
+    return velocity, (axes @ accelerations[..., None] + axes_rate @ rates[..., None])[..., 0]
+
+
+def rotation_of(orientation: ArrayLike) -> Array:
+    """(..., 3, 3) rotation of a quaternion (..., 4) (x, y, z, w), or of roll, pitch, yaw (..., 3) [rad].
+
+    Raises:
+        StateError: another shape, values that are not finite, or a quaternion whose norm is not 1 (to 1e-3).
+    """
+    values = np.asarray(orientation, dtype=float)
+    if values.ndim == 0 or values.shape[-1] not in (3, 4):
+        raise StateError(
+            f"orientation has shape {values.shape}; give a quaternion (..., 4) in the order x, y, z, w or"
+            " roll, pitch, yaw (..., 3)"
+        )
+    if not np.isfinite(values).all():
+        raise StateError("orientation is not finite")
+    if values.shape[-1] == 3:
+        return rotation_from_roll_pitch_yaw(values)
+    norms = np.linalg.norm(values, axis=-1)
+    if np.abs(norms - 1.0).max(initial=0.0) > 1e-3:
+        worst = norms.ravel()[int(np.abs(norms - 1.0).argmax())]
+        raise StateError(f"orientation has norm {worst:g}; a quaternion of a rotation has norm 1")
+    return rotation_from_quaternion(values)
+
+
+def rotation_from_vector(vector: ArrayLike) -> Array:
+    """(..., 3, 3) rotation by the angle |v| about v, for rotation vectors (..., 3) [rad]."""
+    v = np.asarray(vector, dtype=float)
+    angle = np.linalg.norm(v, axis=-1, keepdims=True)
+    half = np.sinc(angle / (2.0 * np.pi)) / 2.0
+    return rotation_from_quaternion(np.concatenate([half * v, np.cos(angle / 2.0)], axis=-1))
+
+
+def _matrix(*rows: tuple[Array, Array, Array]) -> Array:
+    return np.stack([np.stack(np.broadcast_arrays(*row), axis=-1) for row in rows], axis=-2)

@@ -1,0 +1,216 @@
+"""Straight-line paths of the platform in task space.
+
+Dasgupta and Mruthyunjaya 1998, section 4.3: position and roll, pitch and yaw run straight from start to end,
+either with parabolic blends (constant acceleration, constant velocity, constant deceleration) or, smoother,
+with the quintic that starts and ends without velocity and acceleration. Orientations given as quaternions
+turn about one fixed axis instead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.stewart.newton_euler import Motion
+from robot_dynamics.stewart.orientation import (
+    angular_motion,
+    quaternion_from_rotation,
+    rotation_from_roll_pitch_yaw,
+    rotation_from_vector,
+    rotation_of,
+)
+
+Array = NDArray[np.float64]
+Profile = Literal["quintic", "parabolic"]
+# Peak speed of the quintic over its mean speed.
+QUINTIC_PEAK = 1.875
+# Relative slack for timings that are met exactly.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class TimeLaw:
+    """How a fraction runs from 0 to 1.
+
+    Attributes:
+        duration: [s].
+        blend: time of the acceleration and of the deceleration [s]; None for the quintic.
+    """
+
+    duration: float
+    blend: float | None
+
+    def at(self, times: Array) -> tuple[Array, Array, Array]:
+        """Fraction, its rate [1/s] and its second rate [1/s²] at ``times`` (...); at rest outside."""
+        t = np.clip(times, 0.0, self.duration)
+        if self.blend is None:
+            x = t / self.duration
+            return (
+                x**3 * (10.0 + x * (6.0 * x - 15.0)),
+                30.0 * x**2 * (1.0 - x) ** 2 / self.duration,
+                60.0 * x * (1.0 - x) * (1.0 - 2.0 * x) / self.duration**2,
+            )
+        speed = 1.0 / (self.duration - self.blend)
+        gain = speed / self.blend
+        left = self.duration - t
+        starting, stopping = t < self.blend, left < self.blend
+        fraction = np.where(
+            starting,
+            0.5 * gain * t**2,
+            np.where(stopping, 1.0 - 0.5 * gain * left**2, speed * (t - 0.5 * self.blend)),
+        )
+        rate = np.where(starting, gain * t, np.where(stopping, gain * left, speed))
+        inside = (times >= 0.0) & (times <= self.duration)
+        acceleration = np.where(starting, gain, np.where(stopping, -gain, 0.0)) * inside
+        return fraction, rate, acceleration
+
+
+@dataclass(frozen=True)
+class StraightLine:
+    """A path from one pose to another; made by :func:`straight_line`.
+
+    Attributes:
+        start_position: (3,) [m].
+        displacement: (3,) from start to end [m].
+        start_rotation: (3, 3) at the start.
+        start_angles: (3,) roll, pitch, yaw at the start [rad]; None when the path turns about one axis.
+        turn: (3,) change of these angles, or the rotation vector from start to end, base frame [rad].
+        duration: [s].
+        linear_law: time law of the position.
+        angular_law: time law of the orientation.
+    """
+
+    start_position: Array
+    displacement: Array
+    start_rotation: Array
+    start_angles: Array | None
+    turn: Array
+    duration: float
+    linear_law: TimeLaw
+    angular_law: TimeLaw
+
+    def at(self, times: ArrayLike) -> Motion:
+        """Pose, velocity and acceleration at ``times`` (...) [s], without load; at rest before and after."""
+        t = np.asarray(times, dtype=float)
+        fraction, rate, acceleration = (x[..., None] for x in self.linear_law.at(t))
+        turned, turn_rate, turn_acceleration = (x[..., None] for x in self.angular_law.at(t))
+        if self.start_angles is None:
+            rotation = rotation_from_vector(turned * self.turn) @ self.start_rotation
+            velocity, turning = turn_rate * self.turn, turn_acceleration * self.turn
+        else:
+            angles = self.start_angles + turned * self.turn
+            rotation = rotation_from_roll_pitch_yaw(angles)
+            velocity, turning = angular_motion(angles, turn_rate * self.turn, turn_acceleration * self.turn)
+        zero = np.zeros((*t.shape, 3))
+        return Motion(
+            self.start_position + fraction * self.displacement,
+            rotation,
+            rate * self.displacement,
+            velocity,
+            acceleration * self.displacement,
+            turning,
+            zero,
+            zero,
+        )
+
+
+def straight_line(
+    start_position: ArrayLike,
+    start_orientation: ArrayLike,
+    end_position: ArrayLike,
+    end_orientation: ArrayLike,
+    duration: float,
+    profile: Profile = "quintic",
+    linear_speed: float | None = None,
+    angular_speed: float | None = None,
+) -> StraightLine:
+    """A straight path between two poses.
+
+    Args:
+        start_position: (3,) [m].
+        start_orientation: roll, pitch, yaw (3,) [rad] or quaternion (4,) x, y, z, w.
+        end_position: (3,) [m].
+        end_orientation: of the same kind as ``start_orientation``.
+        duration: [s].
+        profile: "parabolic" needs both speeds and reaches them (eqs. 39, 40); "quintic" keeps below them.
+        linear_speed: greatest speed of the platform's origin [m/s].
+        angular_speed: greatest rate of the orientation, the norm of the three angles' rates as in the paper,
+            or the angular speed of a path between quaternions [rad/s].
+
+    Raises:
+        TrajectoryError: the timing cannot be met, or a value is not usable; the message says what would do.
+        StateError: an orientation is not usable.
+    """
+    first, last = _point("start_position", start_position), _point("end_position", end_position)
+    begin, end = np.asarray(start_orientation, dtype=float), np.asarray(end_orientation, dtype=float)
+    if begin.ndim != 1 or begin.shape != end.shape:
+        raise TrajectoryError(
+            f"the orientations have shapes {begin.shape} and {end.shape}; give two quaternions (4,) or two"
+            " triples of roll, pitch and yaw (3,)"
+        )
+    rotation = rotation_of(begin)
+    angles = begin if begin.shape == (3,) else None
+    turn = end - begin if angles is not None else _rotation_vector(rotation_of(end) @ rotation.T)
+    rotation_of(end)
+    if profile not in ("quintic", "parabolic"):
+        raise TrajectoryError(f"the profile is {profile!r}; it must be 'quintic' or 'parabolic'")
+    if not (np.isfinite(duration) and duration > 0.0):
+        raise TrajectoryError(f"the duration is {duration} s; it must be positive")
+    shift = last - first
+    return StraightLine(
+        start_position=first,
+        displacement=shift,
+        start_rotation=rotation,
+        start_angles=angles,
+        turn=turn,
+        duration=float(duration),
+        linear_law=_law(float(np.linalg.norm(shift)), duration, profile, linear_speed, "linear_speed", "m"),
+        angular_law=_law(
+            float(np.linalg.norm(turn)), duration, profile, angular_speed, "angular_speed", "rad"
+        ),
+    )
+
+
+def _law(
+    distance: float, duration: float, profile: Profile, speed: float | None, name: str, unit: str
+) -> TimeLaw:
+    if speed is not None and not (np.isfinite(speed) and speed > 0.0):
+        raise TrajectoryError(f"{name} is {speed} {unit}/s; it must be positive")
+    if profile == "quintic":
+        peak = QUINTIC_PEAK * distance / duration
+        if speed is not None and peak > speed * (1.0 + ROUNDING):
+            raise TrajectoryError(
+                f"{distance:g} {unit} in {duration:g} s peaks at {peak:g} {unit}/s, above {name} {speed:g}"
+                f" {unit}/s; take at least {QUINTIC_PEAK * distance / speed:g} s"
+            )
+        return TimeLaw(duration, None)
+    if speed is None:
+        raise TrajectoryError(f"a path with parabolic blends needs {name} [{unit}/s]")
+    if distance == 0.0:
+        return TimeLaw(duration, duration / 2.0)
+    blend = duration - distance / speed  # eq. 39
+    if not 0.0 < blend <= duration / 2.0 * (1.0 + ROUNDING):
+        raise TrajectoryError(
+            f"{distance:g} {unit} in {duration:g} s with {name} {speed:g} {unit}/s cannot be blended;"
+            f" the speed must be above {distance / duration:g} and at most {2.0 * distance / duration:g} {unit}/s"
+        )
+    return TimeLaw(duration, min(blend, duration / 2.0))
+
+
+def _point(name: str, value: ArrayLike) -> Array:
+    point = np.asarray(value, dtype=float)
+    if point.shape != (3,) or not np.isfinite(point).all():
+        raise TrajectoryError(f"{name} is {value!r}; it must be three finite numbers [m]")
+    return point
+
+
+def _rotation_vector(rotation: Array) -> Array:
+    """(3,) rotation vector of a rotation, of least length [rad]."""
+    *axis, cosine = quaternion_from_rotation(rotation)
+    sine = float(np.linalg.norm(axis))
+    scale = 2.0 if sine < 1e-12 else 2.0 * float(np.arctan2(sine, cosine)) / sine
+    return scale * np.array(axis)

@@ -1,0 +1,382 @@
+"""The Stewart platform as users see it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robot_dynamics.errors import SingularityError, StateError
+from robot_dynamics.stewart.checks import (
+    OnViolation,
+    Violation,
+    act_on,
+    load_violations,
+    pose_violations,
+)
+from robot_dynamics.stewart.compiled import CompiledStewart, compile_stewart
+from robot_dynamics.stewart.dynamics import (
+    Forces,
+    State,
+    TaskSpaceDynamics,
+    simulate,
+    state_at_rest,
+    task_space_dynamics,
+)
+from robot_dynamics.stewart.kinematics import (
+    LegGeometry,
+    PoseEstimate,
+    condition_number,
+    forward_kinematics,
+    leg_geometry,
+)
+from robot_dynamics.stewart.loader import load_machine
+from robot_dynamics.stewart.machine import Machine
+from robot_dynamics.stewart.newton_euler import Model, Motion, Reactions, balance
+from robot_dynamics.stewart.orientation import rotation_of
+from robot_dynamics.stewart.paths import StraightLine
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class InverseDynamics:
+    """What a motion needs; leading batch axes are kept, legs in the machine's order.
+
+    Attributes:
+        actuator_forces: (..., 6) positive when the leg pushes, F [N].
+        static_forces: (..., 6) with massless legs and frictionless joints, F_0 [N].
+        leg_lengths: (..., 6) [m].
+        leg_velocities: (..., 6) [m/s].
+        leg_accelerations: (..., 6) [m/s²].
+        jacobian: (..., 6, 6) from platform velocity (linear, angular; base frame) to leg velocities.
+        condition_number: (...) of the Jacobian in SI units, by singular values.
+        scaled_condition_number: (...) with moments divided by the machine's characteristic length.
+        violations: limits that are not kept.
+        reactions: at the joints, base frame.
+    """
+
+    actuator_forces: Array
+    static_forces: Array
+    leg_lengths: Array
+    leg_velocities: Array
+    leg_accelerations: Array
+    jacobian: Array
+    condition_number: Array
+    scaled_condition_number: Array
+    violations: tuple[Violation, ...]
+    reactions: Reactions
+
+    @property
+    def dynamic_forces(self) -> Array:
+        """(..., 6) what the inertia and weight of the legs and the friction take, F_d = F - F_0 [N]."""
+        return self.actuator_forces - self.static_forces
+
+    @property
+    def dynamic_fraction(self) -> Array:
+        """(..., 6) F_d / F; infinite or undefined where a force vanishes."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self.dynamic_forces / self.actuator_forces
+
+
+class StewartPlatform:
+    """A Stewart platform; made by :func:`load`.
+
+    Positions and velocities are those of the platform frame's origin in the base frame; orientations are
+    quaternions (..., 4) in the order x, y, z, w, or the paper's roll, pitch, yaw (..., 3) with
+    R = Rz(θz)·Ry(θy)·Rx(θx). Most methods take single values or batches.
+
+    Attributes:
+        machine: its parameters.
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        """Wrap a machine."""
+        self.machine = machine
+        self._compile = lru_cache(maxsize=None)(lambda backend: compile_stewart(machine, backend))
+
+    def inverse_dynamics(
+        self,
+        position: ArrayLike,
+        orientation: ArrayLike,
+        linear_velocity: ArrayLike,
+        angular_velocity: ArrayLike,
+        linear_acceleration: ArrayLike,
+        angular_acceleration: ArrayLike,
+        force: ArrayLike | None = None,
+        torque: ArrayLike | None = None,
+        model: Model = "exact",
+        on_violation: OnViolation = "raise",
+    ) -> InverseDynamics:
+        """Actuator forces that a motion needs.
+
+        Args:
+            position: (3,) or (N, 3) [m].
+            orientation: quaternion (4,) or (N, 4), or roll, pitch, yaw (3,) or (N, 3).
+            linear_velocity: (3,) or (N, 3) [m/s].
+            angular_velocity: (3,) or (N, 3), base frame [rad/s].
+            linear_acceleration: (3,) or (N, 3) [m/s²].
+            angular_acceleration: (3,) or (N, 3), base frame [rad/s²].
+            force: (3,) or (N, 3) external force on the platform, platform frame [N]; none when omitted.
+            torque: (3,) or (N, 3) external moment about the platform's origin, platform frame [N·m].
+            model: "exact", or "published" for the equations of the paper as printed.
+            on_violation: what to do when a limit of the machine is not kept: "raise", "warn", or "report" in
+                the result only.
+
+        Raises:
+            StateError: a wrong shape or a value that is not finite.
+            SingularityError: the pose is singular, or nearer to a singularity than ``condition_limit``.
+            LimitError: stroke, joint angle, leg speed or actuator force outside its limits.
+            ParameterError: an unknown model or policy.
+        """
+        motion = self.motion(
+            position,
+            orientation,
+            linear_velocity,
+            angular_velocity,
+            linear_acceleration,
+            angular_acceleration,
+            force,
+            torque,
+        )
+        return self.inverse_dynamics_of(motion, model, on_violation)
+
+    def inverse_dynamics_of(
+        self, motion: Motion, model: Model = "exact", on_violation: OnViolation = "raise"
+    ) -> InverseDynamics:
+        """The same for a :class:`Motion`, e.g. of a path."""
+        asked = balance(self.machine, motion, model)
+        pose = pose_violations(self.machine, asked.legs, motion.rotation)
+        act_on(pose, on_violation)
+        forces, static = asked.solve()
+        load = load_violations(self.machine, asked.motion.sliding_velocity, forces)
+        act_on(load, on_violation)
+        jacobian = asked.legs.jacobian
+        return InverseDynamics(
+            actuator_forces=forces,
+            static_forces=static,
+            leg_lengths=asked.legs.lengths,
+            leg_velocities=asked.motion.sliding_velocity,
+            leg_accelerations=asked.motion.sliding_acceleration,
+            jacobian=jacobian,
+            condition_number=condition_number(jacobian),
+            scaled_condition_number=condition_number(jacobian, self.machine.characteristic_length),
+            violations=pose + load,
+            reactions=asked.reactions(forces),
+        )
+
+    def motion(
+        self,
+        position: ArrayLike,
+        orientation: ArrayLike,
+        linear_velocity: ArrayLike | None = None,
+        angular_velocity: ArrayLike | None = None,
+        linear_acceleration: ArrayLike | None = None,
+        angular_acceleration: ArrayLike | None = None,
+        force: ArrayLike | None = None,
+        torque: ArrayLike | None = None,
+    ) -> Motion:
+        """Checked arguments with one batch shape; what is omitted is zero.
+
+        Raises:
+            StateError: a wrong shape or a value that is not finite.
+        """
+        rotation = rotation_of(orientation)
+        vectors = {
+            "position": position,
+            "linear_velocity": linear_velocity,
+            "angular_velocity": angular_velocity,
+            "linear_acceleration": linear_acceleration,
+            "angular_acceleration": angular_acceleration,
+            "force": force,
+            "torque": torque,
+        }
+        arrays = {name: _vector(name, value) for name, value in vectors.items()}
+        leading = [array.shape[:-1] for array in arrays.values()] + [rotation.shape[:-2]]
+        try:
+            batch = np.broadcast_shapes(*leading)
+        except ValueError as error:
+            shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+            raise StateError(f"the batches do not fit together: {shapes}") from error
+        full = {name: np.broadcast_to(array, (*batch, 3)) for name, array in arrays.items()}
+        return Motion(rotation=np.broadcast_to(rotation, (*batch, 3, 3)), **full)
+
+    def legs(self, position: ArrayLike, orientation: ArrayLike) -> LegGeometry:
+        """Inverse kinematics: lengths, directions and Jacobian of the legs at poses."""
+        motion = self.motion(position, orientation)
+        return leg_geometry(self.machine, motion.position, motion.rotation)
+
+    def check_pose(
+        self, position: ArrayLike, orientation: ArrayLike, on_violation: OnViolation = "raise"
+    ) -> tuple[Violation, ...]:
+        """Limits that poses do not keep; see :meth:`inverse_dynamics` for the errors."""
+        motion = self.motion(position, orientation)
+        violations = pose_violations(
+            self.machine, leg_geometry(self.machine, motion.position, motion.rotation), motion.rotation
+        )
+        act_on(violations, on_violation)
+        return violations
+
+    def check_path(self, path: StraightLine, step: float = 0.01, on_violation: OnViolation = "raise") -> None:
+        """Refuse a path that leaves the limits or meets a singularity, before it is run.
+
+        A singularity between two samples shows in the sign of the Jacobian's determinant.
+
+        Args:
+            path: the path.
+            step: distance of the samples [s].
+            on_violation: "raise" or "warn".
+
+        Raises:
+            SingularityError: the path meets, or comes too near, a singular pose; the message tells when.
+            LimitError: a leg leaves its limits.
+        """
+        times = np.linspace(0.0, path.duration, max(2, int(np.ceil(path.duration / step)) + 1))
+        motion = path.at(times)
+        geometry = leg_geometry(self.machine, motion.position, motion.rotation)
+        crossing = self._crossing(path, times, np.linalg.det(geometry.jacobian))
+        if crossing is not None:
+            raise SingularityError(
+                f"the path meets a singular pose at t = {crossing:.3f} s; its condition number there is"
+                f" {float(condition_number(self._jacobian_at(path, crossing))):.3g}"
+            )
+        result = self.inverse_dynamics_of(motion, on_violation="report")
+        timed = tuple(
+            violation
+            if violation.state is None
+            else Violation(
+                violation.quantity,
+                violation.leg,
+                violation.state,
+                violation.value,
+                violation.limit,
+                f"at t = {times[violation.state]:.3f} s: {violation.message}",
+            )
+            for violation in result.violations
+        )
+        act_on(timed, on_violation)
+
+    def _crossing(self, path: StraightLine, times: Array, determinants: Array) -> float | None:
+        changes = np.flatnonzero(determinants[:-1] * determinants[1:] <= 0.0)
+        if not len(changes):
+            return None
+        low, high = times[changes[0]], times[changes[0] + 1]
+        sign = np.sign(determinants[changes[0]])
+        for _ in range(40):
+            middle = 0.5 * (low + high)
+            if np.sign(np.linalg.det(self._jacobian_at(path, middle))) == sign:
+                low = middle
+            else:
+                high = middle
+        return float(0.5 * (low + high))
+
+    def _jacobian_at(self, path: StraightLine, time: float) -> Array:
+        motion = path.at(time)
+        return leg_geometry(self.machine, motion.position, motion.rotation).jacobian
+
+    def forward_kinematics(
+        self,
+        lengths: ArrayLike,
+        start_position: ArrayLike | None = None,
+        start_orientation: ArrayLike | None = None,
+        tolerance: float = 1e-10,
+    ) -> PoseEstimate:
+        """The pose near the start (home when omitted) that has the given leg lengths (6,) [m].
+
+        Raises:
+            StateError: lengths that are not six positive numbers, or a start that is not usable.
+            SingularityError: the search ran into a singular pose.
+        """
+        position = self.machine.home_position
+        rotation = self.machine.home_rotation
+        if start_position is not None:
+            position = _vector("start_position", start_position)
+        if start_orientation is not None:
+            rotation = rotation_of(start_orientation)
+        return forward_kinematics(self.machine, lengths, position, rotation, tolerance)
+
+    def task_space_dynamics(
+        self,
+        position: ArrayLike,
+        orientation: ArrayLike,
+        linear_velocity: ArrayLike | None = None,
+        angular_velocity: ArrayLike | None = None,
+        force: ArrayLike | None = None,
+        torque: ArrayLike | None = None,
+    ) -> TaskSpaceDynamics:
+        """Mass matrix, bias and Jacobian at one state: the basis of computed force control."""
+        motion = self.motion(
+            position, orientation, linear_velocity, angular_velocity, None, None, force, torque
+        )
+        return task_space_dynamics(self.machine, motion)
+
+    def forward_dynamics(
+        self,
+        position: ArrayLike,
+        orientation: ArrayLike,
+        linear_velocity: ArrayLike,
+        angular_velocity: ArrayLike,
+        actuator_forces: ArrayLike,
+        force: ArrayLike | None = None,
+        torque: ArrayLike | None = None,
+    ) -> tuple[Array, Array]:
+        """Linear and angular acceleration (3,), (3,) under actuator forces (6,) [N].
+
+        Raises:
+            StateError: a wrong shape or a value that is not finite.
+            SingularityError: the accelerations are not determined.
+        """
+        forces = np.asarray(actuator_forces, dtype=float)
+        if forces.shape != (6,) or not np.isfinite(forces).all():
+            raise StateError(f"actuator_forces is {actuator_forces!r}; give six finite numbers [N]")
+        dynamics = self.task_space_dynamics(
+            position, orientation, linear_velocity, angular_velocity, force, torque
+        )
+        acceleration = dynamics.acceleration(forces)
+        return acceleration[:3], acceleration[3:]
+
+    def simulate(
+        self,
+        forces: Forces,
+        duration: float,
+        step: float = 0.001,
+        start: State | None = None,
+        external_force: Array | None = None,
+        external_torque: Array | None = None,
+    ) -> tuple[Array, list[State]]:
+        """Motion under ``forces(time, state)`` by Runge-Kutta; from rest at home when no start is given."""
+        if start is None:
+            start = state_at_rest(self.machine.home_position, self.machine.home_rotation)
+        return simulate(self.machine, start, forces, duration, step, external_force, external_torque)
+
+    def compile(self, backend: str = "auto") -> CompiledStewart:
+        """The exact actuator forces as a generated program, for control loops and batches."""
+        return self._compile(backend)
+
+
+def load(source: str | Path | Mapping[str, Any]) -> StewartPlatform:
+    """A Stewart platform from a YAML file, YAML text (more than one line) or a mapping.
+
+    Raises:
+        ModelError: a parameter is missing, unknown, not finite, of a wrong shape or not physical.
+    """
+    return StewartPlatform(load_machine(source))
+
+
+def _vector(name: str, value: ArrayLike | None) -> Array:
+    if value is None:
+        return np.zeros(3)
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise StateError(f"{name} cannot be read as numbers: {error}") from error
+    if array.ndim == 0 or array.shape[-1] != 3:
+        raise StateError(f"{name} has shape {array.shape}; expected (3,) or (N, 3)")
+    if not np.isfinite(array).all():
+        raise StateError(f"{name} is not finite")
+    return array
