@@ -19,7 +19,7 @@ lint: $(VENV)/development.stamp
 	$(BIN)/mypy
 
 unit: $(VENV)/development.stamp
-	$(BIN)/pytest -n 2 --dist loadfile test
+	$(BIN)/pytest -n 2 --dist worksteal test
 
 colcon: $(VENV)/development.stamp
 	$(BIN)/python test/colcon_workspace.py

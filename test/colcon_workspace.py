@@ -1,0 +1,77 @@
+"""Build and test the package in a colcon workspace, as a ROS 2 user does; exits non-zero on failure.
+
+Works with a ROS 2 installation and with the wheels from PyPI alone. Only a part of the tests is run: the
+whole suite has run before, and what matters here is that colcon finds and runs them.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+SKIPPED = shutil.ignore_patterns(".*", "build", "install", "log", "__pycache__", "*.egg-info", "demo_output")
+SOURCED_CHECKS = """
+set -e
+source install/setup.bash
+cd /
+python - <<'PYTHON'
+from ament_index_python.packages import get_package_prefix, get_package_share_directory
+from pathlib import Path
+import robot_dynamics
+from robot_dynamics.resources import resource, share_directory
+
+share = Path(get_package_share_directory("robot_dynamics"))
+assert share == share_directory(), (share, share_directory())
+assert Path(robot_dynamics.__file__).is_relative_to(get_package_prefix("robot_dynamics"))
+for folder in ("launch", "urdf", "config"):
+    assert any((share / folder).iterdir()), f"{folder} was not installed"
+chain = robot_dynamics.load_urdf(resource("urdf/puma560.urdf"))
+print("share:", share)
+print("joints:", ", ".join(chain.joint_names))
+PYTHON
+for node in $NODES; do
+  test -x "$PREFIX/lib/robot_dynamics/$node" || { echo "no executable $node"; exit 1; }
+done
+"$PREFIX/lib/robot_dynamics/robot_dynamics" dh "$PREFIX/share/robot_dynamics/urdf/puma560.urdf"
+"""
+
+
+def run(command: list[str], workspace: Path, **environment: str) -> None:
+    """Run a command in the workspace; a failure ends this program."""
+    print("+", " ".join(command[:6]), flush=True)
+    subprocess.run(command, cwd=workspace, check=True, env={**os.environ, **environment})
+
+
+def main() -> int:
+    """Build, source, look at what was installed, test."""
+    colcon = shutil.which("colcon") or str(Path(sys.executable).parent / "colcon")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    # colcon's Python tasks must see this environment's packages whatever started this script.
+    with tempfile.TemporaryDirectory(prefix="robot_dynamics_ws_") as folder:
+        workspace = Path(folder)
+        shutil.copytree(REPOSITORY, workspace / "src" / "robot_dynamics", ignore=SKIPPED)
+        try:
+            run([colcon, "build", "--event-handlers", "console_cohesion+"], workspace, PATH=path)
+            prefix = workspace / "install" / "robot_dynamics"
+            nodes = sorted(file.name for file in (prefix / "lib" / "robot_dynamics").iterdir())
+            run(
+                ["bash", "-c", SOURCED_CHECKS],
+                workspace,
+                PATH=path,
+                PREFIX=str(prefix),
+                NODES=" ".join(nodes),
+            )
+            run([colcon, "test", "--pytest-args", "test/control", "-q"], workspace, PATH=path)
+            run([colcon, "test-result", "--verbose"], workspace, PATH=path)
+        except subprocess.CalledProcessError as error:
+            print(f"failed with exit code {error.returncode}: {error.cmd[0]}", file=sys.stderr)
+            return 1
+    print("colcon build and colcon test: passed")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
