@@ -1,0 +1,68 @@
+"""Arguments that say which chain of which description a subcommand works on."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+
+from robot_dynamics.errors import ModelWarning, ParameterError
+from robot_dynamics.model.chain import KinematicChain
+from robot_dynamics.model.load import load_urdf
+
+
+def add_chain_arguments(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
+    """Declare URDF, --root, --tip and --lock."""
+    parser.add_argument(
+        "urdf",
+        metavar="URDF",
+        nargs="?" if optional else None,
+        help="the robot description; - reads it from standard input",
+    )
+    parser.add_argument(
+        "--root", metavar="LINK", help="link fixed to the ground (default: the root of the tree)"
+    )
+    parser.add_argument("--tip", metavar="LINK", help="link at the chain's end (default: the end of the arm)")
+    parser.add_argument(
+        "--lock",
+        metavar="JOINT=POSITION",
+        type=_locked_joint,
+        action="append",
+        default=[],
+        help="hold a joint at a position [rad or m]; may be repeated",
+    )
+
+
+def add_gravity_argument(parser: argparse.ArgumentParser) -> None:
+    """Declare --gravity."""
+    parser.add_argument(
+        "--gravity",
+        type=float,
+        nargs=3,
+        default=(0.0, 0.0, -9.81),
+        metavar=("X", "Y", "Z"),
+        help="acceleration of free fall in the root frame [m/s²]; default: 0 0 -9.81",
+    )
+
+
+def chain_of(arguments: argparse.Namespace) -> KinematicChain:
+    """The chain that the arguments name; warnings about the description go to standard error."""
+    if arguments.urdf is None:
+        raise ParameterError("no URDF given")
+    source = sys.stdin.buffer.read() if arguments.urdf == "-" else arguments.urdf
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)
+        chain = load_urdf(source, arguments.root, arguments.tip, dict(arguments.lock))
+    for message in chain.warnings:
+        print(f"robot_dynamics: warning: {message}", file=sys.stderr)
+    return chain
+
+
+def _locked_joint(text: str) -> tuple[str, float]:
+    name, separator, position = text.rpartition("=")
+    if not separator:
+        raise argparse.ArgumentTypeError(f"{text!r} is not JOINT=POSITION")
+    try:
+        return name, float(position)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{position!r} is not a number") from None

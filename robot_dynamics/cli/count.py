@@ -1,0 +1,45 @@
+"""``robot_dynamics count``: operations of every formulation beside the published formulas."""
+
+from __future__ import annotations
+
+import argparse
+
+from robot_dynamics.cli.chain_source import add_chain_arguments, add_gravity_argument, chain_of
+from robot_dynamics.dynamics.complexity.report import CountReport, make_report
+from robot_dynamics.dynamics.formulations import FORMULATIONS
+from robot_dynamics.dynamics.serial_model import SerialModel
+from robot_dynamics.errors import ParameterError
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    add_chain_arguments(parser, optional=True)
+    add_gravity_argument(parser)
+    parser.add_argument(
+        "--links",
+        type=int,
+        metavar="N",
+        help="number of links at which the formulas are evaluated; default: the URDF's moving joints, or 6",
+    )
+    parser.add_argument(
+        "--formulation",
+        choices=tuple(FORMULATIONS),
+        action="append",
+        help="only this formulation, with its steps; may be repeated; default: all",
+    )
+    parser.add_argument("--format", choices=("text", "json", "csv"), default="text", help="default: text")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Count and print."""
+    if arguments.links is not None and not 1 <= arguments.links <= 1000:
+        raise ParameterError(f"--links {arguments.links}: expected 1 to 1000")
+    name, model = "", None
+    if arguments.urdf is not None:
+        chain = chain_of(arguments)
+        name, model = chain.name, SerialModel.from_chain(chain, arguments.gravity)
+    report = make_report(arguments.formulation or tuple(FORMULATIONS), arguments.links, name, model)
+    print(
+        {"text": CountReport.text, "json": CountReport.json, "csv": CountReport.csv}[arguments.format](report)
+    )
+    return 0

@@ -1,0 +1,88 @@
+"""``robot_dynamics inverse-dynamics``: the joint efforts for the states of a CSV file."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+import numpy as np
+
+from robot_dynamics.cli.chain_source import add_chain_arguments, add_gravity_argument, chain_of
+from robot_dynamics.cli.state_table import EFFORT, TIME, StateTable, read_states
+from robot_dynamics.dynamics.compiled import BACKENDS, compile_dynamics
+from robot_dynamics.errors import ParameterError, StateError
+from robot_dynamics.model.chain import KinematicChain
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = (
+        "The first row of FILE.csv names the columns. For a joint named shoulder: shoulder (or"
+        " shoulder.position),\n"
+        "shoulder.velocity, shoulder.acceleration; missing velocities and accelerations are zero. Optional:"
+        " time,\n"
+        "and tip.force.x .y .z, tip.torque.x .y .z: what the arm exerts on its environment, in the tip"
+        " frame.\n"
+        "The result has a column shoulder.effort for every joint. SI units and radians throughout."
+    )
+    add_chain_arguments(parser)
+    parser.add_argument(
+        "--states", metavar="FILE.csv", required=True, help="the states; - reads them from standard input"
+    )
+    add_gravity_argument(parser)
+    parser.add_argument(
+        "--output", metavar="FILE.csv", help="where to write the efforts (default: standard output)"
+    )
+    parser.add_argument("--backend", choices=BACKENDS, default="auto", help="default: %(default)s")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Compute and write the efforts; notes go to standard error."""
+    if arguments.urdf == "-" and arguments.states == "-":
+        raise ParameterError("URDF and --states cannot both be read from standard input")
+    if not np.isfinite(arguments.gravity).all():
+        raise ParameterError(f"--gravity {arguments.gravity} must be three finite numbers")
+    chain = chain_of(arguments)
+    table = _read(arguments.states, chain)
+    for note in table.notes:
+        print(f"robot_dynamics: note: {note}", file=sys.stderr)
+    dynamics = compile_dynamics(chain, arguments.gravity, arguments.backend)
+    efforts = dynamics.inverse_dynamics(table.q, table.qd, table.qdd, table.wrench)
+    with _opened(arguments.output) as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        leading = [] if table.time is None else [TIME]
+        writer.writerow([*leading, *(f"{name}.{EFFORT}" for name in chain.joint_names)])
+        for index, row in enumerate(efforts):
+            times = [] if table.time is None else [repr(float(table.time[index]))]
+            writer.writerow([*times, *(repr(float(effort)) for effort in row)])
+    return 0
+
+
+def _read(path: str, chain: KinematicChain) -> StateTable:
+    if path == "-":
+        return read_states(sys.stdin, chain.joint_names, "standard input")
+    try:
+        with Path(path).open(encoding="utf-8-sig", newline="") as stream:
+            return read_states(stream, chain.joint_names, path)
+    except OSError as error:
+        raise StateError(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise StateError(f"{path} is not text in UTF-8: {error.reason} at byte {error.start}") from error
+
+
+@contextmanager
+def _opened(path: str | None) -> Iterator[TextIO]:
+    if path is None:
+        yield sys.stdout
+        return
+    try:
+        with Path(path).open("w", encoding="utf-8", newline="") as stream:
+            yield stream
+    except OSError as error:
+        raise ParameterError(f"cannot write {path}: {error.strerror}") from error

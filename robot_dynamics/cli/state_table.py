@@ -1,0 +1,161 @@
+"""States of an arm in a CSV file.
+
+The first row names the columns. For a joint ``shoulder``: ``shoulder`` or ``shoulder.position`` [rad or m],
+``shoulder.velocity`` [rad/s or m/s], ``shoulder.acceleration`` [rad/s² or m/s²]. ``time`` [s] is carried
+along. ``tip.force.x``, ``.y``, ``.z`` [N] and ``tip.torque.x`` ... [N·m] are what the arm exerts on its
+environment, in the tip frame.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.errors import StateError
+
+Array = NDArray[np.float64]
+
+POSITION, VELOCITY, ACCELERATION, EFFORT = "position", "velocity", "acceleration", "effort"
+TIME = "time"
+WRENCH = tuple(f"tip.{kind}.{axis}" for kind in ("force", "torque") for axis in "xyz")
+
+
+@dataclass(frozen=True)
+class StateTable:
+    """States read from a file.
+
+    Attributes:
+        time: (N,) [s], None without a time column.
+        q, qd, qdd: (N, n).
+        wrench: (N, 6), None without any of its columns.
+        notes: what was assumed or left aside.
+    """
+
+    time: Array | None
+    q: Array
+    qd: Array
+    qdd: Array
+    wrench: Array | None
+    notes: tuple[str, ...]
+
+
+def read_states(lines: Iterable[str], joint_names: Sequence[str], source: str) -> StateTable:
+    """Read the states of the joints ``joint_names`` from CSV text.
+
+    Args:
+        lines: the text.
+        joint_names: the independent joints, in the order of the result's columns.
+        source: name of the text in messages.
+
+    Raises:
+        StateError: a missing joint, a repeated column, a short or long row, or an entry that is not a finite
+            number; the message names the line and the column.
+    """
+    reader = csv.reader(lines, skipinitialspace=True)
+    header = [name.strip() for name in next(reader, [])]
+    _check_header(header, source)
+    columns, ignored = _assign(header, joint_names)
+    missing = [name for name in joint_names if (name, POSITION) not in columns]
+    if missing:
+        raise StateError(
+            f"{source}: no position column for {', '.join(missing)}; name it like the joint, or with"
+            f" .position"
+            f" appended (columns found: {', '.join(header)})"
+        )
+    rows = list(_numbers(reader, header, set(columns.values()), source))
+    if not rows:
+        raise StateError(f"{source}: no states below the column names")
+    values = np.array(rows)
+
+    notes = [f"column {name!r} is not a joint's and is left aside" for name in ignored]
+    states = []
+    for quantity in (POSITION, VELOCITY, ACCELERATION):
+        absent = [name for name in joint_names if (name, quantity) not in columns]
+        if absent:
+            whose = "every joint" if len(absent) == len(joint_names) else ", ".join(absent)
+            notes.append(f"no {quantity} column for {whose}: taken as zero")
+        states.append(_gather(values, [columns.get((name, quantity)) for name in joint_names]))
+    load = [columns.get((name, "")) for name in WRENCH]
+    if any(column is not None for column in load) and None in load:
+        absent = [name for name, column in zip(WRENCH, load, strict=True) if column is None]
+        notes.append(f"no column {', '.join(absent)}: taken as zero")
+    time = columns.get((TIME, ""))
+    return StateTable(
+        time=None if time is None else values[:, time],
+        q=states[0],
+        qd=states[1],
+        qdd=states[2],
+        wrench=None if all(column is None for column in load) else _gather(values, load),
+        notes=tuple(notes),
+    )
+
+
+def _check_header(header: Sequence[str], source: str) -> None:
+    if not any(header):
+        raise StateError(f"{source}: the first row must name the columns, such as shoulder,elbow")
+    if len(header) == 1 and (";" in header[0] or "\t" in header[0]):
+        raise StateError(f"{source}: columns must be separated by commas")
+    repeated = sorted({name for name in header if header.count(name) > 1})
+    if repeated:
+        raise StateError(f"{source}: column {', '.join(map(repr, repeated))} occurs more than once")
+
+
+def _assign(
+    header: Sequence[str], joint_names: Sequence[str]
+) -> tuple[dict[tuple[str, str], int], list[str]]:
+    """Column of every (joint, quantity), (time, "") and (wrench entry, ""); and the columns that are"
+    " neither."""
+    names: dict[str, tuple[str, str]] = {TIME: (TIME, ""), **{name: (name, "") for name in WRENCH}}
+    for joint in joint_names:
+        for quantity in (POSITION, VELOCITY, ACCELERATION):
+            names.setdefault(f"{joint}.{quantity}", (joint, quantity))
+    names.update({joint: (joint, POSITION) for joint in joint_names})
+    columns: dict[tuple[str, str], int] = {}
+    ignored = []
+    for index, name in enumerate(header):
+        meaning = names.get(name)
+        if meaning is None:
+            ignored.append(name)
+        elif meaning in columns:
+            both = f"{header[columns[meaning]]!r} and {name!r}"
+            raise StateError(f"columns {both} both give the position of {meaning[0]}; keep one of them")
+        else:
+            columns[meaning] = index
+    return columns, ignored
+
+
+def _numbers(
+    reader: Iterable[list[str]], header: Sequence[str], used: set[int], source: str
+) -> Iterable[list[float]]:
+    line = 1
+    for row in reader:
+        line = getattr(reader, "line_num", line + 1)
+        if not any(cell.strip() for cell in row):
+            continue
+        if len(row) != len(header):
+            raise StateError(f"{source}, line {line}: {len(row)} entries for {len(header)} columns")
+        numbers = []
+        for index, (cell, name) in enumerate(zip(row, header, strict=True)):
+            try:
+                number = float(cell) if index in used else 0.0
+            except ValueError:
+                raise StateError(
+                    f"{source}, line {line}, column {name!r}: {cell!r} is not a number"
+                ) from None
+            if not math.isfinite(number):
+                raise StateError(f"{source}, line {line}, column {name!r}: {cell!r} is not finite")
+            numbers.append(number)
+        yield numbers
+
+
+def _gather(values: Array, columns: Sequence[int | None]) -> Array:
+    gathered = np.zeros((len(values), len(columns)))
+    for target, column in enumerate(columns):
+        if column is not None:
+            gathered[:, target] = values[:, column]
+    return gathered

@@ -1,0 +1,1 @@
+"""Operation counts of the formulations, measured by running them, beside the published ones."""

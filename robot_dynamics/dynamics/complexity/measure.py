@@ -1,0 +1,158 @@
+"""Counting a formulation by running it."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from robot_dynamics.codegen.expression import ExpressionGraph
+from robot_dynamics.codegen.lowering import reachable
+from robot_dynamics.codegen.nodes import ADD, COS, MUL, SIN, SUB
+from robot_dynamics.dynamics.complexity.polynomial import Polynomial
+from robot_dynamics.dynamics.counting import OperationCounter, Tally, concurrent_steps
+from robot_dynamics.dynamics.formulations import FORMULATIONS
+from robot_dynamics.dynamics.scalar import SymbolField
+from robot_dynamics.dynamics.serial_model import SerialModel
+from robot_dynamics.dynamics.textbook import general_arm
+
+# Numbers of links that determine the polynomials and confirm them.
+_SIZES = range(1, 7)
+_CHAIN_SIZES = range(3, 7)
+
+
+@dataclass(frozen=True)
+class Formula:
+    """Multiplications and additions as polynomials in the number of links."""
+
+    multiplications: Polynomial
+    additions: Polynomial
+
+    def __add__(self, other: Formula) -> Formula:
+        return Formula(self.multiplications + other.multiplications, self.additions + other.additions)
+
+    def at(self, n: int) -> Tally:
+        """The numbers for ``n`` links."""
+        return Tally(int(self.multiplications(n)), int(self.additions(n)))
+
+
+@dataclass(frozen=True)
+class RobotCount:
+    """Operations of one formulation for one robot.
+
+    Attributes:
+        as_run: products with 0 and 1 and sums with 0 left out, else every operation that the code performs.
+        shared: the same with equal subexpressions computed once and unused results dropped.
+        shared_steps: ``shared`` by step.
+        sines_and_cosines: number of sines and cosines, not counted as operations.
+    """
+
+    as_run: Tally
+    shared: Tally
+    shared_steps: Mapping[str, Tally]
+    sines_and_cosines: int
+
+
+def general_formulas(formulation: str) -> dict[str, Formula]:
+    """Operations of every step for a general arm of n revolute joints, as formulas in n."""
+    return dict(_general_formulas(formulation))
+
+
+def concurrent_formula(formulation: str) -> Formula:
+    """Operations that remain one after the other when every step of every link has its own processor."""
+    products, sums = {}, {}
+    for n in _CHAIN_SIZES:
+        counter = _general_run(formulation, n)
+        schedule = concurrent_steps(counter.tasks, counter.feeds)
+        products[n], sums[n] = schedule.multiplications, schedule.additions
+    return Formula(Polynomial.through(products), Polynomial.through(sums))
+
+
+def feedback_formula() -> Formula:
+    """qdd_d + K_v (qd_d - qd) + K_p (q_d - q) with one gain a joint: the law that Lee's tables add."""
+    products, sums = {}, {}
+    for n in _SIZES:
+        counter = OperationCounter(general=True)
+        q, qd, q_d, qd_d, qdd_d = (counter.variables(n) for _ in range(5))
+        kp, kv = counter.parameters([100.0] * n), counter.parameters([20.0] * n)
+        _ = qdd_d + kv * (qd_d - qd) + kp * (q_d - q)
+        products[n], sums[n] = counter.total().multiplications, counter.total().additions
+    return Formula(Polynomial.through(products), Polynomial.through(sums))
+
+
+def task_tallies(formulation: str) -> dict[str, Tally]:
+    """Operations of every step for a link that is neither the first nor the last of a general arm."""
+    counter = _general_run(formulation, max(_SIZES))
+    return {step: tally for (step, link), tally in counter.tasks.items() if link == 2}
+
+
+def total(formulas: Mapping[str, Formula], *, without: Sequence[str] = ()) -> Formula:
+    """Sum of the steps that are not in ``without``."""
+    zero = Formula(Polynomial.of(), Polynomial.of())
+    return sum((formula for step, formula in formulas.items() if step not in without), zero)
+
+
+def count_robot(formulation: str, model: SerialModel) -> RobotCount:
+    """Operations of ``formulation`` for ``model``, without a tip wrench."""
+    run, n = FORMULATIONS[formulation], model.dof
+    counter = OperationCounter(general=False)
+    run(model, counter.variables(n), counter.variables(n), counter.variables(n), None, counter)
+
+    graph = ExpressionGraph()
+    field = _SteppedSymbols(graph)
+    tau = run(model, graph.input("q", n), graph.input("qd", n), graph.input("qdd", n), None, field)
+    steps: dict[str, Tally] = {}
+    functions = 0
+    for number in reachable(graph.nodes, [graph.literal(force) for force in tau]):
+        kind = graph.nodes[number][0]
+        functions += kind in (SIN, COS)
+        if kind in (ADD, SUB, MUL):
+            tally = steps.setdefault(field.step_of(number), Tally())
+            tally.multiplications += kind == MUL
+            tally.additions += kind != MUL
+    return RobotCount(counter.total(), sum(steps.values(), Tally()), steps, functions)
+
+
+class _SteppedSymbols(SymbolField):
+    """Symbols that remember in which step every node was made."""
+
+    def __init__(self, graph: ExpressionGraph) -> None:
+        self._graph = graph
+        self._starts = [0]
+        self._names = [""]
+
+    def step(self, name: str, link: int) -> None:
+        """Nodes made from now on belong to ``name``."""
+        self._starts.append(len(self._graph.nodes))
+        self._names.append(name)
+
+    def step_of(self, number: int) -> str:
+        """The step in which node ``number`` was made."""
+        return self._names[bisect.bisect_right(self._starts, number) - 1]
+
+
+@cache
+def _general_run(formulation: str, n: int) -> OperationCounter:
+    counter = OperationCounter(general=True)
+    run = FORMULATIONS[formulation]
+    run(general_arm(n), counter.variables(n), counter.variables(n), counter.variables(n), None, counter)
+    return counter
+
+
+@cache
+def _general_formulas(formulation: str) -> tuple[tuple[str, Formula], ...]:
+    runs = {n: _general_run(formulation, n).by_step() for n in _SIZES}
+    formulas = []
+    for step in runs[max(_SIZES)]:
+        tallies = {n: run.get(step, Tally()) for n, run in runs.items()}
+        formulas.append(
+            (
+                step,
+                Formula(
+                    Polynomial.through({n: tally.multiplications for n, tally in tallies.items()}),
+                    Polynomial.through({n: tally.additions for n, tally in tallies.items()}),
+                ),
+            )
+        )
+    return tuple(formulas)

@@ -1,0 +1,305 @@
+"""What ``robot_dynamics count`` prints."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from robot_dynamics.codegen.program import CONVENTION
+from robot_dynamics.dynamics.complexity.comparison import Comparison, Row, comparisons
+from robot_dynamics.dynamics.complexity.measure import (
+    Formula,
+    RobotCount,
+    concurrent_formula,
+    count_robot,
+    general_formulas,
+    total,
+)
+from robot_dynamics.dynamics.counting import Tally
+from robot_dynamics.dynamics.serial_model import SerialModel
+
+PAPERS_CONVENTION = (
+    "products of 3x3 and 4x4 matrices count in full, whatever zeros this robot has; only the zeros of z and"
+    " of"
+    " Turney's Q are left out; the base moves like any other link; what depends on parameters alone is"
+    " computed"
+    " beforehand; sign changes, sines and cosines count 0; equal results are not shared unless the paper"
+    " says so"
+)
+_WIDTH = 108
+_CSV_HEADER = (
+    "table",
+    "line",
+    "printed_multiplications",
+    "printed_additions",
+    "measured_multiplications",
+    "measured_additions",
+    "reached",
+    "remark",
+)
+
+
+@dataclass(frozen=True)
+class FormulationCount:
+    """One formulation: the general arm's formulas by step, and this robot's numbers."""
+
+    name: str
+    steps: dict[str, Formula]
+    concurrent: Formula | None
+    robot: RobotCount | None
+
+    @property
+    def total(self) -> Formula:
+        """All steps together."""
+        return total(self.steps)
+
+
+@dataclass(frozen=True)
+class CountReport:
+    """Counts of several formulations and the published tables beside them.
+
+    Attributes:
+        links: number of links at which the formulas are evaluated.
+        robot: name of the robot that was counted, empty for none.
+        formulations: the counts.
+        tables: the published tables.
+        detailed: whether to list steps.
+    """
+
+    links: int
+    robot: str
+    formulations: tuple[FormulationCount, ...]
+    tables: tuple[Comparison, ...]
+    detailed: bool
+
+    def text(self) -> str:
+        """For people."""
+        lines = [
+            *_paragraph("Counting convention (this robot): " + CONVENTION + "."),
+            *_paragraph("Counting convention (general arm, the papers'): " + PAPERS_CONVENTION + "."),
+            "",
+            *self._summary(),
+        ]
+        if self.detailed:
+            lines += [line for count in self.formulations for line in self._steps(count)]
+        for table in self.tables:
+            lines += ["", *self._table(table)]
+        return "\n".join(lines)
+
+    def json(self) -> str:
+        """For programs; formulas as text in n and as numbers at ``links``."""
+        document = {
+            "links": self.links,
+            "robot": self.robot or None,
+            "conventions": {"robot": CONVENTION, "general": PAPERS_CONVENTION},
+            "formulations": [
+                {
+                    "name": count.name,
+                    "general": self._values(count.total),
+                    "concurrent": None if count.concurrent is None else self._values(count.concurrent),
+                    "steps": {step: self._values(formula) for step, formula in count.steps.items()},
+                    "robot": None if count.robot is None else _robot_values(count.robot),
+                }
+                for count in self.formulations
+            ],
+            "tables": [
+                {
+                    "key": table.key,
+                    "title": table.title,
+                    "formulation": table.formulation,
+                    "rows": [
+                        {
+                            "label": row.label,
+                            "printed": None if row.printed is None else self._values(row.printed),
+                            "measured": None if row.measured is None else self._values(row.measured),
+                            "reached": None if row.printed is None else row.reached,
+                            "remark": row.remark,
+                        }
+                        for row in table.rows
+                    ],
+                    "remarks": list(table.remarks),
+                }
+                for table in self.tables
+            ],
+        }
+        return json.dumps(document, indent=2)
+
+    def csv(self) -> str:
+        """One row for each line of each table, and for each step of each formulation."""
+        stream = io.StringIO()
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(_CSV_HEADER)
+        for count in self.formulations:
+            for step, formula in (*count.steps.items(), ("Total", count.total)):
+                writer.writerow([f"general arm: {count.name}", step, "", "", *_texts(formula), "", ""])
+            if count.robot is not None:
+                for label, tally in (("as run", count.robot.as_run), ("shared", count.robot.shared)):
+                    numbers = [tally.multiplications, tally.additions]
+                    writer.writerow([f"{self.robot}: {count.name}", label, "", "", *numbers, "", ""])
+        for table in self.tables:
+            for row in table.rows:
+                reached = "" if row.printed is None else ("yes" if row.reached else "no")
+                cells = [*_texts(row.printed), *_texts(row.measured)]
+                writer.writerow([table.key, row.label, *cells, reached, row.remark])
+        return stream.getvalue().rstrip("\n")
+
+    def _summary(self) -> list[str]:
+        head = ["formulation", "general arm x", "+", f"n = {self.links}: x", "+"]
+        if self.robot:
+            head += ["as run x", "+", "shared x", "+"]
+        rows = []
+        for count in self.formulations:
+            at = count.total.at(self.links)
+            row = [count.name, *_texts(count.total), str(at.multiplications), str(at.additions)]
+            if count.robot is not None:
+                numbers = (count.robot.as_run, count.robot.shared)
+                row += [str(x) for tally in numbers for x in (tally.multiplications, tally.additions)]
+            rows.append(row)
+        title = (
+            "Operations of one inverse-dynamics call (x multiplications, + additions), counted by running it"
+        )
+        lines = [title, *_columns(head, rows)]
+        if self.robot:
+            lines += _paragraph(
+                f"The last four columns are for {self.robot}: as run, its zeros and ones left out; shared,"
+                f" equal"
+                " results computed once and unused ones dropped too."
+            )
+        return lines
+
+    def _steps(self, count: FormulationCount) -> list[str]:
+        head = ["step", "general arm x", "+"]
+        shared = None if count.robot is None else count.robot.shared_steps
+        if shared is not None:
+            head += ["shared x", "+"]
+        rows = []
+        for step, formula in count.steps.items():
+            row = [step, *_texts(formula)]
+            if shared is not None:
+                tally = shared.get(step, Tally())
+                row += [str(tally.multiplications), str(tally.additions)]
+            rows.append(row)
+        lines = ["", f"Steps of {count.name}", *_columns(head, rows)]
+        if count.concurrent is not None:
+            products, sums = _texts(count.concurrent)
+            lines += _paragraph(
+                f"One processor for each step of each link: {products} multiplications and {sums} additions"
+                " one after the other (n >= 3)."
+            )
+        return lines
+
+    def _table(self, table: Comparison) -> list[str]:
+        rows, notes = [], []
+        for row in table.rows:
+            mark = ""
+            if row.remark:
+                notes.append(row.remark)
+                mark = f" [{len(notes)}]"
+            cells = [row.label + mark, *_texts(row.printed), *_texts(row.measured)]
+            rows.append([*cells, _verdict(row), self._both(row.printed), self._both(row.measured)])
+        lines = [table.title, *_rows(rows, self.links)]
+        for number, note in enumerate(notes, 1):
+            lines += _paragraph(f"[{number}] {note}.", "      ")
+        for remark in table.remarks:
+            lines += _paragraph(f"{remark[0].upper()}{remark[1:]}.")
+        return lines
+
+    def _both(self, formula: Formula | None) -> str:
+        if formula is None:
+            return ""
+        tally = formula.at(self.links)
+        return f"{tally.multiplications} {tally.additions}"
+
+    def _values(self, formula: Formula) -> dict[str, Any]:
+        at = formula.at(self.links)
+        return {
+            "multiplications": str(formula.multiplications),
+            "additions": str(formula.additions),
+            "multiplications_at_links": at.multiplications,
+            "additions_at_links": at.additions,
+        }
+
+
+def make_report(
+    formulations: Sequence[str], links: int | None = None, robot: str = "", model: SerialModel | None = None
+) -> CountReport:
+    """Count ``formulations`` for a general arm and, where given, for ``model``.
+
+    Args:
+        formulations: names in `FORMULATIONS`.
+        links: where the formulas are evaluated; the model's number of joints, or 6, when None.
+        robot: the model's name.
+        model: a robot.
+    """
+    counts = []
+    for name in formulations:
+        concurrent = None if name.startswith("lagrange") else concurrent_formula(name)
+        measured = None if model is None else count_robot(name, model)
+        counts.append(FormulationCount(name, general_formulas(name), concurrent, measured))
+    default = 6 if model is None else len(model.links)
+    return CountReport(
+        links=default if links is None else links,
+        robot="" if model is None else robot or "robot",
+        formulations=tuple(counts),
+        tables=tuple(comparisons(formulations)),
+        detailed=len(formulations) < 3,
+    )
+
+
+def _robot_values(count: RobotCount) -> dict[str, Any]:
+    return {
+        "as_run": _tally_values(count.as_run),
+        "shared": _tally_values(count.shared),
+        "shared_steps": {step: _tally_values(tally) for step, tally in count.shared_steps.items()},
+        "sines_and_cosines": count.sines_and_cosines,
+    }
+
+
+def _tally_values(tally: Tally) -> dict[str, int]:
+    return {"multiplications": tally.multiplications, "additions": tally.additions}
+
+
+def _verdict(row: Row) -> str:
+    if row.printed is None:
+        return ""
+    return "reached" if row.reached else "differs"
+
+
+def _texts(formula: Formula | None) -> tuple[str, str]:
+    return ("", "") if formula is None else (str(formula.multiplications), str(formula.additions))
+
+
+def _paragraph(text: str, indent: str = "  ") -> list[str]:
+    return textwrap.wrap(text, _WIDTH, initial_indent="  ", subsequent_indent=indent, break_on_hyphens=False)
+
+
+def _rows(rows: Sequence[Sequence[str]], links: int) -> list[str]:
+    """Lines of a table side by side, or one below the other where the formulas are long."""
+    head = ["line", "printed x", "+", "run x", "+", "", f"n = {links}: printed", "run"]
+    lines = _columns(head, rows)
+    if max(map(len, lines)) <= 140:
+        return lines
+    stacked = []
+    for label, *printed, run_products, run_sums, verdict, printed_at, run_at in rows:
+        equal = verdict == "reached"
+        stacked.append(f"  {label}: {verdict or 'not in the table'}")
+        if printed[0]:
+            how = "printed, run" if equal else "printed     "
+            stacked.append(f"      {how}  {printed[0]} x,  {printed[1]} +   (n = {links}: {printed_at})")
+        if not equal:
+            stacked.append(f"      run           {run_products} x,  {run_sums} +   (n = {links}: {run_at})")
+    return stacked
+
+
+def _columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(len(line[column]) for line in (head, *rows)) for column in range(len(head))]
+    lines = []
+    for line in (head, *rows):
+        cells = [cell.ljust(width) for cell, width in zip(line, widths, strict=True)]
+        lines.append("  " + "  ".join(cells).rstrip())
+    return lines
