@@ -56,7 +56,7 @@ setup(
         share("config"),
     ],
     python_requires=">=3.10",
-    install_requires=["setuptools", "numpy>=1.26", "transforms3d>=0.4.2", "urdfdom-py>=1.2", "PyYAML"],
+    install_requires=["numpy>=1.26", "transforms3d>=0.4.2", "urdfdom-py>=1.2", "PyYAML"],
     extras_require={
         "ros": ROS_WHEELS,
         "simulation": ["mujoco>=3.2"],

@@ -1,0 +1,103 @@
+"""Imports go one way, and only the ROS layer knows ROS."""
+
+import ast
+import importlib.metadata
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parent.parent / "robot_dynamics"
+# Each layer may import itself and what stands before it.
+LAYERS = [
+    ["errors"],
+    ["parameters", "resources", "spatial"],
+    ["codegen", "model"],
+    ["dynamics"],
+    ["control", "stewart"],
+    ["simulation", "benchmark", "report"],
+    ["ros"],
+    ["cli"],
+]
+RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
+ROBOT_FREE = {"codegen"}
+
+
+def modules():
+    return sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE or path.stem != "__init__")
+
+
+def imports(path: Path):
+    """(imported module, is it at module level or under TYPE_CHECKING only) for every import of a file."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def layer(path: Path) -> str:
+    relative = path.relative_to(PACKAGE)
+    return relative.parts[0] if len(relative.parts) > 1 else relative.stem
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_go_one_way(path):
+    own = layer(path)
+    assert own in RANK, f"{own} has no place among the layers"
+    for name in imports(path):
+        parts = name.split(".")
+        if parts[0] == "robot_dynamics" and len(parts) > 1 and parts[1] in RANK:
+            assert RANK[parts[1]] <= RANK[own], f"{path.name} in {own} imports {name}"
+            if own in ROBOT_FREE:
+                assert parts[1] in ROBOT_FREE | {"errors"}, f"{own} knows no robot, but imports {name}"
+        if own not in ("ros",):
+            assert parts[0] not in ("rclpy", "launch", "launch_ros"), f"{path.name} imports {name}"
+            assert not parts[0].endswith(("_msgs", "_srvs")), f"{path.name} imports {name}"
+
+
+def test_the_library_works_without_ros_or_optional_packages():
+    """Import everything that a user of the library imports, with ROS and the extras made unimportable."""
+    program = """
+import sys
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {"rclpy", "mujoco", "matplotlib", "viser", "pinocchio", "launch"}:
+            raise ImportError(name)
+sys.meta_path.insert(0, Refuse())
+import robot_dynamics as rd
+from robot_dynamics.resources import resource
+chain = rd.load_urdf(resource("urdf/puma560.urdf"))
+table = rd.dh_parameters(chain)
+dynamics = rd.compile_dynamics(chain)
+print(dynamics.inverse_dynamics([0.0] * 6, [0.0] * 6, [0.0] * 6))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_files_can_be_read_in_a_sitting():
+    too_long = {
+        str(path.relative_to(PACKAGE)): lines
+        for path in modules()
+        if (lines := len(path.read_text(encoding="utf-8").splitlines())) > 450
+    }
+    assert not too_long
+
+
+def test_every_dependency_of_setup_py_is_declared_for_ros():
+    """package.xml names what pip would install at run time, by its rosdep key."""
+    keys = {
+        "numpy": "python3-numpy",
+        "transforms3d": "python3-transforms3d",
+        "urdfdom-py": "urdfdom_py",
+        "pyyaml": "python3-yaml",
+    }
+    declared = (PACKAGE.parent / "package.xml").read_text(encoding="utf-8")
+    for requirement in importlib.metadata.requires("robot_dynamics") or []:
+        if "extra ==" in requirement:
+            continue
+        name = requirement.split(">")[0].split("=")[0].split(";")[0].strip().lower()
+        assert f">{keys[name]}<" in declared, f"{name} is not declared in package.xml"
