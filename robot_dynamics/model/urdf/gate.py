@@ -40,6 +40,16 @@ _SCHEMA: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "robot/joint/mimic": (frozenset({"joint", "multiplier", "offset"}), frozenset()),
 }
 _REPEATABLE = frozenset({"link", "joint"})
+# Attributes that are words, and how many numbers the others have; one unless listed.
+_WORDS = frozenset({"name", "version", "type", "link", "joint"})
+_COUNTS = {"xyz": 3, "rpy": 3}
+# What ROS's parser needs but complains of without saying where.
+_REQUIRED = {
+    "robot/link/inertial/mass": "value",
+    "robot/joint/axis": "xyz",
+    "robot/joint/parent": "link",
+    "robot/joint/child": "link",
+}
 _STRICT = frozenset({"robot/link/inertial/origin", "robot/joint/origin"})
 
 
@@ -81,15 +91,17 @@ def read_source(source: str | bytes | os.PathLike[str]) -> Source:
 def _read_file(path: Path) -> Source:
     try:
         if not path.exists():
-            raise ModelError(f"no such URDF file: {path}")
+            raise ModelError(f"no such URDF file: {str(path)[:200]!r}")
         if not path.is_file():
-            raise ModelError(f"not a regular file: {path}")
+            raise ModelError(f"not a regular file: {str(path)!r}")
         if path.suffix == ".xacro":
             raise ModelError(f"{path} is a xacro file: expand it first (xacro {path.name} > robot.urdf)")
         with path.open("rb") as stream:
             return Source(stream.read(MAX_BYTES + 1), str(path))
     except (OSError, ValueError) as error:
-        raise ModelError(f"cannot read the URDF file {path}: {error}") from error
+        raise ModelError(
+            f"cannot read the URDF file {str(path)[:200]!r}: {error.__class__.__name__}"
+        ) from error
 
 
 def kinematics_only(source: Source) -> bytes:
@@ -97,7 +109,7 @@ def kinematics_only(source: Source) -> bytes:
 
     Raises:
         ModelError: not well-formed, a DTD, nested too deeply, not a URDF, xacro left unexpanded, an element
-            given twice, or an attribute that would change a pose.
+            given twice, an unknown attribute on a pose, or words where numbers are needed.
     """
     data, label, encoding = source
     reader = _Reader(label)
@@ -161,9 +173,11 @@ class _Reader:
         if parent is None:
             self._robot = element
         else:
-            if tag not in _REPEATABLE and parent.find(tag) is not None:
-                raise ModelError(f"{self._label}: {self._owner} has two <{tag}> elements")
-            parent.append(element)
+            earlier = None if tag in _REPEATABLE else parent.find(tag)
+            if earlier is None:
+                parent.append(element)
+            elif _SCHEMA[path][1] or earlier.attrib != element.attrib:
+                raise ModelError(f"{self._label}: {self._owner} has two different <{tag}> elements")
         self._kept.append(element)
 
     def end(self, tag: str) -> None:
@@ -173,6 +187,7 @@ class _Reader:
     def _checked(self, path: str, attributes: dict[str, str]) -> dict[str, str]:
         known = _SCHEMA[path][0]
         where = f"{self._label}: {self._owner or 'robot'}"
+        tag = path.rpartition("/")[2]
         for name, value in attributes.items():
             if name not in known:
                 if path in _STRICT:
@@ -184,4 +199,18 @@ class _Reader:
                 raise ModelError(
                     f"{where}: {name}={value!r} is an unresolved xacro expression: expand the file with xacro"
                 )
+            if name not in _WORDS and not _is_numbers(value, _COUNTS.get(name, 1)):
+                right = f"{_COUNTS[name]} numbers" if name in _COUNTS else "a number"
+                raise ModelError(f"{where}: {name}={value[:80]!r} of <{tag}> is not {right}")
+        required = _REQUIRED.get(path)
+        if required is not None and required not in attributes:
+            raise ModelError(f"{where}: <{tag}> has no attribute {required!r}")
         return {name: value for name, value in attributes.items() if name in known}
+
+
+def _is_numbers(value: str, count: int) -> bool:
+    words = value.split()
+    try:
+        return len([float(word) for word in words]) == count
+    except ValueError:
+        return False
