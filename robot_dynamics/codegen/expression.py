@@ -16,12 +16,12 @@ Any formulation written with ``+ - * /`` and :func:`sin`, :func:`cos`, :func:`sq
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
-from robot_dynamics.codegen.lowering import lower
-from robot_dynamics.codegen.nodes import ADD, CONSTANT, COS, DIV, INPUT, MUL, SIN, SQRT, SUB, Node
-from robot_dynamics.codegen.program import Argument, Program
+from robot_dynamics.codegen.lowering import lower, reachable
+from robot_dynamics.codegen.nodes import ADD, CONSTANT, COS, DIV, INPUT, KINDS, MUL, SIN, SQRT, SUB, Node
+from robot_dynamics.codegen.program import Argument, OperationCount, Program
 from robot_dynamics.errors import BackendError
 
 Scalar: TypeAlias = "Expression | float"
@@ -165,6 +165,19 @@ class ExpressionGraph:
             self.values,
             tuple(argument for argument, _ in outputs),
             results,
+        )
+
+    def count(self, scalars: Iterable[Scalar]) -> OperationCount:
+        """Operations that the program of ``scalars`` takes, without building it."""
+        tally = [0] * len(KINDS)
+        for number in reachable(self.nodes, [self.literal(scalar) for scalar in scalars]):
+            tally[self.nodes[number][0]] += 1
+        return OperationCount(
+            multiplications=tally[MUL],
+            additions=tally[ADD] + tally[SUB],
+            divisions=tally[DIV],
+            square_roots=tally[SQRT],
+            sines_and_cosines=tally[SIN] + tally[COS],
         )
 
     def _new(self, key: Node) -> int:

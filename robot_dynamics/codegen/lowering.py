@@ -22,18 +22,12 @@ def reachable(nodes: Sequence[Node], literals: Sequence[int]) -> list[int]:
         number = stack.pop()
         if number not in found:
             found.add(number)
-            stack.extend(operand >> 1 for operand in operands(nodes[number]))
+            kind, a, b = nodes[number]
+            if kind in _FUNCTIONS:
+                stack.append(a >> 1)
+            elif kind not in (INPUT, CONSTANT):
+                stack += (a, b)
     return sorted(found)
-
-
-def operands(node: Node) -> tuple[int, ...]:
-    """The operand literals of a node, signs included."""
-    kind, a, b = node
-    if kind in (INPUT, CONSTANT):
-        return ()
-    if kind in _FUNCTIONS:
-        return (a,)
-    return 2 * a, 2 * b + (kind == SUB)
 
 
 def lower(

@@ -9,4 +9,5 @@ from typing import TypeAlias
 
 Node: TypeAlias = tuple[int, int, int]
 
-INPUT, CONSTANT, ADD, SUB, MUL, DIV, SIN, COS, SQRT = range(9)
+KINDS = range(9)
+INPUT, CONSTANT, ADD, SUB, MUL, DIV, SIN, COS, SQRT = KINDS

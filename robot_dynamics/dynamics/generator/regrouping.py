@@ -1,0 +1,133 @@
+"""Which link carries a parameter: exchanges of mass between links that leave the motion as it is.
+
+Revolute joint i: whatever lies on its axis belongs to link i or to link i-1 alike. In frame i that is the
+part of the pseudo-inertia with the entries zz, z and 1 (J_zz, s_z, m); in frame i-1 it is T P T^T for any theta.
+With all of it given to link i-1 there remain J_xx, J_xy, J_xz, J_yy, J_yz, s_x, s_y: with no mass left the
+force of link i is b s alone (Renaud's augmented bodies). A part of the mass kept at the origin of frame i may
+instead clear a first moment of link i-1: m p replaces the moment s, and the term m p x b p is had from the
+force at the joint for nothing.
+
+Prismatic joint i: both links have the same angular motion, so all of J belongs to link i-1.
+
+Second run of axes: when the first run's axes stand at right angles to the second's, a distribution
+k (xx + yy) in a link of the second run acts only through constant inertias, k on the first axle and 2k on the
+second: its angular momentum is k (omega + omega_z z), whose rate has no velocity terms along either axle.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from robot_dynamics.dynamics.generator.choices import Choices, Isotropic, LinkChoice, PointMass, Turn
+from robot_dynamics.dynamics.generator.links import Array, Link, parallel_runs
+
+# A kept point mass may be so many times the largest mass of the robot before rounding suffers.
+_LARGEST_POINT_MASS = 1e3
+
+
+def regrouped(links: tuple[Link, ...], choices: Choices) -> tuple[Link, ...]:
+    """The links with their parameters placed as ``choices`` says."""
+    placed = list(links)
+    heaviest = sum(link.pseudo[3, 3] for link in links)
+    for index in range(len(links) - 1, 0, -1):
+        link, previous = placed[index], placed[index - 1]
+        if link.revolute:
+            pair = _move_axis(link, previous, choices.links[index].point_mass, heaviest)
+        else:
+            pair = _move_inertia(link, previous)
+        placed[index], placed[index - 1] = pair
+    _move_isotropic(placed, choices.links)
+    placed[-1] = turned(placed[-1], choices.links[-1].turn)
+    return tuple(placed)
+
+
+def _move_axis(link: Link, previous: Link, rule: PointMass, heaviest: float) -> tuple[Link, Link]:
+    on_axis = np.zeros((4, 4))
+    on_axis[2:, 2:] = 1.0
+    transform = link.transform()
+    moved = on_axis * link.pseudo
+    noise = previous.noise + _magnitude(transform, on_axis * link.noise, moved)
+    total = previous.pseudo + transform @ moved @ transform.T
+    kept = 0.0
+    if rule is not PointMass.NONE:
+        row = 0 if rule is PointMass.CLEARS_X else 1
+        if abs(total[row, 3]) > noise[row, 3] and transform[row, 3] != 0.0:
+            kept = float(total[row, 3] / transform[row, 3])
+    if abs(kept) > _LARGEST_POINT_MASS * heaviest:
+        kept = 0.0
+    remaining = np.zeros((4, 4))
+    remaining[3, 3] = kept
+    if kept:
+        noise = noise + _magnitude(transform, np.zeros((4, 4)), remaining)
+        total = total - transform @ remaining @ transform.T
+        total[row, 3] = total[3, row] = 0.0
+    return (
+        link.with_pseudo(link.pseudo - moved + remaining, (1.0 - on_axis) * link.noise),
+        previous.with_pseudo(total, noise),
+    )
+
+
+def _move_inertia(link: Link, previous: Link) -> tuple[Link, Link]:
+    block = np.zeros((4, 4))
+    block[:3, :3] = 1.0
+    turn = link.transform()
+    turn[:3, 3] = 0.0
+    moved = block * link.pseudo
+    noise = previous.noise + _magnitude(turn, block * link.noise, moved)
+    return (
+        link.with_pseudo(link.pseudo - moved, (1.0 - block) * link.noise),
+        previous.with_pseudo(previous.pseudo + turn @ moved @ turn.T, noise),
+    )
+
+
+def _magnitude(transform: Array, noise: Array, moved: Array) -> Array:
+    """Rounding noise of ``transform @ moved @ transform.T`` when ``moved`` carries ``noise``."""
+    absolute = np.abs(transform)
+    unit = 2.0 * float(np.finfo(float).eps)
+    return np.asarray(absolute @ (noise + unit * np.abs(moved)) @ absolute.T)
+
+
+def _move_isotropic(placed: list[Link], choices: Sequence[LinkChoice]) -> None:
+    runs = parallel_runs(tuple(placed))
+    if len(runs) < 2 or placed[runs[1][0]].cos_alpha != 0.0:
+        return
+    axles = [index for index in runs[0] if placed[index].revolute]
+    if not axles:
+        return
+    for index in runs[1]:
+        link = placed[index]
+        xx, yy = float(link.pseudo[0, 0]), float(link.pseudo[1, 1])
+        k = {
+            Isotropic.NONE: 0.0,
+            Isotropic.XX: xx,
+            Isotropic.YY: yy,
+            Isotropic.MEAN: (xx + yy) / 2.0,
+        }[choices[index].isotropic]
+        if k == 0.0 or not any(placed[j].revolute for j in runs[1] if j <= index):
+            continue
+        pseudo = link.pseudo - np.diag([k, k, 0.0, 0.0])
+        placed[index] = replace(link.with_pseudo(pseudo, link.noise), spin=link.spin + 2.0 * k)
+        axle = placed[axles[-1]]
+        placed[axles[-1]] = replace(axle, spin=axle.spin + k)
+
+
+def turned(link: Link, turn: Turn) -> Link:
+    """The link in a frame that is turned about its own z axis."""
+    pseudo = link.pseudo
+    if turn is Turn.NONE or not link.revolute:
+        return link
+    angle = {
+        Turn.FIRST_MOMENT: math.atan2(pseudo[1, 3], pseudo[0, 3]),
+        Turn.PRODUCTS: math.atan2(pseudo[1, 2], pseudo[0, 2]),
+        Turn.PRINCIPAL: 0.5 * math.atan2(2.0 * pseudo[0, 1], pseudo[0, 0] - pseudo[1, 1]),
+    }[turn]
+    c, s = math.cos(angle), math.sin(angle)
+    rotation = np.eye(4)
+    rotation[:2, :2] = [[c, -s], [s, c]]
+    noise = link.noise + _magnitude(rotation, link.noise, pseudo)
+    result = link.with_pseudo(rotation.T @ pseudo @ rotation, noise)
+    return replace(result, offset=link.offset + angle)

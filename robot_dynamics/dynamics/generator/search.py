@@ -1,0 +1,120 @@
+"""Search over the choices of the generator, with the true number of operations as cost.
+
+Coordinate descent: one choice after the other, from the last link to the first, is replaced by each of its
+alternatives and the best kept, until a whole round brings nothing or the number of trials is used up. Nothing
+is random and no clock is read, so the same robot always gives the same program.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterator
+from dataclasses import fields, replace
+
+from robot_dynamics.codegen.program import OperationCount
+from robot_dynamics.dynamics.generator.choices import (
+    Choices,
+    Frame,
+    Isotropic,
+    LinkChoice,
+    PointMass,
+    Turn,
+)
+from robot_dynamics.dynamics.generator.links import Link, parallel_runs
+from robot_dynamics.dynamics.generator.vectors import quarter_turn
+
+
+class Objective(enum.Enum):
+    """What the search makes small."""
+
+    OPERATIONS = "additions and multiplications; sines and cosines count nothing, as in the literature"
+    TIME = "an estimate of time, in which a sine or cosine costs as much as eight operations"
+
+
+# Trials of the search: a fixed number for short chains, so that the time stays bounded for long ones.
+_TRIALS = {"none": 0, "normal": 900, "high": 6000}
+EFFORTS = tuple(_TRIALS)
+
+
+def cost(count: OperationCount, objective: Objective) -> float:
+    """Cost of a program."""
+    if objective is Objective.OPERATIONS:
+        return count.total + 1e-3 * count.sines_and_cosines
+    return count.total + 8.0 * count.sines_and_cosines + 4.0 * (count.divisions + count.square_roots)
+
+
+def best_choices(
+    links: tuple[Link, ...],
+    start: Choices,
+    operations: Callable[[Choices], OperationCount],
+    objective: Objective,
+    effort: str,
+) -> Choices:
+    """The best choices found.
+
+    Args:
+        links: the robot.
+        start: choices to start from.
+        operations: count for given choices.
+        objective: what is made small.
+        effort: one of ``EFFORTS``.
+    """
+    trials = _TRIALS[effort] // len(links)
+    best, lowest = start, cost(operations(start), objective) if trials else 0.0
+    improved = True
+    while improved and trials > 0:
+        improved = False
+        for alternatives in _coordinates(links, best):
+            for candidate in alternatives(best):
+                if trials <= 0:
+                    break
+                trials -= 1
+                value = cost(operations(candidate), objective)
+                if value < lowest - 1e-9:
+                    best, lowest, improved = candidate, value, True
+    return best
+
+
+def _coordinates(links: tuple[Link, ...], start: Choices) -> Iterator[Callable[[Choices], list[Choices]]]:
+    """For each coordinate of the search a function from choices to the alternatives in that coordinate."""
+    yield lambda c: [replace(c, composed_angles=not c.composed_angles)]
+    lengths = sorted({1.0} | {abs(x) for link in links for x in (link.a, link.b, link.r) if x})
+    if len(lengths) <= 6:
+        yield lambda c: [
+            replace(c, forward_length=u, backward_length=v)
+            for u in lengths
+            for v in lengths
+            if (u, v) != (c.forward_length, c.backward_length)
+        ]
+    for index in range(len(links) - 1, -1, -1):
+        for name, values in _options(links, index).items():
+            yield lambda c, i=index, n=name, vs=values: [  # type: ignore[misc]
+                c.with_link(i, replace(c.links[i], **{n: v})) for v in vs if v != getattr(c.links[i], n)
+            ]
+
+
+def _options(links: tuple[Link, ...], index: int) -> dict[str, list[object]]:
+    """The values of every field of a link's choice that can make a difference."""
+    link, last = links[index], len(links) - 1
+    following = links[index + 1] if index < last else None
+    runs = parallel_runs(links)
+    options: dict[str, list[object]] = {}
+    if link.revolute:
+        if quarter_turn(link):
+            options["frame"] = list(Frame)
+        if index and (link.a or link.b or link.r):
+            options["point_mass"] = list(PointMass)
+        if len(runs) > 1 and index in runs[1]:
+            options["isotropic"] = list(Isotropic)
+        if index == last:
+            options["turn"] = list(Turn)
+    options["square_x"] = [True, False]
+    options["difference_of_squares"] = [True, False]
+    if not quarter_turn(link):
+        options["column"] = [True, False]
+    if index and link.cos_alpha == 1.0:
+        options["joined"] = [True, False]
+    if following is not None and not link.revolute:
+        options.pop("difference_of_squares")
+    assert set(options) <= {field.name for field in fields(LinkChoice)}
+    return options
