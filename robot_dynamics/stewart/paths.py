@@ -196,7 +196,8 @@ def _law(
     if not 0.0 < blend <= duration / 2.0 * (1.0 + ROUNDING):
         raise TrajectoryError(
             f"{distance:g} {unit} in {duration:g} s with {name} {speed:g} {unit}/s cannot be blended;"
-            f" the speed must be above {distance / duration:g} and at most {2.0 * distance / duration:g} {unit}/s"
+            f" the speed must be above {distance / duration:g} and at most"
+            f" {2.0 * distance / duration:g} {unit}/s"
         )
     return TimeLaw(duration, min(blend, duration / 2.0))
 
