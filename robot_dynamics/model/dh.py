@@ -12,7 +12,7 @@ up there: theta of a joint is the psi before it plus the phi behind it, and d li
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -85,7 +85,7 @@ def dh_parameters(chain: KinematicChain, convention: str = "modified", tolerance
             f"the {convention} DH parameters of {chain.root} -> {chain.tip} miss the forward kinematics by"
             f" {residual:.2g}, more than the tolerance {tolerance:.2g}"
         )
-    return DHTable(**{**table.__dict__, "residual": residual})
+    return replace(table, residual=residual)
 
 
 def _rows(chain: KinematicChain, spans: list[list[_Span]], convention: str) -> list[DHRow]:
@@ -151,7 +151,7 @@ def _spans(chain: KinematicChain, tolerance: float) -> tuple[Array, list[list[_S
 
 def _link_spans(between: Array, theta_before: float, snap: float) -> list[_Span]:
     span = _span(between, theta_before, snap)
-    if max(abs(span.s), abs(span.t)) <= _FARTHEST_NORMAL:
+    if max(abs(span.s), abs(span.t)) <= _FARTHEST_NORMAL or not between[:2, 3].any():
         return [span]
     # Over an auxiliary axis that crosses the second one at right angles to the first.
     toward = np.array([between[0, 3], between[1, 3], 0.0])

@@ -235,6 +235,16 @@ def test_conversion_that_misses_is_refused_with_its_residual():
         dh_parameters(chain, tolerance=1e-17)
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("xyz", ["0 0 1e8", "1e8 0 0", "1e8 2e8 -3e8"])
+def test_absurd_lengths_convert_or_are_refused(xyz):
+    try:
+        table = dh_parameters(two_axes(xyz, "1e-6 0.1 0"))
+    except ConversionError:
+        return
+    assert table.residual < 1e-9
+
+
 @pytest.mark.parametrize("tolerance", [0.0, -1.0, float("nan"), float("inf")])
 def test_impossible_arguments_are_refused(tolerance):
     chain = load_urdf(URDF / "scara.urdf")
