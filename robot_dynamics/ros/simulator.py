@@ -20,7 +20,6 @@ import sys
 import time
 import warnings
 
-import mujoco
 import numpy as np
 from rclpy.clock import Clock, ClockType
 from rclpy.executors import SingleThreadedExecutor
@@ -320,7 +319,6 @@ def run(node: Simulator, stop: spin.StopEvent) -> None:
     By the wall clock one thread does everything. A thread of its own for the callbacks would make the cycles
     wait for the interpreter's lock.
     """
-    mujoco.set_mju_user_warning(lambda message: node.get_logger().debug(message))
     if node.lockstep:
         spin_on(node, stop, node.commands)
         return

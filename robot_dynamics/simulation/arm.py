@@ -13,11 +13,13 @@ from robot_dynamics.model.chain import Array, JointLimits, KinematicChain
 from robot_dynamics.model.load import load_urdf
 from robot_dynamics.model.urdf import parse_urdf
 from robot_dynamics.simulation.bodies import ArmBodies, bodies_of_chain, bodies_of_tree
-from robot_dynamics.simulation.mujoco_model import ArmModel, compile_arm
+from robot_dynamics.simulation.mujoco_model import ArmModel, compile_arm, quiet
 from robot_dynamics.simulation.parameters import PlantParameters
 
 # Coulomb friction of an engaged brake [N·m or N]: more than any arm can overcome.
 BRAKE = 1e6
+# Positions and velocities [SI] beyond which MuJoCo's own checks call a motion unstable.
+DIVERGED = 1e10
 
 
 class ArmPlant:
@@ -170,8 +172,9 @@ class ArmPlant:
             tau = np.clip(tau, -bound, bound)
         data = self._data
         data.qfrc_applied[self._built.drivers] = tau
-        mujoco.mj_step(self._built.model, data, steps)
-        if not (np.isfinite(data.qpos).all() and np.isfinite(data.qvel).all()):
+        with quiet():
+            mujoco.mj_step(self._built.model, data, steps)
+        if not (np.abs(data.qpos).max() < DIVERGED and np.abs(data.qvel).max() < DIVERGED):
             raise StateError(
                 f"the motion of {self.name} has diverged at {self.time:g} s; the efforts are too large, or"
                 f" the timestep of {timestep:g} s is too long for its lightest link"

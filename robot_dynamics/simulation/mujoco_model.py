@@ -87,7 +87,7 @@ def compile_arm(arm: ArmBodies, parameters: PlantParameters) -> ArmModel:
         actuator.target = "tip"
         actuator.gear = np.eye(6)[axis]
     _couple_mimic_joints(spec, arm, timestep)
-    with _quiet():
+    with quiet():
         try:
             model = spec.compile()
         except ValueError as error:
@@ -95,13 +95,11 @@ def compile_arm(arm: ArmBodies, parameters: PlantParameters) -> ArmModel:
         for name, (mass, moments) in exact.items():
             model.body(name).mass[0] = mass
             model.body(name).inertia[:] = moments
-        if exact:
-            mujoco.mj_setConst(model, mujoco.MjData(model))
         return _finish(model, arm, parameters)
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Keep MuJoCo from writing warnings to the terminal and to a file: what it warns of is checked here."""
     previous = mujoco.get_mju_user_warning()
     mujoco.set_mju_user_warning(lambda message: None)
@@ -121,6 +119,8 @@ def _finish(model: Any, arm: ArmBodies, parameters: PlantParameters) -> ArmModel
     )
     model.dof_armature[drivers] = per_joint(parameters.rotor_inertia, arm.joint_names, "rotor_inertia")
     data = mujoco.MjData(model)
+    # The compiler has derived its constants from the stand-ins and without the rotors.
+    mujoco.mj_setConst(model, data)
     mujoco.mj_forward(model, data)
     mass_matrix = np.zeros((model.nv, model.nv))
     mujoco.mj_fullM(model, data, mass_matrix)
