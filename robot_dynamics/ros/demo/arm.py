@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import yaml
+from numpy.typing import NDArray
 
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.report.recording import ArmRecording
@@ -27,6 +28,7 @@ NOTICE = 1.0
 """Simulated seconds between sending a trajectory and its start, so that no message can come too late."""
 SECOND = 1_000_000_000
 
+Array = NDArray[np.float64]
 Progress = Callable[[str, float], None]
 
 
@@ -46,15 +48,16 @@ COMPARISONS = (
     Case("payload", "with 2 kg at the tip that the model does not know", {}, {"payload_mass": 2.0}),
     Case("pd", "without the model (PD only)", {"mode": "pd"}),
 )
+# What the cases change, as it is in the nominal one.
+USUAL = Case("", "", {"mode": "computed_torque", "half_period_ahead": True}, {"payload_mass": 0.0})
 
 
 class ArmRun:
-    """Simulator and controller of one run, started together and stopped together.
+    """Simulator and controller of a PUMA 560, started together and stopped together.
 
     Args:
         description: path of the URDF.
         chain: of that URDF.
-        case: what is run.
         rate: of the control loop [Hz].
         lockstep: simulated time instead of the wall clock.
         simulator: further parameters of the simulator.
@@ -64,36 +67,26 @@ class ArmRun:
         self,
         description: Path,
         chain: KinematicChain,
-        case: Case,
         rate: float,
         lockstep: bool,
         simulator: Mapping[str, Any] | None = None,
     ) -> None:
         self.chain = chain
-        self.case = case
         self._domain = claim_domain()
-        text = description.read_text(encoding="utf-8")
         drives = yaml.safe_load(resource("config/puma560.yaml").read_text(encoding="utf-8"))
-        drives = drives["/**"]["ros__parameters"]
+        common = {
+            "robot_description": description.read_text(encoding="utf-8"),
+            "lockstep": lockstep,
+            **drives["/**"]["ros__parameters"],
+        }
         self._simulator = {
-            "robot_description": text,
+            **common,
             "initial_joints": list(chain.joint_names),
             "initial_positions": START.tolist(),
             "rate": rate,
-            "lockstep": lockstep,
-            **drives,
-            **case.simulator,
             **(simulator or {}),
         }
-        self._controller = {
-            "robot_description": text,
-            "kp": [100.0],
-            "kv": [20.0],
-            "lockstep": lockstep,
-            "safe_fade_time": 0.0,
-            **drives,
-            **case.controller,
-        }
+        self._controller = {**common, "kp": [100.0], "kv": [20.0], "safe_fade_time": 0.0}
         self._stack = ExitStack()
 
     def __enter__(self) -> ArmRun:
@@ -110,32 +103,48 @@ class ArmRun:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def move(self, progress: Progress, goal: np.ndarray = GOAL) -> ArmRecording:
-        """Wait for both nodes, send the move and record it.
+    def run(self, case: Case, progress: Progress) -> ArmRecording:
+        """Go to the start if need be, then make the move under the conditions of ``case``.
 
         Raises:
             RobotDynamicsError: a node ends or falls silent.
         """
         observer = self.observer
         observer.wait_for_control()
+        if np.abs(observer.positions[observer.latest] - START).max() > 1e-3:
+            self._apply(USUAL)
+            self._travel(START, f"back to the start, before: {case.title}", lambda *_: None)
+        self._apply(case)
+        begin, end = self._travel(GOAL, case.title, progress)
+        return self.recording(case.title, begin, end)
+
+    def _apply(self, case: Case) -> None:
+        if case.controller:
+            self.observer.set_parameters("computed_torque_controller", case.controller)
+        if case.simulator:
+            self.observer.set_parameters("simulator", case.simulator)
+
+    def _travel(self, goal: Array, title: str, progress: Progress) -> tuple[int, int]:
+        """Send the move and wait until it is over; returns the stamps [ns] of its begin and end."""
+        observer = self.observer
         begin = observer.latest + int(NOTICE * SECOND)
-        observer.send([(DURATION, goal)], begin)
         end = begin + int((DURATION + SETTLING) * SECOND)
+        observer.send([(DURATION, goal)], begin)
 
         def show() -> None:
-            progress(self.case.title, min(1.0, max(0.0, (observer.latest - begin) / (end - begin))))
+            progress(title, min(1.0, max(0.0, (observer.latest - begin) / (end - begin))))
 
-        observer.wait_until(lambda: observer.latest > end, f"run '{self.case.title}'", show)
-        return self.recording(begin, end)
+        observer.wait_until(lambda: observer.latest > end, f"run '{title}'", show)
+        return begin, end
 
-    def recording(self, begin: int, end: int) -> ArmRecording:
+    def recording(self, title: str, begin: int, end: int) -> ArmRecording:
         """What was recorded between two stamps [ns], once all of it has arrived."""
         observer = self.observer
-        observer.wait_until(lambda: max(observer.references, default=0) >= end, f"run '{self.case.title}'")
+        observer.wait_until(lambda: max(observer.references, default=0) >= end, f"run '{title}'")
         stamps = observer.complete_stamps(begin, end)
         limits = [self.chain.driving_joint(j).limits.effort for j in range(self.chain.dof)]
         return ArmRecording(
-            self.case.title,
+            title,
             self.chain.joint_names,
             np.array([1e-9 * (stamp - begin) for stamp in stamps]),
             np.array([observer.references[stamp] for stamp in stamps]),
@@ -143,11 +152,3 @@ class ArmRun:
             np.array([observer.efforts[stamp] for stamp in stamps]),
             np.array(limits),
         )
-
-
-def run_case(
-    description: Path, chain: KinematicChain, case: Case, rate: float, lockstep: bool, progress: Progress
-) -> ArmRecording:
-    """Start the nodes of one case, make the move, stop them."""
-    with ArmRun(description, chain, case, rate, lockstep) as run:
-        return run.move(progress)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import rclpy
 from numpy.typing import NDArray
+from rcl_interfaces.srv import SetParameters
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -118,6 +121,24 @@ class Observer:
             ),
             "waiting for simulator and controller",
         )
+
+    def set_parameters(self, node: str, values: Mapping[str, Any]) -> None:
+        """Change parameters of another node.
+
+        Raises:
+            RobotDynamicsError: the node refuses a value.
+        """
+        client = self.node.create_client(SetParameters, f"{node}/set_parameters")
+        try:
+            self.wait_until(client.service_is_ready, f"waiting for the parameters of {node}")
+            wanted = [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
+            future = client.call_async(SetParameters.Request(parameters=wanted))
+            self.wait_until(future.done, f"setting parameters of {node}")
+            for result in future.result().results:
+                if not result.successful:
+                    raise RobotDynamicsError(f"{node} refuses {dict(values)}: {result.reason}")
+        finally:
+            self.node.destroy_client(client)
 
     def send(self, waypoints: Sequence[tuple[float, Array]], start: int) -> None:
         """Send a trajectory of positions at times [s] after the stamp ``start`` [ns]."""

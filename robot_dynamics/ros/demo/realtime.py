@@ -16,7 +16,7 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.report import plots
 from robot_dynamics.report.recording import ArmRecording
-from robot_dynamics.ros.demo.arm import DURATION, GOAL, NOMINAL, SECOND, START, ArmRun, Progress
+from robot_dynamics.ros.demo.arm import DURATION, GOAL, SECOND, START, ArmRun, Progress
 from robot_dynamics.ros.demo.outcome import Outcome
 from robot_dynamics.ros.processes import NodeProcess, claim_domain
 
@@ -80,9 +80,7 @@ def _measure_relay(description: Path, chain: KinematicChain, progress: Progress)
 def _control(
     description: Path, chain: KinematicChain, duration: float, progress: Progress
 ) -> tuple[ArmRecording, Mapping[str, Any]]:
-    with ArmRun(
-        description, chain, NOMINAL, RATE, lockstep=False, simulator={"measure_latency": True}
-    ) as run:
+    with ArmRun(description, chain, RATE, lockstep=False, simulator={"measure_latency": True}) as run:
         observer = run.observer
         observer.wait_for_control()
         first = begin = observer.latest + SECOND
@@ -98,7 +96,7 @@ def _control(
                 progress("computed torque by the wall clock", min(1.0, max(0.0, share)))
 
             observer.wait_until(lambda end=end: observer.latest > end - SECOND // 5, "real-time run", show)
-        recording = run.recording(first, begin)
+        recording = run.recording("computed torque, by the wall clock", first, begin)
         run.simulator.stop()
         return recording, _summary(run.simulator)
 

@@ -10,7 +10,7 @@ from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.report import arm as report
 from robot_dynamics.resources import resource
 from robot_dynamics.ros.demo import realtime as wall_clock
-from robot_dynamics.ros.demo.arm import COMPARISONS, NOMINAL, Progress, run_case
+from robot_dynamics.ros.demo.arm import COMPARISONS, NOMINAL, ArmRun, Progress
 from robot_dynamics.ros.demo.outcome import Outcome
 
 RATE = 100.0
@@ -27,9 +27,9 @@ def _puma() -> tuple[Path, KinematicChain]:
 def lockstep(folder: Path, limit: float, progress: Progress) -> Outcome:
     """Lee's move in simulated time, and the same without each of the things that make it good."""
     description, chain = _puma()
-    recordings = {
-        case.key: run_case(description, chain, case, RATE, True, progress) for case in (NOMINAL, *COMPARISONS)
-    }
+    progress("starting simulator and controller", 0.0)
+    with ArmRun(description, chain, RATE, lockstep=True) as arm:
+        recordings = {case.key: arm.run(case, progress) for case in (NOMINAL, *COMPARISONS)}
     nominal = recordings[NOMINAL.key]
     others = [recordings[case.key] for case in COMPARISONS]
     passed = nominal.largest_error < limit

@@ -1,0 +1,63 @@
+"""The demonstration as a user runs it, and its independence of how busy the machine is."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+from robot_dynamics import load_urdf
+from robot_dynamics.resources import resource
+from robot_dynamics.ros.demo.arm import DURATION, GOAL, NOMINAL, START, ArmRun
+
+pytestmark = pytest.mark.ros
+
+
+def nominal():
+    description = resource("urdf/puma560.urdf")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        chain = load_urdf(description)
+    with ArmRun(description, chain, 100.0, lockstep=True) as arm:
+        return arm.run(NOMINAL, lambda *_: None)
+
+
+def test_lockstep_does_not_depend_on_the_load_of_the_machine():
+    quiet = nominal()
+    burners = [
+        subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count() or 1)
+    ]
+    try:
+        busy = nominal()
+    finally:
+        for burner in burners:
+            burner.kill()
+            burner.wait()
+    assert quiet.largest_error < 1e-4
+    np.testing.assert_allclose(busy.position, quiet.position, atol=1e-9)
+    np.testing.assert_allclose(busy.effort, quiet.effort, atol=1e-5)
+    s = quiet.time[quiet.time <= DURATION][:, None] / DURATION
+    expected = START + (GOAL - START) * (10 * s**3 - 15 * s**4 + 6 * s**5)
+    np.testing.assert_allclose(quiet.reference[: len(s)], expected, atol=1e-9)
+    np.testing.assert_allclose(quiet.position[-1], GOAL, atol=1e-4)
+
+
+def test_the_command_leaves_a_report_and_plots(tmp_path):
+    command = [sys.executable, "-m", "robot_dynamics.cli.main", "demo", "--output", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+    runs = report["runs"]
+    assert report["passed"] is True
+    assert runs["computed_torque"]["largest_error"] < 1e-4
+    for other in ("published_law", "payload", "pd"):
+        assert runs[other]["largest_error"] > 4.0 * runs["computed_torque"]["largest_error"]
+    for name in ("arm_position", "arm_error", "arm_torque", "arm_error_comparison", "arm_comparison"):
+        assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert f"{name}.png" in done.stdout
+    assert "computed torque" in done.stdout
