@@ -208,7 +208,10 @@ class StewartPlatform:
 
     def legs(self, position: ArrayLike, orientation: ArrayLike) -> LegGeometry:
         """Inverse kinematics: lengths, directions and Jacobian of the legs at poses."""
-        motion = self.motion(position, orientation)
+        return self.legs_of(self.motion(position, orientation))
+
+    def legs_of(self, motion: Motion) -> LegGeometry:
+        """The same for a :class:`Motion`, e.g. of a path."""
         return leg_geometry(self.machine, motion.position, motion.rotation)
 
     def check_pose(
@@ -216,9 +219,7 @@ class StewartPlatform:
     ) -> tuple[Violation, ...]:
         """Limits that poses do not keep; see :meth:`inverse_dynamics` for the errors."""
         motion = self.motion(position, orientation)
-        violations = pose_violations(
-            self.machine, leg_geometry(self.machine, motion.position, motion.rotation), motion.rotation
-        )
+        violations = pose_violations(self.machine, self.legs_of(motion), motion.rotation)
         act_on(violations, on_violation)
         return violations
 
@@ -236,15 +237,15 @@ class StewartPlatform:
             SingularityError: the path meets, or comes too near, a singular pose; the message tells when.
             LimitError: a leg leaves its limits.
         """
-        times = np.linspace(0.0, path.duration, max(2, int(np.ceil(path.duration / step)) + 1))
-        motion = path.at(times)
-        geometry = leg_geometry(self.machine, motion.position, motion.rotation)
-        crossing = self._crossing(path, times, np.linalg.det(geometry.jacobian))
+        crossing = self.singular_time(path, step)
         if crossing is not None:
+            condition = float(condition_number(self.legs_of(path.at(crossing)).jacobian))
             raise SingularityError(
                 f"the path meets a singular pose at t = {crossing:.3f} s; its condition number there is"
-                f" {float(condition_number(self._jacobian_at(path, crossing))):.3g}"
+                f" {condition:.3g}"
             )
+        times = _samples(path, step)
+        motion = path.at(times)
         result = self.inverse_dynamics_of(motion, on_violation="report")
         timed = tuple(
             violation
@@ -261,7 +262,10 @@ class StewartPlatform:
         )
         act_on(timed, on_violation)
 
-    def _crossing(self, path: StraightLine, times: Array, determinants: Array) -> float | None:
+    def singular_time(self, path: StraightLine, step: float = 0.01) -> float | None:
+        """When a path first crosses a singularity [s]; None when the determinant never changes sign."""
+        times = _samples(path, step)
+        determinants = np.linalg.det(self.legs_of(path.at(times)).jacobian)
         changes = np.flatnonzero(determinants[:-1] * determinants[1:] <= 0.0)
         if not len(changes):
             return None
@@ -269,15 +273,11 @@ class StewartPlatform:
         sign = np.sign(determinants[changes[0]])
         for _ in range(40):
             middle = 0.5 * (low + high)
-            if np.sign(np.linalg.det(self._jacobian_at(path, middle))) == sign:
+            if np.sign(np.linalg.det(self.legs_of(path.at(middle)).jacobian)) == sign:
                 low = middle
             else:
                 high = middle
         return float(0.5 * (low + high))
-
-    def _jacobian_at(self, path: StraightLine, time: float) -> Array:
-        motion = path.at(time)
-        return leg_geometry(self.machine, motion.position, motion.rotation).jacobian
 
     def forward_kinematics(
         self,
@@ -366,6 +366,11 @@ def load(source: str | Path | Mapping[str, Any]) -> StewartPlatform:
         ModelError: a parameter is missing, unknown, not finite, of a wrong shape or not physical.
     """
     return StewartPlatform(load_machine(source))
+
+
+def _samples(path: StraightLine, step: float) -> Array:
+    """Equally spaced times at most ``step`` apart, ends included [s]."""
+    return np.linspace(0.0, path.duration, max(2, int(np.ceil(path.duration / step)) + 1))
 
 
 def _vector(name: str, value: ArrayLike | None) -> Array:
