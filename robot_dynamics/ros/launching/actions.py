@@ -139,15 +139,10 @@ def node(
     )
 
 
-def step(executable: str, given: Given, package: str, arguments: Sequence[str], **options: Any) -> Node:
-    """A program that does one thing and ends, for :func:`in_turn`."""
+def step(executable: str, given: Given, package: str, **options: Any) -> Node:
+    """A program that does one thing and ends, for :func:`in_turn`; options as for :func:`node`."""
     return Node(
-        package=package,
-        executable=executable,
-        namespace=given["namespace"],
-        arguments=list(arguments),
-        output="screen",
-        **options,
+        package=package, executable=executable, namespace=given["namespace"], output="screen", **options
     )
 
 
@@ -162,7 +157,7 @@ def spawner(controller: str, given: Given, parameters: str) -> Node:
     timeout = ["--switch-timeout", f"{SWITCH_TIMEOUT:g}"]
     manager = ["--controller-manager", "controller_manager"]
     arguments = [controller, *manager, "--param-file", parameters, *timeout]
-    return step("spawner", given, "controller_manager", arguments, name=f"{controller}_spawner")
+    return step("spawner", given, "controller_manager", arguments=arguments, name=f"{controller}_spawner")
 
 
 def in_turn(*steps: Node) -> list[Action]:
@@ -201,5 +196,10 @@ def parameter_files(*paths: str | Path) -> list[ParameterFile]:
 
 
 def description_parameter(text: str) -> dict[str, ParameterValue]:
-    """The parameter ``robot_description``; an XML text must not be read as YAML."""
-    return {"robot_description": ParameterValue(text, value_type=str)}
+    """The parameter ``robot_description``."""
+    return text_parameter("robot_description", text)
+
+
+def text_parameter(name: str, text: str) -> dict[str, ParameterValue]:
+    """A parameter with an XML text, which must not be read as YAML."""
+    return {name: ParameterValue(text, value_type=str)}

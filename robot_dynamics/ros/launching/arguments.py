@@ -31,8 +31,7 @@ def robots() -> list[str]:
 
 def platforms() -> list[str]:
     """The Stewart platforms that come with the package: one for every ``config/stewart_*.yaml``."""
-    found = (share_directory() / "config").glob("stewart_*.yaml")
-    return sorted(path.stem for path in found if not path.stem.endswith("_controllers"))
+    return sorted(path.stem for path in (share_directory() / "config").glob("stewart_*.yaml"))
 
 
 ARGUMENTS = {
@@ -46,6 +45,15 @@ ARGUMENTS = {
         " such as the robot's driver",
         default="robot_state_publisher",
         choices=["robot_state_publisher", "parameter", "external"],
+    ),
+    "platform": Argument(
+        "Stewart platform of this package; 'machine_file' names any other",
+        default="stewart_demo",
+        choices=platforms(),
+    ),
+    "machine_file": Argument("YAML file of another platform, which takes the place of 'platform'"),
+    "leg_controllers": Argument(
+        "YAML file with the controllers of ros2_control for the legs; empty: config/leg_controllers.yaml"
     ),
     "hardware": Argument(
         "What the description says of ros2_control: none leaves it as it is, gazebo adds joints that take"

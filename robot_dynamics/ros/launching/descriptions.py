@@ -125,18 +125,18 @@ def gazebo_description(given: Mapping[str, str]) -> str:
     )
 
 
-def effort_joints(controllers: Path) -> list[str]:
-    """The joints of the ``effort_controller`` in a YAML file of ros2_control, in the order of the commands.
+def effort_joints(controllers: Path, controller: str = "effort_controller") -> list[str]:
+    """The joints of an effort controller in a YAML file of ros2_control, in the order of its commands.
 
     Raises:
         ParameterError: the file has none.
     """
     try:
         document = yaml.safe_load(controllers.read_text(encoding="utf-8"))
-        return list(document["/**/effort_controller"]["ros__parameters"]["joints"])
+        return list(document[f"/**/{controller}"]["ros__parameters"]["joints"])
     except (OSError, yaml.YAMLError, KeyError, TypeError) as error:
         raise ParameterError(
-            f"{controllers} must hold '/**/effort_controller', 'ros__parameters', 'joints': {error!r}"
+            f"{controllers} must hold '/**/{controller}', 'ros__parameters', 'joints': {error!r}"
         ) from error
 
 

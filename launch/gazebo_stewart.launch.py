@@ -1,0 +1,54 @@
+"""A Stewart platform in Gazebo whose legs take forces by ros2_control."""
+
+from launch import Action, LaunchDescription
+
+from robot_dynamics.ros.launching.actions import (
+    Given,
+    describe,
+    description_parameter,
+    in_turn,
+    include,
+    node,
+    spawner,
+    step,
+    text_parameter,
+)
+from robot_dynamics.ros.launching.machines import leg_controllers, machine
+from robot_dynamics.stewart.sdf import Controllers, actuator_description, sdf
+
+
+def generate_launch_description() -> LaunchDescription:
+    """The arguments are told by ``ros2 launch robot_dynamics gazebo_stewart.launch.py -s``."""
+    return describe(
+        actions,
+        *("platform", "gui", "world", "machine_file", "leg_controllers"),
+        *("namespace", "use_sim_time", "on_exit"),
+        use_sim_time="true",
+    )
+
+
+def actions(given: Given) -> list[Action]:
+    """The actuators' description and the world at once; the machine, and then its controllers, in turn."""
+    platform = machine(given)
+    controllers = leg_controllers(given, platform)
+    model = sdf(platform, Controllers(controllers, given["namespace"]))
+    actuators = node(
+        "robot_state_publisher",
+        given,
+        [description_parameter(actuator_description(platform))],
+        package="robot_state_publisher",
+        # The description tells the actuators alone; where the legs are, stewart_platform tells.
+        remappings=[("/tf", "actuator_tf"), ("/tf_static", "actuator_tf_static")],
+    )
+    create = step(
+        "create", given, "ros_gz_sim", parameters=[text_parameter("string", model), {"name": platform.name}]
+    )
+    return [
+        actuators,
+        include("gazebo_world", given, "world", "gui", "on_exit"),
+        *in_turn(
+            create,
+            spawner("joint_state_broadcaster", given, controllers),
+            spawner("leg_effort_controller", given, controllers),
+        ),
+    ]
