@@ -54,6 +54,7 @@ setup(
         share("launch"),
         share("urdf"),
         share("config"),
+        share("rviz"),
     ],
     python_requires=">=3.10",
     install_requires=["numpy>=1.26", "transforms3d>=0.4.2", "urdfdom-py>=1.2", "PyYAML"],

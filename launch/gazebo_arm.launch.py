@@ -29,7 +29,7 @@ def actions(given: Given) -> list[Action]:
     """The description and the world at once; the arm, and then its controllers, in turn."""
     controllers = str(controllers_path(given))
     name = robot_name(plain_description(given))
-    create = step("create", given, "ros_gz_sim", ["-topic", "robot_description", "-name", name])
+    create = step("create", given, "ros_gz_sim", arguments=["-topic", "robot_description", "-name", name])
     description = (
         *("robot", "description_file", "controllers", "initial_positions"),
         *("namespace", "frame_prefix", "use_sim_time", "on_exit"),

@@ -1,0 +1,52 @@
+"""A Stewart platform under control: a plant, the node that computes its leg forces, and rviz if wanted."""
+
+from launch import Action, LaunchDescription
+
+from robot_dynamics.resources import resource
+from robot_dynamics.ros.launching.actions import (
+    Given,
+    describe,
+    equals,
+    include,
+    node,
+    parameter_files,
+)
+from robot_dynamics.ros.launching.machines import machine, machine_path
+from robot_dynamics.stewart.sdf import home_lengths
+
+GRAPH = ("namespace", "use_sim_time", "on_exit")
+GAZEBO = ("platform", "machine_file", "leg_controllers", "gui", "world")
+
+
+def generate_launch_description() -> LaunchDescription:
+    """The arguments are told by ``ros2 launch robot_dynamics stewart.launch.py -s``."""
+    return describe(
+        actions,
+        *("platform", "plant", "rviz", "machine_file"),
+        *("controller_parameters", "simulator_parameters"),
+        *("leg_controllers", "gui", "world", "rviz_config"),
+        *GRAPH,
+        use_sim_time=equals("plant", "gazebo"),
+    )
+
+
+def actions(given: Given) -> list[Action]:
+    """The parts that the arguments ask for."""
+    which = {"machine": str(machine_path(given))}
+    parts: list[Action] = []
+    # In Gazebo the position of a leg's joint counts from home, elsewhere it is the leg's length.
+    zero = {}
+    if given["plant"] == "gazebo":
+        parts.append(include("gazebo_stewart", given, *GAZEBO, *GRAPH))
+        zero = {"zero_lengths": home_lengths(machine(given)).tolist()}
+    if given["plant"] == "simulator":
+        clock = {"publish_clock": given["use_sim_time"] == "true"}
+        own = parameter_files(given["simulator_parameters"])
+        # It makes the time: it must not wait for it.
+        parts.append(node("simulator", {**given, "use_sim_time": "false"}, [which, *own, clock]))
+    parameters = [which, zero, *parameter_files(given["controller_parameters"])]
+    parts.append(node("stewart_platform", given, parameters))
+    if given["rviz"] == "true":
+        picture = given["rviz_config"] or str(resource("rviz/stewart_demo.rviz"))
+        parts.append(include("rviz", given, *GRAPH, rviz_config=picture))
+    return parts
