@@ -62,13 +62,15 @@ def simulate(
     """
     if not (step > 0.0 and duration >= step):
         raise ParameterError(f"need 0 < step <= duration, not step {step} s and duration {duration} s")
-    start = np.array([np.asarray(qd, dtype=float), np.asarray(q, dtype=float)])
-    if start.shape != (2, model.dof):
+    initial = [np.asarray(values, dtype=float) for values in (qd, q)]
+    if any(values.shape != (model.dof,) for values in initial):
         raise StateError(f"q and qd must have {model.dof} entries: {', '.join(model.coordinate_names)}")
+    start = np.array(initial)
     solve = articulated_body if len(model.links) == model.dof else forward_dynamics
     idle = np.zeros(model.dof)
 
     def slope(time: float, y: Array) -> Array:
+        _require_finite(y, time, step)
         tau = idle if effort is None else effort(time, y[1], y[0])
         return np.array([solve(model, y[1], y[0], tau), y[0]])
 
@@ -76,12 +78,16 @@ def simulate(
     states = [start]
     for k in range(steps):
         states.append(runge_kutta_step(slope, k * step, states[-1], step))
-        if not np.all(np.isfinite(states[-1])):
-            raise StateError(
-                f"the motion is not finite after {(k + 1) * step:.4g} s; use a step below {step} s"
-            )
+    _require_finite(states[-1], steps * step, step)
     history = np.array(states)
     return Motion(np.arange(steps + 1, dtype=float) * step, history[:, 1], history[:, 0])
+
+
+def _require_finite(y: Array, time: float, step: float) -> None:
+    if not np.all(np.isfinite(y)):
+        raise StateError(
+            f"the motion is not finite at {time:.4g} s; use a step below {step} s, or check the efforts"
+        )
 
 
 def kinetic_energy(model: SerialModel, q: ArrayLike, qd: ArrayLike) -> float:

@@ -30,8 +30,8 @@ _RESIDUAL = 1e-9
 
 def _exact(value: float) -> float:
     """A sine or cosine with the rounding of multiples of pi/2 removed."""
-    nearest = round(value)
-    return float(nearest) if abs(value - nearest) < 1e-15 else value
+    nearest = float(np.round(value))
+    return nearest if abs(value - nearest) < 1e-15 else value
 
 
 @dataclass(frozen=True)

@@ -50,6 +50,13 @@ def tilt(angle) -> np.ndarray:
     return matrix
 
 
+def shift(x, y, z) -> np.ndarray:
+    """(4, 4) translation."""
+    matrix = np.eye(4)
+    matrix[:3, 3] = [x, y, z]
+    return matrix
+
+
 def joint_origin(rng, special: bool) -> np.ndarray:
     """A random pose, or one whose angles and lengths are those of a real drawing (also imprecise: 1.5708)."""
     if not special:
