@@ -24,8 +24,9 @@ DURATION = 2.0
 """Seconds of Lee's move, as a quintic."""
 SETTLING = 0.5
 """Seconds recorded after the move's end."""
-NOTICE = 1.0
-"""Simulated seconds between sending a trajectory and its start, so that no message can come too late."""
+NOTICE = 2.0
+"""Simulated seconds between sending a trajectory and its start: no message can come too late, and what the
+conditions of a run change has settled."""
 SECOND = 1_000_000_000
 
 Array = NDArray[np.float64]
