@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -160,18 +160,15 @@ class Schedule:
     Attributes:
         multiplications: along the chain of tasks with the most multiplications.
         additions: along the chain of tasks with the most additions.
-        order: tasks in an order of execution.
     """
 
     multiplications: int
     additions: int
-    order: tuple[Task, ...] = field(repr=False, default=())
 
 
 def concurrent_steps(tasks: Mapping[Task, Tally], feeds: Mapping[Task, set[Task]]) -> Schedule:
     """Longest chains of tasks that wait for one another, counted in multiplications and in additions."""
     finished: dict[Task, tuple[int, int]] = {}
-    # A task is entered when its first operation is done, which may be before a task that feeds it later.
     waiting = list(tasks)
     while waiting:
         ready = [task for task in waiting if all(f in finished for f in feeds.get(task, ()))]
@@ -187,5 +184,4 @@ def concurrent_steps(tasks: Mapping[Task, Tally], feeds: Mapping[Task, set[Task]
     return Schedule(
         multiplications=max((f[0] for f in finished.values()), default=0),
         additions=max((f[1] for f in finished.values()), default=0),
-        order=tuple(finished),
     )

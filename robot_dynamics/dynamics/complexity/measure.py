@@ -63,10 +63,15 @@ def concurrent_formula(formulation: str) -> Formula:
     """Operations that remain one after the other when every step of every link has its own processor."""
     products, sums = {}, {}
     for n in _CHAIN_SIZES:
-        counter = _general_run(formulation, n)
+        counter, _ = _general_run(formulation, n)
         schedule = concurrent_steps(counter.tasks, counter.feeds)
         products[n], sums[n] = schedule.multiplications, schedule.additions
     return Formula(Polynomial.through(products), Polynomial.through(sums))
+
+
+def longest_chain(formulation: str) -> Polynomial:
+    """Operations one after the other when every operation starts as soon as its operands are there."""
+    return Polynomial.through({n: _general_run(formulation, n)[1] for n in _CHAIN_SIZES})
 
 
 def feedback_formula() -> Formula:
@@ -83,7 +88,7 @@ def feedback_formula() -> Formula:
 
 def task_tallies(formulation: str) -> dict[str, Tally]:
     """Operations of every step for a link that is neither the first nor the last of a general arm."""
-    counter = _general_run(formulation, max(_SIZES))
+    counter, _ = _general_run(formulation, max(_SIZES))
     return {step: tally for (step, link), tally in counter.tasks.items() if link == 2}
 
 
@@ -133,16 +138,18 @@ class _SteppedSymbols(SymbolField):
 
 
 @cache
-def _general_run(formulation: str, n: int) -> OperationCounter:
+def _general_run(formulation: str, n: int) -> tuple[OperationCounter, int]:
+    """The account of one call for a general arm, and the longest chain of operations in it."""
     counter = OperationCounter(general=True)
     run = FORMULATIONS[formulation]
-    run(general_arm(n), counter.variables(n), counter.variables(n), counter.variables(n), None, counter)
-    return counter
+    states = (counter.variables(n) for _ in range(3))
+    tau = run(general_arm(n), next(states), next(states), next(states), None, counter)
+    return counter, max(force.depth for force in tau)
 
 
 @cache
 def _general_formulas(formulation: str) -> tuple[tuple[str, Formula], ...]:
-    runs = {n: _general_run(formulation, n).by_step() for n in _SIZES}
+    runs = {n: _general_run(formulation, n)[0].by_step() for n in _SIZES}
     formulas = []
     for step in runs[max(_SIZES)]:
         tallies = {n: run.get(step, Tally()) for n, run in runs.items()}

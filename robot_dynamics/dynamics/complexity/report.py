@@ -18,8 +18,10 @@ from robot_dynamics.dynamics.complexity.measure import (
     concurrent_formula,
     count_robot,
     general_formulas,
+    longest_chain,
     total,
 )
+from robot_dynamics.dynamics.complexity.polynomial import Polynomial
 from robot_dynamics.dynamics.counting import Tally
 from robot_dynamics.dynamics.serial_model import SerialModel
 
@@ -46,11 +48,20 @@ _CSV_HEADER = (
 
 @dataclass(frozen=True)
 class FormulationCount:
-    """One formulation: the general arm's formulas by step, and this robot's numbers."""
+    """One formulation's counts.
+
+    Attributes:
+        name: in `FORMULATIONS`.
+        steps: the general arm's formulas by step.
+        concurrent: what remains with one processor for each step of each link; None where it is not computed.
+        chain: what remains with as many processors as there are operations.
+        robot: this robot's numbers, None without one.
+    """
 
     name: str
     steps: dict[str, Formula]
     concurrent: Formula | None
+    chain: Polynomial
     robot: RobotCount | None
 
     @property
@@ -69,6 +80,7 @@ class CountReport:
         formulations: the counts.
         tables: the published tables.
         detailed: whether to list steps.
+        prismatic: number of the robot's sliding joints.
     """
 
     links: int
@@ -76,6 +88,7 @@ class CountReport:
     formulations: tuple[FormulationCount, ...]
     tables: tuple[Comparison, ...]
     detailed: bool
+    prismatic: int = 0
 
     def text(self) -> str:
         """For people."""
@@ -102,6 +115,7 @@ class CountReport:
                     "name": count.name,
                     "general": self._values(count.total),
                     "concurrent": None if count.concurrent is None else self._values(count.concurrent),
+                    "longest_chain": str(count.chain),
                     "steps": {step: self._values(formula) for step, formula in count.steps.items()},
                     "robot": None if count.robot is None else _robot_values(count.robot),
                 }
@@ -170,6 +184,12 @@ class CountReport:
                 f" equal"
                 " results computed once and unused ones dropped too."
             )
+        if self.prismatic:
+            lines += _paragraph(
+                f"{self.prismatic} of its joints slide; the general arm and the papers' formulas have"
+                f" revolute"
+                " joints only."
+            )
         return lines
 
     def _steps(self, count: FormulationCount) -> list[str]:
@@ -191,6 +211,10 @@ class CountReport:
                 f"One processor for each step of each link: {products} multiplications and {sums} additions"
                 " one after the other (n >= 3)."
             )
+        lines += _paragraph(
+            f"Every operation as soon as its operands are there: {count.chain} operations one after the other"
+            " (n >= 3)."
+        )
         return lines
 
     def _table(self, table: Comparison) -> list[str]:
@@ -240,7 +264,8 @@ def make_report(
     for name in formulations:
         concurrent = None if name.startswith("lagrange") else concurrent_formula(name)
         measured = None if model is None else count_robot(name, model)
-        counts.append(FormulationCount(name, general_formulas(name), concurrent, measured))
+        chain = longest_chain(name)
+        counts.append(FormulationCount(name, general_formulas(name), concurrent, chain, measured))
     default = 6 if model is None else len(model.links)
     return CountReport(
         links=default if links is None else links,
@@ -248,6 +273,7 @@ def make_report(
         formulations=tuple(counts),
         tables=tuple(comparisons(formulations)),
         detailed=len(formulations) < 3,
+        prismatic=0 if model is None else sum(not link.revolute for link in model.links),
     )
 
 
