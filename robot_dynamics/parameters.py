@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from robot_dynamics.errors import ParameterError
 
-SCALARS = (bool, int, float, str)
+_WORDS: dict[Any, str] = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 _KEY = "robot_dynamics.parameter"
 
 
@@ -104,7 +104,7 @@ def describe(cls: type) -> tuple[Description, ...]:
         hint = hints[field.name]
         array = typing.get_origin(hint) is tuple
         element = typing.get_args(hint)[0] if array else hint
-        if element not in SCALARS:
+        if element not in _WORDS:
             raise TypeError(
                 f"{cls.__name__}.{field.name}: a parameter is a bool, int, float or str, or a tuple"
             )
@@ -162,7 +162,7 @@ def _checked(description: Description, value: Any) -> Any:
     if kind is float and type(value) is int:
         value = float(value)
     if type(value) is not kind:
-        raise ParameterError(f"parameter '{name}' is {value!r}; it must be a {kind.__name__}")
+        raise ParameterError(f"parameter '{name}' is {value!r}; it must be {_WORDS[kind]}")
     if kind is float and not math.isfinite(value):
         raise ParameterError(f"parameter '{name}' is {value}; it must be a finite number")
     low, high = description.minimum, description.maximum

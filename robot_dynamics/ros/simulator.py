@@ -220,7 +220,7 @@ class Simulator(Node):
         effort = np.array(message.data)
         if effort.shape != (self._plant.dof,) or not np.isfinite(effort).all():
             names = ", ".join(self._plant.joint_names)
-            self._refuse(f"it must have {self._plant.dof} finite efforts, of {names}; it has {list(effort)}")
+            self._refuse(f"it must have {self._plant.dof} finite efforts, of {names}; it has {effort.tolist()}")
             return
         self._accept(effort)
 

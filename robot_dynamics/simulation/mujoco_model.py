@@ -194,6 +194,8 @@ def _add_joint(body: Any, joint: ChainJoint, parameters: PlantParameters, timest
     if parameters.joint_limits and bounded:
         handle.limited = 1
         handle.range = [joint.limits.lower, joint.limits.upper]
+        handle.solref_limit = [2.0 * timestep, 1.0]
+        handle.solimp_limit = [HARD, HARD, 0.001, 0.5, 2.0]
 
 
 def _scalar_or_first(current: Any, value: float) -> Any:

@@ -41,6 +41,10 @@ class NodeProcess(processes.NodeProcess):
         state = "is running" if self.running else f"ended with exit code {self.exit_code}"
         return f"--- {self.name} {state}; its output:\n{self.output}---"
 
+    def wait_for_exit(self) -> int:
+        """Wait until the node ends by itself, and return the exit code."""
+        return self.wait(PATIENCE)
+
     def wait_for_output(self, pattern: str) -> re.Match[str]:
         """Wait until the output contains a match of the regular expression."""
         deadline = time.monotonic() + PATIENCE
