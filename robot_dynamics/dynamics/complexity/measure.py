@@ -10,9 +10,11 @@ from functools import cache
 from robot_dynamics.codegen.expression import ExpressionGraph
 from robot_dynamics.codegen.lowering import reachable
 from robot_dynamics.codegen.nodes import ADD, COS, MUL, SIN, SUB
+from robot_dynamics.codegen.program import count_operations
 from robot_dynamics.dynamics.complexity.polynomial import Polynomial
 from robot_dynamics.dynamics.counting import OperationCounter, Tally, concurrent_steps
 from robot_dynamics.dynamics.formulations import FORMULATIONS
+from robot_dynamics.dynamics.generator import Objective, generate
 from robot_dynamics.dynamics.scalar import SymbolField
 from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.dynamics.textbook import general_arm
@@ -117,6 +119,13 @@ def count_robot(formulation: str, model: SerialModel) -> RobotCount:
             tally.multiplications += kind == MUL
             tally.additions += kind != MUL
     return RobotCount(counter.total(), sum(steps.values(), Tally()), steps, functions)
+
+
+def count_generated(model: SerialModel) -> Tally:
+    """Operations of the customised model that the generator makes for ``model``."""
+    program = generate(model, objective=Objective.OPERATIONS)
+    count = count_operations(program)
+    return Tally(count.multiplications, count.additions)
 
 
 class _SteppedSymbols(SymbolField):
