@@ -2,56 +2,19 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.control import law
 from robot_dynamics.control.parameters import ControllerParameters, SafeOutput
+from robot_dynamics.control.tracking import Command, PeriodMeter, Phase, Schedule, fade
 from robot_dynamics.control.trajectory import Reference, Trajectory, Waypoint, plan
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.model.chain import KinematicChain
 
 Array = NDArray[np.float64]
-
-LONGEST_PERIOD = 0.2
-"""A longer time between two joint states is a gap, not a control period [s]."""
-PERIOD_SMOOTHING = 0.05
-
-
-class Phase(enum.Enum):
-    """What the controller is doing."""
-
-    WAITING = "waiting for the first joint state"
-    HOLDING = "holding position"
-    TRACKING = "following a trajectory"
-    STALE = "no joint state: safe output"
-    FAULT = "the model gave no finite effort: safe output"
-
-
-@dataclass(frozen=True)
-class Command:
-    """What leaves the controller in one cycle.
-
-    Attributes:
-        effort: (n,) within the limits, in chain order [N·m or N].
-        unlimited: (n,) what the law asked for before the limits.
-        reference: where the arm shall be now.
-        phase: of the controller in this cycle.
-    """
-
-    effort: Array
-    unlimited: Array
-    reference: Reference
-    phase: Phase
-
-    @property
-    def saturated(self) -> NDArray[np.bool_]:
-        """(n,) joints whose effort was cut."""
-        return np.asarray(self.effort != self.unlimited)
 
 
 class ArmController:
@@ -74,12 +37,10 @@ class ArmController:
         self.dynamics = dynamics
         self.phase = Phase.WAITING
         self._limits = np.array([_effort_limit(chain, j) for j in range(chain.dof)])
-        self._trajectory: Trajectory | None = None
-        self._next: Trajectory | None = None
-        self._hold = Reference.at_rest(np.zeros(chain.dof))
+        self._schedule = Schedule(Reference.at_rest(np.zeros(chain.dof)))
+        self._meter = PeriodMeter()
         self._inertia: Array | None = None
         self._time = -np.inf
-        self._period = 0.0
         self._position = np.zeros(chain.dof)
         self.parameters = parameters
 
@@ -101,10 +62,7 @@ class ArmController:
 
     def reference(self, time: float) -> Reference:
         """The reference at ``time`` [s]."""
-        for trajectory in (self._next, self._trajectory):
-            if trajectory is not None and time >= trajectory.start:
-                return trajectory.sample(time)
-        return self._hold
+        return self._schedule.reference(time)
 
     def follow(
         self, joint_names: Sequence[str], waypoints: Sequence[Waypoint], start: float | None
@@ -119,20 +77,20 @@ class ArmController:
         Raises:
             TrajectoryError: the trajectory cannot be followed, or no joint state has come yet.
         """
-        if self.phase not in (Phase.HOLDING, Phase.TRACKING):
+        if not self.phase.controls:
             raise TrajectoryError(f"the controller is not ready for a trajectory: {self.phase.value}")
         now = self._time
         departure = now if start is None else start
         # Where the reference will be at departure is where the new path begins, so nothing jumps.
         origin = self.reference(max(departure, now))
         planned = plan(self.chain, joint_names, waypoints, departure, origin, now)
-        self._next = planned
+        self._schedule.follow(planned)
         self.phase = Phase.TRACKING
         return planned
 
     def hold(self) -> None:
         """Stop following and hold where the arm is."""
-        if self.phase in (Phase.HOLDING, Phase.TRACKING):
+        if self.phase.controls:
             self._capture()
 
     def update(self, time: float, position: Array, velocity: Array) -> Command:
@@ -143,14 +101,16 @@ class ArmController:
             position: (n,) measured, in chain order [rad or m].
             velocity: (n,) measured [rad/s or m/s].
         """
-        lost = self.phase in (Phase.WAITING, Phase.STALE, Phase.FAULT)
+        lost = not self.phase.controls
         backwards = time < self._time
-        self._measure_period(time - self._time)
+        self._meter.add(time - self._time)
         self._time = time
         self._position = position
         if lost or backwards:
             self._capture()
-        self._advance(time)
+        self._schedule.advance(time)
+        if self._schedule.empty:
+            self.phase = Phase.HOLDING
         reference = self.reference(time)
         effort = self._effort(time, position, velocity, reference)
         if not np.all(np.isfinite(effort)):
@@ -166,7 +126,7 @@ class ArmController:
         """Joint states have stopped: from now on ``safe_command`` is what goes out."""
         if self.phase is not Phase.WAITING:
             self.phase = Phase.STALE
-            self._trajectory = self._next = None
+            self._schedule.stop(Reference.at_rest(self._position))
 
     def safe_command(self, since: float) -> Command:
         """The declared safe output, ``since`` seconds after the fault began.
@@ -176,8 +136,7 @@ class ArmController:
         """
         effort = np.zeros(self.chain.dof)
         if self._parameters.safe_output == SafeOutput.GRAVITY_FADE.value and np.isfinite(self._time):
-            fade = self._parameters.safe_fade_time
-            share = max(0.0, 1.0 - since / fade) if fade > 0.0 else 0.0
+            share = fade(since, self._parameters.safe_fade_time)
             load = law.gravity_load(self.dynamics, self._position)
             if share > 0.0 and np.all(np.isfinite(load)):
                 effort = share * load
@@ -185,33 +144,14 @@ class ArmController:
 
     def _capture(self) -> None:
         """Hold where the arm is."""
-        self._hold = Reference.at_rest(self._position)
-        self._trajectory = self._next = None
+        self._schedule.stop(Reference.at_rest(self._position))
         self._inertia = None
         self.phase = Phase.HOLDING
-
-    def _measure_period(self, elapsed: float) -> None:
-        """Follow the time between states; a gap or a repeated state says nothing about it."""
-        if not LONGEST_PERIOD > elapsed > 0.0:
-            return
-        if not 0.5 < self._period / elapsed < 2.0:
-            self._period = elapsed
-        self._period += PERIOD_SMOOTHING * (elapsed - self._period)
 
     def _half_period(self) -> float:
         if not self._parameters.half_period_ahead:
             return 0.0
-        return 0.5 * (self._parameters.control_period or self._period)
-
-    def _advance(self, time: float) -> None:
-        """Take up a trajectory whose start has come; leave one that has ended."""
-        if self._next is not None and time >= self._next.start:
-            self._trajectory, self._next = self._next, None
-        if self._trajectory is not None and time >= self._trajectory.end:
-            self._hold = self._trajectory.sample(time)
-            self._trajectory = None
-        if self._trajectory is None and self._next is None:
-            self.phase = Phase.HOLDING
+        return 0.5 * (self._parameters.control_period or self._meter.period)
 
     def _effort(self, time: float, q: Array, qd: Array, reference: Reference) -> Array:
         if self._mode is law.Mode.COMPUTED_TORQUE:

@@ -18,8 +18,9 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics.control.actuators import ActuatedArm, ActuatorParameters
-from robot_dynamics.control.controller import ArmController, Command, Phase
+from robot_dynamics.control.controller import ArmController
 from robot_dynamics.control.parameters import ControllerParameters
+from robot_dynamics.control.tracking import Command, Phase
 from robot_dynamics.errors import ParameterError, RobotDynamicsError, StateError
 from robot_dynamics.parameters import parameter, validate
 from robot_dynamics.ros.support import diagnostics, parameters, qos, spin

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from arms import GRAVITY, LENGTH, MASS, Pendulum, pendulum_chain
 
-from robot_dynamics.control.controller import ArmController, Phase
+from robot_dynamics.control.controller import ArmController
 from robot_dynamics.control.parameters import ControllerParameters
+from robot_dynamics.control.tracking import Phase
 from robot_dynamics.control.trajectory import Waypoint
 from robot_dynamics.errors import ParameterError, TrajectoryError
 

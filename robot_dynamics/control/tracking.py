@@ -1,0 +1,132 @@
+"""What every controller shares: its phases, its output, and the schedule of what is to be followed."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+R = TypeVar("R", covariant=True)
+S = TypeVar("S")
+
+
+class Phase(enum.Enum):
+    """What a controller is doing."""
+
+    WAITING = "waiting for the first joint state"
+    HOLDING = "holding position"
+    TRACKING = "following a trajectory"
+    STALE = "no joint state: safe output"
+    FAULT = "the model gave no usable effort: safe output"
+
+    @property
+    def controls(self) -> bool:
+        """Whether feedback is in force."""
+        return self in (Phase.HOLDING, Phase.TRACKING)
+
+
+@dataclass(frozen=True)
+class Command:
+    """What leaves a controller in one cycle.
+
+    Attributes:
+        effort: (n,) within the limits, in the order of the controller's joints [N·m or N].
+        unlimited: (n,) what the law asked for before the limits.
+        reference: where the machine shall be now; its type is the controller's.
+        phase: of the controller in this cycle.
+    """
+
+    effort: Array
+    unlimited: Array
+    reference: Any
+    phase: Phase
+
+    @property
+    def saturated(self) -> NDArray[np.bool_]:
+        """(n,) joints whose effort was cut."""
+        return np.asarray(self.effort != self.unlimited)
+
+
+class Timed(Protocol[R]):
+    """A trajectory: references over a span of time, at rest after its end."""
+
+    @property
+    def start(self) -> float:
+        """[s], on the controller's clock."""
+
+    @property
+    def end(self) -> float:
+        """[s], on the controller's clock."""
+
+    def sample(self, time: float) -> R:
+        """The reference at ``time`` [s]."""
+
+
+class Schedule(Generic[S]):
+    """What is to be followed: a trajectory, one that waits for its start, or a place to hold.
+
+    Args:
+        hold: the reference at rest to begin with.
+    """
+
+    def __init__(self, hold: S) -> None:
+        self._hold = hold
+        self._current: Timed[S] | None = None
+        self._next: Timed[S] | None = None
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to follow."""
+        return self._current is None and self._next is None
+
+    def reference(self, time: float) -> S:
+        """The reference at ``time`` [s]."""
+        for trajectory in (self._next, self._current):
+            if trajectory is not None and time >= trajectory.start:
+                return trajectory.sample(time)
+        return self._hold
+
+    def follow(self, trajectory: Timed[S]) -> None:
+        """Take up ``trajectory`` at its start; until then what is in force goes on."""
+        self._next = trajectory
+
+    def stop(self, hold: S) -> None:
+        """Drop every trajectory and hold ``hold``."""
+        self._hold = hold
+        self._current = self._next = None
+
+    def advance(self, time: float) -> None:
+        """Take up a trajectory whose start has come; leave one that has ended."""
+        if self._next is not None and time >= self._next.start:
+            self._current, self._next = self._next, None
+        if self._current is not None and time >= self._current.end:
+            self._hold = self._current.sample(time)
+            self._current = None
+
+
+class PeriodMeter:
+    """Follows the time between two states, which is the control period."""
+
+    LONGEST = 0.2
+    """A longer time between two states is a gap, not a control period [s]."""
+    SMOOTHING = 0.05
+
+    def __init__(self) -> None:
+        self.period = 0.0
+
+    def add(self, elapsed: float) -> None:
+        """Note the time since the last state [s]; a gap or a repeated state says nothing."""
+        if not self.LONGEST > elapsed > 0.0:
+            return
+        if not 0.5 < self.period / elapsed < 2.0:
+            self.period = elapsed
+        self.period += self.SMOOTHING * (elapsed - self.period)
+
+
+def fade(since: float, duration: float) -> float:
+    """Share of a load that is still carried ``since`` seconds after a fault; it fades to zero linearly."""
+    return max(0.0, 1.0 - since / duration) if duration > 0.0 else 0.0
