@@ -7,11 +7,13 @@ their addresses:
     int kernel_batch(size_t count, const double *const *in, double *out);
 
 ``in`` holds one array per input; the outputs follow each other in ``out``; in a batch the states are rows.
-The result is 1 when every output is finite. ``out`` may be the array of an input whose rows are as long.
+An input may be shared instead: one row for all states. The result is 1 when every output is finite.
+``out`` may be the array of an input whose rows are as long.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from importlib.resources import files
 
 from robot_dynamics.codegen.emit_c import indented, statements
@@ -19,10 +21,15 @@ from robot_dynamics.codegen.program import Program
 from robot_dynamics.codegen.text import ProgramText, render
 
 
-def lanes_source(program: Program) -> str:
-    """The self-contained C source of ``kernel`` and ``kernel_batch`` for ``program``."""
+def lanes_source(program: Program, shared: Collection[str] = ()) -> str:
+    """The self-contained C source of ``kernel`` and ``kernel_batch``.
+
+    Args:
+        program: what they compute.
+        shared: names of the inputs of which a batch has one row for all states.
+    """
     library = files("robot_dynamics.codegen").joinpath("lanes.h").read_text(encoding="utf-8")
-    return "\n".join([library, _single(program), _block(program), _batch(program)])
+    return "\n".join([library, _single(program), _block(program, shared), _batch(program, shared)])
 
 
 def _single(program: Program) -> str:
@@ -50,12 +57,14 @@ def _single(program: Program) -> str:
     )
 
 
-def _block(program: Program) -> str:
+def _block(program: Program, shared: Collection[str]) -> str:
     text = render(program, suffix="_lanes")
     order = _positions(program)
     size = {argument.name: argument.size for argument in program.inputs}
     lines = ["const lanes zero = {0};"]
-    lines += [f"const lanes {name} = gather(in[{order[a]}] + {i}, {size[a]});" for name, a, i in text.loads]
+    for name, a, i in text.loads:
+        load = f"zero + in[{order[a]}][{i}]" if a in shared else f"gather(in[{order[a]}] + {i}, {size[a]})"
+        lines.append(f"const lanes {name} = {load};")
     lines += [f"const lanes {name} = {expression};" for name, expression in text.prologue]
     if text.angles:
         count = len(text.angles)
@@ -74,19 +83,19 @@ def _block(program: Program) -> str:
     return f"/* LANES states. */\n{head}\n{{\n{_unused(program, text)}{indented(lines)}}}\n"
 
 
-def _batch(program: Program) -> str:
+def _batch(program: Program, shared: Collection[str]) -> str:
     """The loop over blocks; what remains is padded with copies of the last state."""
-    sizes = [argument.size for argument in program.inputs]
+    rows = {i: a.size for i, a in enumerate(program.inputs) if a.name not in shared}
     outputs = sum(argument.size for argument in program.outputs)
-    names = ", ".join(f"in[{i}]" for i in range(len(sizes)))
-    advance = "".join(f"        row[{i}] += {size} * LANES;\n" for i, size in enumerate(sizes))
-    buffers = "".join(f"        double padded{i}[{size} * LANES];\n" for i, size in enumerate(sizes))
+    names = ", ".join(f"in[{i}]" for i in range(len(program.inputs)))
+    advance = "".join(f"        row[{i}] += {size} * LANES;\n" for i, size in rows.items())
+    buffers = "".join(f"        double padded{i}[{size} * LANES];\n" for i, size in rows.items())
     fill = "".join(
         f"            for (int j = 0; j < {size}; ++j)"
         f" padded{i}[{size} * lane + j] = row[{i}][{size} * from + j];\n"
-        for i, size in enumerate(sizes)
+        for i, size in rows.items()
     )
-    padded = ", ".join(f"padded{i}" for i in range(len(sizes)))
+    padded = ", ".join(f"padded{i}" if i in rows else f"in[{i}]" for i in range(len(program.inputs)))
     return f"""int kernel_batch(size_t count, const double *const *in, double *out)
 {{
     const double *row[] = {{{names}}};

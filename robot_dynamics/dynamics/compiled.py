@@ -50,14 +50,21 @@ class CompiledDynamics:
         gravity_vector: (3,) gravity in the root frame [m/s²].
     """
 
-    def __init__(self, chain: KinematicChain, gravity: Array, backend: str) -> None:
+    def __init__(self, chain: KinematicChain, gravity: Array, backend: str, live_gravity: bool) -> None:
         """See :func:`compile_dynamics`."""
         self.chain = chain
         self.gravity_vector = gravity
         self._wanted = backend
-        self._programs = cache(partial(make_program, chain, gravity))
+        self._live_gravity = live_gravity
+        self._with_live_gravity: CompiledDynamics | None = None
+        self._programs = cache(partial(make_program, chain, None if live_gravity else gravity))
         self._evaluators = {
-            name: Evaluator(quantity, chain.joint_names, partial(self._load_kernel, name))
+            name: Evaluator(
+                quantity,
+                chain.joint_names,
+                partial(self._load_kernel, name),
+                gravity if live_gravity and quantity.takes_gravity else None,
+            )
             for name, quantity in QUANTITIES.items()
         }
 
@@ -208,11 +215,26 @@ class CompiledDynamics:
         return "c" if isinstance(kernel, NativeKernel) else "python"
 
     def with_gravity(self, gravity: Sequence[float] | Array) -> CompiledDynamics:
-        """The same arm under another gravity vector (3,) in the root frame [m/s²]."""
-        return compile_dynamics(self.chain, gravity, self._wanted)
+        """The same arm under another gravity vector (3,) in the root frame [m/s²].
+
+        The result's functions have gravity as an input, which costs a few operations more. The first of them
+        to be used is generated and compiled; every later call of this method, on this object or on its
+        result, shares what is there and takes microseconds.
+
+        Raises:
+            ParameterError: ``gravity`` is not three finite numbers.
+        """
+        other = CompiledDynamics(self.chain, _gravity_vector(gravity), self._wanted, live_gravity=True)
+        origin = self if self._live_gravity else self._with_live_gravity
+        if origin is None:
+            self._with_live_gravity = other
+        else:
+            for name, evaluator in other._evaluators.items():
+                evaluator.share_kernels(origin._evaluators[name])
+        return other
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return compile_dynamics, (self.chain, self.gravity_vector, self._wanted)
+        return CompiledDynamics, (self.chain, self.gravity_vector, self._wanted, self._live_gravity)
 
     def _ready(self, name: str) -> Callable[..., Array]:
         """The function of quantity ``name``; from now on it takes the method's place in this object."""
@@ -236,6 +258,7 @@ class CompiledDynamics:
                     joints=self.chain.dof,
                     shape=quantity.shape(self.chain.dof),
                     takes_wrench=quantity.takes_wrench,
+                    gravity=evaluator.gravity,
                     general=evaluator,
                 )
         function = self.__dict__[name]
@@ -244,11 +267,14 @@ class CompiledDynamics:
 
     def _load_kernel(self, name: str, with_wrench: bool) -> Kernel:
         program = partial(self._programs, name, with_wrench)
-        model = model_fingerprint(self.chain, self.gravity_vector)
-        key = f"{name} {with_wrench} {model} {generator_fingerprint()}"
+        quantity = QUANTITIES[name]
+        live = self._live_gravity and quantity.takes_gravity
+        fixed = quantity.takes_gravity and not live
+        model = model_fingerprint(self.chain, self.gravity_vector if fixed else np.zeros(3))
+        key = f"{name} {with_wrench} {live} {model} {generator_fingerprint()}"
         if self._wanted != "python":
             try:
-                return load_kernel(key, lambda: lanes_source(program()))
+                return load_kernel(key, lambda: lanes_source(program(), ("gravity",)))
             except BackendError as error:
                 if self._wanted == "c":
                     raise
@@ -302,14 +328,16 @@ def compile_dynamics(
     """
     if backend not in BACKENDS:
         raise BackendError(f"backend {backend!r} does not exist; choose one of {', '.join(BACKENDS)}")
+    dynamics = CompiledDynamics(chain, _gravity_vector(gravity), backend, live_gravity=False)
+    dynamics.prepare(quantities)
+    return dynamics
+
+
+def _gravity_vector(gravity: Sequence[float] | Array) -> Array:
     try:
         vector = np.array(gravity, dtype=float)
     except (TypeError, ValueError):
         vector = np.empty(0)
     if vector.shape != (3,) or not np.isfinite(vector).all():
-        raise ParameterError(
-            f"gravity is {gravity!r}; expected three finite numbers in the root frame [m/s²]"
-        )
-    dynamics = CompiledDynamics(chain, vector, backend)
-    dynamics.prepare(quantities)
-    return dynamics
+        raise ParameterError(f"gravity is {gravity!r}; expected 3 finite numbers [m/s²] in the root frame")
+    return vector

@@ -19,7 +19,10 @@ class Kernel(Protocol):
     """What computes a quantity."""
 
     def run(self, inputs: Sequence[Array], out: Array) -> bool:
-        """Evaluate one state, inputs (n,), or a batch, inputs (N, n); whether every output is finite."""
+        """Evaluate one state, inputs (n,), or a batch, inputs (N, n); whether every output is finite.
+
+        Gravity, where it is the last input, is (3,) in both.
+        """
 
 
 class PythonKernel:
@@ -48,7 +51,11 @@ class Evaluator:
     """Computes one quantity; the arguments may be anything that numpy turns into arrays of numbers."""
 
     def __init__(
-        self, quantity: Quantity, joint_names: tuple[str, ...], load: Callable[[bool], Kernel]
+        self,
+        quantity: Quantity,
+        joint_names: tuple[str, ...],
+        load: Callable[[bool], Kernel],
+        gravity: Array | None = None,
     ) -> None:
         """Prepare without loading anything.
 
@@ -56,9 +63,11 @@ class Evaluator:
             quantity: what to compute.
             joint_names: names of the joints, in the order of the states.
             load: makes the kernel without or with a wrench.
+            gravity: (3,) the kernel's last input, where gravity is one [m/s²].
         """
         self.quantity = quantity
         self.joint_names = joint_names
+        self.gravity = gravity
         self._load = load
         self._kernels: dict[bool, Kernel] = {}
         self._lock = threading.Lock()
@@ -69,6 +78,10 @@ class Evaluator:
             if with_wrench not in self._kernels:
                 self._kernels[with_wrench] = self._load(with_wrench)
             return self._kernels[with_wrench]
+
+    def share_kernels(self, other: Evaluator) -> None:
+        """Use the kernels of ``other`` from now on, loaded or not; only gravity may differ."""
+        self._kernels, self._lock, self._load = other._kernels, other._lock, other._load
 
     def __call__(self, *positional: Any, **named: Any) -> Array:
         """Evaluate; see the methods of ``CompiledDynamics``."""
@@ -86,7 +99,8 @@ class Evaluator:
             inputs.append(self._wrench(wrench, leading))
         shape = (*leading, *self.quantity.shape(len(self.joint_names)))
         result = self._result(out, shape, inputs)
-        if result.size and not self.kernel(wrench is not None).run(inputs, result):
+        fixed = [] if self.gravity is None else [self.gravity]
+        if result.size and not self.kernel(wrench is not None).run([*inputs, *fixed], result):
             self._explain(dict(zip((*arguments, "wrench"), inputs, strict=False)))
         if out is not None and result is not out:
             out[...] = result

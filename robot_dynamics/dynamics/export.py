@@ -104,6 +104,7 @@ def identifier(text: str) -> str:
 
 def write_c(export: Export, folder: Path) -> list[Path]:
     """Write source, header and, where inverse and forward dynamics are there, an example; their paths."""
+    _make(folder)
     programs = export.programs()
     stem = f"{export.name}_dynamics"
     texts = {
@@ -120,6 +121,7 @@ def write_c(export: Export, folder: Path) -> list[Path]:
 
 def write_python(export: Export, folder: Path) -> list[Path]:
     """Write the Python module; its path."""
+    _make(folder)
     text = python_module(export.programs(), export.notice())
     return _write(folder, {f"{export.name}_dynamics.py": text})
 
@@ -137,9 +139,15 @@ def check_quantities(names: Iterable[str]) -> tuple[str, ...]:
     return chosen
 
 
-def _write(folder: Path, texts: dict[str, str]) -> list[Path]:
+def _make(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ParameterError(f"cannot write to {folder}: {error.strerror}") from error
+
+
+def _write(folder: Path, texts: dict[str, str]) -> list[Path]:
+    try:
         for name, text in texts.items():
             (folder / name).write_text(text, encoding="utf-8")
     except OSError as error:

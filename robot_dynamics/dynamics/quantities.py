@@ -13,12 +13,14 @@ class Quantity:
         name: as in the generator and in ``CompiledDynamics``.
         states: the arrays that every call has, each with one entry per joint.
         takes_wrench: whether a tip wrench may be given.
+        takes_gravity: whether it depends on gravity.
         rows: rows of one result; 0 when it is a vector with one entry per joint, -1 for one row per joint.
     """
 
     name: str
     states: tuple[str, ...]
     takes_wrench: bool = False
+    takes_gravity: bool = False
     rows: int = 0
 
     def shape(self, joints: int) -> tuple[int, ...]:
@@ -36,11 +38,11 @@ class Quantity:
 QUANTITIES = {
     quantity.name: quantity
     for quantity in (
-        Quantity("inverse_dynamics", ("q", "qd", "qdd"), takes_wrench=True),
-        Quantity("gravity", ("q",)),
+        Quantity("inverse_dynamics", ("q", "qd", "qdd"), takes_wrench=True, takes_gravity=True),
+        Quantity("gravity", ("q",), takes_gravity=True),
         Quantity("coriolis", ("q", "qd")),
         Quantity("mass_matrix", ("q",), rows=-1),
-        Quantity("forward_dynamics", ("q", "qd", "tau"), takes_wrench=True),
+        Quantity("forward_dynamics", ("q", "qd", "tau"), takes_wrench=True, takes_gravity=True),
         Quantity("jacobian", ("q",), rows=6),
     )
 }

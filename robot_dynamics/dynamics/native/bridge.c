@@ -20,7 +20,7 @@ typedef int (*batch_kernel)(size_t count, const double *const *in, double *out);
 
 enum { FASTCALL = 0x80, KEYWORDS = 0x02 };
 enum { CONTIGUOUS = 0x1, ALIGNED = 0x100, WRITEABLE = 0x400, FLOAT64 = 12 };
-enum { MOST_INPUTS = 4, MOST_AXES = 2, WRENCH = 6 };
+enum { MOST_INPUTS = 5, MOST_AXES = 2, WRENCH = 6 };
 
 /* Batches from this size on let other Python threads run. */
 enum { LONG_BATCH = 256 };
@@ -53,6 +53,8 @@ typedef struct {
     py_size joints;             /* length of every state */
     int axes;                   /* of one result */
     py_size shape[MOST_AXES];
+    int takes_gravity;          /* whether the kernels' last input is the vector below */
+    double gravity[3];
     object *general;            /* called for everything unusual */
 } description;
 
@@ -251,6 +253,9 @@ static object *call(object *self, object *const *arguments, py_size count, objec
         }
     }
 
+    if (about->takes_gravity) {
+        in[inputs] = about->gravity;
+    }
     double *values = (double *)((array *)result)->data;
     int finite;
     if (axes == 1) {

@@ -12,6 +12,7 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robot_dynamics.dynamics.native.library import NativeKernel, shared_library
 from robot_dynamics.errors import BackendError
@@ -30,6 +31,8 @@ class _Description(ctypes.Structure):
         ("joints", ctypes.c_ssize_t),
         ("axes", ctypes.c_int),
         ("shape", ctypes.c_ssize_t * 2),
+        ("takes_gravity", ctypes.c_int),
+        ("gravity", ctypes.c_double * 3),
         ("general", ctypes.py_object),
     )
 
@@ -53,6 +56,7 @@ class Bridge:
         joints: int,
         shape: tuple[int, ...],
         takes_wrench: bool,
+        gravity: NDArray[np.float64] | None,
         general: Callable[..., Any],
     ) -> Any:
         """A function of ``states`` arrays (joints,) or (N, joints), and optionally ``wrench`` and ``out``.
@@ -64,6 +68,7 @@ class Bridge:
             joints: their length.
             shape: of one result.
             takes_wrench: whether it takes an array (6,) or (N, 6) named wrench.
+            gravity: (3,) last input of the kernels, if they have that one.
             general: called with the same arguments whenever they are unusual or the result is not finite.
         """
         return self._function(
@@ -76,6 +81,8 @@ class Bridge:
                     joints,
                     len(shape),
                     (ctypes.c_ssize_t * 2)(*shape),
+                    gravity is not None,
+                    (ctypes.c_double * 3)(*(gravity if gravity is not None else ())),
                     general,
                 )
             )

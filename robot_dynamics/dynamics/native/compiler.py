@@ -16,9 +16,11 @@ from robot_dynamics.errors import BackendError
 
 # Nothing here loosens IEEE arithmetic: NaN and infinities propagate, sums keep their order. Products may be
 # fused with additions (the compilers' default), which changes results by roundings only.
-FLAGS = ("-O2", "-fPIC", "-shared", "-fno-math-errno", "-fno-trapping-math", "-w")
+FLAGS = ("-fPIC", "-shared", "-fno-math-errno", "-fno-trapping-math", "-w")
 FOR_THIS_CPU = "-march=native"
-TIME_LIMIT = 120.0
+TIME_LIMIT = 300.0
+# Optimising takes time that grows faster than the program; beyond this size [characters] less is done.
+LARGE_SOURCE = 300_000
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,8 @@ class Compiler:
         """
         text = folder / "kernel.c"
         text.write_text(source, encoding="utf-8")
-        attempts = [(*FLAGS, FOR_THIS_CPU), FLAGS]
+        level = "-O1" if len(source) > LARGE_SOURCE else "-O2"
+        attempts: list[tuple[str, ...]] = [(level, *FLAGS, FOR_THIS_CPU), (level, *FLAGS)]
         if sys.platform == "darwin":
             attempts = [(*flags, "-undefined", "dynamic_lookup") for flags in attempts]
         message = ""

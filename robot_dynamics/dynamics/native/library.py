@@ -36,7 +36,8 @@ class NativeKernel:
         """Evaluate one state, inputs (n,), or a batch, inputs (N, n); whether every output is finite.
 
         Args:
-            inputs: C-contiguous float64 arrays of the program's sizes.
+            inputs: C-contiguous float64 arrays of the program's sizes; those that were compiled as shared
+                have no rows.
             out: as contiguous, with as many rows; it may share memory with no input.
         """
         addresses = (ctypes.c_void_p * len(inputs))(*(array.ctypes.data for array in inputs))
