@@ -77,7 +77,7 @@ def force_figure(times: Array, curves: Sequence[Array], title: str, path: Path) 
 
 def fraction_figure(times: Array, fractions: Array, title: str, path: Path) -> Path:
     """Dynamic fractions (N, 6) of the six legs over time [s]."""
-    figure, grid = panels(6, title, "F_d / F [%]")
+    figure, grid = panels(6, title, "$F_d / F$ [%]")
     for leg, axes in enumerate(grid):
         values = 100.0 * fractions[:, leg]
         axes.plot(times, values, color="C3", linewidth=1.6)

@@ -228,4 +228,6 @@ def unit(vector: np.ndarray) -> tuple[np.ndarray, Any]:
 
 def axial(matrix: np.ndarray) -> np.ndarray:
     """The vector of a skew matrix."""
-    return np.array([matrix[2, 1] - matrix[1, 2], matrix[0, 2] - matrix[2, 0], matrix[1, 0] - matrix[0, 1]]) / 2
+    return (
+        np.array([matrix[2, 1] - matrix[1, 2], matrix[0, 2] - matrix[2, 0], matrix[1, 0] - matrix[0, 1]]) / 2
+    )
