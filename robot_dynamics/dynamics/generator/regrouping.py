@@ -1,11 +1,11 @@
 """Which link carries a parameter: exchanges of mass between links that leave the motion as it is.
 
 Revolute joint i: whatever lies on its axis belongs to link i or to link i-1 alike. In frame i that is the
-part of the pseudo-inertia with the entries zz, z and 1 (J_zz, s_z, m); in frame i-1 it is T P T^T for any theta.
-With all of it given to link i-1 there remain J_xx, J_xy, J_xz, J_yy, J_yz, s_x, s_y: with no mass left the
-force of link i is b s alone (Renaud's augmented bodies). A part of the mass kept at the origin of frame i may
-instead clear a first moment of link i-1: m p replaces the moment s, and the term m p x b p is had from the
-force at the joint for nothing.
+part of the pseudo-inertia with the entries zz, z and 1 (J_zz, s_z, m); in frame i-1 it is T P T^T for all
+theta. With all of it given to link i-1 there remain J_xx, J_xy, J_xz, J_yy, J_yz, s_x, s_y: with no mass
+left the force of link i is b s alone (Renaud's augmented bodies). A part of the mass kept at the origin of
+frame i may instead clear a first moment of link i-1: m p replaces the moment s, and the moment p x m b p
+comes with the force at the joint for nothing.
 
 Prismatic joint i: both links have the same angular motion, so all of J belongs to link i-1.
 
@@ -25,18 +25,18 @@ import numpy as np
 from robot_dynamics.dynamics.generator.choices import Choices, Isotropic, LinkChoice, PointMass, Turn
 from robot_dynamics.dynamics.generator.links import Array, Link, parallel_runs
 
-# A kept point mass may be so many times the largest mass of the robot before rounding suffers.
-_LARGEST_POINT_MASS = 1e3
+# A point mass whose second moment is so many times the robot's largest would make rounding errors grow.
+_LARGEST_SECOND_MOMENT = 1e3
 
 
 def regrouped(links: tuple[Link, ...], choices: Choices) -> tuple[Link, ...]:
     """The links with their parameters placed as ``choices`` says."""
     placed = list(links)
-    heaviest = sum(link.pseudo[3, 3] for link in links)
+    largest = _LARGEST_SECOND_MOMENT * max(float(np.max(np.abs(link.pseudo[:3, :3]))) for link in links)
     for index in range(len(links) - 1, 0, -1):
         link, previous = placed[index], placed[index - 1]
         if link.revolute:
-            pair = _move_axis(link, previous, choices.links[index].point_mass, heaviest)
+            pair = _move_axis(link, previous, choices.links[index].point_mass, largest)
         else:
             pair = _move_inertia(link, previous)
         placed[index], placed[index - 1] = pair
@@ -45,7 +45,7 @@ def regrouped(links: tuple[Link, ...], choices: Choices) -> tuple[Link, ...]:
     return tuple(placed)
 
 
-def _move_axis(link: Link, previous: Link, rule: PointMass, heaviest: float) -> tuple[Link, Link]:
+def _move_axis(link: Link, previous: Link, rule: PointMass, largest: float) -> tuple[Link, Link]:
     on_axis = np.zeros((4, 4))
     on_axis[2:, 2:] = 1.0
     transform = link.transform()
@@ -57,7 +57,7 @@ def _move_axis(link: Link, previous: Link, rule: PointMass, heaviest: float) -> 
         row = 0 if rule is PointMass.CLEARS_X else 1
         if abs(total[row, 3]) > noise[row, 3] and transform[row, 3] != 0.0:
             kept = float(total[row, 3] / transform[row, 3])
-    if abs(kept) > _LARGEST_POINT_MASS * heaviest:
+    if abs(kept) * float(transform[:3, 3] @ transform[:3, 3]) > largest:
         kept = 0.0
     remaining = np.zeros((4, 4))
     remaining[3, 3] = kept

@@ -28,6 +28,7 @@ class Objective(enum.Enum):
     """What the search makes small."""
 
     OPERATIONS = "additions and multiplications; sines and cosines count nothing, as in the literature"
+    JOINT_ANGLES = "additions and multiplications, with the joints' own sines and cosines alone"
     TIME = "an estimate of time, in which a sine or cosine costs as much as eight operations"
 
 
@@ -38,9 +39,9 @@ EFFORTS = tuple(_TRIALS)
 
 def cost(count: OperationCount, objective: Objective) -> float:
     """Cost of a program."""
-    if objective is Objective.OPERATIONS:
-        return count.total + 1e-3 * count.sines_and_cosines
-    return count.total + 8.0 * count.sines_and_cosines + 4.0 * (count.divisions + count.square_roots)
+    if objective is Objective.TIME:
+        return count.total + 8.0 * count.sines_and_cosines + 4.0 * (count.divisions + count.square_roots)
+    return count.total + 1e-3 * count.sines_and_cosines
 
 
 def best_choices(
@@ -60,24 +61,28 @@ def best_choices(
         effort: one of ``EFFORTS``.
     """
     trials = _TRIALS[effort] // len(links)
-    best, lowest = start, cost(operations(start), objective) if trials else 0.0
+    best = replace(start, composed_angles=objective is not Objective.OPERATIONS)
+    lowest = cost(operations(best), objective) if trials else 0.0
     improved = True
     while improved and trials > 0:
         improved = False
-        for alternatives in _coordinates(links, best):
+        for alternatives in _coordinates(links, objective):
             for candidate in alternatives(best):
                 if trials <= 0:
                     break
                 trials -= 1
                 value = cost(operations(candidate), objective)
-                if value < lowest - 1e-9:
-                    best, lowest, improved = candidate, value, True
+                if value < lowest + 1e-9:
+                    best, lowest, improved = candidate, min(value, lowest), improved or value < lowest - 1e-9
     return best
 
 
-def _coordinates(links: tuple[Link, ...], start: Choices) -> Iterator[Callable[[Choices], list[Choices]]]:
+def _coordinates(
+    links: tuple[Link, ...], objective: Objective
+) -> Iterator[Callable[[Choices], list[Choices]]]:
     """For each coordinate of the search a function from choices to the alternatives in that coordinate."""
-    yield lambda c: [replace(c, composed_angles=not c.composed_angles)]
+    if objective is not Objective.JOINT_ANGLES:
+        yield lambda c: [replace(c, composed_angles=not c.composed_angles)]
     lengths = sorted({1.0} | {abs(x) for link in links for x in (link.a, link.b, link.r) if x})
     if len(lengths) <= 6:
         yield lambda c: [
