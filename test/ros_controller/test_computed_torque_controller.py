@@ -122,6 +122,13 @@ def test_bad_states_are_refused_and_the_next_good_one_is_answered():
     with controller() as node, peer_with(node) as peer:
         robot = Robot(peer)
         robot.hold_at([0.1, 0.1])
+        unusable = robot.state([math.nan, 0.1])
+
+        def refused():
+            robot.states.publish(unusable)
+            return "joint state refused: the position of joint shoulder is not a finite" in node.output
+
+        peer.wait_until(refused, "a state with NaN is not refused")
         for bad in [
             robot.state([math.nan, 0.1]),
             robot.state([0.1], [0.0], ["shoulder"]),
@@ -134,7 +141,6 @@ def test_bad_states_are_refused_and_the_next_good_one_is_answered():
             robot.hold_at([0.1, 0.1])
             assert bad.header.stamp not in [command.header.stamp for command in robot.stamped]
         assert np.isfinite([command.effort for command in robot.stamped]).all()
-        node.wait_for_output("joint state refused: ")
 
 
 def test_a_trajectory_is_followed_with_the_models_efforts():
