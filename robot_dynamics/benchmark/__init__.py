@@ -1,0 +1,1 @@
+"""Timings of the generated models beside other libraries, in one process."""

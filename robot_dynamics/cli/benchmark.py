@@ -1,0 +1,48 @@
+"""``robot_dynamics benchmark``: time the generated model beside other libraries."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from robot_dynamics.errors import ParameterError
+
+JOINTS = (2, 3, 4, 6, 8, 10, 15, 20, 30, 40)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "--joints",
+        type=int,
+        nargs="*",
+        default=list(JOINTS),
+        metavar="N",
+        help=f"numbers of joints of the random arms; default: {' '.join(map(str, JOINTS))}",
+    )
+    parser.add_argument("--rounds", type=int, default=40, help="rounds of timing; default: %(default)s")
+    parser.add_argument("--no-cpp", action="store_true", help="leave out the C++ loop over Pinocchio")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers")
+    parser.add_argument("--plot", type=Path, metavar="FILE.png", help="draw time over the number of joints")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the table; progress goes to standard error."""
+    from robot_dynamics.benchmark.report import plot, table
+    from robot_dynamics.benchmark.run import run_benchmark
+
+    if arguments.rounds < 1 or any(n < 1 for n in arguments.joints):
+        raise ParameterError("rounds and numbers of joints must be at least 1")
+
+    def progress(message: str) -> None:
+        print(message, file=sys.stderr, flush=True)
+
+    results = run_benchmark(arguments.joints, arguments.rounds, not arguments.no_cpp, progress)
+    print(table(results))
+    if arguments.json:
+        arguments.json.write_text(json.dumps(results.as_dict(), indent=2) + "\n", encoding="utf-8")
+    if arguments.plot:
+        plot(results, arguments.plot)
+    return 0
