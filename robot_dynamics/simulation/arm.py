@@ -49,6 +49,7 @@ class ArmPlant:
     ) -> None:
         self.parameters = PlantParameters() if parameters is None else parameters
         self._arm = _read(source, root, tip, locked_joints)
+        self._largest_effort = np.array([limit.effort for limit in self.limits])
         self._brakes = False
         built = compile_arm(self._arm, self.parameters)
         self._use(built, mujoco.MjData(built.model))
@@ -168,12 +169,12 @@ class ArmPlant:
             raise ParameterError(f"the duration {duration} s is not a multiple of the timestep {timestep} s")
         tau = self._checked("effort", effort)
         if self.parameters.effort_limits:
-            bound = np.array([limit.effort for limit in self.limits])
-            tau = np.clip(tau, -bound, bound)
+            tau = np.minimum(np.maximum(tau, -self._largest_effort), self._largest_effort)
         data = self._data
         data.qfrc_applied[self._built.drivers] = tau
         with quiet():
             mujoco.mj_step(self._built.model, data, steps)
+        # NaN fails the comparison too.
         if not (np.abs(data.qpos).max() < DIVERGED and np.abs(data.qvel).max() < DIVERGED):
             raise StateError(
                 f"the motion of {self.name} has diverged at {self.time:g} s; the efforts are too large, or"
