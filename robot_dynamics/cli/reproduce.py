@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 
 from robot_dynamics.stewart.reproduction import (
@@ -34,10 +36,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="directory for the figures and tables (default: ./reproduction)",
     )
 
+    parser.add_argument(
+        "--timing", action="store_true", help="also measure the generated model beside that of a serial arm"
+    )
+
 
 def run(arguments: argparse.Namespace) -> int:
     """Compute, write and report; 0 when every statement of the paper holds under the published equations."""
     from robot_dynamics.report.stewart import reproduction_figures
+    from robot_dynamics.stewart.cost import measure, operation_lines
 
     done = reproduce()
     directory: Path = arguments.output
@@ -45,10 +52,20 @@ def run(arguments: argparse.Namespace) -> int:
     files = [*reproduction_figures(done, directory), *write_csv(done, directory)]
     print(PAPERS[arguments.paper])
     agreed = _report(done)
+    print("\nsection 4.5, operations per time step:")
+    _print_indented(operation_lines(done.platform.machine))
+    if arguments.timing:
+        print("\ntime of the generated model:")
+        _print_indented(measure(done.platform.machine).lines)
     print(f"\n{len(files)} files in {directory}:")
     for file in files:
         print(f"  {file.name}")
     return 0 if agreed else 1
+
+
+def _print_indented(lines: Sequence[str]) -> None:
+    for line in lines:
+        print(textwrap.fill(line, 110, initial_indent="  ", subsequent_indent="    ", drop_whitespace=False))
 
 
 def _report(done: Reproduction) -> bool:

@@ -61,6 +61,7 @@ class CompiledStewart:
                 joints=MOTION_SIZE,
                 shape=(LEG_COUNT,),
                 takes_wrench=False,
+                gravity=None,
                 general=self._evaluate,
             )
             bridge.set_kernel(function, kernel, False)

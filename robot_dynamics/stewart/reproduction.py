@@ -41,7 +41,7 @@ class PaperPath:
     @property
     def times(self) -> Array:
         """The paper's sampling instants [s]."""
-        return np.arange(round(self.line.duration / self.interval) + 1) * self.interval
+        return np.asarray(np.arange(round(self.line.duration / self.interval) + 1) * self.interval)
 
 
 @dataclass(frozen=True)
