@@ -49,6 +49,11 @@ class Link:
     noise: Array
     spin: float = 0.0
 
+    @property
+    def parallel(self) -> bool:
+        """Whether the joint's axis is parallel to the axis before, and points the same way."""
+        return self.cos_alpha == 1.0 and self.sin_alpha == 0.0
+
     def transform(self) -> Array:
         """(4, 4) pose of frame i in frame i-1 with the moving angle or distance at zero.
 
@@ -118,7 +123,7 @@ def parallel_runs(links: tuple[Link, ...]) -> list[list[int]]:
     """Indices of the links, in maximal runs of joints whose z axes are parallel."""
     runs: list[list[int]] = []
     for index, link in enumerate(links):
-        if index and link.cos_alpha == 1.0 and link.sin_alpha == 0.0:
+        if index and link.parallel:
             runs[-1].append(index)
         else:
             runs.append([index])

@@ -109,7 +109,8 @@ class _Composite:
         for i in range(3):
             for j in range(i):
                 turned[i][j] = turned[j][i]
-        body = _Body(turned, from_entry(first, body.first), body.mass, 0.0)
+        spin = body.spin if first.parallel else 0.0
+        body = _Body(turned, from_entry(first, body.first), body.mass, spin)
         return body, [
             _Column(c.place, from_entry(first, c.force), from_entry(first, c.moment)) for c in columns
         ]

@@ -37,8 +37,7 @@ def runs_of(links: Sequence[Link], choices: Choices) -> list[list[int]]:
     """The links' indices in runs of parallel axes, as far as ``choices`` joins them."""
     runs: list[list[int]] = []
     for index, link in enumerate(links):
-        parallel = link.cos_alpha == 1.0 and link.sin_alpha == 0.0
-        if index and parallel and choices.links[index].joined:
+        if index and link.parallel and choices.links[index].joined:
             runs[-1].append(index)
         else:
             runs.append([index])

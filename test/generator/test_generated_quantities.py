@@ -1,0 +1,96 @@
+"""Gravity, velocity terms, mass matrix, forward dynamics and Jacobian of generated models."""
+
+import numpy as np
+import plain_recursion
+import pytest
+
+from robot_dynamics.codegen.interpreter import evaluate
+from robot_dynamics.codegen.program import count_operations
+from robot_dynamics.dynamics.generator import Objective, generate
+from robot_dynamics.dynamics.generator.reference_models import puma560_base
+
+ARMS = [plain_recursion.random_arm(seed, generic=seed % 5 == 4) for seed in range(200, 212)]
+
+
+def effort(index):
+    return "normal" if index % 6 == 0 else "none"
+
+
+@pytest.mark.parametrize("index", range(len(ARMS)))
+def test_gravity(index):
+    model = ARMS[index]
+    program = generate(model, "gravity", effort=effort(index))
+    live = generate(model, "gravity", gravity_input=True, effort="none")
+    zero = np.zeros(model.dof)
+    for q, _, _ in plain_recursion.states(model, index):
+        expected = plain_recursion.inverse_dynamics(model, q, zero, zero)
+        atol = 1e-12 * max(np.abs(expected).max(), 1.0)
+        np.testing.assert_allclose(evaluate(program, {"q": q})["tau"], expected, rtol=0, atol=atol)
+        root = model.rebased().base[:3, :3] @ model.rebased().gravity
+        result = evaluate(live, {"q": q, "gravity": root})["tau"]
+        np.testing.assert_allclose(result, expected, rtol=0, atol=atol)
+
+
+@pytest.mark.parametrize("index", range(len(ARMS)))
+def test_velocity_terms(index):
+    model = ARMS[index]
+    program = generate(model, "coriolis", effort=effort(index))
+    for q, qd, _ in plain_recursion.states(model, index):
+        still = np.zeros(3)
+        expected = plain_recursion.inverse_dynamics(model, q, qd, np.zeros(model.dof), gravity=still)
+        result = evaluate(program, {"q": q, "qd": qd})["tau"]
+        np.testing.assert_allclose(result, expected, rtol=0, atol=1e-12 * max(np.abs(expected).max(), 1.0))
+
+
+@pytest.mark.parametrize("index", range(len(ARMS)))
+def test_mass_matrix(index):
+    model = ARMS[index]
+    program = generate(model, "mass_matrix", effort=effort(index))
+    for q, _, _ in plain_recursion.states(model, index):
+        matrix = evaluate(program, {"q": q})["mass_matrix"].reshape(model.dof, model.dof)
+        expected = plain_recursion.mass_matrix(model, q)
+        np.testing.assert_allclose(matrix, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+        np.testing.assert_array_equal(matrix, matrix.T)
+
+
+@pytest.mark.parametrize("index", range(len(ARMS)))
+def test_forward_dynamics_inverts_inverse_dynamics(index):
+    model = ARMS[index]
+    program = generate(model, "forward_dynamics", wrench=True, effort=effort(index))
+    rng = np.random.default_rng(index)
+    for q, qd, qdd in plain_recursion.states(model, index):
+        wrench = rng.normal(size=6)
+        tau = plain_recursion.inverse_dynamics(model, q, qd, qdd, wrench)
+        state = {"q": q, "qd": qd, "tau": tau, "wrench": wrench}
+        condition = np.linalg.cond(plain_recursion.mass_matrix(model, q))
+        result = evaluate(program, state)["qdd"]
+        forces = np.abs(tau).max() + np.abs(plain_recursion.inverse_dynamics(model, q, qd, 0 * q)).max()
+        scale = forces / np.abs(plain_recursion.mass_matrix(model, q)).max() + np.abs(qdd).max()
+        np.testing.assert_allclose(result, qdd, rtol=0, atol=1e-13 * condition * scale)
+
+
+@pytest.mark.parametrize("index", range(len(ARMS)))
+def test_jacobian_is_the_derivative_of_the_tip_pose(index):
+    model = ARMS[index]
+    program = generate(model, "jacobian", effort=effort(index))
+    q = plain_recursion.states(model, index, 1)[0, 0]
+    jacobian = evaluate(program, {"q": q})["jacobian"].reshape(6, model.dof)
+    rotation = model.forward_kinematics(q)[:3, :3]
+    step = 1e-6
+    for j, direction in enumerate(np.eye(model.dof)):
+        ahead = model.forward_kinematics(q + step * direction)
+        behind = model.forward_kinematics(q - step * direction)
+        rate = (ahead - behind) / (2.0 * step)
+        turning = rotation.T @ rate[:3, :3]
+        np.testing.assert_allclose(jacobian[:3, j], rotation.T @ rate[:3, 3], atol=1e-8)
+        np.testing.assert_allclose(jacobian[3:, j], [turning[2, 1], turning[0, 2], turning[1, 0]], atol=1e-8)
+
+
+def test_parts_cost_less_than_strobing():
+    model = puma560_base()
+    total = {name: count_operations(generate(model, name)).total for name in ("gravity", "coriolis")}
+    whole = count_operations(generate(model)).total
+    matrix = count_operations(generate(model, "mass_matrix", objective=Objective.OPERATIONS)).total
+    assert total["gravity"] < 60
+    assert total["coriolis"] < whole
+    assert matrix < 6 * total["coriolis"]
