@@ -15,7 +15,7 @@ from robot_dynamics.stewart.kinematics import LegGeometry, PoseEstimate
 from robot_dynamics.stewart.loader import StewartModelWarning
 from robot_dynamics.stewart.machine import JointFriction, Leg, LegLimits, Machine
 from robot_dynamics.stewart.newton_euler import Motion, Reactions
-from robot_dynamics.stewart.paths import StraightLine, straight_line
+from robot_dynamics.stewart.paths import PlatformPath, StraightLine, straight_line
 from robot_dynamics.stewart.platform import InverseDynamics, StewartPlatform, load
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "LimitWarning",
     "Machine",
     "Motion",
+    "PlatformPath",
     "PoseEstimate",
     "Reactions",
     "State",

@@ -9,7 +9,7 @@ turn about one fixed axis instead.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,6 +30,17 @@ Profile = Literal["quintic", "parabolic"]
 QUINTIC_PEAK = 1.875
 # Relative slack for timings that are met exactly.
 ROUNDING = 1e-9
+
+
+class PlatformPath(Protocol):
+    """Anything that tells where the platform shall be, and when."""
+
+    @property
+    def duration(self) -> float:
+        """[s], counted from 0."""
+
+    def at(self, times: ArrayLike) -> Motion:
+        """Pose, velocity and acceleration at ``times`` (...) [s]."""
 
 
 @dataclass(frozen=True)

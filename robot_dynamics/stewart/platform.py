@@ -39,7 +39,7 @@ from robot_dynamics.stewart.loader import load_machine
 from robot_dynamics.stewart.machine import Machine
 from robot_dynamics.stewart.newton_euler import Model, Motion, Reactions, balance
 from robot_dynamics.stewart.orientation import rotation_of
-from robot_dynamics.stewart.paths import StraightLine
+from robot_dynamics.stewart.paths import PlatformPath
 
 Array = NDArray[np.float64]
 
@@ -223,7 +223,7 @@ class StewartPlatform:
         act_on(violations, on_violation)
         return violations
 
-    def check_path(self, path: StraightLine, step: float = 0.01, on_violation: OnViolation = "raise") -> None:
+    def check_path(self, path: PlatformPath, step: float = 0.01, on_violation: OnViolation = "raise") -> None:
         """Refuse a path that leaves the limits or meets a singularity, before it is run.
 
         A singularity between two samples shows in the sign of the Jacobian's determinant.
@@ -262,7 +262,7 @@ class StewartPlatform:
         )
         act_on(timed, on_violation)
 
-    def singular_time(self, path: StraightLine, step: float = 0.01) -> float | None:
+    def singular_time(self, path: PlatformPath, step: float = 0.01) -> float | None:
         """When a path first crosses a singularity [s]; None when the determinant never changes sign."""
         times = _samples(path, step)
         determinants = np.linalg.det(self.legs_of(path.at(times)).jacobian)
@@ -368,7 +368,7 @@ def load(source: str | Path | Mapping[str, Any]) -> StewartPlatform:
     return StewartPlatform(load_machine(source))
 
 
-def _samples(path: StraightLine, step: float) -> Array:
+def _samples(path: PlatformPath, step: float) -> Array:
     """Equally spaced times at most ``step`` apart, ends included [s]."""
     return np.linspace(0.0, path.duration, max(2, int(np.ceil(path.duration / step)) + 1))
 
