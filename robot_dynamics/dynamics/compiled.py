@@ -6,29 +6,23 @@ where there is no compiler, the same program runs as generated Python.
 
 from __future__ import annotations
 
-import logging
+import threading
+import weakref
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.codegen.emit_lanes import lanes_source
-from robot_dynamics.codegen.emit_python import python_module
-from robot_dynamics.codegen.program import OperationCount, Program, count_operations
-from robot_dynamics.dynamics.evaluator import Evaluator, Kernel, PythonKernel
+from robot_dynamics.codegen.program import OperationCount, count_operations
+from robot_dynamics.dynamics.evaluator import Evaluator, Kernel
+from robot_dynamics.dynamics.loading import KernelLoader
 from robot_dynamics.dynamics.native.bridge import load_bridge
-from robot_dynamics.dynamics.native.cache import cached, content
-from robot_dynamics.dynamics.native.fingerprint import generator_fingerprint, model_fingerprint
-from robot_dynamics.dynamics.native.library import NativeKernel, load_kernel
-from robot_dynamics.dynamics.programs import make_program
-from robot_dynamics.dynamics.quantities import QUANTITIES
+from robot_dynamics.dynamics.native.library import NativeKernel
+from robot_dynamics.dynamics.quantities import QUANTITIES, Quantity
 from robot_dynamics.errors import BackendError, ParameterError
 from robot_dynamics.model.chain import KinematicChain
-
-_LOG = logging.getLogger(__name__)
 
 Array = NDArray[np.float64]
 BACKENDS = ("auto", "c", "python")
@@ -56,13 +50,14 @@ class CompiledDynamics:
         self.gravity_vector = gravity
         self._wanted = backend
         self._live_gravity = live_gravity
+        self._lock = threading.Lock()
         self._with_live_gravity: CompiledDynamics | None = None
-        self._programs = cache(partial(make_program, chain, None if live_gravity else gravity))
+        self._loader = KernelLoader(chain, None if live_gravity else gravity, backend)
         self._evaluators = {
             name: Evaluator(
                 quantity,
                 chain.joint_names,
-                partial(self._load_kernel, name),
+                partial(self._loader.kernel, name),
                 gravity if live_gravity and quantity.takes_gravity else None,
             )
             for name, quantity in QUANTITIES.items()
@@ -206,7 +201,7 @@ class CompiledDynamics:
             ParameterError: no such quantity.
         """
         _quantity(quantity)
-        return count_operations(self._programs(quantity, wrench))
+        return count_operations(self._loader.program(quantity, wrench))
 
     @property
     def backend(self) -> str:
@@ -245,61 +240,42 @@ class CompiledDynamics:
     def _prepare(self, name: str, with_wrench: bool) -> None:
         evaluator = self._evaluators[name]
         kernel = evaluator.kernel(with_wrench)
+        with self._lock:
+            if name not in self.__dict__:
+                self.__dict__[name] = self._function(evaluator, kernel, with_wrench)
+
+    def _function(self, evaluator: Evaluator, kernel: Kernel, with_wrench: bool) -> Callable[..., Array]:
+        """The fastest way to call ``evaluator``, with ``kernel`` at hand."""
         bridge = load_bridge() if isinstance(kernel, NativeKernel) else None
-        if name not in self.__dict__:
-            self.__dict__[name] = evaluator
-            if bridge is not None:
-                quantity = evaluator.quantity
-                signature = f"{name}({', '.join(quantity.arguments)})"
-                self.__dict__[name] = bridge.function(
-                    name=name,
-                    documentation=f"{signature}\n\n{getattr(type(self), name).__doc__}",
-                    states=len(quantity.states),
-                    joints=self.chain.dof,
-                    shape=quantity.shape(self.chain.dof),
-                    takes_wrench=quantity.takes_wrench,
-                    gravity=evaluator.gravity,
-                    general=evaluator,
-                )
-        function = self.__dict__[name]
-        if bridge is not None and isinstance(kernel, NativeKernel) and function is not evaluator:
-            bridge.set_kernel(function, kernel, with_wrench)
+        if bridge is None:
+            return evaluator
+        quantity = evaluator.quantity
+        name = quantity.name
+        function: Callable[..., Array] = bridge.function(
+            name=name,
+            documentation=f"{name}({', '.join(quantity.arguments)})\n\n{getattr(type(self), name).__doc__}",
+            states=len(quantity.states),
+            joints=self.chain.dof,
+            shape=quantity.shape(self.chain.dof),
+            takes_wrench=quantity.takes_wrench,
+            gravity=evaluator.gravity,
+            general=evaluator,
+        )
+        # The function owns the evaluator; the way back must be weak, as C code takes no part in collecting
+        # cycles.
+        reference = weakref.ref(function)
 
-    def _load_kernel(self, name: str, with_wrench: bool) -> Kernel:
-        program = partial(self._programs, name, with_wrench)
-        quantity = QUANTITIES[name]
-        live = self._live_gravity and quantity.takes_gravity
-        fixed = quantity.takes_gravity and not live
-        model = model_fingerprint(self.chain, self.gravity_vector if fixed else np.zeros(3))
-        key = f"{name} {with_wrench} {live} {model} {generator_fingerprint()}"
-        if self._wanted != "python":
-            try:
-                return load_kernel(key, lambda: lanes_source(program(), ("gravity",)))
-            except BackendError as error:
-                if self._wanted == "c":
-                    raise
-                _notice(str(error))
-        return _python_kernel(key, program)
+        def link(kernel: Kernel, with_wrench: bool) -> None:
+            alive = reference()
+            if alive is not None and isinstance(kernel, NativeKernel):
+                bridge.set_kernel(alive, kernel, with_wrench)
+
+        evaluator.link(link)
+        evaluator.kernel(with_wrench)
+        return function
 
 
-@cache
-def _notice(reason: str) -> None:
-    """Say once that the slow way is taken."""
-    _LOG.warning("generated Python is used, with the results of compiled code but slower: %s", reason)
-
-
-def _python_kernel(key: str, program: Callable[[], Program]) -> PythonKernel:
-    def build(target: Any, _folder: Any) -> None:
-        text = python_module([replace(program(), name="kernel")], [])
-        target.write_text(text, encoding="utf-8")
-
-    path = cached(key, ".py", build)
-    names: dict[str, Any] = {}
-    exec(compile(content(path), str(path), "exec"), names)
-    return PythonKernel(names["kernel"])
-
-
-def _quantity(name: str) -> Any:
+def _quantity(name: str) -> Quantity:
     try:
         return QUANTITIES[name]
     except KeyError:

@@ -71,13 +71,23 @@ class Evaluator:
         self._load = load
         self._kernels: dict[bool, Kernel] = {}
         self._lock = threading.Lock()
+        self._link: Callable[[Kernel, bool], None] | None = None
+        self._linked: set[bool] = set()
 
     def kernel(self, with_wrench: bool) -> Kernel:
         """The kernel, loaded on first use."""
         with self._lock:
             if with_wrench not in self._kernels:
                 self._kernels[with_wrench] = self._load(with_wrench)
-            return self._kernels[with_wrench]
+            kernel = self._kernels[with_wrench]
+        if self._link is not None and with_wrench not in self._linked:
+            self._linked.add(with_wrench)
+            self._link(kernel, with_wrench)
+        return kernel
+
+    def link(self, link: Callable[[Kernel, bool], None]) -> None:
+        """Call ``link`` with every kernel, and whether it is the one with a wrench, when it is first used."""
+        self._link = link
 
     def share_kernels(self, other: Evaluator) -> None:
         """Use the kernels of ``other`` from now on, loaded or not; only gravity may differ."""

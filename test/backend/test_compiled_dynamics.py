@@ -1,8 +1,10 @@
 """Every quantity and backend against Pinocchio, and what callers may do wrong."""
 
 import copy
+import gc
 import pickle
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -295,6 +297,19 @@ def test_results_and_functions_outlive_the_model(chain, states):
     del dynamics
     after = function(*(array[0] for array in states))
     np.testing.assert_array_equal(before, [after] * 3)
+
+
+def test_models_are_collected_and_a_wrench_is_fast_after_its_first_use(chain, states, wrench):
+    dynamics = compile_dynamics(chain, GRAVITY, "c")
+    evaluator = weakref.ref(dynamics._evaluators["inverse_dynamics"])
+    row = [array[0] for array in states]
+    first = dynamics.inverse_dynamics(*row, wrench[0])
+    dynamics._evaluators["inverse_dynamics"]._kernels.clear()
+    dynamics._evaluators["inverse_dynamics"]._load = None
+    np.testing.assert_allclose(dynamics.inverse_dynamics(*row, wrench[0]), first, rtol=1e-12)
+    del dynamics
+    gc.collect()
+    assert evaluator() is None
 
 
 def test_gravity_may_change(models, chain, states):

@@ -15,9 +15,12 @@ from robot_dynamics.model.chain import KinematicChain
 _SOURCES = ("robot_dynamics.codegen", "robot_dynamics.dynamics", "robot_dynamics.model")
 
 
-def model_fingerprint(chain: KinematicChain, gravity: NDArray[np.float64]) -> str:
-    """Digest of every number that the dynamics of ``chain`` depend on; names do not count."""
-    digest = hashlib.sha256(np.asarray(gravity, dtype=float).tobytes())
+def model_fingerprint(chain: KinematicChain, gravity: NDArray[np.float64] | None) -> str:
+    """Digest of every number that the dynamics of ``chain`` depend on; names do not count.
+
+    ``gravity`` is (3,) in the root frame [m/s²], None where nothing depends on it.
+    """
+    digest = hashlib.sha256(b"" if gravity is None else np.asarray(gravity, dtype=float).tobytes())
     for joint in chain.joints:
         digest.update(f"{joint.kind.value} {joint.coordinate}".encode())
         scalars = (joint.multiplier, joint.offset, joint.body.mass)
