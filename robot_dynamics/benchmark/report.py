@@ -4,43 +4,50 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from robot_dynamics.benchmark.run import ArmTimes, Results
+from robot_dynamics.benchmark.run import Results
 from robot_dynamics.report.plots import blank_figure
 
 OURS = "robot_dynamics"
 
 
 def table(results: Results) -> str:
-    """The results as a Markdown table: nanoseconds per state, and how many times ours is faster."""
+    """The results as Markdown: nanoseconds per state, and how many times ours is faster."""
     lines = [", ".join(f"{key} {value}" for key, value in results.machine.items()), ""]
-    lines += ["| arm | quantity | library | ns per state | ns per joint | ratio to ours |"]
-    lines += ["|---|---|---|---:|---:|---:|"]
-    for arm in results.arms:
-        for quantity, seconds in arm.seconds.items():
-            for name, value in seconds.items():
-                ratio = value / seconds[OURS]
-                lines.append(
-                    f"| {arm.name} ({arm.joints}) | {quantity} | {name} | {value * 1e9:.0f} |"
-                    f" {value * 1e9 / arm.joints:.1f} | {ratio:.2f} |"
-                )
-    lines.append("")
-    for arm in results.arms:
-        times_faster = loop_ratio(arm)
-        if times_faster is not None:
-            lines.append(
-                f"- {arm.name}: a state of a batch takes 1/{times_faster:.0f} of one `pinocchio.rnea` call;"
-                f" {arm.operations[0]} multiplications, {arm.operations[1]} additions."
-            )
-    lines += [f"- {key}, arm7: {value * 1e3:.0f} ms." for key, value in results.build_seconds.items()]
+    for quantity in dict.fromkeys(quantity for arm in results.arms for quantity in arm.seconds):
+        lines += [*_quantity_table(results, quantity), ""]
+    lines += [f"- {key}, arm7: {value * 1e3:.0f} ms" for key, value in results.build_seconds.items()]
     reasons = {f"{name}: {reason}" for arm in results.arms for name, reason in arm.left_out.items()}
-    lines += [f"- Left out: {reason.splitlines()[0]}." for reason in sorted(reasons)]
+    lines += [f"- left out: {reason.splitlines()[0]}" for reason in sorted(reasons)]
     return "\n".join(lines)
 
 
-def loop_ratio(arm: ArmTimes) -> float | None:
-    """How many times a batch is faster per state than calling ``pinocchio.rnea`` in a loop."""
-    single = arm.seconds["inverse dynamics, one state"].get("Pinocchio")
-    return None if single is None else single / arm.seconds["inverse dynamics, batch"][OURS]
+def _quantity_table(results: Results, quantity: str) -> list[str]:
+    arms = [arm for arm in results.arms if quantity in arm.seconds]
+    names = list(dict.fromkeys(name for arm in arms for name in arm.seconds[quantity]))
+    inverse = quantity.startswith("inverse")
+    batch = quantity.endswith("batch")
+    heads = ["arm", "joints", *(["× +"] if batch else []), *names]
+    heads += ["ours per joint"] if inverse else []
+    heads += ["a Python loop over Pinocchio"] if batch else []
+    lines = [f"**{quantity}** [ns per state; in brackets: times ours]", ""]
+    lines += ["| " + " | ".join(heads) + " |", "|---" + "|---:" * (len(heads) - 1) + "|"]
+    for arm in arms:
+        seconds = arm.seconds[quantity]
+        cells = [arm.name, str(arm.joints)]
+        cells += [f"{arm.operations[0]} {arm.operations[1]}"] if batch else []
+        cells += [_cell(seconds.get(name), None if name == OURS else seconds[OURS]) for name in names]
+        cells += [f"{1e9 * seconds[OURS] / arm.joints:.1f}"] if inverse else []
+        if batch:
+            one_by_one = arm.seconds["inverse dynamics, one state"].get("Pinocchio")
+            cells.append(_cell(one_by_one, seconds[OURS]))
+        lines.append("| " + " | ".join(cells) + " |")
+    return lines
+
+
+def _cell(seconds: float | None, ours: float | None) -> str:
+    if seconds is None:
+        return "–"
+    return f"{1e9 * seconds:.0f}" + (f" ({seconds / ours:.1f})" if ours is not None else "")
 
 
 def plot(results: Results, path: Path) -> None:
@@ -59,11 +66,13 @@ def plot(results: Results, path: Path) -> None:
             ]
             label = f"{name} ({quantity.split(', ')[1]})"
             per_state.loglog([n for n, _ in points], [t for _, t in points], marker, label=label, ms=4)
-            per_joint.semilogy([n for n, _ in points], [t / n for n, t in points], marker, label=label, ms=4)
+            per_joint.loglog([n for n, _ in points], [t / n for n, t in points], marker, label=label, ms=4)
     per_state.set_ylabel("ns per state")
     per_joint.set_ylabel("ns per state and joint")
     for axes in (per_state, per_joint):
         axes.set_xlabel("joints")
+        axes.set_xticks([arm.joints for arm in arms], [str(arm.joints) for arm in arms], minor=False)
+        axes.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
         axes.grid(True, which="both", alpha=0.3)
     per_joint.legend(fontsize=7)
     figure.savefig(path, dpi=120)

@@ -107,9 +107,10 @@ def write_c(export: Export, folder: Path) -> list[Path]:
     _make(folder)
     programs = export.programs()
     stem = f"{export.name}_dynamics"
+    notice = [*export.notice(), f"Compile with: cc -std=c99 -O2 -c {stem}.c; link with -lm."]
     texts = {
-        f"{stem}.c": c_source(programs, f"{stem}.h", export.notice()),
-        f"{stem}.h": c_header(programs, f"{stem.upper()}_H", export.notice()),
+        f"{stem}.c": c_source(programs, f"{stem}.h", notice),
+        f"{stem}.h": c_header(programs, f"{stem.upper()}_H", notice),
     }
     if {"inverse_dynamics", "forward_dynamics"} <= set(export.quantities) and not export.wrench:
         template = files("robot_dynamics.dynamics").joinpath("example_controller.cpp").read_text("utf-8")

@@ -1,0 +1,61 @@
+"""The benchmark runs, its contenders agree, and its report holds what was measured. Nothing here is timed."""
+
+import json
+
+import numpy as np
+import pytest
+from random_arms import PinocchioArm, random_chain
+
+from robot_dynamics.benchmark.arms import along_z, random_arm
+from robot_dynamics.benchmark.run import run_benchmark
+from robot_dynamics.benchmark.timing import Statement, median_times
+from robot_dynamics.cli.main import main
+
+
+def test_arms_along_z_are_the_same_arms():
+    chain = random_chain(np.random.default_rng(0), 5)
+    turned = along_z(chain)
+    assert all(joint.axis.tolist() == [0.0, 0.0, 1.0] for joint in turned.joints)
+    q, qd, qdd = np.random.default_rng(1).normal(size=(3, 5))
+    load = np.arange(6.0)
+    expected = PinocchioArm(chain).inverse_dynamics(q, qd, qdd, load)
+    np.testing.assert_allclose(PinocchioArm(turned).inverse_dynamics(q, qd, qdd, load), expected, rtol=1e-10)
+
+
+def test_random_arms_are_the_same_in_every_run():
+    first, again = random_arm(3), random_arm(3)
+    assert all((a.origin == b.origin).all() for a, b in zip(first.joints, again.joints, strict=True))
+    assert not (random_arm(4).joints[0].origin == first.joints[0].origin).all()
+
+
+def test_times_are_per_state():
+    calls = []
+    times = median_times({"a": Statement("calls.append(1)", {"calls": calls}, states=10)}, rounds=3)
+    assert list(times) == ["a"] and 0.0 < times["a"] and calls
+
+
+def test_contenders_agree_and_are_reported():
+    pytest.importorskip("mujoco")
+    messages = []
+    results = run_benchmark([2], rounds=1, cpp=False, progress=messages.append)
+    assert [arm.name for arm in results.arms] == ["puma560", "arm7", "random2"]
+    for arm in results.arms:
+        single = arm.seconds["inverse dynamics, one state"]
+        assert {"robot_dynamics", "robot_dynamics, out=", "Pinocchio"} <= set(single)
+        assert set(single) | set(arm.left_out) >= {"MuJoCo", "PyKDL"}
+        # What is left out is not installed, or was not asked for; no result was wrong.
+        assert not any("differs" in reason for reason in arm.left_out.values())
+    assert set(results.build_seconds) == {"generation", "compilation", "cached load"}
+    assert messages
+
+
+def test_the_command_writes_table_numbers_and_plot(tmp_path, capsys):
+    numbers, picture = tmp_path / "numbers.json", tmp_path / "plot.png"
+    files = ["--json", str(numbers), "--plot", str(picture)]
+    assert main(["benchmark", "--joints", "2", "--rounds", "1", "--no-cpp", *files]) == 0
+    output = capsys.readouterr()
+    assert "| puma560 | 6 |" in output.out and "cached load" in output.out
+    assert "puma560: timing" in output.err
+    assert json.loads(numbers.read_text())["arms"][0]["name"] == "puma560"
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert main(["benchmark", "--rounds", "0"]) == 1
