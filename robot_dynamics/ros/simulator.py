@@ -140,6 +140,8 @@ class Simulator(Node):
 
     def _on_parameters(self, accepted: SimulatorParameters) -> None:
         self._settings = accepted
+        if self._plant is not None and self._command_time is None:
+            self._halt()
 
     def _check_plant(self, candidate: PlantParameters) -> None:
         if self._plant is not None:
@@ -220,7 +222,9 @@ class Simulator(Node):
         effort = np.array(message.data)
         if effort.shape != (self._plant.dof,) or not np.isfinite(effort).all():
             names = ", ".join(self._plant.joint_names)
-            self._refuse(f"it must have {self._plant.dof} finite efforts, of {names}; it has {effort.tolist()}")
+            self._refuse(
+                f"it must have {self._plant.dof} finite efforts, of {names}; it has {effort.tolist()}"
+            )
             return
         self._accept(effort)
 

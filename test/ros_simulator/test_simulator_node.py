@@ -195,6 +195,10 @@ def test_wall_clock_commands_watchdog_reset_and_live_parameters():
         assert float(values["late_us_p50"]) >= 0.0
         assert int(values["refused commands"]) == 1
 
+        # The brakes let go when they are no longer wanted.
+        assert peer.set_parameter("simulator", "on_timeout", "zero_effort").successful
+        peer.wait_until(lambda: np.abs(states[-1].velocity).max() > 0.1, "the arm does not fall")
+
         assert node.stop() == 0
         assert summary(node)["cycles"] > 0
         assert summary(node)["refused_commands"] == 1
