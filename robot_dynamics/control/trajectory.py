@@ -94,20 +94,13 @@ def plan(
         TrajectoryError: names the joint or waypoint at fault and what would be right.
     """
     order = _joint_order(chain, joint_names)
-    if len(waypoints) > LONGEST_TRAJECTORY:
-        raise TrajectoryError(f"{len(waypoints)} waypoints; at most {LONGEST_TRAJECTORY} are accepted")
     times = np.array([point.time for point in waypoints], dtype=float)
-    _check_times(times)
+    check_times(times)
     values = [
         _rows(waypoints, field, order, joint_names) for field in ("positions", "velocities", "accelerations")
     ]
     departure = max(now, start_time)
-    ahead = times + start_time > departure + SHORTEST_SEGMENT
-    if not ahead.any():
-        raise TrajectoryError(
-            f"every waypoint lies in the past: the last one is due at {times[-1] + start_time:.3f} s,"
-            f" the clock says {now:.3f} s"
-        )
+    ahead = waypoints_ahead(times, start_time, departure, now)
     positions, velocities, accelerations = (rows[ahead] for rows in values)
     _check_end(velocities[-1], accelerations[-1], chain)
     spline = minimum_jerk_spline(
@@ -134,7 +127,10 @@ def _joint_order(chain: KinematicChain, names: Sequence[str]) -> list[int]:
     return [names.index(name) for name in chain.joint_names]
 
 
-def _check_times(times: Array) -> None:
+def check_times(times: Array) -> None:
+    """TrajectoryError unless ``times`` (K,) [s] are finite, not negative and increase strictly."""
+    if not 0 < len(times) <= LONGEST_TRAJECTORY:
+        raise TrajectoryError(f"{len(times)} waypoints; 1 to {LONGEST_TRAJECTORY} are accepted")
     if not np.all(np.isfinite(times)) or times[0] < 0.0:
         raise TrajectoryError(f"time_from_start of the first waypoint is {times[0]}; it must not be negative")
     for k in np.flatnonzero(np.diff(times) <= 0.0).tolist():
@@ -142,6 +138,21 @@ def _check_times(times: Array) -> None:
             f"time_from_start of waypoint {k + 1} ({times[k + 1]} s) is not later than that of waypoint {k}"
             f" ({times[k]} s); times must increase strictly"
         )
+
+
+def waypoints_ahead(times: Array, start_time: float, departure: float, now: float) -> NDArray[np.bool_]:
+    """(K,) which waypoints lie after the departure; all times in [s].
+
+    Raises:
+        TrajectoryError: none does.
+    """
+    ahead = times + start_time > departure + SHORTEST_SEGMENT
+    if not ahead.any():
+        raise TrajectoryError(
+            f"every waypoint lies in the past: the last one is due at {times[-1] + start_time:.3f} s,"
+            f" the clock says {now:.3f} s"
+        )
+    return ahead
 
 
 def _rows(waypoints: Sequence[Waypoint], field: str, order: list[int], names: Sequence[str]) -> Array:

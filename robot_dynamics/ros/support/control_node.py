@@ -114,6 +114,9 @@ class ControlNode(LifecycleNode):
     def publish_reference(self, command: Command, nanoseconds: int) -> None:
         """Publish what is specific to the controller after each command."""
 
+    def fill_command(self, message: JointState) -> None:
+        """Add what the controller knows to the stamped command, beside the efforts."""
+
     def describe_model(self) -> dict[str, object]:
         """Identity of the model and more, for the diagnostics."""
         return {}
@@ -241,6 +244,7 @@ class ControlNode(LifecycleNode):
         stamped = self._stamped_message
         set_stamp(stamped.header.stamp, nanoseconds)
         stamped.effort = effort
+        self.fill_command(stamped)
         self._stamped.publish(stamped)
         self._command_message.data = effort
         self._commands.publish(self._command_message)

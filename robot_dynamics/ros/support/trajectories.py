@@ -2,19 +2,70 @@
 
 from __future__ import annotations
 
-from trajectory_msgs.msg import JointTrajectory
+from builtin_interfaces.msg import Duration
+from geometry_msgs.msg import Twist, Vector3
+from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory
 
+from robot_dynamics.control.platform.trajectory import PoseWaypoint
 from robot_dynamics.control.trajectory import Waypoint
+from robot_dynamics.errors import TrajectoryError
 
 
 def waypoints(message: JointTrajectory) -> list[Waypoint]:
     """The points of a JointTrajectory; their contents are checked where they are planned."""
     return [
         Waypoint(
-            time=point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec,
+            time=_seconds(point.time_from_start),
             positions=point.positions,
             velocities=point.velocities,
             accelerations=point.accelerations,
         )
         for point in message.points
     ]
+
+
+def pose_waypoints(message: MultiDOFJointTrajectory) -> list[PoseWaypoint]:
+    """The points of a MultiDOFJointTrajectory of one body.
+
+    Raises:
+        TrajectoryError: a point has not one transform, or more than one twist or acceleration.
+    """
+    if len(message.joint_names) > 1:
+        raise TrajectoryError(f"it names {len(message.joint_names)} bodies; the platform is one")
+    points = []
+    for k, point in enumerate(message.points):
+        if len(point.transforms) != 1:
+            raise TrajectoryError(f"waypoint {k} has {len(point.transforms)} transforms; it must have one")
+        for name in ("velocities", "accelerations"):
+            if len(getattr(point, name)) > 1:
+                raise TrajectoryError(f"waypoint {k} has {len(getattr(point, name))} {name}; one at most")
+        transform = point.transforms[0]
+        turn = transform.rotation
+        linear, angular = _twist(point.velocities)
+        linear_rate, angular_rate = _twist(point.accelerations)
+        points.append(
+            PoseWaypoint(
+                _seconds(point.time_from_start),
+                _vector(transform.translation),
+                [turn.x, turn.y, turn.z, turn.w],
+                linear,
+                angular,
+                linear_rate,
+                angular_rate,
+            )
+        )
+    return points
+
+
+def _seconds(duration: Duration) -> float:
+    return duration.sec + 1e-9 * duration.nanosec
+
+
+def _vector(vector: Vector3) -> list[float]:
+    return [vector.x, vector.y, vector.z]
+
+
+def _twist(twists: list[Twist]) -> tuple[list[float] | None, list[float] | None]:
+    if not twists:
+        return None, None
+    return _vector(twists[0].linear), _vector(twists[0].angular)

@@ -1,0 +1,1 @@
+"""Control of a Stewart platform: pose trajectories, computed force, safe outputs. No ROS here."""

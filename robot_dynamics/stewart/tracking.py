@@ -1,0 +1,147 @@
+"""Forward kinematics in a control loop: one pose after the other, each found from the one before.
+
+The same Newton iteration as in ``kinematics``, for single poses and without what only an arbitrary start
+needs: leg lengths change little from one cycle to the next, so one or two full steps do.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.errors import SingularityError, StateError
+from robot_dynamics.stewart.machine import Machine
+from robot_dynamics.stewart.orientation import quaternion_from_rotation
+
+Array = NDArray[np.float64]
+Quaternion = tuple[float, float, float, float]
+
+TOLERANCE = 1e-10
+"""How well the leg lengths are met [m]."""
+MAX_STEPS = 8
+# Beyond this condition number a Newton step says nothing any more.
+SINGULAR = 1e8
+
+
+class PoseTracker:
+    """Follows the pose of one machine by its leg lengths.
+
+    Args:
+        machine: the platform; tracking starts at its home pose.
+
+    Attributes:
+        position: (3,) of the platform's origin, base frame [m].
+        quaternion: orientation x, y, z, w.
+        rotation: (3, 3) from the platform frame to the base frame.
+        rates: (6,) of the leg lengths [m/s].
+        twist: (6,) linear velocity of the origin and angular velocity, base frame [m/s, rad/s].
+        condition_number: of the Jacobian, with the machine's characteristic length.
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._scale = np.array([1.0] * 3 + [1.0 / machine.characteristic_length] * 3)
+        self.position: Array = machine.home_position.copy()
+        self.quaternion: Quaternion = tuple(quaternion_from_rotation(machine.home_rotation).tolist())
+        self.rotation: Array = machine.home_rotation.copy()
+        self.twist: Array = np.zeros(6)
+        self.rates: Array = np.zeros(6)
+        self.condition_number = math.inf
+
+    def update(self, lengths: Array, rates: Array) -> None:
+        """Find the pose with these leg lengths near the last one; a failure leaves the last one in place.
+
+        Args:
+            lengths: (6,) [m].
+            rates: (6,) of the leg lengths [m/s].
+
+        Raises:
+            StateError: no pose near the last one has these lengths.
+            SingularityError: the search ran into a singular pose.
+        """
+        position, quaternion = self.position, self.quaternion
+        residual = math.inf
+        for _ in range(MAX_STEPS):
+            rotation = rotation_matrix(quaternion)
+            present, jacobian = self._legs(position, rotation)
+            error = lengths - present
+            residual = float(np.abs(error).max())
+            if not residual < 1.0:
+                break
+            if residual <= TOLERANCE:
+                self._accept(position, quaternion, rotation, jacobian, rates)
+                return
+            try:
+                step: Array = np.asarray(np.linalg.solve(jacobian, error))
+            except np.linalg.LinAlgError:
+                raise SingularityError("forward kinematics ran into a singular pose") from None
+            position = position + step[:3]
+            quaternion = turned(quaternion, step[3:])
+        raise StateError(
+            f"no pose near the last one has the leg lengths {np.round(lengths, 6).tolist()} m;"
+            f" the search ended {residual:.2e} m away"
+        )
+
+    def _accept(
+        self, position: Array, quaternion: Quaternion, rotation: Array, jacobian: Array, rates: Array
+    ) -> None:
+        singular = np.linalg.svd(jacobian * self._scale, compute_uv=False)
+        condition = float(singular[0] / singular[-1]) if singular[-1] > 0.0 else math.inf
+        if condition > SINGULAR:
+            raise SingularityError("the platform is in a singular pose")
+        self.rates = rates
+        self.twist = np.asarray(np.linalg.solve(jacobian, rates))
+        self.position, self.quaternion, self.rotation = position, quaternion, rotation
+        self.condition_number = condition
+
+    def _legs(self, position: Array, rotation: Array) -> tuple[Array, Array]:
+        """Leg lengths (6,) and Jacobian (6, 6)."""
+        arms = self._machine.platform_points @ rotation.T
+        vectors = arms + (position - self._machine.base_points)
+        lengths = np.sqrt((vectors * vectors).sum(axis=1))
+        jacobian = np.empty((6, 6))
+        jacobian[:, :3] = s = vectors / lengths[:, None]
+        jacobian[:, 3] = arms[:, 1] * s[:, 2] - arms[:, 2] * s[:, 1]
+        jacobian[:, 4] = arms[:, 2] * s[:, 0] - arms[:, 0] * s[:, 2]
+        jacobian[:, 5] = arms[:, 0] * s[:, 1] - arms[:, 1] * s[:, 0]
+        return lengths, jacobian
+
+
+def rotation_matrix(quaternion: Quaternion) -> Array:
+    """(3, 3) rotation of a unit quaternion x, y, z, w."""
+    x, y, z, w = quaternion
+    return np.array(
+        [
+            [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)],
+            [2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)],
+            [2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)],
+        ]
+    )
+
+
+def turned(quaternion: Quaternion, vector: Array) -> Quaternion:
+    """``quaternion`` after a further rotation by the rotation vector ``vector`` (3,), base frame [rad]."""
+    a, b, c = vector.tolist()
+    angle = math.sqrt(a * a + b * b + c * c)
+    half = 0.5 * math.sin(0.5 * angle) / (0.5 * angle) if angle > 1e-12 else 0.5
+    a, b, c, d = half * a, half * b, half * c, math.cos(0.5 * angle)
+    x, y, z, w = quaternion
+    product = (
+        d * x + a * w + b * z - c * y,
+        d * y - a * z + b * w + c * x,
+        d * z + a * y - b * x + c * w,
+        d * w - a * x - b * y - c * z,
+    )
+    norm = math.sqrt(sum(value * value for value in product))
+    return (product[0] / norm, product[1] / norm, product[2] / norm, product[3] / norm)
+
+
+def rotation_vector(rotation: Array) -> Array:
+    """(3,) rotation vector of a rotation (3, 3), of least length; for angles below a half turn [rad]."""
+    (_, xy, xz), (yx, _, yz), (zx, zy, _) = rotation.tolist()
+    a, b, c = 0.5 * (zy - yz), 0.5 * (xz - zx), 0.5 * (yx - xy)
+    sine = math.sqrt(a * a + b * b + c * c)
+    scale = math.atan2(sine, 0.5 * (float(np.trace(rotation)) - 1.0)) / sine if sine > 1e-12 else 1.0
+    return np.array([scale * a, scale * b, scale * c])
