@@ -41,7 +41,7 @@ class ComputedTorqueController(ControlNode):
         self.create_subscription(JointTrajectory, "~/joint_trajectory", self._on_trajectory, qos.TRAJECTORY)
         self.start()
         self._loader: ModelLoader | None = None
-        self._loader = ModelLoader(self, self._on_model)
+        self._loader = ModelLoader(self, self._on_model, self._on_change)
         self.start_if_due()
 
     # Model and parameters
@@ -76,6 +76,11 @@ class ComputedTorqueController(ControlNode):
             self.take_controller()
         else:
             self.start_if_due()
+
+    def _on_change(self, model: ArmModel) -> None:
+        """The same arm with another payload or gravity: whatever is being followed goes on."""
+        if self.controller is not None:
+            self.controller.dynamics = self._drives(model)
 
     def _check_parameters(self, candidate: ControllerParameters) -> None:
         if self.controller is not None:

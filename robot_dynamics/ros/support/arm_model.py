@@ -1,4 +1,4 @@
-"""The model of an arm as nodes get it: from the robot's description; root, tip and gravity are parameters."""
+"""The model of an arm as nodes get it: from the robot's description, with payload and gravity."""
 
 from __future__ import annotations
 
@@ -8,24 +8,37 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 from rclpy.node import Node
+from rclpy.parameter import Parameter
+from std_srvs.srv import SetBool
 
 from robot_dynamics import compile_dynamics, load_urdf
+from robot_dynamics.control.payload import PayloadParameters
 from robot_dynamics.dynamics.compiled import CompiledDynamics
 from robot_dynamics.errors import ParameterError, RobotDynamicsError
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.parameters import parameter, validate
+from robot_dynamics.ros.support import parameters
 from robot_dynamics.ros.support.description import DescriptionSource
-from robot_dynamics.ros.support.parameters import declare
+from robot_dynamics.ros.support.imu_gravity import ImuGravity
+
+_COMPENSATES = "robot_compensates_gravity"
 
 
 @dataclass(frozen=True)
 class ModelParameters:
-    """Which chain of the robot, and where down is."""
+    """Which chain of the robot, where down is, and who carries the weight."""
 
     root: str = parameter("", "Root link of the chain; empty: the root of the robot", read_only=True)
     tip: str = parameter("", "Tip link of the chain; empty: the only possible one", read_only=True)
     gravity: tuple[float, ...] = parameter(
-        (0.0, 0.0, -9.81), "Gravity vector in the root frame, for tilted mounts", unit="m/s²", read_only=True
+        (0.0, 0.0, -9.81),
+        "Gravity vector in the root frame, for tilted mounts",
+        unit="m/s²",
+        minimum=-100.0,
+        maximum=100.0,
+    )
+    robot_compensates_gravity: bool = parameter(
+        False, "The robot carries its own weight and payload: gravity is left out of every effort"
     )
 
     def __post_init__(self) -> None:
@@ -38,63 +51,149 @@ class ModelParameters:
 
 @dataclass(frozen=True)
 class ArmModel:
-    """A chain and its compiled dynamics."""
+    """A chain and its compiled dynamics.
+
+    Attributes:
+        chain: the arm with its payload.
+        dynamics: under the gravity that the actuators have to carry.
+        bare: the arm without payload.
+        gravity: in the root frame, carried by the actuators or not [m/s²].
+    """
 
     chain: KinematicChain
     dynamics: CompiledDynamics
+    bare: KinematicChain
+    gravity: tuple[float, ...]
 
 
 class ModelLoader:
-    """Builds the model from every new robot description.
+    """Builds the model from every new robot description, and again when payload or gravity change.
 
     The first model is built at once, so a node without one can wait for it. A later one is built in a thread
-    of its own while the old one stays in use, and handed over in the node's own thread; a description that is
-    refused leaves the old model in use.
+    of its own while the old one stays in use, and handed over in the node's own thread; what is refused
+    leaves the old model in use.
 
     Args:
-        node: gets the parameters and the description.
-        on_model: called in the node's thread with every model.
+        node: gets the parameters, the description and the service ``~/robot_compensates_gravity``.
+        on_model: called in the node's thread with the model of every new description.
+        on_change: called in the node's thread when the same arm has another payload or gravity.
     """
 
-    def __init__(self, node: Node, on_model: Callable[[ArmModel], None]) -> None:
-        self.parameters = declare(node, ModelParameters)
+    def __init__(
+        self, node: Node, on_model: Callable[[ArmModel], None], on_change: Callable[[ArmModel], None]
+    ) -> None:
+        self.parameters = parameters.declare(node, ModelParameters)
+        self.payload = parameters.declare(node, PayloadParameters)
         self.model: ArmModel | None = None
+        self._built: ArmModel | None = None  # not before the thread that builds has it
+        self._change_due = False
         self._node = node
         self._on_model = on_model
+        self._on_change = on_change
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="model")
-        self._building: Future[ArmModel] | None = None
+        self._building: list[Future[ArmModel]] = []
         self._ready = node.create_guard_condition(self._take_over)
+        parameters.watch(node, self.parameters, self._on_parameters, check=self._check)
+        parameters.watch(node, self.payload, self._on_payload)
+        node.create_service(SetBool, f"~/{_COMPENSATES}", self._on_compensates)
+        self._imu = ImuGravity(node, self._change)
         self._source = DescriptionSource(node, self._on_description)
+
+    @property
+    def gravity(self) -> tuple[float, ...]:
+        """(3,) in the root frame, from the IMU where it is used [m/s²]."""
+        return self._imu.vector or self.parameters.gravity
+
+    # What changes
 
     def _on_description(self, text: str) -> None:
         if self.model is None:
-            self._use(self._build(text))
-            return
-        self._building = self._pool.submit(self._build, text)
-        self._building.add_done_callback(lambda _: self._ready.trigger())
+            self._use(self._load(text))
+        else:
+            self._build(lambda: self._load(text))
+
+    def _check(self, candidate: ModelParameters) -> None:
+        if self._imu.used and candidate.gravity != self.parameters.gravity:
+            raise ParameterError("parameter 'gravity' has no effect while gravity_from_imu is true")
+
+    def _on_parameters(self, accepted: ModelParameters) -> None:
+        self.parameters = accepted
+        self._change()
+
+    def _on_payload(self, accepted: PayloadParameters) -> None:
+        self.payload = accepted
+        self._change()
+
+    def _on_compensates(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        result = self._node.set_parameters([Parameter(_COMPENSATES, value=request.data)])[0]
+        response.success = result.successful
+        carrier = "the robot" if request.data else "the actuators under command"
+        response.message = result.reason or f"gravity is carried by {carrier}"
+        return response
+
+    def _change(self) -> None:
+        # A change that waits for its turn takes up whatever else changes until then.
+        if self.model is not None and not self._change_due:
+            self._change_due = True
+            self._build(self._changed)
+
+    # Building
+
+    def _build(self, work: Callable[[], ArmModel]) -> None:
+        self._building.append(self._pool.submit(work))
+        self._building[-1].add_done_callback(lambda _: self._ready.trigger())
 
     def _take_over(self) -> None:
-        building = self._building
-        if building is None or not building.done():
-            return
-        self._building = None
-        try:
-            self._use(building.result())
-        except RobotDynamicsError as error:
-            self._node.get_logger().error(f"the new description is refused, the old model stays: {error}")
+        while self._building and self._building[0].done():
+            try:
+                self._use(self._building.pop(0).result())
+            except RobotDynamicsError as error:
+                self._node.get_logger().error(f"the new description is refused, the old model stays: {error}")
 
     def _use(self, model: ArmModel) -> None:
-        self.model = model
-        self._on_model(model)
+        old, self.model = self.model, model
+        if old is None or old.bare is not model.bare:
+            self._on_model(model)
+        else:
+            self._on_change(model)
 
-    def _build(self, text: str) -> ArmModel:
+    def _load(self, text: str) -> ArmModel:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             chain = load_urdf(text, root=self.parameters.root or None, tip=self.parameters.tip or None)
-            dynamics = compile_dynamics(chain, gravity=self.parameters.gravity)
         for warning in caught:
             self._node.get_logger().warning(str(warning.message))
+        model = self._variant(chain)
         self._node.get_logger().info(
             f"model of {chain.name}: {chain.root} -> {chain.tip}, joints {', '.join(chain.joint_names)}"
         )
-        return ArmModel(chain, dynamics)
+        return model
+
+    def _changed(self) -> ArmModel:
+        self._change_due = False
+        assert self._built is not None
+        return self._variant(self._built.bare)
+
+    def _variant(self, bare: KinematicChain) -> ArmModel:
+        """The model of ``bare`` with the payload and the gravity of this moment."""
+        gravity = self.gravity
+        carried = (0.0, 0.0, 0.0) if self.parameters.robot_compensates_gravity else gravity
+        chain = self.payload.on(bare)
+        old = self._built
+        if old is not None and old.bare is bare and _same_payload(old.chain, chain):
+            dynamics = old.dynamics.with_gravity(carried)
+            dynamics.prepare(["inverse_dynamics"])
+            chain = old.chain
+        else:
+            dynamics = compile_dynamics(chain, gravity=carried)
+        self._built = ArmModel(chain, dynamics, bare, gravity)
+        return self._built
+
+
+def _same_payload(one: KinematicChain, other: KinematicChain) -> bool:
+    first, second = one.joints[-1].body, other.joints[-1].body
+    return (
+        first.mass == second.mass
+        and bool((first.center_of_mass == second.center_of_mass).all())
+        and bool((first.inertia == second.inertia).all())
+    )

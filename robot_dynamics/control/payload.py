@@ -1,0 +1,115 @@
+"""What the arm carries: a rigid body fixed to the tip, part of the last moving link."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robot_dynamics.errors import ParameterError
+from robot_dynamics.model.chain import KinematicChain, RigidBody
+from robot_dynamics.model.lumping import lumped_body, moved_body
+from robot_dynamics.parameters import parameter, validate
+from robot_dynamics.spatial import principal_moments
+
+Array = NDArray[np.float64]
+
+_ROUNDING = 1e-6  # relative to the largest principal moment
+
+
+@dataclass(frozen=True)
+class PayloadParameters:
+    """The load at the tip; all can be changed while the arm moves."""
+
+    payload_mass: float = parameter(
+        0.0, "Mass of what the tip carries; 0: nothing", unit="kg", minimum=0.0, maximum=1e5
+    )
+    payload_center: tuple[float, ...] = parameter(
+        (0.0, 0.0, 0.0),
+        "Centre of mass of the payload in the tip frame: x, y, z",
+        unit="m",
+        minimum=-100.0,
+        maximum=100.0,
+    )
+    payload_inertia: tuple[float, ...] = parameter(
+        (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
+        "Inertia of the payload about its centre of mass, in the axes of the tip frame: ixx, ixy, ixz, iyy,"
+        " iyz, izz; zeros: a point mass",
+        unit="kg·m²",
+        minimum=-1e6,
+        maximum=1e6,
+    )
+
+    def __post_init__(self) -> None:
+        validate(self)
+        if len(self.payload_center) != 3:
+            raise ParameterError(
+                f"parameter 'payload_center' has {len(self.payload_center)} values; it must have 3: x, y, z"
+            )
+        if len(self.payload_inertia) != 6:
+            raise ParameterError(
+                f"parameter 'payload_inertia' has {len(self.payload_inertia)} values; it must have 6: ixx,"
+                " ixy, ixz, iyy, iyz, izz"
+            )
+        _check_inertia(self.inertia)
+
+    @property
+    def inertia(self) -> Array:
+        """(3, 3) about the centre of mass, in the axes of the tip frame [kg·m²]."""
+        return inertia_matrix(self.payload_inertia)
+
+    def on(self, chain: KinematicChain) -> KinematicChain:
+        """``chain`` with this payload at its tip."""
+        return with_payload(chain, self.payload_mass, self.payload_center, self.inertia)
+
+
+def inertia_matrix(values: Sequence[float]) -> Array:
+    """(3, 3) symmetric matrix of ixx, ixy, ixz, iyy, iyz, izz, the order of URDF."""
+    xx, xy, xz, yy, yz, zz = values
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def with_payload(
+    chain: KinematicChain, mass: float, center: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike | None = None
+) -> KinematicChain:
+    """The chain with a body fixed to its tip, lumped into the last moving link.
+
+    Args:
+        chain: the arm; it stays as it is.
+        mass: of the payload [kg]; 0 gives back the chain itself.
+        center: (3,) centre of mass in the tip frame [m].
+        inertia: (3, 3) about the centre of mass, in the axes of the tip frame [kg·m²]; a point mass if None.
+
+    Raises:
+        ParameterError: a mass that is negative or not finite, a wrong shape, or an inertia that no rigid body
+            has.
+    """
+    if not (np.isfinite(mass) and mass >= 0.0):
+        raise ParameterError(f"payload mass {mass!r}; it must be a finite number, at least 0 kg")
+    if mass == 0.0:
+        return chain
+    place = np.asarray(center, dtype=float)
+    about_center = np.zeros((3, 3)) if inertia is None else np.asarray(inertia, dtype=float)
+    if place.shape != (3,) or not np.isfinite(place).all():
+        raise ParameterError(
+            f"payload centre {center!r}; it must be three finite numbers in the tip frame [m]"
+        )
+    _check_inertia(about_center)
+    last = chain.joints[-1]
+    carried = moved_body(RigidBody(float(mass), place, about_center), chain.tip_transform)
+    body = lumped_body((last.body, carried))
+    return replace(chain, joints=(*chain.joints[:-1], replace(last, body=body)))
+
+
+def _check_inertia(inertia: Array) -> None:
+    if inertia.shape != (3, 3) or not np.isfinite(inertia).all() or not np.array_equal(inertia, inertia.T):
+        raise ParameterError("the payload inertia must be a symmetric 3 x 3 matrix of finite numbers [kg·m²]")
+    small, middle, large = principal_moments(inertia)
+    slack = _ROUNDING * abs(large)
+    if small < -slack or small + middle < large - slack:
+        raise ParameterError(
+            f"no rigid body has the payload inertia with principal moments {small:.6g}, {middle:.6g},"
+            f" {large:.6g} kg·m²: none may be negative, nor larger than the sum of the other two"
+        )
