@@ -1,0 +1,168 @@
+"""Samples of a path that are close enough for linear interpolation of its efforts.
+
+A ``joint_trajectory_controller`` interpolates positions by quintics between points that carry velocities and
+accelerations, which reproduces a quintic path exactly, but efforts linearly. How far a straight line may
+leave the effort of the inverse dynamics is what decides where the points must be.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.control.law import InverseDynamics
+from robot_dynamics.control.spline import QuinticSpline
+from robot_dynamics.errors import TrajectoryError
+
+Array = NDArray[np.float64]
+
+LARGEST_TURN = 0.25
+"""No joint moves farther between two points [rad or m], so that no wave of the efforts is missed."""
+PROBES = 8
+"""Parts into which every interval is cut to look at the efforts between its ends."""
+SHORTEST_INTERVAL = 2e-5
+"""Points closer than this are never sent; a path that needs them is refused [s]."""
+MOST_POINTS = 50_000
+_ROUNDING = 1e-9  # messages carry whole nanoseconds [s]
+
+
+@dataclass(frozen=True)
+class EffortSamples:
+    """Points of a path with the efforts that drive it.
+
+    Attributes:
+        times: (K,) [s], whole nanoseconds after ``times[0]``, the path's knots among them.
+        positions: (K, n) [rad or m].
+        velocities: (K, n) [rad/s or m/s].
+        accelerations: (K, n) [rad/s² or m/s²].
+        efforts: (K, n) [N·m or N].
+        error: (n,) how far linear interpolation leaves the efforts at most [N·m or N].
+    """
+
+    times: Array
+    positions: Array
+    velocities: Array
+    accelerations: Array
+    efforts: Array
+    error: Array
+
+
+def sample_efforts(
+    spline: QuinticSpline,
+    dynamics: InverseDynamics,
+    tolerance: Array,
+    most_points: int = MOST_POINTS,
+) -> EffortSamples:
+    """Choose points on ``spline`` between which the efforts are straight within ``tolerance``.
+
+    Between the first points, every joint's velocity and acceleration keep their signs and no joint moves far,
+    so friction steps and turning points cannot hide inside an interval. Each interval is then probed at
+    ``PROBES - 1`` inner times. The error there is known; between two probes a smooth effort leaves its own
+    chord by an eighth of its second difference, which is added. Intervals above the tolerance are halved.
+
+    Args:
+        spline: the path.
+        dynamics: gives the efforts; called with batches (N, n).
+        tolerance: (n,) largest error of every joint [N·m or N], positive.
+        most_points: a path that needs more is refused.
+
+    Raises:
+        TrajectoryError: the tolerance cannot be kept; names the joint by its index and the error reached.
+    """
+    start = float(spline.times[0])
+    times = _first_points(spline)
+    settled = np.zeros(len(times) - 1, dtype=bool)
+    bound = np.zeros((len(times) - 1, len(tolerance)))
+    while not settled.all():
+        pending = np.flatnonzero(~settled)
+        bound[pending] = _interval_errors(spline, dynamics, times[pending], times[pending + 1])
+        wide = pending[np.any(bound[pending] > tolerance, axis=1)]
+        settled[:] = True
+        if not len(wide):
+            break
+        _check_can_split(times, wide, bound, tolerance, most_points)
+        middles = start + np.round((0.5 * (times[wide] + times[wide + 1]) - start) / _ROUNDING) * _ROUNDING
+        settled[wide] = False
+        times = np.insert(times, wide + 1, middles)
+        settled = np.insert(settled, wide + 1, False)
+        bound = np.insert(bound, wide + 1, bound[wide], axis=0)
+    positions, velocities, accelerations = evaluate(spline, times)
+    efforts = dynamics.inverse_dynamics(positions, velocities, accelerations)
+    return EffortSamples(times, positions, velocities, accelerations, efforts, bound.max(axis=0))
+
+
+def evaluate(spline: QuinticSpline, times: Array) -> tuple[Array, Array, Array]:
+    """Positions, velocities and accelerations (N, n) at ``times`` (N,) inside the spline's range [s]."""
+    k = np.clip(np.searchsorted(spline.times, times, side="right") - 1, 0, len(spline.times) - 2)
+    h = (spline.times[k + 1] - spline.times[k])[:, None]
+    s = np.clip((times - spline.times[k])[:, None] / h, 0.0, 1.0)
+    c = [spline.coefficients[k, i] for i in range(6)]
+    position = c[0] + s * (c[1] + s * (c[2] + s * (c[3] + s * (c[4] + s * c[5]))))
+    velocity = c[1] + s * (2.0 * c[2] + s * (3.0 * c[3] + s * (4.0 * c[4] + s * 5.0 * c[5])))
+    acceleration = 2.0 * c[2] + s * (6.0 * c[3] + s * (12.0 * c[4] + s * 20.0 * c[5]))
+    return position, velocity / h, acceleration / (h * h)
+
+
+def _first_points(spline: QuinticSpline) -> Array:
+    """Knots, turning points of every joint's position and velocity, and cuts where a joint moves far."""
+    start = float(spline.times[0])
+    points = set(spline.times.tolist())
+    for k in range(len(spline.times) - 1):
+        t0, h = spline.times[k], spline.times[k + 1] - spline.times[k]
+        for joint in spline.coefficients[k].T:
+            rates = joint[1:] * np.arange(1.0, 6.0)
+            for polynomial in (rates, rates[1:] * np.arange(1.0, 5.0)):
+                points.update((t0 + h * _roots_inside(polynomial)).tolist())
+    times = np.array(sorted(points))
+    # A path's own knots stay exact to the nanosecond that the message can carry.
+    times = start + np.unique(np.round((times - start) / _ROUNDING)) * _ROUNDING
+    times = times[np.concatenate(([True], np.diff(times) > SHORTEST_INTERVAL))]
+    times[-1] = min(spline.times[-1], start + np.round((spline.times[-1] - start) / _ROUNDING) * _ROUNDING)
+    positions = evaluate(spline, times)[0]
+    parts = np.ceil(np.abs(np.diff(positions, axis=0)).max(axis=1) / LARGEST_TURN).astype(int)
+    cut = [
+        np.linspace(a, b, max(count, 1), endpoint=False)
+        for a, b, count in zip(times[:-1], times[1:], parts, strict=True)
+    ]
+    cut_times = np.concatenate([*cut, times[-1:]])
+    return np.asarray(start + np.round((cut_times - start) / _ROUNDING) * _ROUNDING)
+
+
+def _roots_inside(ascending: Array) -> Array:
+    """Real roots in (0, 1) of a polynomial given by ascending coefficients."""
+    largest = np.abs(ascending).max()
+    if largest == 0.0:
+        return np.zeros(0)
+    significant = np.flatnonzero(np.abs(ascending) > 1e-12 * largest)[-1] + 1
+    roots = np.polynomial.polynomial.polyroots(ascending[:significant])
+    real = roots.real[np.abs(roots.imag) < 1e-7]
+    return np.asarray(real[(real > 0.0) & (real < 1.0)])
+
+
+def _interval_errors(spline: QuinticSpline, dynamics: InverseDynamics, begin: Array, end: Array) -> Array:
+    """(I, n) bound of what linear interpolation misses in each of the intervals (I,)."""
+    share = np.linspace(0.0, 1.0, PROBES + 1)
+    # The ends belong to this interval: just outside it another polynomial may begin.
+    times = begin[:, None] + (end - begin)[:, None] * share
+    state = evaluate(spline, times.ravel())
+    effort = np.asarray(dynamics.inverse_dynamics(*state)).reshape(len(begin), PROBES + 1, -1)
+    chord = effort[:, :1] + share[:, None] * (effort[:, -1:] - effort[:, :1])
+    between = np.abs(np.diff(effort, n=2, axis=1)).max(axis=1) / 8.0
+    return np.asarray(np.abs(effort - chord).max(axis=1) + between)
+
+
+def _check_can_split(times: Array, wide: NDArray[np.intp], bound: Array, tolerance: Array, most: int) -> None:
+    shortest = float(np.min(times[wide + 1] - times[wide]))
+    if shortest >= 2.0 * SHORTEST_INTERVAL and len(times) + len(wide) <= most:
+        return
+    excess = (bound[wide] / tolerance).max(axis=0)
+    joint = int(np.argmax(excess))
+    reason = (
+        f"more than {most} points" if shortest >= 2.0 * SHORTEST_INTERVAL else "points too close together"
+    )
+    raise TrajectoryError(
+        f"keeping the interpolated effort of joint {joint + 1} within {tolerance[joint]:.3g} (N·m or N) takes"
+        f" {reason}; {bound[wide, joint].max():.3g} is reached: allow a larger effort error or a slower path"
+    )
