@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from robot_dynamics.errors import ParameterError, SingularityError
 from robot_dynamics.model.chain import RigidBody
-from robot_dynamics.stewart.kinematics import LegGeometry, leg_geometry
+from robot_dynamics.stewart.kinematics import LegGeometry, cross, leg_geometry
 from robot_dynamics.stewart.machine import Machine
 from robot_dynamics.stewart.physical import LOCKED_SINE
 
@@ -147,7 +147,7 @@ class Balance:
         return Reactions(
             spherical_force=spherical,
             prismatic_force=prismatic - actuator_forces[..., None] * s,  # eq. 28
-            prismatic_moment=self.moment_upper - _cross(self.legs.vectors, spherical),  # eq. 18
+            prismatic_moment=self.moment_upper - cross(self.legs.vectors, spherical),  # eq. 18
             universal_force=self.inertial_lower + prismatic - self.prismatic_friction,  # eq. 25
             universal_moment=self.universal_moment,  # eq. 29
         )
@@ -161,24 +161,24 @@ def leg_motion(machine: Machine, legs: LegGeometry, platform: Motion, model: Mod
     """
     s, length = legs.directions, legs.lengths[..., None]
     w, alpha = platform.angular_velocity[..., None, :], platform.angular_acceleration[..., None, :]
-    swing = _cross(w, legs.arms)
+    swing = cross(w, legs.arms)
     rate = platform.linear_velocity[..., None, :] + swing  # eq. 4
     acceleration = (
-        platform.linear_acceleration[..., None, :] + _cross(alpha, legs.arms) + _cross(w, swing)
+        platform.linear_acceleration[..., None, :] + cross(alpha, legs.arms) + cross(w, swing)
     )  # eq. 7
     k = machine.universal_axes
-    y = _cross(k, s)
+    y = cross(k, s)
     sine = np.linalg.norm(y, axis=-1, keepdims=True)
     _check_locked(machine, sine[..., 0])
     y = y / sine
-    n = _cross(k, y)
-    axes = np.stack([s, y, _cross(s, y)], axis=-1)  # eq. 10
+    n = cross(k, y)
+    axes = np.stack([s, y, cross(s, y)], axis=-1)  # eq. 10
     sliding = _dot(s, rate)  # eq. 5
-    across = _cross(s, rate) / length  # eq. 6
+    across = cross(s, rate) / length  # eq. 6
     if model == "published":
         turning = across
         sliding_acceleration = _dot(s, acceleration) + length * _dot(turning, turning)  # eq. 8
-        turning_acceleration = (_cross(s, acceleration) - 2.0 * sliding * turning) / length  # eq. 9
+        turning_acceleration = (cross(s, acceleration) - 2.0 * sliding * turning) / length  # eq. 9
         return LegMotion(
             axes, s, sliding[..., 0], sliding_acceleration[..., 0], turning, turning_acceleration
         )
@@ -187,11 +187,9 @@ def leg_motion(machine: Machine, legs: LegGeometry, platform: Motion, model: Mod
     spin = np.where(free, 0.0, -_dot(across, n) / _dot(s, n))
     turning = across + spin * s
     sliding_acceleration = _dot(s, acceleration) + length * _dot(across, across)
-    across_acceleration = (_cross(s, acceleration) - 2.0 * sliding * across) / length + spin * _cross(
-        across, s
-    )
+    across_acceleration = (cross(s, acceleration) - 2.0 * sliding * across) / length + spin * cross(across, s)
     # n is fixed in the cross of the joint, which turns about k alone.
-    n_rate = _cross(_dot(turning, k) * k, n)
+    n_rate = cross(_dot(turning, k) * k, n)
     spin_acceleration = np.where(
         free, 0.0, -(_dot(across_acceleration, n) + _dot(turning, n_rate)) / _dot(s, n)
     )
@@ -229,32 +227,30 @@ def balance(machine: Machine, platform: Motion, model: Model = "exact") -> Balan
     mass_d, r_d, inertia_d = _bodies([leg.lower for leg in machine.legs], motion.axes)
     mass_u, r_u, inertia_u = _bodies([leg.upper for leg in machine.legs], motion.axes)
     r_u = r_u + legs.vectors  # eq. 12
-    acc_d = _cross(big_a, r_d) + _cross(big_w, _cross(big_w, r_d))  # eq. 13
+    acc_d = cross(big_a, r_d) + cross(big_w, cross(big_w, r_d))  # eq. 13
     acc_u = (
         sliding_acc * s
-        + _cross(big_a, r_u)
-        + _cross(big_w, _cross(big_w, r_u))
-        + 2.0 * sliding * _cross(big_w, s)
+        + cross(big_a, r_u)
+        + cross(big_w, cross(big_w, r_u))
+        + 2.0 * sliding * cross(big_w, s)
     )  # eq. 14
     if model == "published":
         across = np.eye(3) - s[..., :, None] * s[..., None, :]
         inertia_u = inertia_u + (mass_u * length**2)[..., None] * across  # eq. 16
     rub_s = friction_s * (big_w - w)  # f
     # Moments about the base point that the lower part, and the upper part, ask for.
-    moment_d = (
-        mass_d * _cross(r_d, acc_d - gravity) + _spin_rate(inertia_d, big_w, big_a) + friction_u * big_w
-    )
-    moment_u = mass_u * _cross(r_u, acc_u - gravity) + _spin_rate(inertia_u, big_w, big_a) + rub_s
+    moment_d = mass_d * cross(r_d, acc_d - gravity) + _spin_rate(inertia_d, big_w, big_a) + friction_u * big_w
+    moment_u = mass_u * cross(r_u, acc_u - gravity) + _spin_rate(inertia_u, big_w, big_a) + rub_s
     c = moment_d + moment_u  # eq. 20
     # M_u·n + S × F_s = C: the component along s gives M_u, the rest F_s but for its part x along the leg.
     n = motion.blocked
     along = _dot(s, n)
     m_u = np.divide(_dot(s, c), along, out=np.zeros_like(along), where=along != 0.0)
-    k = _cross(c - m_u * n, s) / length  # eq. 21
+    k = cross(c - m_u * n, s) / length  # eq. 21
     d = mass_u[..., 0] * _dot(s, acc_u - gravity)[..., 0] + friction_p[..., 0] * sliding[..., 0]  # eq. 24
 
     own = _platform_wrench(machine, platform)
-    load = own - _wrench(k, _cross(legs.arms, k) - rub_s)
+    load = own - _wrench(k, cross(legs.arms, k) - rub_s)
     pushed = (legs.jacobian * d[..., None]).sum(axis=-2)
     return Balance(
         legs=legs,
@@ -276,12 +272,12 @@ def _platform_wrench(machine: Machine, platform: Motion) -> Array:
     rotation, body = platform.rotation, machine.platform
     w, alpha = platform.angular_velocity, platform.angular_acceleration
     arm = rotation @ body.center_of_mass
-    acceleration = platform.linear_acceleration + _cross(alpha, arm) + _cross(w, _cross(w, arm))
+    acceleration = platform.linear_acceleration + cross(alpha, arm) + cross(w, cross(w, arm))
     inertia = rotation @ body.inertia @ np.swapaxes(rotation, -1, -2)  # eq. 32
     external_force = (rotation @ platform.force[..., None])[..., 0]
     external_torque = (rotation @ platform.torque[..., None])[..., 0]
     weight = body.mass * (machine.gravity - acceleration)
-    torque = _cross(arm, weight) - _spin_rate(inertia, w, alpha) + external_torque
+    torque = cross(arm, weight) - _spin_rate(inertia, w, alpha) + external_torque
     return np.concatenate([external_force + weight, torque], axis=-1)
 
 
@@ -300,13 +296,7 @@ def _bodies(bodies: Sequence[RigidBody], axes: Array) -> tuple[Array, Array, Arr
 def _spin_rate(inertia: Array, velocity: Array, acceleration: Array) -> Array:
     """I·A + W × I·W: what Euler's equation asks for."""
     momentum = (inertia @ velocity[..., None])[..., 0]
-    return np.asarray((inertia @ acceleration[..., None])[..., 0] + _cross(velocity, momentum))
-
-
-def _cross(a: Array, b: Array) -> Array:
-    """np.cross for last axes of 3, several times as fast for a handful of vectors."""
-    (a0, a1, a2), (b0, b1, b2) = np.moveaxis(a, -1, 0), np.moveaxis(b, -1, 0)
-    return np.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], axis=-1)
+    return np.asarray((inertia @ acceleration[..., None])[..., 0] + cross(velocity, momentum))
 
 
 def _dot(a: Array, b: Array) -> Array:
