@@ -1,13 +1,20 @@
 """Gravity, velocity terms, mass matrix, forward dynamics and Jacobian of generated models."""
 
+from dataclasses import replace
+
 import numpy as np
 import plain_recursion
 import pytest
 
+from robot_dynamics.codegen.expression import ExpressionGraph
 from robot_dynamics.codegen.interpreter import evaluate
-from robot_dynamics.codegen.program import count_operations
+from robot_dynamics.codegen.program import Argument, count_operations
 from robot_dynamics.dynamics.generator import Objective, generate
+from robot_dynamics.dynamics.generator.articulated_body import articulated_body
+from robot_dynamics.dynamics.generator.links import links_of
+from robot_dynamics.dynamics.generator.recursion import State
 from robot_dynamics.dynamics.generator.reference_models import puma560_base
+from robot_dynamics.errors import ModelError
 
 ARMS = [plain_recursion.random_arm(seed, generic=seed % 5 == 4) for seed in range(200, 212)]
 
@@ -67,6 +74,29 @@ def test_forward_dynamics_inverts_inverse_dynamics(index):
         forces = np.abs(tau).max() + np.abs(plain_recursion.inverse_dynamics(model, q, qd, 0 * q)).max()
         scale = forces / np.abs(plain_recursion.mass_matrix(model, q)).max() + np.abs(qdd).max()
         np.testing.assert_allclose(result, qdd, rtol=0, atol=1e-13 * condition * scale)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_articulated_bodies_invert_inverse_dynamics(seed):
+    model = plain_recursion.random_arm(seed, n=1 + 2 * seed).rebased()
+    graph = ExpressionGraph()
+    q, qd, tau = (graph.input(name, model.dof) for name in ("q", "qd", "tau"))
+    gravity = [graph.expression(x) for x in model.gravity.tolist()]
+    zeros = (graph.expression(0.0),) * model.dof
+    qdd = articulated_body(graph, links_of(model), State(q, qd, zeros, gravity), tau)
+    program = graph.build_program("forward_dynamics", [(Argument("qdd", model.dof), qdd)])
+    for position, velocity, expected in plain_recursion.states(model, seed):
+        forces = plain_recursion.inverse_dynamics(model, position, velocity, expected)
+        result = evaluate(program, {"q": position, "qd": velocity, "tau": forces})["qdd"]
+        condition = np.linalg.cond(plain_recursion.mass_matrix(model, position))
+        np.testing.assert_allclose(result, expected, rtol=0, atol=1e-13 * condition)
+
+
+def test_a_massless_last_link_is_refused():
+    model = plain_recursion.random_arm(1, n=3)
+    bare = replace(model.links[-1], mass=0.0, first_moment=np.zeros(3), inertia=np.zeros((3, 3)))
+    with pytest.raises(ModelError, match="coordinate 2 moves no inertia"):
+        generate(replace(model, links=(*model.links[:-1], bare)), "forward_dynamics", effort="none")
 
 
 @pytest.mark.parametrize("index", range(len(ARMS)))

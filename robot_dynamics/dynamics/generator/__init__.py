@@ -7,7 +7,7 @@
     regrouping    which link carries which parameter
     angles, vectors, motion, moments   the parts of the recursion
     recursion     inverse dynamics over runs of parallel axes
-    gravity, mass_matrix, forward_dynamics, jacobian   the other quantities
+    gravity, mass_matrix, forward_dynamics, articulated_body, jacobian, runs   the other quantities
     search        coordinate descent over the choices
     api           `generate`
 """

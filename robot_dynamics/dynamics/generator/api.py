@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from robot_dynamics.codegen.expression import Expression, ExpressionGraph
 from robot_dynamics.codegen.program import Argument, OperationCount, Program
+from robot_dynamics.dynamics.generator.articulated_body import articulated_body
 from robot_dynamics.dynamics.generator.choices import Choices, default_choices
 from robot_dynamics.dynamics.generator.forward_dynamics import solve_symmetric
 from robot_dynamics.dynamics.generator.gravity import gravity_forces
@@ -14,7 +15,7 @@ from robot_dynamics.dynamics.generator.jacobian import tip_jacobian
 from robot_dynamics.dynamics.generator.links import Link, links_of
 from robot_dynamics.dynamics.generator.mass_matrix import mass_matrix
 from robot_dynamics.dynamics.generator.recursion import State, inverse_dynamics
-from robot_dynamics.dynamics.generator.search import EFFORTS, Objective, best_choices
+from robot_dynamics.dynamics.generator.search import EFFORTS, Objective, best_choices, cost
 from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.errors import ParameterError
 
@@ -179,13 +180,34 @@ def _mass_matrix(request: _Request) -> tuple[ExpressionGraph, Outputs]:
 
 
 def _forward_dynamics(request: _Request) -> tuple[ExpressionGraph, Outputs]:
+    """The cheaper of articulated bodies and a factorised mass matrix.
+
+    The factorisation grows with the cube of the number of joints; from a dozen joints on it is not tried.
+    """
+    shared = len(request.links) != request.model.dof
+    candidates = []
+    if shared or len(request.links) <= 12:
+        candidates.append(_by_factorisation(request))
+    if not shared:
+        inputs = _Inputs(request, "q qd tau")
+        qdd = articulated_body(inputs.graph, request.links, inputs.state(), inputs.tau)
+        candidates.append((inputs.graph, [(_accelerations(len(qdd)), qdd)]))
+
+    def price(candidate: tuple[ExpressionGraph, Outputs]) -> float:
+        graph, outputs = candidate
+        return cost(graph.count(outputs[0][1]), request.objective)
+
+    return min(candidates, key=price)
+
+
+def _by_factorisation(request: _Request) -> tuple[ExpressionGraph, Outputs]:
     def bias(choices: Choices) -> tuple[ExpressionGraph, Outputs]:
         inputs = _Inputs(request, "q qd")
         tau = inverse_dynamics(inputs.graph, request.links, inputs.state(), choices)
         return inputs.graph, [(_torques(len(tau)), tau)]
 
     def matrix(choices: Choices) -> tuple[ExpressionGraph, Outputs]:
-        inputs = _Inputs(request, "q")
+        inputs = _Inputs(replace(request, wrench=False, gravity_input=False), "q")
         rows = mass_matrix(inputs.graph, request.links, inputs.q, choices)
         return inputs.graph, [(Argument("m", len(rows) ** 2), [entry for row in rows for entry in row])]
 
@@ -197,7 +219,7 @@ def _forward_dynamics(request: _Request) -> tuple[ExpressionGraph, Outputs]:
     rows = mass_matrix(graph, request.links, inputs.q, for_matrix)
     right = [given - needed for given, needed in zip(inputs.tau, forces, strict=True)]
     qdd = solve_symmetric(rows, right)
-    return graph, [(Argument("qdd", len(qdd), "joint accelerations [rad/s^2 or m/s^2]"), qdd)]
+    return graph, [(_accelerations(len(qdd)), qdd)]
 
 
 def _jacobian(request: _Request) -> tuple[ExpressionGraph, Outputs]:
@@ -216,6 +238,10 @@ def _jacobian(request: _Request) -> tuple[ExpressionGraph, Outputs]:
 
 def _torques(n: int) -> Argument:
     return Argument("tau", n, "joint efforts [N m or N]")
+
+
+def _accelerations(n: int) -> Argument:
+    return Argument("qdd", n, "joint accelerations [rad/s^2 or m/s^2]")
 
 
 def _dot(constants: list[float], values: tuple[Expression, ...] | list[Expression]) -> Expression:

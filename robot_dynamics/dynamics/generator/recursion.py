@@ -59,7 +59,7 @@ class State:
 
 
 @dataclass
-class _Member:
+class Member:
     """A link of a run during the recursion: its angle from E, its own step, its force and moment."""
 
     index: int
@@ -78,10 +78,12 @@ def inverse_dynamics(
         # The tip wrench is given in the last frame as it is.
         last = len(links) - 1
         choices = choices.with_link(last, replace(choices.links[last], turn=Turn.NONE))
-    return _Recursion(graph, regrouped(links, choices), state, choices).torques()
+    return Recursion(graph, regrouped(links, choices), state, choices).torques()
 
 
-class _Recursion:
+class Recursion:
+    """The recursion for links whose parameters are placed already (see :func:`.regrouped`)."""
+
     def __init__(
         self, graph: ExpressionGraph, links: tuple[Link, ...], state: State, choices: Choices
     ) -> None:
@@ -94,14 +96,19 @@ class _Recursion:
         self.runs = runs_of(links, choices)
         self.zero = graph.expression(0.0)
 
-    def torques(self) -> list[Expression]:
-        """Forward over the runs, then backward."""
+    def forces(self) -> list[list[Member]]:
+        """Forward over the runs: the force and moment that each link's own motion takes."""
         motion = at_rest(self.graph)
         origin = scaled(-1.0 / self.units.forward, self.state.gravity)
         members = []
         for run in self.runs:
             run_members, motion, origin = self._forward(run, motion, origin)
             members.append(run_members)
+        return members
+
+    def torques(self) -> list[Expression]:
+        """Generalised forces: forward, then backward over the runs."""
+        members = self.forces()
         tau = [self.zero] * len(self.state.q)
         force = moment = [self.zero] * 3
         if self.state.force is not None and self.state.moment is not None:
@@ -112,7 +119,7 @@ class _Recursion:
 
     def _forward(
         self, run: list[int], motion: AngularMotion, origin: Vector
-    ) -> tuple[list[_Member], AngularMotion, Vector]:
+    ) -> tuple[list[Member], AngularMotion, Vector]:
         """Members of a run; motion and acceleration of the origin of its last link, in its own frame."""
         first = self.links[run[0]]
         last_run = run is self.runs[-1]
@@ -128,7 +135,7 @@ class _Recursion:
             origin = add(origin, scaled(b, [row[1] for row in entry.b]))
         angle, rate, acceleration = Angle(), self.zero, self.zero
         cosine_sine = self.trigonometry.cos_sin(angle)
-        members: list[_Member] = []
+        members: list[Member] = []
         own: AngularMotion | None = None
         for position, (index, choice) in enumerate(zip(run, choices, strict=True)):
             link = self.links[index]
@@ -181,7 +188,7 @@ class _Recursion:
                     squares=choice.difference_of_squares,
                 )
             members.append(
-                _Member(index, cosine_sine, self.trigonometry.cos_sin(own_step), evaluate_own, moment, force)
+                Member(index, cosine_sine, self.trigonometry.cos_sin(own_step), evaluate_own, moment, force)
             )
         return members, own if own is not None else motion, to_turned(*cosine_sine, origin)
 
@@ -212,7 +219,7 @@ class _Recursion:
         ]
 
     def _backward(
-        self, members: list[_Member], force: Vector, moment: Vector, tau: list[Expression]
+        self, members: list[Member], force: Vector, moment: Vector, tau: list[Expression]
     ) -> tuple[Vector, Vector]:
         """Force and moment on the link before the run, in its own frame; adds to ``tau``.
 
