@@ -3,7 +3,7 @@
 from launch import Action, LaunchDescription
 
 from robot_dynamics.errors import ParameterError
-from robot_dynamics.resources import resource, share_directory
+from robot_dynamics.resources import resource
 from robot_dynamics.ros.launching.actions import (
     Given,
     describe,
@@ -13,7 +13,12 @@ from robot_dynamics.ros.launching.actions import (
     node,
     parameter_files,
 )
-from robot_dynamics.ros.launching.descriptions import initial_positions, plain_description, robot_name
+from robot_dynamics.ros.launching.descriptions import (
+    drives,
+    initial_positions,
+    plain_description,
+    robot_name,
+)
 
 ROBOT = ("robot", "description_file", "initial_positions")
 GRAPH = ("namespace", "frame_prefix", "use_sim_time", "on_exit")
@@ -76,10 +81,3 @@ def start(given: Given) -> dict:
     if not initial:
         return {}
     return {"initial_joints": list(initial), "initial_positions": list(initial.values())}
-
-
-def drives(given: Given) -> str:
-    """Parameter file of the robot's drives, which no URDF describes and Gazebo's arm does not have."""
-    file = share_directory() / f"config/{given['robot']}.yaml"
-    other_robot = given["description_file"] or given["description"] == "external"
-    return "" if other_robot or given["plant"] == "gazebo" or not file.is_file() else str(file)

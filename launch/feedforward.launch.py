@@ -2,7 +2,6 @@
 
 from launch import Action, LaunchDescription
 
-from robot_dynamics.errors import ParameterError
 from robot_dynamics.ros.launching.actions import (
     Given,
     describe,
@@ -12,7 +11,7 @@ from robot_dynamics.ros.launching.actions import (
     node,
     parameter_files,
 )
-from robot_dynamics.ros.launching.descriptions import plain_description
+from robot_dynamics.ros.launching.descriptions import drives, plain_description
 
 ROBOT = ("robot", "description_file", "initial_positions")
 GRAPH = ("namespace", "frame_prefix", "use_sim_time", "on_exit")
@@ -28,6 +27,8 @@ def generate_launch_description() -> LaunchDescription:
         *GAZEBO,
         "rviz_config",
         *GRAPH,
+        # This package's simulator has no joint_trajectory_controller.
+        choices={"plant": ["gazebo", "none"]},
         plant="gazebo",
         use_sim_time=equals("plant", "gazebo"),
     )
@@ -37,11 +38,6 @@ def actions(given: Given) -> list[Action]:
     """The parts that the arguments ask for."""
     parts: list[Action] = []
     model = []
-    if given["plant"] == "simulator":
-        raise ParameterError(
-            "plant:=simulator has no joint_trajectory_controller; give plant:=gazebo, or plant:=none with a"
-            " robot that runs one"
-        )
     if given["plant"] == "gazebo":
         controller = "joint_trajectory_controller"
         parts.append(include("gazebo_arm", given, *ROBOT, *GAZEBO, *GRAPH, controller=controller))
@@ -49,7 +45,7 @@ def actions(given: Given) -> list[Action]:
         parts.append(include("description", given, *ROBOT, *GRAPH))
     elif given["description"] == "parameter":
         model = [description_parameter(plain_description(given))]
-    files = parameter_files(given["controller_parameters"])
+    files = parameter_files(drives(given), given["controller_parameters"])
     parts.append(node("trajectory_feedforward", given, [*files, *model]))
     if given["rviz"] == "true":
         parts.append(include("rviz", given, "robot", "rviz_config", "namespace", "use_sim_time", "on_exit"))

@@ -30,8 +30,11 @@ Element = ElementTree.Element
 
 SDF_VERSION = "1.9"
 PLATFORM, BASE = "platform", "base"
-TIP_MASS_SHARE = 0.002
-"""Mass of each leg's tip as a part of the platform's mass."""
+TIP_MASS_SHARES = (0.06, 0.04, 0.02, 0.01, 0.005, 0.002)
+"""Mass of each leg's tip as a part of the platform's mass: the first that leaves a possible platform.
+
+The heavier the better: Gazebo's physics dampens the legs before it closes the loops, so that a leg loses the
+part time step x prismatic friction / (mass of upper part and tip) of what acts on it."""
 TIP_RADIUS = 0.02
 """Radius of the solid ball whose inertia a tip has [m]."""
 DETACHABLE_JOINT = ("gz-sim-detachable-joint-system", "gz::sim::systems::DetachableJoint")
@@ -68,6 +71,7 @@ def sdf(machine: Machine, controllers: Controllers | None = None) -> str:
         ModelError: a part of a leg has no mass, or mass properties that no body has, or the platform is so
             slender that it cannot give the tips their mass.
     """
+    _check(machine)
     root = ElementTree.Element("sdf", version=SDF_VERSION)
     model = _add(root, "model", name=machine.name)
     # Links are placed in the model's own frame, which is the base frame.
@@ -76,13 +80,13 @@ def sdf(machine: Machine, controllers: Controllers | None = None) -> str:
     _base_plate(base, machine)
     ground = _add(model, "joint", name="ground", type="fixed")
     _texts(ground, parent="world", child=BASE)
-    tip = _tip(machine)
+    tip, rest = _split(machine)
     legs = leg_geometry(machine, machine.home_position, machine.home_rotation)
     for leg, axis, vector in zip(machine.legs, machine.universal_axes, legs.vectors, strict=True):
         _leg(model, leg, axis, vector, tip)
     platform = _add(model, "link", name=PLATFORM)
     _pose(platform, machine.home_position, machine.home_rotation)
-    _inertial(platform, _without_tips(machine, tip))
+    _inertial(platform, rest)
     _platform_plate(platform, machine)
     for leg in machine.legs:
         weld = _plugin(model, DETACHABLE_JOINT)
@@ -121,6 +125,15 @@ def actuator_description(machine: Machine) -> str:
     return _text(robot)
 
 
+def _check(machine: Machine) -> None:
+    check_body(machine.platform, PLATFORM)
+    for leg in machine.legs:
+        for part, body in (("lower", leg.lower), ("upper", leg.upper)):
+            if not body.mass > 0.0:
+                raise ModelError(f"{leg.name}.{part}: Gazebo cannot simulate a body without mass")
+            check_body(body, f"{leg.name}.{part}")
+
+
 def _leg(model: Element, leg: Leg, axis: Array, vector: Array, tip: RigidBody) -> None:
     """The three bodies of one leg and the joints between them."""
     length = float(np.linalg.norm(vector))
@@ -134,9 +147,6 @@ def _leg(model: Element, leg: Leg, axis: Array, vector: Array, tip: RigidBody) -
         ("upper", leg.upper, end),
         ("tip", tip, end),
     ):
-        if not body.mass > 0.0:
-            raise ModelError(f"{leg.name}.{part}: Gazebo cannot simulate a body without mass")
-        check_body(body, f"{leg.name}.{part}")
         link = _add(model, "link", name=f"{leg.name}_{part}")
         _pose(link, position, rotation)
         _inertial(link, body)
@@ -167,9 +177,19 @@ def _limits(leg: Leg, length: float) -> dict[str, float]:
     }
 
 
-def _tip(machine: Machine) -> RigidBody:
-    mass = TIP_MASS_SHARE * machine.platform.mass
-    return RigidBody(mass, np.zeros(3), 0.4 * mass * TIP_RADIUS**2 * np.eye(3))
+def _split(machine: Machine) -> tuple[RigidBody, RigidBody]:
+    """The tip of a leg, in leg axes, and what remains of the platform, in its frame."""
+    for share in TIP_MASS_SHARES:
+        mass = share * machine.platform.mass
+        tip = RigidBody(mass, np.zeros(3), 0.4 * mass * TIP_RADIUS**2 * np.eye(3))
+        rest = _without_tips(machine, tip)
+        least, middle, greatest = np.linalg.eigvalsh(rest.inertia)
+        if least > 0.0 and least + middle > greatest:
+            return tip, rest
+    raise ModelError(
+        f"{machine.name}: the platform is too slender to give each leg a tip of {tip.mass:g} kg; a body with"
+        " the rest of its inertia does not exist"
+    )
 
 
 def _without_tips(machine: Machine, tip: RigidBody) -> RigidBody:
@@ -181,14 +201,7 @@ def _without_tips(machine: Machine, tip: RigidBody) -> RigidBody:
     for point in machine.platform_points:
         inertia = inertia - tip.inertia - shift_inertia(tip.mass, point)
     center = moment / mass
-    inertia = inertia - shift_inertia(mass, center)
-    least, middle, greatest = np.linalg.eigvalsh(inertia)
-    if not (least > 0.0 and least + middle >= greatest):
-        raise ModelError(
-            f"{machine.name}: the platform's inertia cannot give {len(machine.legs)} tips of {tip.mass:g} kg;"
-            " a body with the rest does not exist"
-        )
-    return RigidBody(mass, center, inertia)
+    return RigidBody(mass, center, inertia - shift_inertia(mass, center))
 
 
 def _base_plate(link: Element, machine: Machine) -> None:

@@ -24,6 +24,7 @@ from launch.actions import (
     DeclareLaunchArgument,
     GroupAction,
     IncludeLaunchDescription,
+    LogInfo,
     OpaqueFunction,
     RegisterEventHandler,
     Shutdown,
@@ -48,14 +49,21 @@ SWITCH_TIMEOUT = 10.0
 """Seconds of patience for the switch to a controller: a simulation that has just begun is slow."""
 
 
-def describe(actions: Callable[[Given], Iterable[Action]], *names: str, **defaults: Any) -> LaunchDescription:
+def describe(
+    actions: Callable[[Given], Iterable[Action]],
+    *names: str,
+    choices: Mapping[str, list[str]] | None = None,
+    **defaults: Any,
+) -> LaunchDescription:
     """A launch description that declares arguments and acts on their values.
 
     Args:
         actions: gets the values of the arguments by name, returns what to do.
         names: of the arguments, as in ``arguments.ARGUMENTS``.
+        choices: other choices than the usual ones.
         defaults: other defaults than the usual ones.
     """
+    chosen = choices or {}
 
     def visit(context: LaunchContext) -> list[Action]:
         return list(actions({name: LaunchConfiguration(name).perform(context) for name in names}))
@@ -65,7 +73,7 @@ def describe(actions: Callable[[Given], Iterable[Action]], *names: str, **defaul
             name,
             description=ARGUMENTS[name].text,
             default_value=defaults.get(name, ARGUMENTS[name].default),
-            choices=ARGUMENTS[name].choices,
+            choices=chosen.get(name, ARGUMENTS[name].choices),
         )
         for name in names
     ]
@@ -121,10 +129,10 @@ def node(
     """
     respawn = given["on_exit"] == "respawn" and not may_close
 
-    def end(event: ProcessExited, context: LaunchContext) -> Shutdown | None:
+    def end(event: ProcessExited, context: LaunchContext) -> list[Action] | None:
         if context.is_shutdown or (may_close and event.returncode == 0):
             return None
-        return Shutdown(reason=f"{executable} has ended")
+        return _shutdown(f"{executable} has ended with exit code {event.returncode}")
 
     return Node(
         package=package,
@@ -176,10 +184,14 @@ def _after(
         if context.is_shutdown:
             return None
         if event.returncode != 0:
-            return [Shutdown(reason=f"{done.node_executable} failed with exit code {event.returncode}")]
+            return _shutdown(f"{done.node_executable} failed with exit code {event.returncode}")
         return [following] if following else None
 
     return handle
+
+
+def _shutdown(reason: str) -> list[Action]:
+    return [LogInfo(msg=f"{reason}: the launch goes down"), Shutdown(reason=reason)]
 
 
 def parameter_files(*paths: str | Path) -> list[ParameterFile]:

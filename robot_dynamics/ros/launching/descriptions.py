@@ -38,6 +38,16 @@ def plain_description(given: Mapping[str, str]) -> str:
     return expand(path) if path.suffix == ".xacro" else path.read_text(encoding="utf-8")
 
 
+def drives(given: Mapping[str, str]) -> str:
+    """Parameter file of the drives of one of the package's robots, such as their rotors' inertia; or none.
+
+    No URDF describes them. Gazebo's arm does not have them, and of another robot nothing is known.
+    """
+    other_robot = given["description_file"] or given["description"] == "external"
+    file = share_directory() / f"config/{given['robot']}.yaml"
+    return "" if other_robot or given["plant"] == "gazebo" or not file.is_file() else str(file)
+
+
 def controllers_path(given: Mapping[str, str]) -> Path:
     """The YAML file of ros2_control's controllers that ``controllers`` names, or else the robot's own.
 

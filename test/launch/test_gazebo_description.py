@@ -1,0 +1,170 @@
+"""The arms as Gazebo and ros2_control get them, and the controllers that go with them."""
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+import yaml
+
+import robot_dynamics as rd
+from robot_dynamics.errors import ParameterError
+from robot_dynamics.resources import resource, share_directory
+
+pytest.importorskip("xacro", reason="xacro expands the descriptions")
+from robot_dynamics.ros.launching import descriptions
+
+ROBOTS = ("puma560", "arm7", "scara")
+EXTERNAL_BASE = """<robot name="swing">
+  <link name="stand"/>
+  <joint name="pivot" type="continuous">
+    <parent link="stand"/><child link="bar"/><axis xyz="0 1 0"/>
+  </joint>
+  <link name="bar">
+    <inertial>
+      <origin xyz="0 0 -0.5"/><mass value="2"/>
+      <inertia ixx="0.2" ixy="0" ixz="0" iyy="0.2" iyz="0" izz="0.01"/>
+    </inertial>
+  </link>
+</robot>
+"""
+
+
+def arguments(**values):
+    empty = dict.fromkeys(("robot", "description_file", "controllers", "initial_positions", "namespace"), "")
+    return {**empty, **values}
+
+
+def controllers_of(robot):
+    return yaml.safe_load(resource(f"config/{robot}_controllers.yaml").read_text(encoding="utf-8"))
+
+
+def control_joints(text):
+    """Name, command interface (or None) and initial position of every joint in the ros2_control block."""
+    for joint in ElementTree.fromstring(text).findall("ros2_control/joint"):
+        command = joint.find("command_interface")
+        position = joint.find("state_interface[@name='position']/param[@name='initial_value']")
+        yield joint.get("name"), None if command is None else command.get("name"), float(position.text)
+
+
+@pytest.mark.parametrize("robot", ROBOTS)
+def test_gazebo_moves_the_same_arm(robot):
+    """Every number of the chain is the plain URDF's, so the dynamics are too."""
+    plain = rd.load_urdf(resource(f"urdf/{robot}.urdf"))
+    expanded = rd.load_urdf(descriptions.gazebo_description(arguments(robot=robot)))
+    assert expanded.joint_names == plain.joint_names
+    for ours, theirs in zip(expanded.joints, plain.joints, strict=True):
+        assert ours.kind == theirs.kind
+        np.testing.assert_array_equal(ours.origin, theirs.origin)
+        np.testing.assert_array_equal(ours.axis, theirs.axis)
+        assert ours.body.mass == theirs.body.mass
+        np.testing.assert_array_equal(ours.body.center_of_mass, theirs.body.center_of_mass)
+        np.testing.assert_array_equal(ours.body.inertia, theirs.body.inertia)
+    random = np.random.default_rng(1)
+    state = random.uniform(-1.0, 1.0, (3, 20, plain.dof))
+    np.testing.assert_array_equal(
+        rd.compile_dynamics(expanded).inverse_dynamics(*state),
+        rd.compile_dynamics(plain).inverse_dynamics(*state),
+    )
+
+
+@pytest.mark.parametrize("robot", ROBOTS)
+def test_every_joint_of_the_chain_takes_efforts_in_its_order(robot):
+    chain = rd.load_urdf(resource(f"urdf/{robot}.urdf"))
+    joints = list(control_joints(descriptions.gazebo_description(arguments(robot=robot))))
+    assert tuple(name for name, command, _ in joints if command == "effort") == chain.joint_names
+
+
+@pytest.mark.parametrize("robot", ROBOTS)
+def test_the_arm_begins_where_the_simulator_lets_it_begin(robot):
+    wanted = descriptions.initial_positions(robot)
+    chain = rd.load_urdf(resource(f"urdf/{robot}.urdf"))
+    assert wanted and set(wanted) <= set(chain.joint_names)
+    for name, _, position in control_joints(descriptions.gazebo_description(arguments(robot=robot))):
+        assert position == wanted.get(name, 0.0)
+
+
+def test_the_gripper_is_held_and_its_mimic_joint_follows():
+    text = descriptions.gazebo_description(arguments(robot="arm7"))
+    commands = {name: command for name, command, _ in control_joints(text)}
+    assert commands["finger_left"] == "velocity"
+    assert commands["finger_right"] is None
+
+
+def test_the_plugin_gets_controllers_and_namespace():
+    text = descriptions.gazebo_description(arguments(robot="scara", namespace="left"))
+    plugin = ElementTree.fromstring(text).find("gazebo/plugin")
+    assert plugin.get("filename") == "gz_ros2_control-system"
+    assert Path(plugin.findtext("parameters")).samefile(resource("config/scara_controllers.yaml"))
+    assert plugin.findtext("ros/namespace") == "/left"
+
+
+def test_a_root_that_is_not_the_world_is_fixed_to_it(tmp_path):
+    robot, controllers = tmp_path / "swing.urdf", tmp_path / "swing.yaml"
+    robot.write_text(EXTERNAL_BASE, encoding="utf-8")
+    controllers.write_text(
+        yaml.safe_dump({"/**/effort_controller": {"ros__parameters": {"joints": ["pivot"]}}}),
+        encoding="utf-8",
+    )
+    given = arguments(description_file=str(robot), controllers=str(controllers))
+    chain = rd.load_urdf(descriptions.gazebo_description(given))
+    assert (chain.root, chain.joint_names) == ("world", ("pivot",))
+
+
+def test_a_joint_that_the_robot_does_not_have_is_refused(tmp_path):
+    robot = tmp_path / "swing.urdf"
+    robot.write_text(EXTERNAL_BASE, encoding="utf-8")
+    controllers = str(resource("config/scara_controllers.yaml"))
+    with pytest.raises(ParameterError, match=r"joint1.*moving joints are pivot"):
+        descriptions.gazebo_description(arguments(description_file=str(robot), controllers=controllers))
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"description_file": "/nowhere.urdf"}, "description_file.*nowhere.urdf does not exist"),
+        ({"robot": "scara", "controllers": "/nowhere.yaml"}, "controllers.*nowhere.yaml does not exist"),
+        ({"robot": "scara", "controllers": "package.xml"}, "must hold"),
+        ({"description_file": "package.xml"}, "'controllers' is needed"),
+    ],
+)
+def test_faulty_arguments_are_named(values, message, monkeypatch):
+    monkeypatch.chdir(share_directory())
+    with pytest.raises(ParameterError, match=message):
+        descriptions.gazebo_description(arguments(**values))
+
+
+def test_a_faulty_xacro_is_named(tmp_path):
+    file = tmp_path / "arm.xacro"
+    file.write_text('<robot name="${nothing}"/>', encoding="utf-8")
+    with pytest.raises(ParameterError, match=r"arm\.xacro.*nothing"):
+        descriptions.plain_description(arguments(description_file=str(file)))
+
+
+@pytest.mark.parametrize("robot", ROBOTS)
+def test_controllers_command_the_chain_in_its_order(robot):
+    names = list(rd.load_urdf(resource(f"urdf/{robot}.urdf")).joint_names)
+    controllers = controllers_of(robot)
+    manager = controllers["/**/controller_manager"]["ros__parameters"]
+    assert manager["update_rate"] == 1000
+    effort = controllers["/**/effort_controller"]["ros__parameters"]
+    assert (effort["joints"], effort["interface_name"]) == (names, "effort")
+    trajectory = controllers["/**/joint_trajectory_controller"]["ros__parameters"]
+    assert (trajectory["joints"], list(trajectory["gains"])) == (names, names)
+    for name in ("joint_state_broadcaster", "effort_controller", "joint_trajectory_controller"):
+        assert "type" in manager[name]
+
+
+@pytest.mark.parametrize("robot", ROBOTS)
+def test_stock_trajectory_gains_are_stable_at_the_update_rate(robot):
+    """Explicit damping d of inertia M is stable while d·dt/M < 2; M is the least that the joint meets."""
+    chain = rd.load_urdf(resource(f"urdf/{robot}.urdf"))
+    dynamics = rd.compile_dynamics(chain)
+    random = np.random.default_rng(2)
+    configurations = random.uniform(-np.pi, np.pi, (200, chain.dof))
+    inverse = np.linalg.inv(dynamics.mass_matrix(configurations))
+    alone = 1.0 / np.diagonal(inverse, axis1=-2, axis2=-1)
+    controllers = controllers_of(robot)
+    gains = controllers["/**/joint_trajectory_controller"]["ros__parameters"]["gains"]
+    for joint, name in enumerate(chain.joint_names):
+        assert gains[name]["d"] * 1e-3 / alone[:, joint].min() < 1.0, name

@@ -1,0 +1,221 @@
+"""The launch files: what they declare, what they start and in which order, what happens when a part ends."""
+
+import ast
+import itertools
+import os
+import re
+import signal
+from pathlib import Path
+
+import pytest
+import yaml
+
+from robot_dynamics.resources import share_directory
+
+FILES = sorted((share_directory() / "launch").glob("*.launch.py"))
+EXPECTED = {
+    "computed_torque",
+    "description",
+    "feedforward",
+    "gazebo_arm",
+    "gazebo_stewart",
+    "gazebo_world",
+    "rviz",
+    "stewart",
+}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_a_launch_file_says_what_it_is_for_and_describes_itself(path):
+    module = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+    assert ast.get_docstring(module)
+    functions = [node.name for node in module.body if isinstance(node, ast.FunctionDef)]
+    assert "generate_launch_description" in functions
+
+
+def test_every_launch_file_is_there():
+    assert {path.name.removesuffix(".launch.py") for path in FILES} == EXPECTED
+
+
+class TestWithLaunch:
+    """Run where ``launch`` and ``launch_ros`` are installed."""
+
+    @pytest.fixture(autouse=True)
+    def needs_launch(self):
+        # Not "launch" alone: a folder of that name would do.
+        pytest.importorskip("launch.actions", reason="launch is not installed")
+        pytest.importorskip("launch_ros.actions", reason="launch_ros is not installed")
+
+    @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+    def test_arguments_are_described_and_defaults_are_among_the_choices(self, path):
+        from launch import LaunchContext
+        from launch.launch_description_sources import PythonLaunchDescriptionSource
+
+        context = LaunchContext()
+        context.launch_configurations["plant"] = "simulator"
+        description = PythonLaunchDescriptionSource(str(path)).get_launch_description(context)
+        arguments = description.get_launch_arguments()
+        assert arguments
+        for argument in arguments:
+            assert len(argument.description) > 20, argument.name
+            value = "".join(part.perform(context) for part in argument.default_value)
+            assert argument.choices is None or value in argument.choices, argument.name
+
+    def test_the_arm_in_gazebo_starts_in_turn_with_one_namespace(self, tmp_path):
+        names = ["ros_gz_bridge", "create", "joint_state_broadcaster", "effort_controller"]
+        launch, calls = started(
+            tmp_path,
+            "computed_torque",
+            *("robot:=arm7", "plant:=gazebo", "gui:=false", "namespace:=left", "rviz:=true"),
+        )
+        with launch:
+            launch.wait_for(lambda: call(calls(), "spawner", "effort_controller"), "the last spawner")
+            launch.wait_for(lambda: call(calls(), "rviz2"), "rviz")
+            launch.wait_for(lambda: call(calls(), "computed_torque_controller"), "the controller")
+            made = calls()
+            assert launch.stop() == 0
+        order = [
+            made.index(call(made, *wanted))
+            for wanted in (("create",), ("spawner", names[2]), ("spawner", names[3]))
+        ]
+        assert order == sorted(order)
+        for program in ("robot_state_publisher", "create", "computed_torque_controller", "spawner", "rviz2"):
+            assert "__ns:=/left" in call(made, program)["arguments"], program
+        server = call(made, "gz_server")["arguments"]
+        assert server[0].startswith("-r -s ") and server[0].endswith("urdf/world.sdf")
+        assert server[1] == "true"
+        assert "/clock@rosgraph_msgs/msg/Clock[gz.msgs.Clock" in call(made, "parameter_bridge")["arguments"]
+        create = call(made, "create")["arguments"]
+        assert create[:4] == ["-topic", "robot_description", "-name", "arm7"]
+        spawner = call(made, "spawner", "effort_controller")["arguments"]
+        assert float(spawner[spawner.index("--switch-timeout") + 1]) > 1.0
+        assert spawner[spawner.index("--param-file") + 1].endswith("config/arm7_controllers.yaml")
+
+    def test_everybody_takes_the_time_from_gazebo(self, tmp_path):
+        launch, calls = started(tmp_path, "computed_torque", "plant:=gazebo", "gui:=false")
+        with launch:
+            launch.wait_for(lambda: call(calls(), "spawner", "effort_controller"), "the last spawner")
+            launch.wait_for(lambda: call(calls(), "computed_torque_controller"), "the controller")
+            launch.wait_for(lambda: call(calls(), "robot_state_publisher"), "robot_state_publisher")
+            for program in ("computed_torque_controller", "robot_state_publisher"):
+                assert parameters(call(calls(), program))["use_sim_time"] is True
+
+    def test_the_description_for_gazebo_carries_the_effort_interfaces(self, tmp_path):
+        launch, calls = started(tmp_path, "gazebo_arm", "robot:=scara", "gui:=false")
+        with launch:
+            launch.wait_for(lambda: call(calls(), "spawner", "effort_controller"), "the last spawner")
+            made = launch.wait_for(lambda: call(calls(), "robot_state_publisher"), "robot_state_publisher")
+            assert '<command_interface name="effort"/>' in parameters(made)["robot_description"]
+
+    def test_the_platform_in_gazebo_starts_in_turn(self, tmp_path):
+        launch, calls = started(tmp_path, "stewart", "plant:=gazebo", "gui:=false", "namespace:=right")
+        with launch:
+            launch.wait_for(lambda: call(calls(), "spawner", "leg_effort_controller"), "the last spawner")
+            launch.wait_for(lambda: call(calls(), "stewart_platform"), "the controller")
+            made = calls()
+            model = parameters(call(made, "create"))
+            assert model["name"] == "stewart_demo" and "<sdf version" in model["string"]
+            assert "<namespace>/right</namespace>" in model["string"]
+            assert len(parameters(call(made, "stewart_platform"))["zero_lengths"]) == 6
+
+    def test_feedforward_runs_the_trajectory_controller(self, tmp_path):
+        launch, calls = started(tmp_path, "feedforward", "robot:=scara", "gui:=false")
+        with launch:
+            launch.wait_for(lambda: call(calls(), "spawner", "joint_trajectory_controller"), "the spawner")
+            launch.wait_for(lambda: call(calls(), "trajectory_feedforward"), "the feeder")
+            assert call(calls(), "spawner", "effort_controller") is None
+
+    @pytest.mark.parametrize("failing", ["create", "joint_state_broadcaster"])
+    def test_a_step_that_fails_takes_the_launch_down(self, tmp_path, failing):
+        launch, calls = started(tmp_path, "gazebo_arm", "gui:=false", STUB_FAIL=failing)
+        with launch:
+            launch.wait()
+            assert "failed with exit code 1" in launch.output
+        assert call(calls(), "spawner", "effort_controller") is None
+        assert not alive(calls())
+
+    def test_a_node_that_dies_takes_the_launch_down(self, tmp_path):
+        launch, calls = started(tmp_path, "computed_torque")
+        with launch:
+            launch.wait_for(lambda: call(calls(), "simulator"), "the simulator")
+            os.kill(
+                launch.wait_for(lambda: call(calls(), "computed_torque_controller"), "the controller")["pid"],
+                signal.SIGKILL,
+            )
+            launch.wait()
+            assert "computed_torque_controller has ended" in launch.output
+        assert not alive(calls())
+
+    def test_a_node_that_dies_is_started_again_when_declared_so(self, tmp_path):
+        launch, calls = started(tmp_path, "computed_torque", "on_exit:=respawn")
+        with launch:
+            first = launch.wait_for(lambda: call(calls(), "computed_torque_controller"), "the controller")
+            os.kill(first["pid"], signal.SIGKILL)
+            count = len([made for made in calls() if made["name"] == first["name"]])
+            launch.wait_for(
+                lambda: len([made for made in calls() if made["name"] == first["name"]]) > count,
+                "a second controller",
+            )
+            assert launch.stop() == 0
+        assert not alive(calls())
+
+    def test_closing_rviz_has_no_consequence_but_its_crash_has(self, tmp_path):
+        launch, calls = started(tmp_path, "computed_torque", "rviz:=true")
+        with launch:
+            window = launch.wait_for(lambda: call(calls(), "rviz2"), "rviz")
+            launch.wait_for(lambda: call(calls(), "simulator"), "the simulator")
+            os.kill(window["pid"], signal.SIGINT)
+            launch.wait_for_output(r"rviz2-\d+\]: process has finished cleanly")
+            assert launch.running
+        (tmp_path / "second").mkdir()
+        launch, calls = started(tmp_path / "second", "rviz")
+        with launch:
+            os.kill(launch.wait_for(lambda: call(calls(), "rviz2"), "rviz")["pid"], signal.SIGKILL)
+            launch.wait()
+
+    @pytest.mark.parametrize(
+        ("file", "arguments", "message"),
+        [
+            ("computed_torque", ["robot:=nobody"], "nobody.*puma560"),
+            ("computed_torque", ["description_file:=/nowhere.urdf"], "/nowhere.urdf does not exist"),
+            ("computed_torque", ["controller_parameters:=/nowhere.yaml"], "/nowhere.yaml does not exist"),
+            ("feedforward", ["plant:=simulator"], "simulator.*gazebo"),
+            ("gazebo_stewart", ["platform:=stewart_dasgupta1998"], "platform.inertia"),
+        ],
+    )
+    def test_faulty_arguments_end_the_launch_with_their_name(self, tmp_path, file, arguments, message):
+        launch, _ = started(tmp_path, file, *arguments)
+        with launch:
+            assert launch.wait() != 0
+            assert re.search(message, launch.output), launch.output
+            assert "Traceback" not in launch.output
+
+
+def started(folder, file, *arguments, **environment):
+    """A launch in which every program is a stand-in, and a function that tells what it has called."""
+    import stub_ros_packages
+    from launching_harness import Launch
+
+    full = stub_ros_packages.install(folder, *stub_ros_packages.PACKAGES)
+    return Launch(file, {**full, **environment}, *arguments), lambda: stub_ros_packages.calls(full)
+
+
+def call(made, program, *words):
+    """The first call of a program with these arguments, or None."""
+    wanted = (one for one in made if one["name"] == program and set(words) <= set(one["arguments"]))
+    return next(wanted, None)
+
+
+def parameters(made):
+    """Every parameter that a program was given in files, the later files over the earlier ones."""
+    words, merged = made["arguments"], {}
+    for flag, path in itertools.pairwise(words):
+        if flag == "--params-file":
+            for section in yaml.full_load(Path(path).read_text(encoding="utf-8")).values():
+                merged.update(section["ros__parameters"])
+    return merged
+
+
+def alive(made):
+    """Process ids of the calls that still run."""
+    return [one["pid"] for one in made if Path(f"/proc/{one['pid']}").exists()]
