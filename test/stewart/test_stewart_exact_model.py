@@ -167,3 +167,33 @@ def test_legs_with_spherical_joints_at_both_ends():
     np.testing.assert_allclose(forces[0], forces[1], rtol=1e-10)
     np.testing.assert_allclose(result.actuator_forces, forces[0], rtol=1e-10)
     assert np.abs(result.reactions.universal_moment).max() == 0.0
+
+
+def test_massless_legs_without_friction_carry_the_static_forces():
+    mapping = random_oracle(4).mapping
+    for leg in mapping["legs"]:
+        leg["friction"] = dict.fromkeys(leg["friction"], 0.0)
+        for part in ("lower", "upper"):
+            leg[part] = {"mass": 0.0, "center_of_mass": [0.0] * 3, "inertia": np.zeros((3, 3)).tolist()}
+    platform, moved = stewart.load(mapping), state(random_motion(4), 0.4)
+    for model in ("exact", "published"):
+        result = platform.inverse_dynamics(*moved, model=model)
+        np.testing.assert_allclose(result.actuator_forces, result.static_forces, rtol=1e-12)
+    compare(platform, platform.compile("python"), np.random.default_rng(2))
+
+
+def test_generated_program_where_everything_is_symmetric():
+    """At home, level and at rest, coefficients vanish that a careless elimination would divide by."""
+    platform = stewart.load(resource("config/stewart_demo.yaml"))
+    home = platform.machine.home_position
+    motion = stewart.pack(home, [0.0, 0.0, 0.0, 1.0], *np.zeros((4, 3)))
+    expected = platform.inverse_dynamics(home, [0.0, 0.0, 0.0], *np.zeros((4, 3))).actuator_forces
+    np.testing.assert_allclose(platform.compile().actuator_forces(motion), expected, rtol=1e-11)
+
+
+def test_operations_stay_below_what_the_paper_needs_by_far():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", stewart.StewartModelWarning)
+        program = stewart.load(resource("config/stewart_dasgupta1998.yaml")).compile("python").program
+    assert program.count.total == sum(part.total for part in program.parts.values())
+    assert program.count.total <= 1851
