@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.errors import SingularityError, StateError
+from robot_dynamics.errors import ParameterError, StateError
 from robot_dynamics.stewart.checks import (
     OnViolation,
     Violation,
@@ -223,44 +223,45 @@ class StewartPlatform:
         act_on(violations, on_violation)
         return violations
 
-    def check_path(self, path: PlatformPath, step: float = 0.01, on_violation: OnViolation = "raise") -> None:
+    def check_path(
+        self, path: PlatformPath, step: float = 0.01, on_violation: OnViolation = "raise"
+    ) -> tuple[Violation, ...]:
         """Refuse a path that leaves the limits or meets a singularity, before it is run.
 
         A singularity between two samples shows in the sign of the Jacobian's determinant.
 
         Args:
             path: the path.
-            step: distance of the samples [s].
-            on_violation: "raise" or "warn".
+            step: greatest distance of the samples [s].
+            on_violation: "raise", "warn" or "report".
+
+        Returns:
+            What the path violates, with times in the messages.
 
         Raises:
             SingularityError: the path meets, or comes too near, a singular pose; the message tells when.
             LimitError: a leg leaves its limits.
+            ParameterError: a step that is not positive, or an unknown policy.
         """
         crossing = self.singular_time(path, step)
         if crossing is not None:
             condition = float(condition_number(self.legs_of(path.at(crossing)).jacobian))
-            raise SingularityError(
+            message = (
                 f"the path meets a singular pose at t = {crossing:.3f} s; its condition number there is"
                 f" {condition:.3g}"
             )
+            limit = self.machine.condition_limit
+            met = (Violation("condition_number", None, None, condition, limit, message),)
+            act_on(met, on_violation)
+            return met
         times = _samples(path, step)
-        motion = path.at(times)
-        result = self.inverse_dynamics_of(motion, on_violation="report")
+        result = self.inverse_dynamics_of(path.at(times), on_violation="report")
         timed = tuple(
-            violation
-            if violation.state is None
-            else Violation(
-                violation.quantity,
-                violation.leg,
-                violation.state,
-                violation.value,
-                violation.limit,
-                f"at t = {times[violation.state]:.3f} s: {violation.message}",
-            )
+            replace(violation, message=f"at t = {times[violation.state or 0]:.3f} s: {violation.message}")
             for violation in result.violations
         )
         act_on(timed, on_violation)
+        return timed
 
     def singular_time(self, path: PlatformPath, step: float = 0.01) -> float | None:
         """When a path first crosses a singularity [s]; None when the determinant never changes sign."""
@@ -370,6 +371,8 @@ def load(source: str | Path | Mapping[str, Any]) -> StewartPlatform:
 
 def _samples(path: PlatformPath, step: float) -> Array:
     """Equally spaced times at most ``step`` apart, ends included [s]."""
+    if not (np.isfinite(step) and step > 0.0):
+        raise ParameterError(f"step is {step} s; it must be positive")
     return np.linspace(0.0, path.duration, max(2, int(np.ceil(path.duration / step)) + 1))
 
 

@@ -57,7 +57,12 @@ def test_singular_poses_are_refused():
         platform.inverse_dynamics_of(near, on_violation="warn")
     with pytest.raises(SingularityError, match=r"t = 3\.671 s"):
         platform.check_path(path)
-    platform.check_path(paper_paths()["I"].line)
+    with pytest.warns(stewart.LimitWarning, match=r"t = 3\.671 s"):
+        found = platform.check_path(path, on_violation="warn")
+    assert [violation.quantity for violation in found] == ["condition_number"]
+    assert platform.check_path(paper_paths()["I"].line) == ()
+    with pytest.raises(ParameterError, match="step is 0"):
+        platform.check_path(path, step=0.0)
 
 
 def test_a_path_out_of_the_workspace_is_refused_with_its_time(demo):
