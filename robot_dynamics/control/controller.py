@@ -60,6 +60,15 @@ class ArmController:
         """(n,) [N·m or N], infinite where the description gives none."""
         return self._limits
 
+    @property
+    def time(self) -> float:
+        """Of the last joint state [s]."""
+        return self._time
+
+    def follows(self, trajectory: Trajectory) -> bool:
+        """Whether ``trajectory`` is being followed, or will be from its start on."""
+        return self._schedule.holds(trajectory)
+
     def reference(self, time: float) -> Reference:
         """The reference at ``time`` [s]."""
         return self._schedule.reference(time)

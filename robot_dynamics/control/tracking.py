@@ -90,6 +90,10 @@ class Schedule(Generic[S]):
                 return trajectory.sample(time)
         return self._hold
 
+    def holds(self, trajectory: Timed[S]) -> bool:
+        """Whether ``trajectory`` is in force or waits for its start."""
+        return trajectory is self._current or trajectory is self._next
+
     def follow(self, trajectory: Timed[S]) -> None:
         """Take up ``trajectory`` at its start; until then what is in force goes on."""
         self._next = trajectory

@@ -15,10 +15,14 @@ from robot_dynamics.control.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.controller import ArmController
 from robot_dynamics.control.parameters import ControllerParameters
 from robot_dynamics.control.tracking import Command
+from robot_dynamics.control.trajectory import Trajectory
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.ros.support import parameters, qos, spin
+from robot_dynamics.ros import follow_joint_trajectory
+from robot_dynamics.ros.follow_joint_trajectory import TrajectoryAction
+from robot_dynamics.ros.support import controller_state, parameters, qos, spin
 from robot_dynamics.ros.support.arm_model import ArmModel, ModelLoader
 from robot_dynamics.ros.support.control_node import ControlNode
+from robot_dynamics.ros.support.controller_state import ControllerStatePublisher
 from robot_dynamics.ros.support.hot_loop import spin_on
 from robot_dynamics.ros.support.messages import set_stamp, stamp_to_nanoseconds, to_array
 from robot_dynamics.ros.support.trajectories import waypoints
@@ -39,6 +43,8 @@ class ComputedTorqueController(ControlNode):
         parameters.watch(self, self._actuators, self._on_actuators, check=self._check_actuators)
         self._reference = self.create_publisher(JointState, "~/reference", qos.LOCKSTEP)
         self.create_subscription(JointTrajectory, "~/joint_trajectory", self._on_trajectory, qos.TRAJECTORY)
+        self._action = TrajectoryAction(self) if follow_joint_trajectory.AVAILABLE else None
+        self._state = ControllerStatePublisher(self) if controller_state.AVAILABLE else None
         self.start()
         self._loader: ModelLoader | None = None
         self._loader = ModelLoader(self, self._on_model, self._on_change)
@@ -110,21 +116,36 @@ class ComputedTorqueController(ControlNode):
             self.controller.hold()
             self.get_logger().info("empty trajectory: holding where the arm is")
             return
-        stamp = stamp_to_nanoseconds(message.header.stamp)
-        start = None if stamp == 0 else self.seconds(stamp)
         try:
-            trajectory = self.controller.follow(message.joint_names, waypoints(message), start)
+            self.follow(message)
         except RobotDynamicsError as error:
             self.refused += 1
             self.get_logger().error(f"trajectory refused: {error}")
             return
+        if self._action is not None:
+            self._action.drop("a trajectory on the topic has taken over")
+
+    def follow(self, message: JointTrajectory) -> Trajectory:
+        """Follow a trajectory from now on, or from its stamp on.
+
+        Raises:
+            TrajectoryError: it cannot be followed; what was followed before goes on.
+        """
+        stamp = stamp_to_nanoseconds(message.header.stamp)
+        start = None if stamp == 0 else self.seconds(stamp)
+        trajectory = self.controller.follow(message.joint_names, waypoints(message), start)
         self.get_logger().info(
             f"following a trajectory of {len(message.points)} points for"
             f" {trajectory.end - trajectory.start:.3f} s"
         )
+        return trajectory
 
     def publish_reference(self, command: Command, nanoseconds: int) -> None:
-        """Reference position and velocity, and the effort before limits, while somebody listens."""
+        """What the controller did in this cycle, for those who listen."""
+        if self._action is not None:
+            self._action.observe(nanoseconds, *self.measured)
+        if self._state is not None:
+            self._state.publish(nanoseconds, command, *self.measured)
         if not self._reference.get_subscription_count():
             return
         message = self._reference_message

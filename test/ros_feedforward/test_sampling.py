@@ -96,5 +96,5 @@ def test_a_path_that_needs_too_many_points_is_refused_with_what_is_reached():
         def inverse_dynamics(self, q, qd, qdd):
             return np.sign(q)
 
-    with pytest.raises(TrajectoryError, match="joint 1 .* too close together"):
+    with pytest.raises(TrajectoryError, match=r"joint 1 .* too close together"):
         sample_efforts(path(1, 3), Step(), np.array([0.1]))

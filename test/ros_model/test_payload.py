@@ -8,7 +8,7 @@ import pytest
 from robot_dynamics import compile_dynamics, load_urdf
 from robot_dynamics.control.gravity import GravityEstimator, ImuParameters
 from robot_dynamics.control.payload import PayloadParameters, inertia_matrix, with_payload
-from robot_dynamics.errors import ParameterError, StateError
+from robot_dynamics.errors import ModelWarning, ParameterError, StateError
 from robot_dynamics.resources import resource
 from robot_dynamics.spatial import rotation_from_rpy
 
@@ -41,11 +41,14 @@ def test_inverse_dynamics_with_a_payload_are_those_of_pinocchio_with_an_appended
 def test_the_lumped_inertia_is_that_of_mujocos_second_body_where_the_tip_is_turned():
     urdf = """<robot name="arm"><link name="base"/>
       <link name="rod"><inertial><origin xyz="0 0.1 0.2"/><mass value="1.5"/>
-        <inertia ixx="0.02" ixy="0" ixz="0" iyy="0.02" iyz="0" izz="0.01"/></inertial></link><link name="tool"/>
+        <inertia ixx="0.02" ixy="0" ixz="0" iyy="0.02" iyz="0" izz="0.01"/></inertial></link>
+      <link name="tool"/>
       <joint name="turn" type="continuous"><parent link="base"/><child link="rod"/><axis xyz="0 1 0"/></joint>
       <joint name="flange" type="fixed"><parent link="rod"/><child link="tool"/>
         <origin xyz="0.3 0 0.1" rpy="0.4 -0.7 1.1"/></joint></robot>"""
-    chain = with_payload(load_urdf(urdf, tip="tool"), MASS, CENTER, inertia_matrix(INERTIA))
+    with pytest.warns(ModelWarning, match="tool"):
+        arm = load_urdf(urdf, tip="tool")
+    chain = with_payload(arm, MASS, CENTER, inertia_matrix(INERTIA))
     quaternion = np.empty(4)
     mujoco.mju_mat2Quat(quaternion, rotation_from_rpy([0.4, -0.7, 1.1]).ravel())
     xx, xy, xz, yy, yz, zz = INERTIA

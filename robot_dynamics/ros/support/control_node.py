@@ -85,6 +85,7 @@ class ControlNode(LifecycleNode):
         self.active = False
         self.refused = 0
         self.epoch: int | None = None
+        self.measured = (np.zeros(0), np.zeros(0))
         self.monitor = CycleMonitor()
         self._lost_since: float | None = None
         self._saturated: list[str] = []
@@ -205,6 +206,10 @@ class ControlNode(LifecycleNode):
             self.epoch = nanoseconds
         return 1e-9 * (nanoseconds - self.epoch)
 
+    def nanoseconds(self, seconds: float) -> int:
+        """The stamp of a time on the controller's clock; inverse of :meth:`seconds`."""
+        return (self.epoch or 0) + round(1e9 * seconds)
+
     def _on_state(self, message: JointState) -> None:
         controller = self.controller
         if controller is None:
@@ -220,6 +225,7 @@ class ControlNode(LifecycleNode):
         velocity = sample.velocity
         if velocity is None:
             velocity = self._velocity.update(now, sample.position)
+        self.measured = (sample.position, velocity)
         if not self.active:
             controller.observe(sample.position)
             return

@@ -1,0 +1,68 @@
+"""The topic ``~/controller_state`` of ``joint_trajectory_controller``, where ``control_msgs`` exists."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from rclpy.node import Node
+from trajectory_msgs.msg import JointTrajectoryPoint
+
+from robot_dynamics.control.tracking import Command
+from robot_dynamics.ros.support import qos
+from robot_dynamics.ros.support.messages import set_stamp, to_array
+
+try:
+    from control_msgs.msg import JointTrajectoryControllerState
+except ImportError:
+    JointTrajectoryControllerState = None
+
+AVAILABLE = JointTrajectoryControllerState is not None
+"""Whether ``control_msgs`` is installed."""
+PERIOD = 20_000_000
+"""Nanoseconds of the states' clock between two messages."""
+
+Array = NDArray[np.float64]
+NOTHING = np.zeros(0)
+
+
+def state_point(
+    position: Array, velocity: Array, acceleration: Array = NOTHING, effort: Array = NOTHING
+) -> JointTrajectoryPoint:
+    """A trajectory point that tells a state; fields that are left out stay empty."""
+    return JointTrajectoryPoint(
+        positions=to_array(position),
+        velocities=to_array(velocity),
+        accelerations=to_array(acceleration),
+        effort=to_array(effort),
+    )
+
+
+class ControllerStatePublisher:
+    """Publishes reference, state, error and output at 50 Hz while somebody listens.
+
+    Args:
+        node: a node whose ``order`` names the joints.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._sent = 0
+        self._publisher = node.create_publisher(
+            JointTrajectoryControllerState, "~/controller_state", qos.COMMAND
+        )
+
+    def publish(self, nanoseconds: int, command: Command, position: Array, velocity: Array) -> None:
+        """One cycle of control: the state's stamp, the command that answers it, and the state (n,)."""
+        if 0 <= nanoseconds - self._sent < PERIOD or not self._publisher.get_subscription_count():
+            return
+        self._sent = nanoseconds
+        reference = command.reference
+        message = JointTrajectoryControllerState(joint_names=list(self._node.order.joint_names))
+        set_stamp(message.header.stamp, nanoseconds)
+        message.reference = state_point(reference.position, reference.velocity, reference.acceleration)
+        message.feedback = state_point(position, velocity)
+        message.error = state_point(reference.position - position, reference.velocity - velocity)
+        message.output = JointTrajectoryPoint(effort=to_array(command.effort))
+        if hasattr(message, "speed_scaling_factor"):
+            message.speed_scaling_factor = 1.0
+        self._publisher.publish(message)

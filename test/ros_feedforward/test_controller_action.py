@@ -1,0 +1,220 @@
+"""FollowJointTrajectory served by the controller; skipped where control_msgs is missing."""
+
+import contextlib
+import time
+
+import numpy as np
+import pytest
+from action_msgs.msg import GoalStatus
+from rclpy.action import ActionClient
+from ros_harness import NodeProcess, peer_with
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint, MultiDOFJointTrajectoryPoint
+
+from robot_dynamics.ros.support import qos
+from robot_dynamics.ros.support.messages import nanoseconds_to_stamp, stamp_to_nanoseconds
+
+actions = pytest.importorskip("control_msgs.action", reason="control_msgs is not installed")
+messages = pytest.importorskip("control_msgs.msg", reason="control_msgs is not installed")
+
+pytestmark = pytest.mark.ros
+FollowJointTrajectory = actions.FollowJointTrajectory
+Result = FollowJointTrajectory.Result
+NODE = "computed_torque_controller"
+SECOND = 1_000_000_000
+NAMES = ["turn", "slide"]
+ARM = """<robot name="crane"><link name="base"/>
+  <link name="boom"><inertial><mass value="2"/>
+    <inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial></link>
+  <link name="trolley"><inertial><mass value="1"/>
+    <inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial></link>
+  <joint name="turn" type="revolute"><parent link="base"/><child link="boom"/><axis xyz="0 0 1"/>
+    <limit lower="-3" upper="3" effort="100" velocity="10"/></joint>
+  <joint name="slide" type="prismatic"><parent link="boom"/><child link="trolley"/><axis xyz="1 0 0"/>
+    <limit lower="-3" upper="3" effort="100" velocity="10"/></joint></robot>"""
+
+
+class Arm:
+    """A robot that is wherever the test says, at the time that it says, and a client of its controller."""
+
+    def __init__(self, peer):
+        self.peer = peer
+        self.now = SECOND
+        self.states = peer.publisher(JointState, "joint_states", qos.STATE_PUBLISHER)
+        self.commands = peer.subscribe(JointState, "joint_command", qos.LOCKSTEP)
+        self.client = ActionClient(peer.node, FollowJointTrajectory, f"{NODE}/follow_joint_trajectory")
+        peer.wait_until(self.client.server_is_ready, "no action server")
+        self.feedback = []
+        self.be([0.0, 0.0])
+
+    def be(self, position, velocity=(0.0, 0.0), after=0.002):
+        """Report the state ``after`` seconds and wait for the command that answers it."""
+        self.now += round(after * SECOND)
+        message = JointState(name=NAMES, position=list(map(float, position)), velocity=list(velocity))
+        message.header.stamp = nanoseconds_to_stamp(self.now)
+        due = 0.0
+
+        def answered():
+            nonlocal due
+            if time.monotonic() > due:
+                self.states.publish(message)
+                due = time.monotonic() + 0.5
+            return any(stamp_to_nanoseconds(m.header.stamp) == self.now for m in self.commands)
+
+        self.peer.wait_until(answered, "the state was not answered")
+
+    def send(self, goal):
+        sent = self.client.send_goal_async(goal, lambda message: self.feedback.append(message.feedback))
+        self.peer.wait_until(sent.done, "the goal was not answered")
+        return sent.result()
+
+    def result(self, handle):
+        future = handle.get_result_async()
+        self.peer.wait_until(future.done, "the goal has no result")
+        return future.result().status, future.result().result
+
+    def close(self):
+        self.client.destroy()
+
+
+@pytest.fixture(scope="module")
+def arms():
+    """One node for all tests: every goal finds the arm holding."""
+    parameters = {"robot_description": ARM, "state_timeout": 60.0, "path_tolerance": [0.5, 0.0]}
+    node = NodeProcess(NODE, parameters)
+    with node, peer_with(node) as peer, contextlib.closing(Arm(peer)) as arm:
+        yield arm
+
+
+@pytest.fixture
+def arm(arms):
+    arms.be([0.0, 0.0])
+    arms.peer.call(Trigger, f"{NODE}/hold")
+    arms.feedback.clear()
+    return arms
+
+
+def goal(positions=(1.0, 0.5), seconds=2, names=NAMES, stamp=0, **fields):
+    trajectory = JointTrajectory(joint_names=list(names))
+    trajectory.header.stamp = nanoseconds_to_stamp(stamp)
+    point = JointTrajectoryPoint(positions=[float(p) for p in positions])
+    point.time_from_start.sec = seconds
+    trajectory.points = [point]
+    return FollowJointTrajectory.Goal(trajectory=trajectory, **fields)
+
+
+def tolerance(name, position=0.0, velocity=0.0):
+    return messages.JointTolerance(name=name, position=position, velocity=velocity)
+
+
+def test_a_goal_is_followed_with_feedback_and_succeeds_within_its_tolerances(arm):
+    close = [tolerance("turn", 0.01), tolerance("slide", 0.01)]
+    handle = arm.send(goal(goal_tolerance=close))
+    assert handle.accepted
+    arm.be([0.4, 0.2], after=1.0)
+    arm.peer.wait_until(lambda: arm.feedback, "no feedback")
+    feedback = arm.feedback[-1]
+    assert list(feedback.joint_names) == NAMES
+    np.testing.assert_allclose(feedback.desired.positions, [0.5, 0.25], atol=1e-3)
+    np.testing.assert_allclose(feedback.actual.positions, [0.4, 0.2])
+    np.testing.assert_allclose(feedback.error.positions, [0.1, 0.05], atol=1e-3)
+    # Close to the goal but not within the tolerance, then within it.
+    arm.be([0.98, 0.5], after=1.01)
+    assert handle.status in (GoalStatus.STATUS_ACCEPTED, GoalStatus.STATUS_EXECUTING)
+    arm.be([0.995, 0.5], after=0.5)
+    status, result = arm.result(handle)
+    assert (status, result.error_code) == (GoalStatus.STATUS_SUCCEEDED, Result.SUCCESSFUL)
+
+
+def test_leaving_the_path_aborts_and_holds_where_the_arm_is(arm):
+    handle = arm.send(goal())
+    arm.be([0.5, 0.25], after=1.0)
+    arm.be([-0.1, 0.25])
+    status, result = arm.result(handle)
+    assert (status, result.error_code) == (GoalStatus.STATUS_ABORTED, Result.PATH_TOLERANCE_VIOLATED)
+    assert "'turn'" in result.error_string
+    assert "0.5" in result.error_string
+    arm.be([-0.1, 0.25])
+    np.testing.assert_allclose(arm.commands[-1].effort, [0.0, 0.0], atol=1e-6)
+
+
+def test_arriving_too_late_aborts(arm):
+    late = goal(goal_tolerance=[tolerance("slide", 0.01)])
+    late.goal_time_tolerance.nanosec = SECOND // 2
+    handle = arm.send(late)
+    arm.be([1.0, 0.4], after=2.3)
+    arm.be([1.0, 0.4], after=0.3)
+    status, result = arm.result(handle)
+    assert (status, result.error_code) == (GoalStatus.STATUS_ABORTED, Result.GOAL_TOLERANCE_VIOLATED)
+    assert "'slide'" in result.error_string
+
+
+def test_a_new_goal_takes_over_and_a_cancel_holds(arm):
+    first = arm.send(goal())
+    second = arm.send(goal([-1.0, -0.5]))
+    status, result = arm.result(first)
+    assert (status, result.error_code) == (GoalStatus.STATUS_ABORTED, Result.INVALID_GOAL)
+    assert "new goal" in result.error_string
+    arm.be([-0.4, -0.2], after=1.0)
+    canceled = second.cancel_goal_async()
+    arm.peer.wait_until(canceled.done, "the cancel was not answered")
+    status, _ = arm.result(second)
+    assert status == GoalStatus.STATUS_CANCELED
+    arm.be([-0.4, -0.2])
+    np.testing.assert_allclose(arm.commands[-1].effort, [0.0, 0.0], atol=1e-6)
+
+
+def test_a_hold_or_a_trajectory_on_the_topic_ends_a_goal(arm):
+    held = arm.send(goal())
+    arm.peer.call(Trigger, f"{NODE}/hold")
+    arm.be([0.1, 0.1], after=0.1)
+    assert arm.result(held)[1].error_code == Result.INVALID_GOAL
+    replaced = arm.send(goal())
+    topic = arm.peer.publisher(JointTrajectory, f"{NODE}/joint_trajectory", qos.TRAJECTORY)
+    topic.publish(goal([0.2, 0.2]).trajectory)
+    status, result = arm.result(replaced)
+    assert (status, result.error_code) == (GoalStatus.STATUS_ABORTED, Result.INVALID_GOAL)
+
+
+def test_what_cannot_be_followed_is_aborted_with_its_code_and_the_running_goal_goes_on(arm):
+    running = arm.send(goal())
+    several = goal()
+    several.multi_dof_trajectory.points = [MultiDOFJointTrajectoryPoint()]
+    for bad, code, reason in [
+        (goal(names=["turn", "knee"]), Result.INVALID_JOINTS, "knee"),
+        (goal([1.0], names=["turn"]), Result.INVALID_JOINTS, "slide"),
+        (goal(stamp=1, seconds=0), Result.OLD_HEADER_TIMESTAMP, "past"),
+        (goal([1.0, 9.0]), Result.INVALID_GOAL, "limits"),
+        (goal(path_tolerance=[tolerance("knee", 0.1)]), Result.INVALID_GOAL, "knee"),
+        (goal(goal_tolerance=[tolerance("turn", -3.0)]), Result.INVALID_GOAL, "-3"),
+        (FollowJointTrajectory.Goal(), Result.INVALID_JOINTS, "no points"),
+        (several, Result.INVALID_GOAL, "multi_dof"),
+    ]:
+        handle = arm.send(bad)
+        assert handle.accepted
+        status, result = arm.result(handle)
+        assert (status, result.error_code) == (GoalStatus.STATUS_ABORTED, code), reason
+        assert reason in result.error_string
+    arm.be([1.0, 0.5], after=2.1)
+    assert arm.result(running)[0] == GoalStatus.STATUS_SUCCEEDED
+
+
+def test_the_state_of_the_controller_tells_reference_state_error_and_output(arm):
+    states = arm.peer.subscribe(
+        messages.JointTrajectoryControllerState, f"{NODE}/controller_state", qos.COMMAND
+    )
+    handle = arm.send(goal())
+    arm.be([0.4, 0.2], after=1.0)
+    arm.be([0.4, 0.2], after=0.021)
+    message = arm.peer.wait_until(lambda: states and states[-1], "no controller state")
+    error = np.array(message.error.positions)
+    assert list(message.joint_names) == NAMES
+    np.testing.assert_allclose(message.feedback.positions, [0.4, 0.2])
+    np.testing.assert_allclose(error, np.array(message.reference.positions) - [0.4, 0.2], atol=1e-12)
+    assert len(message.reference.accelerations) == 2
+    matching = [c for c in arm.commands if c.header.stamp == message.header.stamp]
+    np.testing.assert_allclose(message.output.effort, matching[0].effort)
+    arm.peer.call(Trigger, f"{NODE}/hold")
+    arm.be([0.4, 0.2])
+    arm.result(handle)
