@@ -53,7 +53,7 @@ def _cell(seconds: float | None, ours: float | None) -> str:
 def plot(results: Results, path: Path) -> None:
     """Time per state and per joint over the number of joints."""
     arms = [arm for arm in results.arms if arm.name.startswith("random")]
-    figure = blank_figure(11.0, 4.6, "Inverse dynamics of random arms with n revolute joints")
+    figure = blank_figure(11.0, 5.0, "Inverse dynamics of random arms with n revolute joints")
     per_state, per_joint = figure.subplots(1, 2)
     markers = {"inverse dynamics, one state": "o-", "inverse dynamics, batch": "s--"}
     for quantity, marker in markers.items():
@@ -74,5 +74,5 @@ def plot(results: Results, path: Path) -> None:
         axes.set_xticks([arm.joints for arm in arms], [str(arm.joints) for arm in arms], minor=False)
         axes.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
         axes.grid(True, which="both", alpha=0.3)
-    per_joint.legend(fontsize=7)
+    figure.legend(*per_joint.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8)
     figure.savefig(path, dpi=120)

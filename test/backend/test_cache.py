@@ -164,7 +164,7 @@ def test_processes_may_meet_in_the_same_empty_cache(wanted, caplog):
             env={**os.environ, "PYTHONPATH": folder},
             text=True,
         )
-        for _ in range(3)
+        for _ in range(2)
     ]
     for process in processes:
         assert process.stdout.readline() == "ready\n"
@@ -172,6 +172,6 @@ def test_processes_may_meet_in_the_same_empty_cache(wanted, caplog):
         process.stdin.write("go\n")
         process.stdin.flush()
     results = {process.communicate(timeout=60)[0] for process in processes}
-    assert [process.returncode for process in processes] == [0, 0, 0]
+    assert [process.returncode for process in processes] == [0, 0]
     assert len(results) == 1
     assert all(path.suffix == ".so" for path in wanted.iterdir())

@@ -19,8 +19,9 @@ from robot_dynamics.errors import BackendError
 FLAGS = ("-fPIC", "-shared", "-fno-math-errno", "-fno-trapping-math", "-w")
 FOR_THIS_CPU = "-march=native"
 TIME_LIMIT = 300.0
-# Optimising takes time that grows faster than the program; beyond this size [characters] less is done.
-LARGE_SOURCE = 300_000
+# Optimising takes time that grows faster than the program, and large programs run at the speed at which their
+# code is fetched; beyond this size [characters] small code is asked for.
+LARGE_SOURCE = 200_000
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Compiler:
         """
         text = folder / "kernel.c"
         text.write_text(source, encoding="utf-8")
-        level = "-O1" if len(source) > LARGE_SOURCE else "-O2"
+        level = "-Os" if len(source) > LARGE_SOURCE else "-O2"
         attempts: list[tuple[str, ...]] = [(level, *FLAGS, FOR_THIS_CPU), (level, *FLAGS)]
         if sys.platform == "darwin":
             attempts = [(*flags, "-undefined", "dynamic_lookup") for flags in attempts]
