@@ -34,7 +34,7 @@ TEST_TOOLS = [
     "xacro",
     "colcon-common-extensions",
 ]
-NODES = ["computed_torque_controller", "simulator"]
+NODES = ["computed_torque_controller", "simulator", "stewart_platform"]
 
 
 def share(folder: str) -> tuple[str, list[str]]:
