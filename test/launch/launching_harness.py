@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from ros_harness import PATIENCE, HarnessError
@@ -36,6 +37,9 @@ class Launch:
         arguments: such as ``"robot:=scara"``.
     """
 
+    programs: Callable[[], Iterable[int]] = staticmethod(tuple)
+    """Tells the process ids of what the launch has started."""
+
     def __init__(self, file: str, environment: dict[str, str], *arguments: str) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="robot_dynamics_launch_")
         self._log = Path(self._folder.name) / "output"
@@ -43,7 +47,7 @@ class Launch:
         with self._log.open("w", encoding="utf-8") as output:
             self._process = subprocess.Popen(
                 [sys.executable, "-c", PROGRAM, path, *arguments],
-                env=environment,
+                env={"ROS_LOG_DIR": self._folder.name, **environment},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -82,11 +86,16 @@ class Launch:
     def stop(self) -> int:
         """Interrupt it as Ctrl-C does, and return the exit code.
 
-        Only when all that it starts has started: launch bears no interruption in the middle of that.
+        Not before all programs are reported as started: launch bears no interruption in the middle of that.
         """
+        for pid in self.programs():
+            self.wait_for(lambda pid=pid: not self.running or self._reported(pid), f"the report on {pid}")
         if self.running:
             self._process.send_signal(signal.SIGINT)
         return self.wait()
+
+    def _reported(self, pid: int) -> bool:
+        return f"process started with pid [{pid}]" in self.output
 
     def wait(self) -> int:
         """Wait until it ends, and return the exit code."""

@@ -67,7 +67,6 @@ def install(folder: Path, *packages: str) -> dict[str, str]:
         "AMENT_PREFIX_PATH": os.pathsep.join([str(prefix), os.environ.get("AMENT_PREFIX_PATH", "")]),
         "PATH": os.pathsep.join([str(prefix / "bin"), os.environ["PATH"]]),
         "STUB_RECORD": str(record),
-        "ROS_LOG_DIR": str(folder / "log"),
         "PYTHONUNBUFFERED": "1",
     }
 

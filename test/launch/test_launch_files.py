@@ -197,7 +197,9 @@ def started(folder, file, *arguments, **environment):
     from launching_harness import Launch
 
     full = stub_ros_packages.install(folder, *stub_ros_packages.PACKAGES)
-    return Launch(file, {**full, **environment}, *arguments), lambda: stub_ros_packages.calls(full)
+    launch = Launch(file, {**full, **environment}, *arguments)
+    launch.programs = lambda: [one["pid"] for one in stub_ros_packages.calls(full)]
+    return launch, lambda: stub_ros_packages.calls(full)
 
 
 def call(made, program, *words):
