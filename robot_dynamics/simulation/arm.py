@@ -13,7 +13,8 @@ from robot_dynamics.model.chain import Array, JointLimits, KinematicChain
 from robot_dynamics.model.load import load_urdf
 from robot_dynamics.model.urdf import parse_urdf
 from robot_dynamics.simulation.bodies import ArmBodies, bodies_of_chain, bodies_of_tree
-from robot_dynamics.simulation.mujoco_model import ArmModel, compile_arm, quiet
+from robot_dynamics.simulation.mujoco_model import ArmModel, compile_arm
+from robot_dynamics.simulation.mujoco_parts import quiet
 from robot_dynamics.simulation.parameters import PlantParameters
 
 # Coulomb friction of an engaged brake [N·m or N]: more than any arm can overcome.

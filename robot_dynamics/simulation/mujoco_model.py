@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,11 +12,17 @@ from robot_dynamics.errors import ModelError
 from robot_dynamics.model.chain import Array, ChainJoint, JointKind, RigidBody
 from robot_dynamics.parameters import per_joint
 from robot_dynamics.simulation.bodies import GROUND, ArmBodies
+from robot_dynamics.simulation.mujoco_parts import (
+    add_body,
+    hard_constraint,
+    quiet,
+    scalar_or_first,
+    scaled,
+    set_mass,
+    use_exact_masses,
+)
 from robot_dynamics.simulation.parameters import PlantParameters
 
-# MuJoCo's constraints are soft: d of solimp is the share of the constraint force that is applied, and the
-# time constant of solref may not be shorter than two steps.
-HARD = 0.9999
 # Explicit integration of damping is stable up to 2.78 (rk4); the damping rate changes with the posture.
 STIFF_DAMPING = 0.5
 # Smallest joint inertia as a share of the largest; below it the mass matrix counts as singular.
@@ -68,10 +72,10 @@ def compile_arm(arm: ArmBodies, parameters: PlantParameters) -> ArmModel:
     handles: list[Any] = []
     for index, body in enumerate(arm.bodies):
         parent = spec.worldbody if body.parent == GROUND else handles[body.parent]
-        handle = _add_body(parent, f"body{index}", body.origin)
+        handle = add_body(parent, f"body{index}", body.origin)
         handles.append(handle)
-        properties = _scaled(body.mass_properties, parameters)
-        _set_mass(handle, properties, exact, body.joint is not None)
+        properties = scaled(body.mass_properties, parameters)
+        set_mass(handle, properties, exact, body.joint is not None)
         if body.joint is not None:
             _add_joint(handle, body.joint, parameters, timestep)
     tip = handles[arm.tip]
@@ -80,7 +84,7 @@ def compile_arm(arm: ArmBodies, parameters: PlantParameters) -> ArmModel:
         payload = RigidBody(
             parameters.payload_mass, np.array(parameters.payload_center), parameters.payload_inertia_matrix
         )
-        _set_mass(_add_body(tip, "payload", np.eye(4)), payload, exact, moving=False)
+        set_mass(add_body(tip, "payload", np.eye(4)), payload, exact, moving=False)
     for axis in range(6):
         actuator = spec.add_actuator(name=f"wrench{axis}")
         actuator.trntype = mujoco.mjtTrn.mjTRN_SITE
@@ -92,21 +96,8 @@ def compile_arm(arm: ArmBodies, parameters: PlantParameters) -> ArmModel:
             model = spec.compile()
         except ValueError as error:
             raise ModelError(f"MuJoCo refuses the arm {arm.name}: {error}") from error
-        for name, (mass, moments) in exact.items():
-            model.body(name).mass[0] = mass
-            model.body(name).inertia[:] = moments
+        use_exact_masses(model, exact)
         return _finish(model, arm, parameters)
-
-
-@contextlib.contextmanager
-def quiet() -> Iterator[None]:
-    """Keep MuJoCo from writing warnings to the terminal and to a file: what it warns of is checked here."""
-    previous = mujoco.get_mju_user_warning()
-    mujoco.set_mju_user_warning(lambda message: None)
-    try:
-        yield
-    finally:
-        mujoco.set_mju_user_warning(previous)
 
 
 def _finish(model: Any, arm: ArmBodies, parameters: PlantParameters) -> ArmModel:
@@ -142,69 +133,19 @@ def _joints(arm: ArmBodies) -> list[ChainJoint]:
     return [body.joint for body in arm.bodies if body.joint is not None]
 
 
-def _add_body(parent: Any, name: str, origin: Array) -> Any:
-    body = parent.add_body(name=name, pos=origin[:3, 3])
-    quaternion = np.zeros(4)
-    mujoco.mju_mat2Quat(quaternion, np.ascontiguousarray(origin[:3, :3]).ravel())
-    body.quat = quaternion
-    return body
-
-
-def _scaled(properties: RigidBody, parameters: PlantParameters) -> RigidBody:
-    factor = parameters.mass_scale
-    inertia = properties.inertia * factor * parameters.inertia_scale
-    return RigidBody(properties.mass * factor, properties.center_of_mass, inertia)
-
-
-def _set_mass(body: Any, properties: RigidBody, exact: dict[str, tuple[float, Array]], moving: bool) -> None:
-    """Give a body its mass properties.
-
-    The compiler of MuJoCo refuses moving bodies without mass and inertias that break the triangle inequality,
-    though its dynamics can use both; such a body is compiled with a stand-in, and ``exact`` notes its values.
-    """
-    moments, axes = np.linalg.eigh(properties.inertia)
-    if np.linalg.det(axes) < 0.0:
-        axes[:, 0] = -axes[:, 0]
-    moments = np.maximum(moments, 0.0)
-    quaternion = np.zeros(4)
-    mujoco.mju_mat2Quat(quaternion, np.ascontiguousarray(axes).ravel())
-    body.explicitinertial = True
-    body.ipos = properties.center_of_mass
-    body.iquat = quaternion
-    body.mass = properties.mass
-    body.inertia = moments
-    least = 1e-9 if moving else 0.0
-    refused = properties.mass < least or moments[0] < least or moments[0] + moments[1] < moments[2]
-    if refused:
-        exact[body.name] = (properties.mass, moments)
-        body.mass = max(properties.mass, least)
-        body.inertia = np.full(3, max(moments[2], least))
-
-
 def _add_joint(body: Any, joint: ChainJoint, parameters: PlantParameters, timestep: float) -> None:
     slide = joint.kind is JointKind.PRISMATIC
     handle = body.add_joint(name=joint.name, axis=joint.axis)
     handle.type = mujoco.mjtJoint.mjJNT_SLIDE if slide else mujoco.mjtJoint.mjJNT_HINGE
-    handle.solref_friction = [2.0 * timestep, 1.0]
-    handle.solimp_friction = [HARD, HARD, 0.001, 0.5, 2.0]
+    handle.solref_friction, handle.solimp_friction = hard_constraint(timestep)
     if parameters.joint_friction:
-        handle.damping = _scalar_or_first(handle.damping, joint.damping)
+        handle.damping = scalar_or_first(handle.damping, joint.damping)
         handle.frictionloss = joint.friction
     bounded = np.isfinite(joint.limits.lower) and np.isfinite(joint.limits.upper)
     if parameters.joint_limits and bounded:
         handle.limited = 1
         handle.range = [joint.limits.lower, joint.limits.upper]
-        handle.solref_limit = [2.0 * timestep, 1.0]
-        handle.solimp_limit = [HARD, HARD, 0.001, 0.5, 2.0]
-
-
-def _scalar_or_first(current: Any, value: float) -> Any:
-    """MuJoCo 3 has one damping coefficient, MuJoCo 4 a polynomial whose first is the linear one."""
-    if np.ndim(current) == 0:
-        return value
-    coefficients = np.array(current, dtype=float)
-    coefficients[0] = value
-    return coefficients
+        handle.solref_limit, handle.solimp_limit = hard_constraint(timestep)
 
 
 def _couple_mimic_joints(spec: Any, arm: ArmBodies, timestep: float) -> None:
@@ -218,8 +159,7 @@ def _couple_mimic_joints(spec: Any, arm: ArmBodies, timestep: float) -> None:
         data = np.array(equality.data, dtype=float)
         data[:5] = [joint.offset, joint.multiplier, 0.0, 0.0, 0.0]
         equality.data = data
-        equality.solref = [2.0 * timestep, 1.0]
-        equality.solimp = [HARD, HARD, 0.001, 0.5, 2.0]
+        equality.solref, equality.solimp = hard_constraint(timestep)
 
 
 def _check_inertia(mass_matrix: Array, arm: ArmBodies, addresses: dict[str, int]) -> None:
