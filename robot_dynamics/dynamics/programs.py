@@ -9,7 +9,7 @@ from robot_dynamics.codegen.program import Program
 from robot_dynamics.dynamics.generator import generate
 from robot_dynamics.dynamics.quantities import QUANTITIES
 from robot_dynamics.dynamics.serial_model import SerialModel
-from robot_dynamics.errors import BackendError, SingularityError
+from robot_dynamics.errors import BackendError, ModelError, SingularityError
 from robot_dynamics.model.chain import KinematicChain
 
 
@@ -35,7 +35,7 @@ def make_program(
     model = SerialModel.from_chain(chain, np.zeros(3) if gravity is None else gravity)
     try:
         program = generate(model, quantity, wrench=wrench, gravity_input=live)
-    except BackendError as error:
+    except (BackendError, ModelError) as error:
         if quantity != "forward_dynamics":
             raise
         raise SingularityError(
