@@ -19,6 +19,7 @@ COMMANDS = {
     "generate": "write a customised model as C or Python source",
     "benchmark": "time the generated model beside other libraries",
     "reproduce": "make the figures and numbers of a paper",
+    "sdf": "print a Stewart platform as an SDF model for Gazebo",
 }
 
 

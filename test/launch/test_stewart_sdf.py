@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from robot_dynamics import stewart
+from robot_dynamics.cli.main import main
 from robot_dynamics.errors import ModelError
 from robot_dynamics.resources import resource
 from robot_dynamics.spatial import pose, rotation_from_rpy, shift_inertia
@@ -200,6 +201,13 @@ def test_the_plugin_gets_controllers_and_namespace(machine):
     plugin = model.findall("plugin")[-1]
     assert plugin.get("name").startswith("gz_ros2_control")
     assert (plugin.findtext("parameters"), plugin.findtext("ros/namespace")) == ("/some/file.yaml", "/left")
+
+
+def test_the_command_prints_both_descriptions(machine, capsys):
+    assert main(["sdf", str(DEMO)]) == 0
+    assert capsys.readouterr().out == sdf(machine)
+    assert main(["sdf", str(DEMO), "--actuators"]) == 0
+    assert capsys.readouterr().out == actuator_description(machine)
 
 
 def test_a_machine_that_cannot_exist_is_refused_by_name():
