@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from robot_dynamics.codegen.expression import Expression, ExpressionGraph
+from robot_dynamics.codegen.factoring import factored, factored_program
 from robot_dynamics.codegen.program import Argument, OperationCount, Program
 from robot_dynamics.dynamics.generator.articulated_body import articulated_body
 from robot_dynamics.dynamics.generator.choices import Choices, default_choices
@@ -82,7 +83,7 @@ def generate(
     model = model.rebased()
     request = _Request(model, links_of(model), wrench, gravity_input, objective, effort)
     graph, outputs = _BUILDERS[quantity](request)
-    return graph.build_program(quantity, outputs)
+    return factored_program(graph, quantity, outputs)
 
 
 class _Inputs:
@@ -133,7 +134,10 @@ class _Inputs:
 def _search(request: _Request, build: Callable[[Choices], tuple[ExpressionGraph, Outputs]]) -> Choices:
     def operations(choices: Choices) -> OperationCount:
         graph, outputs = build(choices)
-        return graph.count(scalar for _, scalars in outputs for scalar in scalars)
+        scalars = [scalar for _, values in outputs for scalar in values]
+        if request.effort == "high":
+            graph, scalars = factored(graph, scalars)
+        return graph.count(scalars)
 
     start = default_choices(request.links)
     return best_choices(request.links, start, operations, request.objective, request.effort)
