@@ -215,7 +215,7 @@ class CompiledDynamics:
 
         The result's functions have gravity as an input, which costs a few operations more. The first of them
         to be used is generated and compiled; every later call of this method, on this object or on its
-        result, shares what is there and takes microseconds.
+        result, shares what is there and takes well under a millisecond.
 
         Raises:
             ParameterError: ``gravity`` is not three finite numbers.
