@@ -25,32 +25,54 @@ class DescriptionSource:
     Args:
         node: the node that needs the model.
         on_description: called with the XML text.
+        on_refusal: called with the reason when a description is refused, for nodes that go on without one.
 
     Raises:
-        RobotDynamicsError: the description in the parameter is refused at the start.
+        RobotDynamicsError: the description in the parameter is refused at the start, and there is no
+            ``on_refusal``.
     """
 
-    def __init__(self, node: Node, on_description: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        node: Node,
+        on_description: Callable[[str], None],
+        on_refusal: Callable[[str], None] | None = None,
+    ) -> None:
         self.text: str | None = None
         self._node = node
         self._on_description = on_description
+        self._on_refusal = on_refusal
         descriptor = ParameterDescriptor(
             description="URDF of the robot as XML text; empty: taken from the topic robot_description"
         )
         text = node.declare_parameter(NAME, "", descriptor).value
         if text:
-            self._take(text)
+            self._take_first(text)
         else:
             self._node.get_logger().info(f"waiting for the topic {node.resolve_topic_name(NAME)}")
         node.add_on_set_parameters_callback(self._decide)
         self._subscription = node.create_subscription(String, NAME, self._on_message, qos.DESCRIPTION)
 
+    def _take_first(self, text: str) -> None:
+        try:
+            self._take(text)
+        except RobotDynamicsError as error:
+            if self._on_refusal is None:
+                raise
+            self._node.get_logger().error(f"the parameter {NAME} is refused: {error}")
+
     def _take(self, text: str) -> None:
-        if text != self.text:
+        if text == self.text:
+            return
+        try:
             if "<" not in text:
                 raise ModelError(f"{NAME} must hold the URDF itself, not a path; it is {text[:80]!r}")
             self._on_description(text)
-            self.text = text
+        except RobotDynamicsError as error:
+            if self._on_refusal is not None:
+                self._on_refusal(str(error))
+            raise
+        self.text = text
 
     def _on_message(self, message: String) -> None:
         if self._node.get_parameter(NAME).value:
