@@ -16,7 +16,7 @@ LAYERS = [
     ["codegen", "model"],
     ["dynamics"],
     ["control", "stewart"],
-    ["simulation", "benchmark", "report"],
+    ["simulation", "benchmark", "report", "view"],
     ["ros"],
     ["cli"],
 ]

@@ -1,0 +1,170 @@
+"""The controls of the page: messages, sliders that send trajectories, hold and reset, what is shown."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import viser
+
+from robot_dynamics.model.urdf import Joint, JointType
+from robot_dynamics.view.moves import Goal
+
+UNLIMITED_TURN = math.pi
+"""Range of the slider of a joint without limits [rad or m]."""
+LONGEST_MOVE = 20.0
+"""Greatest duration that the slider offers [s]."""
+
+
+@dataclass(frozen=True)
+class Actions:
+    """What the buttons do; called in a thread of the server.
+
+    Attributes:
+        send: gets the goal of a move.
+        hold: stop and hold.
+        reset: back to the initial state.
+    """
+
+    send: Callable[[Goal], None]
+    hold: Callable[[], None]
+    reset: Callable[[], None]
+
+
+class Notices:
+    """Messages at the head of the panel, one for each subject.
+
+    Args:
+        server: the page.
+    """
+
+    def __init__(self, server: viser.ViserServer) -> None:
+        self._texts: dict[str, tuple[str, str]] = {}
+        self._box = server.gui.add_html("")
+        self._shown = ""
+
+    def say(self, subject: str, text: str, level: str = "warning") -> None:
+        """Show a message about a subject in place of the one before; an empty text takes it away.
+
+        Args:
+            subject: what it is about; not shown.
+            text: plain text.
+            level: ``info``, ``warning`` or ``error``.
+        """
+        if text:
+            self._texts[subject] = (level, text)
+        else:
+            self._texts.pop(subject, None)
+        page = "".join(_notice(*self._texts[key]) for key in sorted(self._texts))
+        if page != self._shown:
+            self._box.content = self._shown = page
+
+
+_NOTICE_COLORS = {
+    "info": ("#e7f5ff", "#1864ab"),
+    "warning": ("#fff3bf", "#7a4a00"),
+    "error": ("#ffe3e3", "#a01414"),
+}
+
+
+def _notice(level: str, text: str) -> str:
+    background, ink = _NOTICE_COLORS[level]
+    style = (
+        f"background:{background};color:{ink};border-left:4px solid {ink};border-radius:4px;"
+        "margin:4px 10px;padding:5px 9px;font-size:0.85em;overflow-wrap:anywhere"
+    )
+    return f'<div class="notice {level}" style="{style}">{html.escape(text)}</div>'
+
+
+class MovePanel:
+    """Sliders for the joints, the duration, and the buttons.
+
+    Args:
+        server: the page.
+        joints: that can be commanded, in order.
+        actions: of the buttons.
+    """
+
+    def __init__(
+        self,
+        server: viser.ViserServer,
+        joints: Sequence[Joint],
+        actions: Actions,
+    ) -> None:
+        self._joints = tuple(joints)
+        self._touched = False
+        gui = server.gui
+        self._folder = gui.add_folder("Move")
+        with self._folder:
+            self._sliders = {joint.name: self._slider(gui, joint) for joint in self._joints}
+            self._duration = gui.add_slider(
+                "duration [s]", min=0.1, max=LONGEST_MOVE, step=0.1, initial_value=2.0
+            )
+            send = gui.add_button("send", color="green", hint="Move the robot to the sliders in this time")
+            take = gui.add_button("sliders to the robot", hint="Put the sliders where the robot is")
+            hold = gui.add_button("hold", color="orange", hint="Drop the trajectory and hold")
+            reset = gui.add_button("reset", color="gray", hint="Put the simulated robot where it began")
+        send.on_click(lambda _: actions.send(self.goal))
+        take.on_click(lambda _: self.release())
+        hold.on_click(lambda _: actions.hold())
+        reset.on_click(lambda _: self._reset(actions))
+
+    def _reset(self, actions: Actions) -> None:
+        self.release()
+        actions.reset()
+
+    def _slider(self, gui: viser.GuiApi, joint: Joint) -> Any:
+        low, high = slider_range(joint)
+        unit = "m" if joint.kind is JointType.PRISMATIC else "rad"
+        step = 0.001 if high - low > 0.02 else (high - low) / 100.0
+        slider = gui.add_slider(
+            f"{joint.name} [{unit}]", min=low, max=high, step=step, initial_value=min(max(0.0, low), high)
+        )
+        slider.on_update(self._moved)
+        return slider
+
+    def _moved(self, event: viser.GuiEvent[Any]) -> None:
+        if event.client_id is not None:  # not by follow()
+            self._touched = True
+
+    @property
+    def touched(self) -> bool:
+        """Whether the user has moved a slider since they followed the robot."""
+        return self._touched
+
+    @property
+    def goal(self) -> Goal:
+        """What the sliders say."""
+        positions = {name: float(slider.value) for name, slider in self._sliders.items()}
+        return Goal(positions, float(self._duration.value))
+
+    def release(self) -> None:
+        """Let the sliders follow the robot again."""
+        self._touched = False
+
+    def follow(self, positions: Mapping[str, float]) -> None:
+        """Put the sliders where the robot is, unless the user has moved one."""
+        if self._touched:
+            return
+        for joint in self._joints:
+            slider, value = self._sliders[joint.name], positions.get(joint.name)
+            if value is None:
+                continue
+            rounded = min(max(round(value, 3), slider.min), slider.max)
+            if abs(rounded - slider.value) > 2e-3:
+                slider.value = rounded
+
+    def remove(self) -> None:
+        """Take it off the page."""
+        self._folder.remove()
+
+
+def slider_range(joint: Joint) -> tuple[float, float]:
+    """Least and greatest value of a joint's slider [rad or m], short numbers inside its limits."""
+    low = joint.limits.lower if math.isfinite(joint.limits.lower) else -UNLIMITED_TURN
+    high = joint.limits.upper if math.isfinite(joint.limits.upper) else UNLIMITED_TURN
+    inner = (math.ceil(1e3 * low) / 1e3, math.floor(1e3 * high) / 1e3)
+    return inner if inner[0] < inner[1] else (low, max(high, low + 1e-6))

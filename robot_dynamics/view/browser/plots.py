@@ -1,0 +1,97 @@
+"""Plots that grow while the robot moves: the last seconds of some values per joint."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import viser
+from viser import uplot
+
+COLORS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf", "#8c564b", "#e377c2")
+
+
+class LivePlot:
+    """A chart over time of one value per joint.
+
+    Args:
+        server: the page; the chart goes where the page's panel is being built.
+        title: with the unit.
+        names: of the joints.
+        window: seconds that are shown.
+        least_span: the vertical axis spans at least plus and minus this.
+        height: in pixels.
+    """
+
+    def __init__(
+        self,
+        server: viser.ViserServer,
+        title: str,
+        names: Sequence[str],
+        window: float,
+        least_span: float,
+        height: int = 190,
+    ) -> None:
+        self._names = tuple(names)
+        self._window = window
+        self._origin: float | None = None
+        self._rows: deque[tuple[float, ...]] = deque()
+        self._span = least_span
+        self._least = least_span
+        empty = np.zeros(1)
+        series = [uplot.Series(label="t [s]")]
+        for number, name in enumerate(self._names):
+            color = COLORS[number % len(COLORS)]
+            series.append(uplot.Series(label=name, stroke=color, width=1.5))
+        self._chart = server.gui.add_uplot(
+            tuple(empty for _ in series),
+            tuple(series),
+            title=title,
+            height=height,
+            legend=uplot.Legend(show=True, live=False),
+            scales=self._scales(),
+            axes=(uplot.Axis(size=34), uplot.Axis(size=56)),
+        )
+        self._changed = False
+
+    def add(self, time: float, values: Mapping[str, float]) -> None:
+        """Note the values at a time [s], if every joint has one. Going back in time starts anew."""
+        if not all(name in values for name in self._names):
+            return
+        if self._rows and time <= self._rows[-1][0]:
+            if time == self._rows[-1][0]:
+                return
+            self._rows.clear()
+            self._origin = None
+        if self._origin is None:
+            self._origin = time
+        self._rows.append((time, *(values[name] for name in self._names)))
+        while time - self._rows[0][0] > self._window:
+            self._rows.popleft()
+        self._changed = True
+
+    def draw(self) -> None:
+        """Send what is new to the browser."""
+        if not self._changed or self._origin is None or len(self._rows) < 2:
+            return
+        self._changed = False
+        table = np.array(self._rows).T
+        span = round_up(max(self._least, float(np.abs(table[1:]).max())))
+        if span != self._span:
+            self._span = span
+            self._chart.scales = self._scales()
+        table[0] -= self._origin  # stamps of the wall clock are too long for an axis
+        self._chart.data = tuple(np.ascontiguousarray(row) for row in table)
+
+    def _scales(self) -> dict[str, uplot.Scale]:
+        return {
+            "x": uplot.Scale(time=False),
+            "y": uplot.Scale(auto=False, range=(-1.1 * self._span, 1.1 * self._span)),
+        }
+
+
+def round_up(value: float) -> float:
+    """The next of 1, 2 and 5 times a power of ten, so that axes change seldom."""
+    power = 10.0 ** np.floor(np.log10(value))
+    return float(next(step * power for step in (1.0, 2.0, 5.0, 10.0) if step * power >= value * 0.999999))

@@ -1,0 +1,199 @@
+"""A robot in the scene: its body, ghosts of it, and its efforts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import viser
+from numpy.typing import NDArray
+
+from robot_dynamics.model.urdf import Joint, JointType
+from robot_dynamics.spatial import pose
+from robot_dynamics.view.browser.shapes import Frame, add_visual, rgb255
+from robot_dynamics.view.efforts import (
+    RGB,
+    VISIBLE_SHARE,
+    EffortScale,
+    arc_arrow,
+    axis_frame,
+    ring,
+    straight_arrow,
+)
+from robot_dynamics.view.robot_geometry import RobotGeometry
+
+Array = NDArray[np.float64]
+
+WEIGHT_COLOR: RGB = (0.42, 0.30, 0.62)
+RING_COLOR: RGB = (0.45, 0.50, 0.55)
+LONGEST_WEIGHT = 0.22
+"""Arrow of the heaviest link, as a share of the robot's size."""
+REDRAWN = 0.002
+"""Least change of a share of the limit that is drawn anew."""
+
+
+class RobotBody:
+    """The links of a robot, as they are or as a transparent ghost.
+
+    Args:
+        server: the page.
+        name: of its node in the scene.
+        geometry: of the robot.
+        color: of a ghost; None for the description's own colours.
+        opacity: of a ghost.
+    """
+
+    def __init__(
+        self,
+        server: viser.ViserServer,
+        name: str,
+        geometry: RobotGeometry,
+        color: RGB | None = None,
+        opacity: float | None = None,
+    ) -> None:
+        self._geometry = geometry
+        self._root = Frame(server, name)
+        self._links: dict[str, Frame] = {}
+        self.failures: list[str] = []
+        for number, visual in enumerate(geometry.visuals.shapes):
+            if visual.link not in geometry.tree.links:
+                continue
+            if visual.link not in self._links:
+                self._links[visual.link] = Frame(server, f"{name}/link{len(self._links)}")
+            at = f"{name}/link{list(self._links).index(visual.link)}/shape{number}"
+            failure = add_visual(server, at, visual, color, opacity)
+            if failure:
+                self.failures.append(f"link {visual.link!r}: {failure}")
+
+    def move(self, poses: Mapping[str, Array]) -> None:
+        """Take the poses of the links."""
+        for link, frame in self._links.items():
+            frame.move(poses[link])
+
+    @property
+    def visible(self) -> bool:
+        """Whether it is shown."""
+        return self._root.visible
+
+    @visible.setter
+    def visible(self, value: bool) -> None:
+        self._root.visible = value
+
+
+class EffortGauge:
+    """The effort of one joint: an arc about its axis, or an arrow along it, beside its limit."""
+
+    def __init__(self, server: viser.ViserServer, name: str, geometry: RobotGeometry, joint: Joint) -> None:
+        self._scale = EffortScale(joint.limits.effort)
+        self._turns = joint.kind is not JointType.PRISMATIC
+        self._extent = 1.25 * geometry.girth(joint)
+        self._thickness = 0.016 * geometry.size
+        self._frame = Frame(server, name)
+        self._at_joint = pose(axis_frame(joint.axis))
+        self._drawn: float | None = None
+        mesh = self._mesh(0.0)
+        if self._turns:
+            circle = ring(self._extent, 0.25 * self._thickness)
+            server.scene.add_mesh_simple(
+                f"{name}/limit",
+                circle.vertices,
+                circle.faces,
+                color=rgb255(RING_COLOR),
+                opacity=0.5,
+                cast_shadow=False,
+                receive_shadow=False,
+            )
+        self._arrow = server.scene.add_mesh_simple(
+            f"{name}/effort", mesh.vertices, mesh.faces, cast_shadow=False, receive_shadow=False
+        )
+        self._label = server.scene.add_label(
+            f"{name}/number",
+            "",
+            position=(0.0, 0.0, 0.0) if not self._turns else (1.15 * self._extent, 0.0, 0.0),
+            font_screen_scale=0.8,
+        )
+
+    def _mesh(self, share: float) -> Any:
+        if self._turns:
+            return arc_arrow(share, self._extent, self._thickness)
+        return straight_arrow(share, 3.0 * self._extent, self._thickness)
+
+    def update(self, place: Array, effort: float | None, text: str) -> None:
+        """Draw an effort at a link's pose (4, 4); None when it is not known."""
+        self._frame.move(place @ self._at_joint)
+        if effort is None:
+            self._show(False, "")
+            return
+        share, color = self._scale(effort)
+        visible = abs(share) > VISIBLE_SHARE
+        self._show(visible, text if visible else "")
+        if self._drawn is None or abs(share - self._drawn) > REDRAWN:
+            self._arrow.vertices = self._mesh(share).vertices.astype(np.float32)
+            self._arrow.color = rgb255(color)
+            self._drawn = share
+
+    def _show(self, arrow: bool, text: str) -> None:
+        if self._arrow.visible != arrow:
+            self._arrow.visible = arrow
+        if self._label.text != text:
+            self._label.text = text
+        if self._label.visible != bool(text):
+            self._label.visible = bool(text)
+
+    @property
+    def visible(self) -> bool:
+        """Whether it is shown."""
+        return self._frame.visible
+
+    @visible.setter
+    def visible(self, value: bool) -> None:
+        self._frame.visible = value
+
+
+class Weights:
+    """The weight of every moving link, an arrow from its centre of mass."""
+
+    def __init__(self, server: viser.ViserServer, name: str, geometry: RobotGeometry, gravity: Array) -> None:
+        self._weights = geometry.weights
+        heaviest = max((weight.mass for weight in self._weights), default=1.0)
+        strength = float(np.linalg.norm(gravity))
+        unit = gravity / strength if strength > 0.0 else gravity
+        size = geometry.size
+        self._arrows = [
+            LONGEST_WEIGHT * size * (weight.mass / heaviest) ** 0.5 * unit for weight in self._weights
+        ]
+        self._node: viser.ArrowsHandle | None = None
+        if self._weights and strength > 0.0:
+            self._node = server.scene.add_arrows(
+                name,
+                np.zeros((len(self._weights), 2, 3)),
+                rgb255(WEIGHT_COLOR),
+                shaft_radius=0.006 * size,
+                head_radius=0.016 * size,
+                head_length=0.04 * size,
+            )
+        self._points = np.zeros((len(self._weights), 2, 3))
+
+    def update(self, poses: Mapping[str, Array]) -> None:
+        """Draw the weights at the poses of the links."""
+        if self._node is None:
+            return
+        points = np.empty_like(self._points)
+        for row, weight, arrow in zip(points, self._weights, self._arrows, strict=True):
+            place = poses[weight.link]
+            row[0] = place[:3, :3] @ weight.center_of_mass + place[:3, 3]
+            row[1] = row[0] + arrow
+        if np.abs(points - self._points).max() > 1e-4:
+            self._node.points = points.astype(np.float32)
+            self._points = points
+
+    @property
+    def visible(self) -> bool:
+        """Whether they are shown."""
+        return self._node is not None and bool(self._node.visible)
+
+    @visible.setter
+    def visible(self, value: bool) -> None:
+        if self._node is not None and value != self._node.visible:
+            self._node.visible = value

@@ -1,0 +1,71 @@
+"""The server that the browser talks to."""
+
+from __future__ import annotations
+
+import errno
+import socket
+
+import viser
+
+from robot_dynamics.errors import ParameterError
+
+
+def open_server(host: str, port: int, title: str) -> viser.ViserServer:
+    """A server on exactly this address.
+
+    Raises:
+        ParameterError: the address cannot be used; the message names the parameter ``host`` or ``port``.
+    """
+    _check_address(host, port)
+    server = viser.ViserServer(host=host, port=port, label=title, verbose=False)
+    if server.get_port() != port:  # viser goes on to the next port when somebody was faster
+        server.stop()
+        raise _in_use(host, port)
+    return server
+
+
+def url_of(host: str, port: int) -> str:
+    """Where a browser on this machine finds a server."""
+    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, host)
+    return f"http://{shown}:{port}/"
+
+
+def free_port(host: str, first: int, count: int = 100) -> int:
+    """The first free port from ``first`` on.
+
+    Raises:
+        ParameterError: none of ``count`` ports is free.
+    """
+    for port in range(first, first + count):
+        try:
+            _check_address(host, port)
+        except ParameterError:
+            continue
+        return port
+    raise ParameterError(f"no port from {first} to {first + count - 1} on {host} is free")
+
+
+def _check_address(host: str, port: int) -> None:
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+    except (OSError, UnicodeError) as error:
+        raise ParameterError(f"parameter 'host': {host!r} is no address of this machine") from error
+    with socket.socket(family, kind, protocol) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(address)
+            probe.listen(1)
+        except PermissionError as error:
+            raise ParameterError(
+                f"parameter 'port': {port} is for the system's services; choose one from 1024 to 65535"
+            ) from error
+        except OSError as error:
+            if error.errno == errno.EADDRNOTAVAIL:
+                raise ParameterError(f"parameter 'host': {host!r} is no address of this machine") from error
+            raise _in_use(host, port) from error
+
+
+def _in_use(host: str, port: int) -> ParameterError:
+    return ParameterError(f"parameter 'port': {port} on {host} is in use; choose another port")

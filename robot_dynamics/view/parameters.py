@@ -1,0 +1,72 @@
+"""Parameters of what is shown, free of ROS."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from robot_dynamics.errors import ParameterError
+from robot_dynamics.parameters import parameter, validate
+
+
+def _check_gravity(gravity: tuple[float, ...]) -> None:
+    if len(gravity) != 3:
+        raise ParameterError(f"parameter 'gravity' has {len(gravity)} values; it must have 3: x, y, z")
+
+
+@dataclass(frozen=True)
+class WebViewParameters:
+    """Where the page is served, what it talks to, and how often it is drawn."""
+
+    host: str = parameter(
+        "127.0.0.1",
+        "Address that the page is served on; 0.0.0.0 lets everybody on the network move the robot",
+        read_only=True,
+    )
+    port: int = parameter(8080, "Port that the page is served on", minimum=1, maximum=65535, read_only=True)
+    update_rate: float = parameter(
+        20.0, "How often the page is brought up to date", unit="Hz", minimum=1.0, maximum=60.0, read_only=True
+    )
+    plot_window: float = parameter(
+        15.0, "Time that the plots show", unit="s", minimum=1.0, maximum=120.0, read_only=True
+    )
+    controller: str = parameter(
+        "computed_torque_controller",
+        "Node with the topics joint_trajectory and reference and the service hold",
+        read_only=True,
+    )
+    simulator: str = parameter("simulator", "Node whose service 'reset' is called", read_only=True)
+    machine: str = parameter(
+        "", "YAML file of a Stewart platform, which is shown instead of an arm", read_only=True
+    )
+    gravity: tuple[float, ...] = parameter(
+        (0.0, 0.0, -9.81), "Gravity vector in the root frame, for the weights", unit="m/s²", read_only=True
+    )
+
+    def __post_init__(self) -> None:
+        validate(self)
+        _check_gravity(self.gravity)
+
+
+@dataclass(frozen=True)
+class MarkerParameters:
+    """What the markers show, and how often."""
+
+    update_rate: float = parameter(
+        20.0, "How often the markers are published", unit="Hz", minimum=1.0, maximum=100.0, read_only=True
+    )
+    frame_prefix: str = parameter(
+        "", "Put before the link names, as robot_state_publisher does with its own", read_only=True
+    )
+    machine: str = parameter(
+        "", "YAML file of a Stewart platform, which is shown instead of an arm", read_only=True
+    )
+    gravity: tuple[float, ...] = parameter(
+        (0.0, 0.0, -9.81), "Gravity vector in the root frame", unit="m/s²", read_only=True
+    )
+    scale: float = parameter(
+        1.0, "Factor on the size of arcs, arrows and text", minimum=0.01, maximum=100.0, read_only=True
+    )
+
+    def __post_init__(self) -> None:
+        validate(self)
+        _check_gravity(self.gravity)

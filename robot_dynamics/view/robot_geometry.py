@@ -1,0 +1,189 @@
+"""A robot's links in space: poses, weights and static loads at joint positions, for the whole tree."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.model.urdf import Joint, JointType, RobotTree, parse_urdf
+from robot_dynamics.spatial import rotation_about
+from robot_dynamics.view.visuals import Box, Cylinder, MeshFile, Sphere, Visual, Visuals, read_visuals
+
+Array = NDArray[np.float64]
+SMALLEST = 0.2
+"""A robot is never taken to be smaller than this when arrows are scaled [m]."""
+
+
+@dataclass(frozen=True)
+class Weight:
+    """The weight of one moving link.
+
+    Attributes:
+        link: its name.
+        center_of_mass: (3,) in the link frame [m].
+        mass: [kg].
+    """
+
+    link: str
+    center_of_mass: Array
+    mass: float
+
+
+@dataclass(frozen=True)
+class RobotGeometry:
+    """Tree and looks of a robot.
+
+    Attributes:
+        tree: links and joints.
+        visuals: what the links look like.
+    """
+
+    tree: RobotTree
+    visuals: Visuals
+
+    @cached_property
+    def moving_joints(self) -> tuple[Joint, ...]:
+        """Joints with one degree of freedom, mimic joints included, parents before children."""
+        return tuple(joint for joint in self.tree.subtree(self.tree.root) if joint.kind.moves_on_axis)
+
+    @cached_property
+    def independent_joints(self) -> tuple[Joint, ...]:
+        """Moving joints that follow no other."""
+        return tuple(joint for joint in self.moving_joints if joint.mimic is None)
+
+    @cached_property
+    def _moving_links(self) -> frozenset[str]:
+        return frozenset(below.child for joint in self.moving_joints for below in self._carried(joint))
+
+    def _carried(self, joint: Joint) -> tuple[Joint, ...]:
+        return (joint, *self.tree.subtree(joint.child))
+
+    @cached_property
+    def weights(self) -> tuple[Weight, ...]:
+        """Every moving link that has a mass."""
+        return tuple(
+            Weight(link.name, link.body.center_of_mass, link.body.mass)
+            for link in self.tree.links.values()
+            if link.body is not None and link.body.mass > 0.0 and link.name in self._moving_links
+        )
+
+    @cached_property
+    def size(self) -> float:
+        """About how far the robot extends from its root: sum of the joint offsets on the longest way [m]."""
+        reach = {self.tree.root: 0.0}
+        for joint in self.tree.subtree(self.tree.root):
+            reach[joint.child] = reach[joint.parent] + float(np.linalg.norm(joint.origin[:3, 3]))
+        return max(SMALLEST, *reach.values())
+
+    def joint_value(self, joint: Joint, positions: Mapping[str, float]) -> float:
+        """A joint's variable; of one that is not listed, zero or the limit nearest to it."""
+        factor, offset = 1.0, 0.0
+        while joint.mimic is not None:
+            factor, offset = factor * joint.mimic.multiplier, offset + factor * joint.mimic.offset
+            joint = self.tree.joints[joint.mimic.joint]
+        value = positions.get(joint.name)
+        if value is None:
+            value = min(max(0.0, joint.limits.lower), joint.limits.upper)
+        return factor * value + offset
+
+    def link_poses(self, positions: Mapping[str, float]) -> dict[str, Array]:
+        """(4, 4) pose of every link in the root frame.
+
+        Args:
+            positions: of independent joints, by name [rad or m]; floating and planar joints stay at zero.
+        """
+        poses = {self.tree.root: np.eye(4)}
+        for joint in self.tree.subtree(self.tree.root):
+            motion = np.eye(4)
+            if joint.kind is JointType.PRISMATIC:
+                motion[:3, 3] = self.joint_value(joint, positions) * joint.axis
+            elif joint.kind.moves_on_axis:
+                motion[:3, :3] = rotation_about(joint.axis, self.joint_value(joint, positions))
+            poses[joint.child] = poses[joint.parent] @ joint.origin @ motion
+        return poses
+
+    def gravity_efforts(self, poses: Mapping[str, Array], gravity: Array) -> dict[str, float]:
+        """Effort of every independent joint that holds the robot's weight [N·m or N].
+
+        Args:
+            poses: as :meth:`link_poses` gives them.
+            gravity: (3,) in the root frame [m/s²].
+        """
+        efforts = {joint.name: 0.0 for joint in self.independent_joints}
+        forces = {weight.link: weight for weight in self.weights}
+        for joint in self.moving_joints:
+            frame = poses[joint.child]
+            axis = frame[:3, :3] @ joint.axis
+            load = 0.0
+            for below in self._carried(joint):
+                weight = forces.get(below.child)
+                if weight is None:
+                    continue
+                force = weight.mass * gravity
+                if joint.kind is JointType.PRISMATIC:
+                    load += float(axis @ force)
+                    continue
+                place = poses[weight.link]
+                center = place[:3, :3] @ weight.center_of_mass + place[:3, 3]
+                load += float(axis @ np.cross(center - frame[:3, 3], force))
+            factor = 1.0
+            while joint.mimic is not None:
+                factor *= joint.mimic.multiplier
+                joint = self.tree.joints[joint.mimic.joint]
+            efforts[joint.name] -= factor * load
+        return efforts
+
+    def bounds(self, poses: Mapping[str, Array]) -> tuple[Array, Array]:
+        """Least and greatest coordinates (3,), (3,) of the link origins and shapes, root frame [m]."""
+        points = [place[:3, 3] for place in poses.values()]
+        for visual in self.visuals.shapes:
+            if visual.link not in poses:
+                continue
+            place = poses[visual.link] @ visual.origin
+            for corner in _corners(visual):
+                points.append(place[:3, :3] @ corner + place[:3, 3])
+        cloud = np.array(points)
+        return cloud.min(axis=0), cloud.max(axis=0)
+
+    def girth(self, joint: Joint) -> float:
+        """Radius of the round shapes about a joint's axis [m]; without any, a share of the robot's size."""
+        found = 0.06 * self.size
+        for visual in self.visuals.shapes:
+            if visual.link != joint.child or not isinstance(visual.shape, Cylinder | Sphere):
+                continue
+            offset = visual.origin[:3, 3]
+            beside = float(np.linalg.norm(offset - (offset @ joint.axis) * joint.axis))
+            along = isinstance(visual.shape, Sphere) or abs(visual.origin[:3, 2] @ joint.axis) > 0.99
+            if along and beside < visual.shape.radius:
+                found = max(found, beside + visual.shape.radius)
+        return found
+
+
+def read_robot(source: str | bytes | os.PathLike[str]) -> RobotGeometry:
+    """Geometry of a robot description.
+
+    Raises:
+        ModelError: the description cannot be used; the message names the link or joint.
+    """
+    tree = parse_urdf(source)
+    return RobotGeometry(tree, read_visuals(source))
+
+
+def _corners(visual: Visual) -> Array:
+    shape = visual.shape
+    if isinstance(shape, Box):
+        half = 0.5 * np.array(shape.size)
+    elif isinstance(shape, Cylinder):
+        half = np.array([shape.radius, shape.radius, 0.5 * shape.length])
+    elif isinstance(shape, Sphere):
+        half = np.full(3, shape.radius)
+    else:
+        assert isinstance(shape, MeshFile)
+        half = np.zeros(3)
+    signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
+    return np.asarray(signs * half)
