@@ -33,8 +33,9 @@ TEST_TOOLS = [
     "example-robot-data",
     "xacro",
     "colcon-common-extensions",
+    "selenium",
 ]
-NODES = ["computed_torque_controller", "simulator", "stewart_platform"]
+NODES = ["computed_torque_controller", "simulator", "stewart_platform", "web_view"]
 
 
 def share(folder: str) -> tuple[str, list[str]]:
@@ -62,7 +63,7 @@ setup(
         "ros": ROS_WHEELS,
         "simulation": ["mujoco>=3.2"],
         "plots": ["matplotlib>=3.7"],
-        "view": ["viser>=0.2"],
+        "view": ["viser>=1.1"],
         "test": TEST_TOOLS,
     },
     zip_safe=True,
