@@ -1,4 +1,4 @@
-"""Node ``simulator``: joint efforts in, joint states of an arm simulated by MuJoCo out.
+"""Node ``simulator``: joint efforts in, joint states of an arm or a Stewart platform simulated by MuJoCo out.
 
 By the wall clock the arm moves on at its rate, whatever arrives. In lockstep it moves on only when the state
 it has published is answered, so that a run does not depend on how busy the machine is:
@@ -21,9 +21,11 @@ import time
 import warnings
 
 import numpy as np
+from geometry_msgs.msg import PoseStamped
 from rclpy.clock import Clock, ClockType
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.publisher import Publisher
 from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
@@ -33,10 +35,13 @@ from robot_dynamics.errors import ParameterError, StateError
 from robot_dynamics.ros.support import diagnostics, parameters, qos, spin
 from robot_dynamics.ros.support.description import NAME, DescriptionSource
 from robot_dynamics.ros.support.hot_loop import run_ready, spin_on, take_all
+from robot_dynamics.ros.support.machines import load_machine
 from robot_dynamics.ros.support.messages import JointOrder, set_stamp, stamp_to_nanoseconds, to_array
 from robot_dynamics.ros.support.pacing import Lateness, Pacer
 from robot_dynamics.simulation.arm import ArmPlant
 from robot_dynamics.simulation.parameters import PlantParameters, SimulatorParameters
+from robot_dynamics.simulation.platform import PlatformPlant
+from robot_dynamics.stewart.orientation import quaternion_from_rotation
 
 REPEAT = 0.2
 """Steady seconds after which an unanswered state is published again in lockstep."""
@@ -49,8 +54,11 @@ SPARE = 500_000
 PATIENCE = 200_000_000
 
 
+Plant = ArmPlant | PlatformPlant
+
+
 class Simulator(Node):
-    """Runs one arm."""
+    """Runs one arm, or one Stewart platform."""
 
     def __init__(self) -> None:
         super().__init__("simulator")
@@ -59,7 +67,7 @@ class Simulator(Node):
         parameters.watch(self, self._settings, self._on_parameters, check=self._check_parameters)
         parameters.watch(self, self._plant_settings, self._on_plant_parameters, check=self._check_plant)
         self.period = round(1e9 / self._settings.rate)
-        self._plant: ArmPlant | None = None
+        self._plant: Plant | None = None
         self._now = 0
         self._command_time: int | None = None
         self._refused = 0
@@ -79,7 +87,10 @@ class Simulator(Node):
             self._repeat = self.create_timer(REPEAT, self._publish_state, clock=steady)
         else:
             self.commands = self.create_subscription(
-                Float64MultiArray, "effort_controller/commands", self._on_command, qos.COMMAND
+                Float64MultiArray,
+                "leg_effort_controller/commands" if self._settings.machine else "effort_controller/commands",
+                self._on_command,
+                qos.COMMAND,
             )
         self.answers = None
         if self._settings.measure_latency and not self.lockstep:
@@ -90,7 +101,11 @@ class Simulator(Node):
         self.pacer: Pacer | None = None
         self._latency = Lateness(self.period)
         self._diagnostics = diagnostics.DiagnosticsPublisher(self, self._status)
-        self._source = DescriptionSource(self, self._on_description)
+        self._pose: Publisher | None = None
+        if self._settings.machine:
+            self._simulate_machine()
+        else:
+            self._source = DescriptionSource(self, self._on_description)
 
     # Model and parameters
 
@@ -105,13 +120,24 @@ class Simulator(Node):
             )
         for warning in caught:
             self.get_logger().warning(str(warning.message))
+        self._use(plant)
+        if self._description_publisher is not None:
+            self._description_publisher.publish(String(data=text))
+
+    def _simulate_machine(self) -> None:
+        platform, notes = load_machine(self._settings.machine)
+        for note in notes:
+            self.get_logger().warning(note)
+        self._pose = self.create_publisher(PoseStamped, "~/platform_pose", qos.LOCKSTEP)
+        self._use(PlatformPlant(platform, self._fitted(self._plant_settings)))
+
+    def _use(self, plant: Plant) -> None:
+        """Simulate ``plant`` from its initial state."""
         plant.reset(_initial_position(plant, self._settings))
         self._plant = plant
         self._order = JointOrder(plant.joint_names)
         self._message = self._order.message()
         self._halt()
-        if self._description_publisher is not None:
-            self._description_publisher.publish(String(data=text))
         steps = round(1e-9 * self.period / plant.parameters.physics_timestep)
         self.get_logger().info(
             f"simulating {plant.name} with joints {', '.join(plant.joint_names)}"
@@ -189,6 +215,8 @@ class Simulator(Node):
         message.position = to_array(plant.position)
         message.velocity = to_array(plant.velocity)
         message.effort = to_array(self._applied)
+        if self._pose is not None and self._pose.get_subscription_count():
+            self._pose.publish(_pose_message(stamp, *plant.platform_pose))
         self._states.publish(message)
 
     def _advance(self, effort: np.ndarray) -> None:
@@ -304,7 +332,7 @@ class Simulator(Node):
         self.get_logger().info(f"summary: {json.dumps(figures)}")
 
 
-def _initial_position(plant: ArmPlant, wanted: SimulatorParameters) -> np.ndarray:
+def _initial_position(plant: Plant, wanted: SimulatorParameters) -> np.ndarray:
     position = plant.rest_position()
     for name, value in zip(wanted.initial_joints, wanted.initial_positions, strict=True):
         if name not in plant.joint_names:
@@ -315,6 +343,16 @@ def _initial_position(plant: ArmPlant, wanted: SimulatorParameters) -> np.ndarra
         position[plant.joint_names.index(name)] = value
     plant.check_start(position)
     return position
+
+
+def _pose_message(nanoseconds: int, position: np.ndarray, rotation: np.ndarray) -> PoseStamped:
+    message = PoseStamped()
+    set_stamp(message.header.stamp, nanoseconds)
+    message.header.frame_id = "base"
+    place, turn = message.pose.position, message.pose.orientation
+    place.x, place.y, place.z = position.tolist()
+    turn.x, turn.y, turn.z, turn.w = quaternion_from_rotation(rotation).tolist()
+    return message
 
 
 def run(node: Simulator, stop: spin.StopEvent) -> None:

@@ -6,10 +6,8 @@ The maths is in ``robot_dynamics.stewart`` and ``robot_dynamics.control.platform
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped, WrenchStamped
@@ -18,16 +16,15 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 from visualization_msgs.msg import MarkerArray
 
-from robot_dynamics import stewart
 from robot_dynamics.control.platform.controller import PlatformController
 from robot_dynamics.control.platform.parameters import PlatformParameters
 from robot_dynamics.control.tracking import Command
 from robot_dynamics.errors import ParameterError, RobotDynamicsError
 from robot_dynamics.parameters import parameter, validate
-from robot_dynamics.resources import resource
 from robot_dynamics.ros.support import parameters, qos, spin
 from robot_dynamics.ros.support.control_node import ControlNode
 from robot_dynamics.ros.support.hot_loop import spin_on
+from robot_dynamics.ros.support.machines import load_machine
 from robot_dynamics.ros.support.messages import set_stamp, stamp_to_nanoseconds, to_array
 from robot_dynamics.ros.support.platform_markers import platform_markers
 from robot_dynamics.ros.support.trajectories import pose_waypoints
@@ -66,25 +63,8 @@ class MachineParameters:
         validate(self)
         if len(self.zero_lengths) not in (0, 6):
             raise ParameterError(
-                f"parameter 'zero_lengths' has {len(self.zero_lengths)} values; give none, or one for each leg"
+                f"parameter 'zero_lengths' has {len(self.zero_lengths)} values; give none or six"
             )
-
-
-def load_machine(name: str) -> tuple[stewart.StewartPlatform, list[str]]:
-    """The machine of a path or of a name in the package, and what its loading warns of.
-
-    Raises:
-        RobotDynamicsError: there is no such file, or it does not describe a machine.
-    """
-    path = Path(name)
-    if not path.suffix and not path.exists():
-        path = resource(f"config/{name}.yaml")
-    elif not path.is_file():
-        raise ParameterError(f"parameter 'machine': {path} does not exist")
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        platform = stewart.load(path)
-    return platform, [str(warning.message) for warning in caught]
 
 
 class StewartPlatformNode(ControlNode):

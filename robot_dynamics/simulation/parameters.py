@@ -94,6 +94,12 @@ class PlantParameters:
 class SimulatorParameters:
     """How the simulator node runs the arm."""
 
+    machine: str = parameter(
+        "",
+        "YAML file of a Stewart platform, a path or the name of one in the package, to simulate instead of"
+        " an arm",
+        read_only=True,
+    )
     root: str = parameter("", "Link fixed to the ground; empty: the root of the robot", read_only=True)
     tip: str = parameter("", "Link at the end of the arm; empty: the only possible one", read_only=True)
     initial_joints: tuple[str, ...] = parameter(

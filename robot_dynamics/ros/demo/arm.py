@@ -11,12 +11,22 @@ from typing import Any
 import numpy as np
 import yaml
 from numpy.typing import NDArray
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.report.recording import ArmRecording
 from robot_dynamics.resources import resource
-from robot_dynamics.ros.demo.observer import Observer
+from robot_dynamics.ros.demo.observer import (
+    SECOND,
+    Observer,
+    complete_stamps,
+    duration_message,
+    wait_for_departure,
+)
 from robot_dynamics.ros.processes import NodeProcess, claim_domain
+from robot_dynamics.ros.support import qos
+from robot_dynamics.ros.support.messages import JointOrder, nanoseconds_to_stamp
 
 START = np.radians([90.0, 0.0, 90.0, 0.0, 0.0, 0.0])
 GOAL = np.radians([45.0, 30.0, 0.0, 45.0, 60.0, 90.0])
@@ -25,9 +35,7 @@ DURATION = 2.0
 SETTLING = 0.5
 """Seconds recorded after the move's end."""
 NOTICE = 2.0
-"""Simulated seconds between sending a trajectory and its start: no message can come too late, and what the
-conditions of a run change has settled."""
-SECOND = 1_000_000_000
+"""Simulated seconds before a move in which what the conditions of a run change can settle."""
 
 Array = NDArray[np.float64]
 Progress = Callable[[str, float], None]
@@ -96,8 +104,18 @@ class ArmRun:
             NodeProcess("robot_dynamics.ros.computed_torque_controller", self._domain, self._controller)
         )
         self.simulator = start(NodeProcess("robot_dynamics.ros.simulator", self._domain, self._simulator))
-        self.observer = start(
-            Observer(self._domain, self.chain.joint_names, (self.controller, self.simulator))
+        self.observer = start(Observer(self._domain, (self.controller, self.simulator)))
+        order = JointOrder(self.chain.joint_names)
+        record = self.observer.record
+        self._positions = record(JointState, "joint_states", lambda m: order.read(m).position)
+        self._efforts = record(
+            JointState, "joint_command", lambda m: order.read(m, required=("effort",)).effort
+        )
+        self._references = record(
+            JointState, "computed_torque_controller/reference", lambda m: order.read(m).position
+        )
+        self._trajectories = self.observer.node.create_publisher(
+            JointTrajectory, "computed_torque_controller/joint_trajectory", qos.TRAJECTORY
         )
         return self
 
@@ -110,14 +128,33 @@ class ArmRun:
         Raises:
             RobotDynamicsError: a node ends or falls silent.
         """
-        observer = self.observer
-        observer.wait_for_control()
-        if np.abs(observer.positions[observer.latest] - START).max() > 1e-3:
+        self.wait_for_control()
+        if np.abs(self._positions[max(self._positions)] - START).max() > 1e-3:
             self._apply(USUAL)
             self._travel(START, f"back to the start, before: {case.title}", lambda *_: None)
         self._apply(case)
         begin, end = self._travel(GOAL, case.title, progress)
         return self.recording(case.title, begin, end)
+
+    def wait_for_control(self) -> None:
+        """Wait until states are answered by commands and trajectories find the controller."""
+        self.observer.wait_until(
+            lambda: (
+                bool(self._positions)
+                and bool(self._references)
+                and self._trajectories.get_subscription_count() > 0
+            ),
+            "waiting for simulator and controller",
+        )
+
+    def send(self, goal: Array, begin: int) -> None:
+        """Send a move of DURATION that starts at a stamp [ns], or at once for 0."""
+        message = JointTrajectory(joint_names=list(self.chain.joint_names))
+        message.header.stamp = nanoseconds_to_stamp(begin)
+        point = JointTrajectoryPoint(positions=[float(value) for value in goal])
+        point.time_from_start = duration_message(DURATION)
+        message.points.append(point)
+        self._trajectories.publish(message)
 
     def _apply(self, case: Case) -> None:
         if case.controller:
@@ -126,11 +163,13 @@ class ArmRun:
             self.observer.set_parameters("simulator", case.simulator)
 
     def _travel(self, goal: Array, title: str, progress: Progress) -> tuple[int, int]:
-        """Send the move and wait until it is over; returns the stamps [ns] of its begin and end."""
-        observer = self.observer
-        begin = observer.latest + int(NOTICE * SECOND)
+        """Make the move; returns the stamps [ns] of its begin and end."""
+        observer, references = self.observer, self._references
+        settled = observer.latest + int(NOTICE * SECOND)
+        observer.wait_until(lambda: observer.latest > settled, f"run '{title}'")
+        self.send(goal, 0)
+        begin = wait_for_departure(observer, references, f"run '{title}'")
         end = begin + int((DURATION + SETTLING) * SECOND)
-        observer.send([(DURATION, goal)], begin)
 
         def show() -> None:
             progress(title, min(1.0, max(0.0, (observer.latest - begin) / (end - begin))))
@@ -140,16 +179,15 @@ class ArmRun:
 
     def recording(self, title: str, begin: int, end: int) -> ArmRecording:
         """What was recorded between two stamps [ns], once all of it has arrived."""
-        observer = self.observer
-        observer.wait_until(lambda: max(observer.references, default=0) >= end, f"run '{title}'")
-        stamps = observer.complete_stamps(begin, end)
+        self.observer.wait_until(lambda: max(self._references, default=0) >= end, f"run '{title}'")
+        stamps = complete_stamps((self._positions, self._efforts, self._references), begin, end)
         limits = [self.chain.driving_joint(j).limits.effort for j in range(self.chain.dof)]
         return ArmRecording(
             title,
             self.chain.joint_names,
             np.array([1e-9 * (stamp - begin) for stamp in stamps]),
-            np.array([observer.references[stamp] for stamp in stamps]),
-            np.array([observer.positions[stamp] for stamp in stamps]),
-            np.array([observer.efforts[stamp] for stamp in stamps]),
+            np.array([self._references[stamp] for stamp in stamps]),
+            np.array([self._positions[stamp] for stamp in stamps]),
+            np.array([self._efforts[stamp] for stamp in stamps]),
             np.array(limits),
         )

@@ -1,4 +1,4 @@
-"""The demonstration's own node: sends trajectories and records what the others exchange."""
+"""The demonstration's own node: records what the others exchange, and changes their parameters."""
 
 from __future__ import annotations
 
@@ -9,21 +9,24 @@ from typing import Any
 
 import numpy as np
 import rclpy
+from builtin_interfaces.msg import Duration
 from numpy.typing import NDArray
 from rcl_interfaces.srv import SetParameters
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
-from sensor_msgs.msg import JointState
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.ros.processes import NodeProcess
 from robot_dynamics.ros.support import qos
-from robot_dynamics.ros.support.messages import JointOrder, nanoseconds_to_stamp
+from robot_dynamics.ros.support.messages import stamp_to_nanoseconds
 
 Array = NDArray[np.float64]
+SECOND = 1_000_000_000
 PATIENCE = 60.0
 """Longest wait for anything; far more than a busy machine needs [s]."""
+
+
+Record = dict[int, Array]
 
 
 class Observer:
@@ -31,11 +34,13 @@ class Observer:
 
     Args:
         domain: ROS domain of the run.
-        joint_names: of the arm, in chain order.
         processes: the run's node processes; when one ends, waiting ends with its output.
+
+    Attributes:
+        latest: newest stamp that was recorded on any topic [ns].
     """
 
-    def __init__(self, domain: int, joint_names: Sequence[str], processes: Sequence[NodeProcess]) -> None:
+    def __init__(self, domain: int, processes: Sequence[NodeProcess]) -> None:
         os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
         self._context = rclpy.Context()
         rclpy.init(context=self._context, domain_id=domain, args=[])
@@ -43,20 +48,19 @@ class Observer:
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
         self._processes = list(processes)
-        self._order = JointOrder(joint_names)
-        self.positions: dict[int, Array] = {}
-        self.efforts: dict[int, Array] = {}
-        self.references: dict[int, Array] = {}
         self.latest = 0
-        self._trajectories = self.node.create_publisher(
-            JointTrajectory, "computed_torque_controller/joint_trajectory", qos.TRAJECTORY
-        )
-        for topic, keep in (
-            ("joint_states", self._keep_state),
-            ("joint_command", self._keep_command),
-            ("computed_torque_controller/reference", self._keep_reference),
-        ):
-            self.node.create_subscription(JointState, topic, keep, qos.RECORDING)
+
+    def record(self, kind: type, topic: str, extract: Callable[[Any], Any]) -> Record:
+        """The growing record of a topic by stamp [ns]; ``extract`` takes what matters from a message."""
+        kept: Record = {}
+
+        def keep(message: Any) -> None:
+            stamp = stamp_to_nanoseconds(message.header.stamp)
+            kept[stamp] = np.asarray(extract(message))
+            self.latest = max(self.latest, stamp)
+
+        self.node.create_subscription(kind, topic, keep, qos.RECORDING)
+        return kept
 
     def close(self) -> None:
         """Leave the ROS graph."""
@@ -70,25 +74,6 @@ class Observer:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _keep_state(self, message: JointState) -> None:
-        sample = self._order.read(message)
-        self.latest = sample.nanoseconds
-        self.positions[sample.nanoseconds] = np.asarray(sample.position)
-
-    def _keep_command(self, message: JointState) -> None:
-        sample = self._order.read(message, required=("effort",))
-        self.efforts[sample.nanoseconds] = np.asarray(sample.effort)
-
-    def _keep_reference(self, message: JointState) -> None:
-        sample = self._order.read(message)
-        self.references[sample.nanoseconds] = np.asarray(sample.position)
-
-    def forget(self, before: int) -> None:
-        """Drop what was recorded before a stamp [ns]."""
-        for record in (self.positions, self.efforts, self.references):
-            for stamp in [stamp for stamp in record if stamp < before]:
-                del record[stamp]
 
     def wait_until(
         self, condition: Callable[[], bool], what: str, progress: Callable[[], None] = lambda: None
@@ -111,17 +96,6 @@ class Observer:
                 logs = "\n".join(f"--- {p.name}:\n{p.output}" for p in self._processes)
                 raise RobotDynamicsError(f"{what}: {reason}\n{logs}")
 
-    def wait_for_control(self) -> None:
-        """Wait until states are answered by commands and trajectories find the controller."""
-        self.wait_until(
-            lambda: (
-                bool(self.positions)
-                and bool(self.references)
-                and self._trajectories.get_subscription_count() > 0
-            ),
-            "waiting for simulator and controller",
-        )
-
     def set_parameters(self, node: str, values: Mapping[str, Any]) -> None:
         """Change parameters of another node.
 
@@ -140,21 +114,30 @@ class Observer:
         finally:
             self.node.destroy_client(client)
 
-    def send(self, waypoints: Sequence[tuple[float, Array]], start: int) -> None:
-        """Send a trajectory of positions at times [s] after the stamp ``start`` [ns]."""
-        message = JointTrajectory(joint_names=list(self._order.joint_names))
-        message.header.stamp = nanoseconds_to_stamp(start)
-        for seconds, positions in waypoints:
-            point = JointTrajectoryPoint(positions=[float(value) for value in positions])
-            point.time_from_start.sec = int(seconds)
-            point.time_from_start.nanosec = round((seconds % 1.0) * 1e9)
-            message.points.append(point)
-        self._trajectories.publish(message)
 
-    def complete_stamps(self, first: int, last: int) -> list[int]:
-        """Stamps [ns] in the interval for which state, command and reference have all been recorded."""
-        return sorted(
-            stamp
-            for stamp in self.positions
-            if first <= stamp <= last and stamp in self.efforts and stamp in self.references
-        )
+def wait_for_departure(observer: Observer, references: Record, what: str) -> int:
+    """Wait until the reference leaves where it holds; returns the last stamp at which it still does [ns].
+
+    In lockstep simulated time runs as fast as the machine allows, so only the records tell when a move began.
+    """
+    first = max(references)
+    hold = references[first]
+
+    def departed(stamp: int) -> bool:
+        return bool(np.abs(references[stamp] - hold).max() > 1e-12)
+
+    observer.wait_until(lambda: departed(max(references)), what)
+    moving = min(stamp for stamp in references if stamp > first and departed(stamp))
+    return max(stamp for stamp in references if stamp < moving)
+
+
+def complete_stamps(records: Sequence[Record], first: int, last: int) -> list[int]:
+    """Stamps [ns] in the interval that are in every record."""
+    common = set.intersection(*(set(record) for record in records))
+    return sorted(stamp for stamp in common if first <= stamp <= last)
+
+
+def duration_message(seconds: float) -> Duration:
+    """A message of so many seconds."""
+    nanoseconds = round(seconds * 1e9)
+    return Duration(sec=nanoseconds // SECOND, nanosec=nanoseconds % SECOND)

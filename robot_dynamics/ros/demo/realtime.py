@@ -16,7 +16,8 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.report import plots
 from robot_dynamics.report.recording import ArmRecording
-from robot_dynamics.ros.demo.arm import DURATION, GOAL, SECOND, START, ArmRun, Progress
+from robot_dynamics.ros.demo.arm import DURATION, GOAL, START, ArmRun, Progress
+from robot_dynamics.ros.demo.observer import SECOND
 from robot_dynamics.ros.demo.outcome import Outcome
 from robot_dynamics.ros.processes import NodeProcess, claim_domain
 
@@ -82,11 +83,11 @@ def _control(
 ) -> tuple[ArmRecording, Mapping[str, Any]]:
     with ArmRun(description, chain, RATE, lockstep=False, simulator={"measure_latency": True}) as run:
         observer = run.observer
-        observer.wait_for_control()
+        run.wait_for_control()
         first = begin = observer.latest + SECOND
         goals = [GOAL, START]
         while begin - first < duration * SECOND:
-            observer.send([(DURATION, goals[0])], begin)
+            run.send(goals[0], begin)
             goals.reverse()
             begin += int((DURATION + PAUSE) * SECOND)
             end = begin

@@ -1,0 +1,27 @@
+"""Stewart platforms as nodes get them: from a YAML file."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+from robot_dynamics import stewart
+from robot_dynamics.errors import ParameterError
+from robot_dynamics.resources import resource
+
+
+def load_machine(name: str) -> tuple[stewart.StewartPlatform, list[str]]:
+    """The machine of a path or of a name in the package, and what its loading warns of.
+
+    Raises:
+        RobotDynamicsError: there is no such file, or it does not describe a machine.
+    """
+    path = Path(name)
+    if not path.suffix and not path.exists():
+        path = resource(f"config/{name}.yaml")
+    elif not path.is_file():
+        raise ParameterError(f"parameter 'machine': {path} does not exist")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        platform = stewart.load(path)
+    return platform, [str(warning.message) for warning in caught]
