@@ -23,13 +23,17 @@ LANGUAGES = ("c", "python")
 EXPORTED = ("inverse_dynamics", "gravity", "mass_matrix", "forward_dynamics")
 
 _DESCRIPTIONS = {
-    "q": "joint positions [{rad}]",
-    "qd": "joint velocities [{rad}/s]",
-    "qdd": "joint accelerations [{rad}/s^2]",
-    "tau": "joint efforts [{effort}]",
+    "q": "joint positions [{0}]",
+    "qd": "joint velocities [{1}]",
+    "qdd": "joint accelerations [{2}]",
+    "tau": "joint efforts [{3}]",
     "wrench": "[force, torque] that the arm exerts on its environment at the tip, in the tip frame [N, N m]",
     "mass_matrix": "joint-space mass matrix, row by row, symmetric [kg m^2, kg m or kg]",
     "jacobian": "6 rows: linear, then angular velocity of the tip in the tip frame, per joint velocity",
+}
+_UNITS = {
+    JointKind.REVOLUTE: ("rad", "rad/s", "rad/s^2", "N m"),
+    JointKind.PRISMATIC: ("m", "m/s", "m/s^2", "N"),
 }
 _RESULTS = {
     "inverse_dynamics": "tau",
@@ -78,20 +82,19 @@ class Export:
 
     def _describe(self, argument: str) -> str:
         kinds = {self.chain.driving_joint(i).kind for i in range(self.chain.dof)}
-        units = {
-            frozenset([JointKind.REVOLUTE]): ("rad", "N m"),
-            frozenset([JointKind.PRISMATIC]): ("m", "N"),
-        }.get(frozenset(kinds), ("rad or m", "N m or N"))
-        return _DESCRIPTIONS[argument].format(rad=units[0], effort=units[1])
+        units = [_UNITS[kind] for kind in JointKind if kind in kinds]
+        return _DESCRIPTIONS[argument].format(*(" or ".join(same) for same in zip(*units, strict=True)))
 
     def notice(self) -> list[str]:
         """What a reader of the files must know."""
         chain = self.chain
+        kinds = (chain.driving_joint(i).kind.value for i in range(chain.dof))
+        joints = [f"{name} ({kind})" for name, kind in zip(chain.joint_names, kinds, strict=True)]
         gravity = ", ".join(f"{value:g}" for value in self.gravity)
         return [
             f"Robot: {chain.name}, from link {chain.root} to link {chain.tip}.",
             f"Source: {self.source}.",
-            f"Joint order: {', '.join(chain.joint_names)}.",
+            f"Joint order: {', '.join(joints)}.",
             f"Gravity in the frame of {chain.root}: [{gravity}] m/s^2.",
         ]
 

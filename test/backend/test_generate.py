@@ -67,7 +67,7 @@ def test_files_say_what_they_are(folder):
             "do not modify by hand",
             "multiplications",
             "SHA-256",
-            "joint1, joint2, joint3",
+            "joint1 (revolute), joint2 (revolute)",
             "m/s^2",
             "from link",
         ):
@@ -131,6 +131,14 @@ def test_wrench_gravity_and_part_of_the_chain(tmp_path):
 def test_mistakes_are_explained(arguments, words, capsys):
     assert main(["generate", *arguments]) == 1
     assert words in capsys.readouterr().err
+
+
+def test_units_follow_the_joints(tmp_path):
+    scara = str(resource("urdf/scara.urdf"))
+    assert main(["generate", scara, "-o", str(tmp_path), "--quantity", "inverse_dynamics"]) == 0
+    header = (tmp_path / "scara_dynamics.h").read_text()
+    assert "qd: joint velocities [rad/s or m/s]" in header
+    assert "tau (out): joint efforts [N m or N]" in header and "(prismatic)" in header
 
 
 def test_names_become_identifiers():
