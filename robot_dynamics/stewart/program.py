@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.codegen.expression import Expression, ExpressionGraph
+from robot_dynamics.codegen.factoring import factored
 from robot_dynamics.codegen.lowering import reachable
 from robot_dynamics.codegen.nodes import ADD, DIV, MUL, SQRT, SUB
 from robot_dynamics.codegen.program import Argument, OperationCount, Program, count_operations
@@ -72,11 +73,17 @@ def make_program(machine: Machine) -> StewartProgram:
     for carriers in _carriers(machine, best.reference):
         best = _cheaper(best, regroup(machine, best.reference, carriers, triangle))
     graph, kept, forces = _trace(best)
+    used = set(_reached(graph, forces))
+    borders = {part: [value for value in kept[part] if value.literal >> 1 in used] for part in kept}
+    # What the parts hand on stays a value of its own, so that the parts can still be told apart.
+    graph, simpler = factored(graph, [*forces, *borders["platform"], *borders["legs"]])
+    forces, rest = simpler[:LEG_COUNT], simpler[LEG_COUNT:]
+    split = len(borders["platform"])
     output = Argument("actuator_forces", LEG_COUNT, "positive when the leg pushes [N]")
     program = graph.build_program("stewart_inverse_dynamics", [(output, forces)])
-    everything = set(reachable(graph.nodes, [force.literal for force in forces]))
-    platform = everything & set(reachable(graph.nodes, kept["platform"]))
-    legs = (everything & set(reachable(graph.nodes, kept["legs"]))) - platform
+    everything = set(_reached(graph, forces))
+    platform = everything & set(_reached(graph, rest[:split]))
+    legs = (everything & set(_reached(graph, rest[split:]))) - platform
     parts = {"platform": platform, "legs": legs, "linear system": everything - platform - legs}
     return StewartProgram(program, {name: _tally(graph, nodes) for name, nodes in parts.items()}, best)
 
@@ -88,24 +95,26 @@ def _cheaper(best: Parameters, candidate: Parameters) -> Parameters:
 @lru_cache(maxsize=2)
 def _cost(parameters: Parameters) -> int:
     graph, _, forces = _trace(parameters)
-    return _tally(graph, reachable(graph.nodes, [force.literal for force in forces])).total
+    return _tally(graph, _reached(graph, forces)).total
 
 
 def _balancing_cost(machine: Machine, triangle: tuple[int, int, int]) -> int:
     graph = ExpressionGraph()
     vectors = [graph.input(name, 3) for name in (*machine.leg_names, "the point", "the force", "the moment")]
     shares = leg_shares(regroup(machine, triangle=triangle), vectors[:6], *vectors[6:])
-    return _tally(graph, reachable(graph.nodes, [share.literal for share in shares])).total
+    return _tally(graph, _reached(graph, shares)).total
 
 
-def _trace(parameters: Parameters) -> tuple[ExpressionGraph, dict[str, list[int]], list[Expression]]:
-    """The model on expressions: the graph, the literals that each part hands on, and the forces."""
+def _trace(
+    parameters: Parameters,
+) -> tuple[ExpressionGraph, dict[str, list[Expression]], list[Expression]]:
+    """The model on expressions: the graph, what each part hands on, and the forces."""
     graph = ExpressionGraph()
     motion = graph.input("motion", MOTION_SIZE, DESCRIPTION)
-    kept: dict[str, list[int]] = {}
+    kept: dict[str, list[Expression]] = {}
 
     def keep(part: str, values: Sequence[Any]) -> None:
-        kept[part] = [graph.literal(value) for value in values]
+        kept[part] = [graph.expression(value) for value in values]
 
     forces = actuator_forces(parameters, Inputs(**split_motion(motion)), keep)
     return graph, kept, [graph.expression(force) for force in forces]
@@ -146,6 +155,10 @@ def split_motion(motion: Sequence[Any]) -> dict[str, Sequence[Any]]:
         parts[name] = motion[start : start + size]
         start += size
     return parts
+
+
+def _reached(graph: ExpressionGraph, values: Sequence[Expression]) -> list[int]:
+    return reachable(graph.nodes, [value.literal for value in values])
 
 
 def _tally(graph: ExpressionGraph, nodes: Iterable[int]) -> OperationCount:
