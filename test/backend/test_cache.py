@@ -1,7 +1,9 @@
 """What is executed comes only from places that nobody else can write to."""
 
+import grp
 import logging
 import os
+import pwd
 import subprocess
 import sys
 from pathlib import Path
@@ -86,6 +88,26 @@ def test_a_folder_below_one_that_others_can_write_to_is_refused(wanted, caplog):
     wanted.parent.chmod(0o777)
     assert cache.cached("key", ".x", Builder()).parent != wanted
     assert "others can write" in caplog.text
+
+
+def test_a_group_of_ones_own_is_no_other(wanted, monkeypatch):
+    wanted.mkdir(parents=True, mode=0o700)
+    wanted.parent.chmod(0o775)
+    name = pwd.getpwuid(os.getuid()).pw_name
+    members = {"own": (name, []), "shared": (name, ["somebody"]), "other": ("staff", [])}
+    for kind, (group, others) in members.items():
+        entry = grp.struct_group((group, "x", 4711, others))
+        monkeypatch.setattr(grp, "getgrgid", lambda number, entry=entry: entry)
+        assert (cache.objection(wanted) is None) == (kind == "own")
+
+
+def test_every_folder_that_is_made_is_private(wanted):
+    previous = os.umask(0o002)
+    try:
+        cache.cached("key", ".x", Builder())
+    finally:
+        os.umask(previous)
+    assert [folder.stat().st_mode & 0o777 for folder in (wanted, wanted.parent)] == [0o700, 0o700]
 
 
 def test_a_folder_of_another_user_is_refused(wanted, monkeypatch):

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import grp
 import hashlib
 import logging
 import os
+import pwd
 import shutil
 import stat
 import tempfile
@@ -82,10 +84,22 @@ def objection(folder: Path) -> str | None:
             return f"{place} belongs to user {status.st_uid}, not to you ({user})"
         if status.st_uid not in (user, 0):
             return f"{place} belongs to user {status.st_uid}"
-        shared = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+        shared = status.st_mode & stat.S_IWOTH or (
+            status.st_mode & stat.S_IWGRP and not _is_private_group(status.st_gid)
+        )
         if shared and (place == real or not status.st_mode & stat.S_ISVTX):
             return f"others can write to {place} (mode {stat.S_IMODE(status.st_mode):o})"
     return None
+
+
+def _is_private_group(number: int) -> bool:
+    """Whether nobody but this user is in the group, as in the groups that Debian names after users."""
+    try:
+        name = pwd.getpwuid(os.getuid()).pw_name
+        group = grp.getgrgid(number)
+    except KeyError:
+        return False
+    return group.gr_name == name and set(group.gr_mem) <= {name}
 
 
 def _wanted_folder() -> Path:
@@ -101,7 +115,9 @@ def _wanted_folder() -> Path:
 def _folder(wanted: Path) -> Path:
     """``wanted``, made if need be, or a private temporary folder if it is not safe."""
     try:
-        wanted.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for place in (*reversed(wanted.parents), wanted):
+            if not place.is_dir():
+                place.mkdir(mode=0o700, exist_ok=True)
         reason = objection(wanted)
     except OSError as error:
         reason = str(error)
