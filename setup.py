@@ -35,7 +35,7 @@ TEST_TOOLS = [
     "colcon-common-extensions",
     "selenium",
 ]
-NODES = ["computed_torque_controller", "simulator", "stewart_platform", "web_view"]
+NODES = ["computed_torque_controller", "simulator", "stewart_platform", "markers", "web_view"]
 
 
 def share(folder: str) -> tuple[str, list[str]]:
