@@ -103,18 +103,21 @@ class ExpressionGraph:
 
     def multiply(self, a: int, b: int) -> int:
         """The literal of the product of two literals."""
+        if a > b:
+            a, b = b, a
+        # Zero and one are the first two nodes.
+        if a == self.zero:
+            return a
+        if a >> 1 == self.one >> 1:
+            return b ^ (a & 1)
         sign = (a ^ b) & 1
-        m, n = (a >> 1, b >> 1) if a <= b else (b >> 1, a >> 1)
+        m, n = a >> 1, b >> 1
         x, y = self.values.get(m), self.values.get(n)
         if y is not None:
             m, n, x, y = n, m, y, x
         if x is not None:
             if y is not None:
                 return self.constant(x * y) ^ sign if x * y else self.zero
-            if x == 0.0:
-                return self.zero
-            if x == 1.0:
-                return 2 * n + sign
             kind, p, r = self.nodes[n]
             if kind == MUL and (z := self.values.get(p)) is not None:
                 return self.multiply(self.constant(x * z) ^ sign, 2 * r)
@@ -211,7 +214,8 @@ class Expression:
         return self.literal == self.graph.zero
 
     def __add__(self, other: Scalar) -> Expression:
-        return Expression(self.graph, self.graph.add(self.literal, self.graph.literal(other)))
+        graph = self.graph
+        return Expression(graph, graph.add(self.literal, graph.literal(other)))
 
     __radd__ = __add__
 
@@ -222,7 +226,8 @@ class Expression:
         return Expression(self.graph, self.graph.add(self.graph.literal(other), negated(self.graph, self)))
 
     def __mul__(self, other: Scalar) -> Expression:
-        return Expression(self.graph, self.graph.multiply(self.literal, self.graph.literal(other)))
+        graph = self.graph
+        return Expression(graph, graph.multiply(self.literal, graph.literal(other)))
 
     __rmul__ = __mul__
 
