@@ -10,8 +10,6 @@ import yaml
 import robot_dynamics as rd
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.resources import resource, share_directory
-
-pytest.importorskip("xacro", reason="xacro expands the descriptions")
 from robot_dynamics.ros.launching import descriptions
 
 ROBOTS = ("puma560", "arm7", "scara")
@@ -28,6 +26,11 @@ EXTERNAL_BASE = """<robot name="swing">
   </link>
 </robot>
 """
+
+
+@pytest.fixture(autouse=True)
+def needs_xacro():
+    pytest.importorskip("xacro", reason="xacro, which expands the descriptions, is not installed")
 
 
 def arguments(**values):
