@@ -35,7 +35,15 @@ TEST_TOOLS = [
     "colcon-common-extensions",
     "selenium",
 ]
-NODES = ["computed_torque_controller", "simulator", "stewart_platform", "markers", "web_view"]
+NODES = [
+    "computed_torque_controller",
+    "simulator",
+    "stewart_platform",
+    "markers",
+    "web_view",
+    "robot_model",
+    "trajectory_feedforward",
+]
 
 
 def share(folder: str) -> tuple[str, list[str]]:
