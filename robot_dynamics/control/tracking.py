@@ -83,6 +83,11 @@ class Schedule(Generic[S]):
         """Whether there is nothing to follow."""
         return self._current is None and self._next is None
 
+    @property
+    def begun(self) -> bool:
+        """Whether a trajectory is in force."""
+        return self._current is not None
+
     def reference(self, time: float) -> S:
         """The reference at ``time`` [s]."""
         for trajectory in (self._next, self._current):

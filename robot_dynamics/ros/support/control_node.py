@@ -31,18 +31,24 @@ SAFE_PERIOD = 0.01
 
 
 @dataclass(frozen=True)
-class NodeParameters:
-    """How the node takes part in the ROS graph."""
+class Autostart:
+    """Who manages the node's lifecycle."""
 
     autostart: bool = parameter(True, "Configure and activate as soon as the model is there", read_only=True)
+
+    def __post_init__(self) -> None:
+        validate(self)
+
+
+@dataclass(frozen=True)
+class NodeParameters(Autostart):
+    """How the node takes part in the ROS graph."""
+
     lockstep: bool = parameter(
         False,
         "Receive joint states reliably and do not judge their age, for a simulator in lockstep",
         read_only=True,
     )
-
-    def __post_init__(self) -> None:
-        validate(self)
 
 
 class Controller(Protocol):

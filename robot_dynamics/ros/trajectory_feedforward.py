@@ -1,0 +1,349 @@
+"""Node ``trajectory_feedforward``: gives a stock ``joint_trajectory_controller`` the efforts of the model.
+
+The maths is in ``robot_dynamics.control.feedforward``; this module moves messages.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import numpy as np
+from rclpy.clock import Clock, ClockType
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from robot_dynamics.control.actuators import ActuatedArm, ActuatorParameters
+from robot_dynamics.control.feedforward import EffortPath, Feedforward, FeedforwardParameters, Plan
+from robot_dynamics.control.sampling import evaluate
+from robot_dynamics.control.tracking import fade
+from robot_dynamics.errors import RobotDynamicsError, StateError, TrajectoryError
+from robot_dynamics.ros import follow_joint_trajectory
+from robot_dynamics.ros.goal_relay import GoalRelay
+from robot_dynamics.ros.support import diagnostics, parameters, qos, spin
+from robot_dynamics.ros.support.arm_model import ArmModel, ModelLoader
+from robot_dynamics.ros.support.control_node import THROTTLE, Autostart
+from robot_dynamics.ros.support.messages import JointOrder, set_stamp, stamp_to_nanoseconds, to_array
+from robot_dynamics.ros.support.trajectories import waypoints
+
+DOWNSTREAM = "joint_trajectory_controller"
+
+
+class TrajectoryFeedforward(LifecycleNode):
+    """Feeds a trajectory controller with trajectories whose points carry the efforts of the model.
+
+    Without ``autostart`` the lifecycle is the caller's: configure needs a robot description, activate takes
+    trajectories, deactivate takes none and lets efforts on the command topic fade.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("trajectory_feedforward")
+        self._autostart = parameters.declare(self, Autostart).autostart
+        self._settings = parameters.declare(self, FeedforwardParameters)
+        self._actuators = parameters.declare(self, ActuatorParameters)
+        parameters.watch(self, self._settings, self._on_parameters, check=self._check_parameters)
+        parameters.watch(self, self._actuators, self._on_actuators, check=self._check_actuators)
+        self.active = False
+        self.feedforward: Feedforward | None = None
+        self._counts = {"trajectories sent": 0, "refused messages": 0}
+        self._last_plan: Plan | None = None
+        self._state_at: float | None = None
+        self._halted_at: float | None = None
+        self._epoch = self.get_clock().now().nanoseconds
+        self._out = self.create_publisher(JointTrajectory, f"{DOWNSTREAM}/joint_trajectory", qos.TRAJECTORY)
+        self._commands = None
+        if self._settings.effort_path == EffortPath.COMMANDS.value:
+            self._commands = self.create_publisher(
+                Float64MultiArray, "effort_controller/commands", qos.COMMAND
+            )
+            steady = Clock(clock_type=ClockType.STEADY_TIME)
+            self.create_timer(1.0 / self._settings.command_rate, self._stream, clock=steady)
+        self.create_subscription(JointState, "joint_states", self._on_state, qos.STATE_SUBSCRIPTION)
+        self.create_subscription(JointTrajectory, "~/joint_trajectory", self._on_trajectory, qos.TRAJECTORY)
+        self.create_service(Trigger, "~/hold", self._on_hold)
+        self._relay = GoalRelay(self, DOWNSTREAM) if follow_joint_trajectory.AVAILABLE else None
+        self._diagnostics = diagnostics.DiagnosticsPublisher(self, self._status)
+        self._loader: ModelLoader | None = None
+        self._loader = ModelLoader(self, self._on_model, self._on_change)
+        self._start_if_due()
+
+    # Model and parameters
+
+    def _on_model(self, _: ArmModel) -> None:
+        if self.feedforward is not None:
+            self._take_model()
+        else:
+            self._start_if_due()
+
+    def _on_change(self, model: ArmModel) -> None:
+        if self.feedforward is not None:
+            self.feedforward.dynamics = self._drives(model)
+
+    def _drives(self, model: ArmModel) -> ActuatedArm:
+        return ActuatedArm(model.dynamics, model.chain, self._actuators)
+
+    def _start_if_due(self) -> None:
+        waiting = self._loader is None or self._loader.model is None
+        if self._autostart and not waiting and self.feedforward is None:
+            self.trigger_configure()
+            self.trigger_activate()
+
+    def _take_model(self) -> None:
+        model = self._loader.model
+        self.feedforward = Feedforward(model.chain, self._drives(model), self._settings)
+        self._order = JointOrder(model.chain.joint_names)
+        self._state_at = None
+
+    def _check_parameters(self, candidate: FeedforwardParameters) -> None:
+        if self.feedforward is not None:
+            self.feedforward.check(candidate)
+
+    def _on_parameters(self, accepted: FeedforwardParameters) -> None:
+        self._settings = accepted
+        if self.feedforward is not None:
+            self.feedforward.parameters = accepted
+
+    def _check_actuators(self, candidate: ActuatorParameters) -> None:
+        if self.feedforward is not None:
+            candidate.of(self.feedforward.chain)
+
+    def _on_actuators(self, accepted: ActuatorParameters) -> None:
+        self._actuators = accepted
+        if self.feedforward is not None:
+            self._on_change(self._loader.model)
+
+    # Lifecycle
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Take the model."""
+        if self._loader is None or self._loader.model is None:
+            self.get_logger().error("cannot configure: there is no robot description yet")
+            return TransitionCallbackReturn.FAILURE
+        try:
+            self._take_model()
+        except RobotDynamicsError as error:
+            self.get_logger().error(f"cannot configure: {error}")
+            return TransitionCallbackReturn.FAILURE
+        return super().on_configure(state)
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Take trajectories from now on."""
+        self.active, self._halted_at = True, None
+        return super().on_activate(state)
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Take no more trajectories; efforts on the command topic fade."""
+        self._halt()
+        return super().on_deactivate(state)
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Forget what was planned; the model stays for the next configure."""
+        self.feedforward = None
+        return super().on_cleanup(state)
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """As deactivate."""
+        self._halt()
+        return super().on_shutdown(state)
+
+    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """As deactivate; the node can be configured again."""
+        self._halt()
+        return TransitionCallbackReturn.SUCCESS
+
+    def _halt(self) -> None:
+        if self.active and self.feedforward is not None:
+            self.stop_downstream()
+            self._halted_at = time.monotonic()
+        self.active = False
+
+    def on_stop(self) -> None:
+        """The process ends: let the efforts on the command topic fade before it does."""
+        if self._commands is None or not self.active:
+            return
+        self._halt()
+        while self._halted_at is not None:
+            self._stream()
+            time.sleep(0.01)
+
+    # Trajectories
+
+    def now(self) -> float:
+        """ROS time on the node's clock [s]."""
+        return 1e-9 * (self.get_clock().now().nanoseconds - self._epoch)
+
+    def refusal(self) -> str:
+        """Why no trajectory is taken now; empty when one is."""
+        if not self.active or self.feedforward is None:
+            return "the node is not active"
+        if self._state_at is None:
+            return "there is no joint state yet"
+        if self._state_age() > self._settings.state_timeout:
+            return f"no joint state for {self._settings.state_timeout:g} s"
+        return ""
+
+    def plan(self, message: JointTrajectory) -> tuple[Plan, JointTrajectory]:
+        """What to send on for a trajectory, and the plan behind it.
+
+        Raises:
+            TrajectoryError: it cannot be followed, or there is no joint state to begin from.
+        """
+        reason = self.refusal()
+        if reason:
+            raise TrajectoryError(reason)
+        stamp = stamp_to_nanoseconds(message.header.stamp)
+        start = None if stamp == 0 else 1e-9 * (stamp - self._epoch)
+        plan = self.feedforward.plan(message.joint_names, waypoints(message), start, self.now())
+        if plan.beyond:
+            self.get_logger().warning(f"the trajectory needs more than the limit of {', '.join(plan.beyond)}")
+        return plan, self._message(plan, message)
+
+    def begin(self, plan: Plan) -> None:
+        """``plan`` is on its way to the controller."""
+        self.feedforward.follow(plan)
+        self._last_plan = plan
+        self._counts["trajectories sent"] += 1
+        trajectory = plan.trajectory
+        self.get_logger().info(
+            f"sent {len(plan.samples.times)} points for {trajectory.end - trajectory.start:.3f} s;"
+            f" interpolated efforts are within {plan.samples.error.max():.3g} of the model's"
+        )
+
+    def refuse(self, text: str) -> None:
+        """Count and log a message that is not used."""
+        self._counts["refused messages"] += 1
+        self.get_logger().error(text)
+
+    def stop_downstream(self) -> None:
+        """Nothing more of what was sent shall be followed."""
+        if self.feedforward is not None and self.feedforward.moving(self.now()):
+            self._out.publish(JointTrajectory())
+            self.feedforward.drop()
+
+    def _message(self, plan: Plan, given: JointTrajectory) -> JointTrajectory:
+        message = JointTrajectory(joint_names=list(self.feedforward.chain.joint_names))
+        message.header.frame_id = given.header.frame_id
+        message.header.stamp = given.header.stamp
+        samples, spline = plan.samples, plan.trajectory.spline
+        begin = plan.trajectory.start
+        if plan.moving or self._commands is not None:
+            # The controller must begin at the moment that the path was planned for.
+            set_stamp(message.header.stamp, self._epoch + round(1e9 * begin))
+        times = samples.times
+        states = (samples.positions, samples.velocities, samples.accelerations)
+        if self._commands is not None:
+            # Quintics between the knots are the path itself; nothing else needs points.
+            times, states = spline.times, evaluate(spline, spline.times)
+        offset = self._offset(begin, message)
+        for k, moment in enumerate(times):
+            point = JointTrajectoryPoint(
+                positions=to_array(states[0][k]),
+                velocities=to_array(states[1][k]),
+                accelerations=to_array(states[2][k]),
+            )
+            set_stamp(point.time_from_start, offset + round(1e9 * (moment - begin)))
+            if self._commands is None:
+                point.effort = to_array(samples.efforts[k])
+            message.points.append(point)
+        return message
+
+    def _offset(self, begin: float, message: JointTrajectory) -> int:
+        """Nanoseconds between the message's stamp and the path's begin."""
+        stamp = stamp_to_nanoseconds(message.header.stamp)
+        return 0 if stamp == 0 else self._epoch + round(1e9 * begin) - stamp
+
+    def _on_trajectory(self, message: JointTrajectory) -> None:
+        if not message.points and self.feedforward is not None:
+            self.feedforward.drop()
+            self._out.publish(JointTrajectory())
+            self.get_logger().info("empty trajectory: the controller is told to hold")
+            return
+        try:
+            plan, filled = self.plan(message)
+        except RobotDynamicsError as error:
+            self.refuse(f"trajectory refused: {error}")
+            return
+        self._out.publish(filled)
+        self.begin(plan)
+
+    def _on_hold(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        response.success = self.active
+        response.message = "the controller is told to hold" if self.active else "the node is not active"
+        if self.active:
+            self.feedforward.drop()
+            self._out.publish(JointTrajectory())
+        return response
+
+    # States and efforts
+
+    def _on_state(self, message: JointState) -> None:
+        if self.feedforward is None:
+            return
+        try:
+            sample = self._order.read(message)
+        except StateError as error:
+            self._counts["refused messages"] += 1
+            self.get_logger().warning(f"joint state refused: {error}", throttle_duration_sec=THROTTLE)
+            return
+        self.feedforward.observe(sample.position)
+        self._state_at = self.now()
+
+    def _state_age(self) -> float:
+        # By ROS time: a simulation that pauses pauses the states with it.
+        return np.inf if self._state_at is None else self.now() - self._state_at
+
+    def _stream(self) -> None:
+        """Efforts of the moment on the command topic; they fade when states stop or the node halts."""
+        if self._commands is None or self.feedforward is None or self.feedforward.position is None:
+            return
+        if not self.active and self._halted_at is None:
+            return
+        ahead = 0.5 / self._settings.command_rate  # the effort is held for a period
+        share = 1.0
+        late = self._state_age() - self._settings.state_timeout
+        if self._halted_at is not None:
+            share = fade(time.monotonic() - self._halted_at, self._settings.safe_fade_time)
+        elif late > 0.0:
+            self.stop_downstream()
+            share = fade(late, self._settings.safe_fade_time)
+            self.get_logger().error(
+                "no joint state: the efforts fade to zero", throttle_duration_sec=THROTTLE
+            )
+        effort = share * self.feedforward.effort(self.now() + ahead)
+        self._commands.publish(Float64MultiArray(data=to_array(effort)))
+        if share == 0.0:
+            self._halted_at = None
+
+    def _status(self) -> diagnostics.Status:
+        if self.feedforward is None:
+            return diagnostics.Status(diagnostics.WARN, "not configured", {})
+        chain = self.feedforward.chain
+        reason = self.refusal()
+        moving = self.feedforward.moving(self.now())
+        level = diagnostics.WARN if reason else diagnostics.OK
+        if not reason and not self._out.get_subscription_count():
+            level, reason = diagnostics.WARN, f"nobody listens to {self._out.topic_name}"
+        values = {
+            "active": self.active,
+            "effort path": self._settings.effort_path,
+            "age of the state [s]": f"{self._state_age():.3f}",
+            **self._counts,
+            "model": f"{chain.name}: {chain.root} -> {chain.tip}, {chain.dof} joints",
+        }
+        if self._last_plan is not None:
+            values["points of the last trajectory"] = len(self._last_plan.samples.times)
+            values["largest effort error [N m or N]"] = f"{self._last_plan.samples.error.max():.3g}"
+            values["joints beyond their limit"] = ", ".join(self._last_plan.beyond) or "none"
+        return diagnostics.Status(level, reason or ("feeding a trajectory" if moving else "ready"), values)
+
+
+def main(args: list[str] | None = None) -> int:
+    """Entry point of the executable."""
+    return spin.run(TrajectoryFeedforward, args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,171 @@
+"""Goals through the feeder to a joint_trajectory_controller that the test plays; needs control_msgs."""
+
+import numpy as np
+import pytest
+from action_msgs.msg import GoalStatus
+from rclpy.action import ActionClient, ActionServer, CancelResponse, GoalResponse
+from ros_harness import NodeProcess, peer_with
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from robot_dynamics.ros.support import qos
+
+actions = pytest.importorskip("control_msgs.action", reason="control_msgs is not installed")
+messages = pytest.importorskip("control_msgs.msg", reason="control_msgs is not installed")
+
+pytestmark = pytest.mark.ros
+FollowJointTrajectory = actions.FollowJointTrajectory
+Result = FollowJointTrajectory.Result
+NODE = "trajectory_feedforward"
+ARM = """<robot name="lever"><link name="base"/>
+  <link name="rod"><inertial><origin xyz="0.5 0 0"/><mass value="2"/>
+    <inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial></link>
+  <joint name="lift" type="revolute"><parent link="base"/><child link="rod"/><axis xyz="0 -1 0"/>
+    <limit lower="-3" upper="3" effort="100" velocity="10"/></joint></robot>"""
+HOLDING = 2.0 * 9.81 * 0.5
+
+
+class _Slow(ActionServer):
+    """Goals end when the test says so."""
+
+    def notify_execute(self, goal_handle, execute_callback):
+        if execute_callback is not None:
+            super().notify_execute(goal_handle, execute_callback)
+
+
+class Controller:
+    """What the feeder finds downstream."""
+
+    def __init__(self, peer):
+        self.goals = []
+        self.accepts = True
+        self.server = _Slow(
+            peer.node,
+            FollowJointTrajectory,
+            "joint_trajectory_controller/follow_joint_trajectory",
+            execute_callback=lambda handle: None,
+            goal_callback=lambda _: GoalResponse.ACCEPT if self.accepts else GoalResponse.REJECT,
+            handle_accepted_callback=self._take,
+            cancel_callback=lambda _: CancelResponse.ACCEPT,
+        )
+
+    def _take(self, handle):
+        handle.execute()
+        self.goals.append(handle)
+
+    def finish(self, handle, state, code, text):
+        def end(goal):
+            getattr(goal, state)()
+            return Result(error_code=code, error_string=text)
+
+        self.server.notify_execute(handle, end)
+
+
+class World:
+    def __init__(self, peer):
+        self.peer = peer
+        self.states = peer.publisher(JointState, "joint_states", qos.STATE_PUBLISHER)
+        self.controller = Controller(peer)
+        self.client = ActionClient(peer.node, FollowJointTrajectory, f"{NODE}/follow_joint_trajectory")
+        self.feedback = []
+        peer.wait_until(self.client.server_is_ready, "no action server")
+
+    def until(self, future, what):
+        self.peer.wait_until(future.done, what)
+        return future.result()
+
+    def send(self, goal):
+        feedback = lambda message: self.feedback.append(message.feedback)  # noqa: E731
+        return self.until(self.client.send_goal_async(goal, feedback), "the goal was not answered")
+
+    def result(self, handle):
+        answer = self.until(handle.get_result_async(), "the goal has no result")
+        return answer.status, answer.result
+
+    def goal(self, position=0.5, names=("lift",)):
+        point = JointTrajectoryPoint(positions=[position])
+        point.time_from_start.sec = 2
+        trajectory = JointTrajectory(joint_names=list(names), points=[point])
+        tolerance = messages.JointTolerance(name="lift", position=0.125)
+        return FollowJointTrajectory.Goal(trajectory=trajectory, path_tolerance=[tolerance])
+
+    def forwarded(self, count):
+        """The goal as the controller has got it."""
+        self.peer.wait_until(lambda: len(self.controller.goals) == count, "the goal does not arrive")
+        return self.controller.goals[-1]
+
+
+def test_goal_feedback_result_rejection_and_cancel_pass_through():
+    node = NodeProcess(NODE, {"robot_description": ARM, "state_timeout": 60.0})
+    with node, peer_with(node) as peer:
+        relay(node, peer)
+
+
+def relay(node, peer):
+    world = World(peer)
+    peer.wait_until(
+        lambda: peer.node.count_clients(
+            "joint_trajectory_controller/follow_joint_trajectory/_action/send_goal"
+        ),
+        "the feeder looks for no controller",
+    )
+    handle = world.send(world.goal())
+    while not handle.accepted:  # until a joint state has come
+        world.states.publish(JointState(name=["lift"], position=[0.0]))
+        handle = world.send(world.goal())
+
+    arrived = world.forwarded(1)
+    points = arrived.request.trajectory.points
+    assert len(points) > 2
+    assert points[0].effort[0] == pytest.approx(HOLDING)
+    assert points[-1].effort[0] == pytest.approx(HOLDING * np.cos(0.5))
+    assert arrived.request.path_tolerance[0].position == 0.125
+
+    feedback = FollowJointTrajectory.Feedback(joint_names=["lift"])
+    feedback.actual.positions = [0.321]
+    arrived.publish_feedback(feedback)
+    peer.wait_until(lambda: world.feedback, "no feedback")
+    assert world.feedback[-1].actual.positions[0] == 0.321
+
+    world.controller.finish(arrived, "abort", Result.GOAL_TOLERANCE_VIOLATED, "too far")
+    status, result = world.result(handle)
+    assert status == GoalStatus.STATUS_ABORTED
+    assert (result.error_code, result.error_string) == (Result.GOAL_TOLERANCE_VIOLATED, "too far")
+
+    handle = world.send(world.goal())
+    world.controller.finish(world.forwarded(2), "succeed", Result.SUCCESSFUL, "there")
+    assert world.result(handle)[0] == GoalStatus.STATUS_SUCCEEDED
+
+    handle = world.send(world.goal())
+    arrived = world.forwarded(3)
+    canceling = handle.cancel_goal_async()
+    peer.wait_until(lambda: arrived.is_cancel_requested, "the cancel does not arrive")
+    world.until(canceling, "the cancel was not answered")
+    world.controller.finish(arrived, "canceled", Result.SUCCESSFUL, "stopped")
+    status, result = world.result(handle)
+    assert status == GoalStatus.STATUS_CANCELED
+
+    world.controller.accepts = False
+    status, result = world.result(world.send(world.goal()))
+    assert status == GoalStatus.STATUS_ABORTED
+    assert "rejected" in result.error_string
+
+    for bad, code in [
+        (world.goal(names=["knee"]), Result.INVALID_JOINTS),
+        (world.goal(position=9.0), Result.INVALID_GOAL),
+    ]:
+        status, result = world.result(world.send(bad))
+        assert (status, result.error_code) == (GoalStatus.STATUS_ABORTED, code)
+        assert result.error_string
+
+    world.controller.accepts = True
+    handle = world.send(world.goal())
+    world.forwarded(4)
+    world.controller.server.destroy()
+    status, result = world.result(handle)
+    assert status == GoalStatus.STATUS_ABORTED
+    assert "gone" in result.error_string
+    status, result = world.result(world.send(world.goal()))
+    assert "does not serve" in result.error_string
+    world.client.destroy()
+    assert "Traceback" not in node.output
