@@ -7,8 +7,13 @@ import sys
 
 import pytest
 
+from robot_dynamics.codegen.program import CONVENTION
 from robot_dynamics.dynamics.generator import generate
-from robot_dynamics.dynamics.generator.reference_models import REFERENCE_MODELS, reference_counts
+from robot_dynamics.dynamics.generator.reference_models import (
+    REFERENCE_MODELS,
+    reference_counts,
+    reference_table,
+)
 
 # Fewest operations; fewest with the joints' own sines and cosines alone.
 REACHED = {
@@ -30,6 +35,13 @@ def test_published_counts_are_undercut():
 
 def test_names_are_complete():
     assert {reference.name for reference in REFERENCE_MODELS} == set(REACHED)
+
+
+def test_the_table_names_every_model_and_the_convention():
+    table = reference_table(effort="none")
+    assert CONVENTION in table
+    assert all(name in table for name in REACHED)
+    assert "301* 240+ = 541" in table
 
 
 def digest(hash_seed):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics.codegen.program import OperationCount, count_operations
+from robot_dynamics.codegen.program import CONVENTION, OperationCount, count_operations
 from robot_dynamics.dynamics.generator.api import generate
 from robot_dynamics.dynamics.generator.search import Objective
 from robot_dynamics.dynamics.serial_model import SerialModel
@@ -116,6 +116,27 @@ def reference_counts(effort: str = "high") -> list[ReferenceCount]:
     return counts
 
 
+def reference_table(effort: str = "high") -> str:
+    """The counts as text, with the convention by which they are counted."""
+    head = f"{'model':<30}{'published':>16}{'generated':>16}{'own sin, cos only':>20}"
+    lines = [f"Counted so: {CONVENTION}.", head]
+    for row in reference_counts(effort):
+        published = _sum(row.reference.multiplications, row.reference.additions)
+        found = _sum(row.count.multiplications, row.count.additions)
+        plain = _sum(row.joint_angles_only.multiplications, row.joint_angles_only.additions)
+        lines.append(f"{row.reference.name:<30}{published:>16}{found:>16}{plain:>20}")
+    lines.append("Published: " + "; ".join(f"{r.name}: {r.source}" for r in REFERENCE_MODELS) + ".")
+    lines.append(
+        "Generated programs take sines and cosines of sums and doubles of joint angles as well; the last"
+        " column takes those of the joint angles alone."
+    )
+    return "\n".join(lines)
+
+
+def _sum(multiplications: int, additions: int) -> str:
+    return f"{multiplications}* {additions}+ = {multiplications + additions}"
+
+
 def _rx90(names: Sequence[str]) -> SerialModel:
     return _arm(
         alpha=(0.0, _QUARTER, 0.0, -_QUARTER, _QUARTER, -_QUARTER),
@@ -145,3 +166,7 @@ def _generic_values() -> Iterator[float]:
     while True:
         k += 1
         yield 0.3 + 2.0 * math.fmod(k * 0.6180339887498949, 1.0)
+
+
+if __name__ == "__main__":
+    print(reference_table())
