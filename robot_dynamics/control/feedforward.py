@@ -144,8 +144,7 @@ class Feedforward:
         if self.position is None:
             raise TrajectoryError("where the arm is is not known yet: there is no joint state")
         departure = now if start is None else max(start, now)
-        self._schedule.advance(departure)
-        moving = not self._schedule.empty
+        moving = self.moving(now)
         origin = self._schedule.reference(departure) if moving else Reference.at_rest(self.position)
         path = plan(self.chain, joint_names, waypoints, now if start is None else start, origin, now)
         samples = sample_efforts(path.spline, self.dynamics, self._tolerance(path))
