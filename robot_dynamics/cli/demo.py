@@ -11,11 +11,6 @@ from pathlib import Path
 
 from robot_dynamics.errors import RobotDynamicsError
 
-LOCKSTEP_LIMIT = 1e-4
-"""Largest joint error in lockstep at 100 Hz [rad]."""
-REALTIME_LIMIT = 4.26e-4
-"""Largest joint error by the wall clock at 500 Hz: one bit of Lee's converter [rad]."""
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
@@ -45,13 +40,12 @@ def run(arguments: argparse.Namespace) -> int:
     began = time.monotonic()
     progress = ProgressLine()
     if arguments.realtime:
-        outcome = session.realtime(arguments.output, arguments.duration, REALTIME_LIMIT, progress)
+        outcome = session.realtime(arguments.output, arguments.duration, progress)
     else:
-        outcome = session.lockstep(arguments.output, LOCKSTEP_LIMIT, progress)
+        outcome = session.lockstep(arguments.output, session.Limits(), progress)
     progress.clear()
     report = {
         "passed": outcome.passed,
-        "limit": outcome.limit,
         "mode": "real time" if arguments.realtime else "lockstep",
         "machine": f"{platform.machine()}, {platform.system()}, Python {platform.python_version()}",
         "seconds": round(time.monotonic() - began, 1),

@@ -68,7 +68,7 @@ def position_plot(recording: ArmRecording, path: Path) -> Path:
         axes.plot(recording.time, np.degrees(recording.reference[:, j]), lw=3.0, alpha=0.4, label="reference")
         axes.plot(recording.time, np.degrees(recording.position[:, j]), "k--", lw=1.0, label="measured")
 
-    return _save(_per_joint(recording, f"Position: {recording.name}", "deg", draw, True), path)
+    return save(_per_joint(recording, f"Position: {recording.name}", "deg", draw, True), path)
 
 
 def effort_plot(recording: ArmRecording, path: Path) -> Path:
@@ -81,7 +81,7 @@ def effort_plot(recording: ArmRecording, path: Path) -> Path:
             for side in (-limit, limit):
                 axes.axhline(side, color="tab:red", ls=":", lw=1.0)
 
-    return _save(_per_joint(recording, f"Torque: {recording.name}", "N·m", draw, False), path)
+    return save(_per_joint(recording, f"Torque: {recording.name}", "N·m", draw, False), path)
 
 
 def error_plot(recordings: Sequence[ArmRecording], path: Path, title: str) -> Path:
@@ -103,7 +103,7 @@ def error_plot(recordings: Sequence[ArmRecording], path: Path, title: str) -> Pa
         else:
             axes.ticklabel_format(axis="y", style="sci", scilimits=(-2, 2))
 
-    return _save(_per_joint(recordings[0], title, "rad", draw, several), path)
+    return save(_per_joint(recordings[0], title, "rad", draw, several), path)
 
 
 def comparison_plot(recordings: Sequence[ArmRecording], path: Path, limit: float) -> Path:
@@ -120,7 +120,7 @@ def comparison_plot(recordings: Sequence[ArmRecording], path: Path, limit: float
     axes.set_xlabel("rad")
     axes.invert_yaxis()
     axes.legend(fontsize="small", loc="lower right")
-    return _save(figure, path)
+    return save(figure, path)
 
 
 def histogram_plot(samples: dict[str, Sequence[float]], path: Path, title: str, unit: str) -> Path:
@@ -136,10 +136,11 @@ def histogram_plot(samples: dict[str, Sequence[float]], path: Path, title: str, 
     axes.set_ylabel("cycles")
     axes.grid(alpha=0.3)
     axes.legend(fontsize="small")
-    return _save(figure, path)
+    return save(figure, path)
 
 
-def _save(figure: Figure, path: Path) -> Path:
+def save(figure: Figure, path: Path) -> Path:
+    """Write a figure as PNG; returns the file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110)
     return path

@@ -102,15 +102,19 @@ class PlatformPlant:
     @property
     def platform_pose(self) -> tuple[Array, Array]:
         """Position (3,) of the platform's origin [m] and rotation (3, 3), base frame: the true ones."""
-        body = self._data.body("platform")
-        return np.array(body.xpos), np.array(body.xmat).reshape(3, 3)
+        # Not the body's xpos, which MuJoCo computes before it moves on.
+        x, y, z, *quaternion = self._data.qpos[:7]
+        rotation = np.zeros(9)
+        mujoco.mju_quat2Mat(rotation, np.array(quaternion))
+        return np.array([x, y, z]), rotation.reshape(3, 3)
 
     @property
     def loop_error(self) -> float:
         """Largest distance between a leg's end and its point on the platform [m]."""
+        mujoco.mj_kinematics(self._model, self._data)
         position, rotation = self.platform_pose
         points = position + self._machine.platform_points @ rotation.T
-        ends = np.array([self._data.body(f"upper{k}").xpos for k in range(LEGS)])
+        ends = self._data.xpos[self._bodies[1:]]
         return float(np.linalg.norm(points - ends, axis=1).max())
 
     def rest_position(self) -> Array:

@@ -1,0 +1,121 @@
+"""A recorded run of a Stewart platform: its figures, plots and table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.report.plots import panels, save
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class PlatformRecording:
+    """K samples of a platform that follows a reference.
+
+    Attributes:
+        name: of the run.
+        leg_names: in the order of the forces.
+        time: (K,) [s].
+        reference: (K, 6) position [m] and rotation vector [rad] of the reference.
+        pose: (K, 6) the platform's true ones at the same stamps.
+        angle_error: (K,) angle between wanted and true orientation [rad].
+        force: (K, 6) commanded actuator forces, positive when the leg pushes [N].
+        force_limits: (6,) [N].
+    """
+
+    name: str
+    leg_names: Sequence[str]
+    time: Array
+    reference: Array
+    pose: Array
+    angle_error: Array
+    force: Array
+    force_limits: Array
+
+    @property
+    def position_error(self) -> Array:
+        """(K,) distance between wanted and true position [m]."""
+        return np.asarray(np.linalg.norm(self.reference[:, :3] - self.pose[:, :3], axis=1))
+
+    def figures(self) -> dict[str, object]:
+        """The run in numbers, for the report."""
+        return {
+            "title": self.name,
+            "samples": len(self.time),
+            "largest_position_error_m": float(self.position_error.max()),
+            "largest_angle_error_rad": float(self.angle_error.max()),
+            "amplitude_m": float(np.abs(self.reference[:, :3] - self.reference[0, :3]).max()),
+            "largest_force_per_leg_N": dict(
+                zip(self.leg_names, np.abs(self.force).max(axis=0).tolist(), strict=True)
+            ),
+            "saturated_samples": int(
+                np.any(np.abs(self.force) >= self.force_limits * (1.0 - 1e-9), axis=1).sum()
+            ),
+        }
+
+
+def table(recording: PlatformRecording, position_limit: float, angle_limit: float) -> str:
+    """Largest errors and forces, a few lines."""
+    position, angle = recording.position_error.max(), recording.angle_error.max()
+    forces = "  ".join(
+        f"{name} {np.abs(recording.force[:, k]).max():.0f}" for k, name in enumerate(recording.leg_names)
+    )
+    return (
+        f"{recording.name}\n"
+        f"largest position error {1e3 * position:.4f} mm (limit {1e3 * position_limit:g} mm),"
+        f" largest angle error {np.degrees(angle):.5f}° (limit {np.degrees(angle_limit):g}°)\n"
+        f"largest forces [N]: {forces}"
+    )
+
+
+def write_plots(
+    recording: PlatformRecording, folder: Path, position_limit: float, angle_limit: float
+) -> list[Path]:
+    """Every plot of the run; returns the files."""
+    return [
+        _pose_plot(recording, folder / "platform_pose.png"),
+        _error_plot(recording, folder / "platform_error.png", position_limit, angle_limit),
+        _force_plot(recording, folder / "platform_forces.png"),
+    ]
+
+
+def _pose_plot(recording: PlatformRecording, path: Path) -> Path:
+    figure, grid = panels(6, f"Pose: {recording.name}", "")
+    units = [("x [mm]", 1e3), ("y [mm]", 1e3), ("z [mm]", 1e3)]
+    units += [(f"rotation about {axis} [°]", float(np.degrees(1.0))) for axis in "xyz"]
+    for k, axes in enumerate(grid):
+        label, scale = units[k]
+        axes.plot(recording.time, scale * recording.reference[:, k], lw=3.0, alpha=0.4, label="reference")
+        axes.plot(recording.time, scale * recording.pose[:, k], "k--", lw=1.0, label="true")
+        axes.set_ylabel(label)
+    grid[0].legend(fontsize="small")
+    return save(figure, path)
+
+
+def _error_plot(recording: PlatformRecording, path: Path, position_limit: float, angle_limit: float) -> Path:
+    figure, grid = panels(2, f"Tracking error: {recording.name}", "")
+    rows: list[tuple[Any, float, str]] = [
+        (1e3 * recording.position_error, 1e3 * position_limit, "position [mm]"),
+        (np.degrees(recording.angle_error), float(np.degrees(angle_limit)), "angle [°]"),
+    ]
+    for axes, (values, limit, label) in zip(grid, rows, strict=True):
+        axes.plot(recording.time, values, lw=1.1)
+        axes.axhline(limit, color="tab:red", ls=":", lw=1.0)
+        axes.set_ylim(bottom=0.0)
+        axes.set_ylabel(label)
+    return save(figure, path)
+
+
+def _force_plot(recording: PlatformRecording, path: Path) -> Path:
+    figure, grid = panels(len(recording.leg_names), f"Actuator forces: {recording.name}", "N")
+    for k, axes in enumerate(grid):
+        axes.plot(recording.time, recording.force[:, k], lw=1.1)
+        axes.set_title(recording.leg_names[k], fontsize="medium")
+    return save(figure, path)
