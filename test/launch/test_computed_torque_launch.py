@@ -41,6 +41,7 @@ def generate_test_description():
     arguments = {
         "robot": "scara",
         "description": "parameter",
+        "use_sim_time": "true",
         "controller_parameters": str(LOCKSTEP),
         "simulator_parameters": str(LOCKSTEP),
     }
