@@ -158,10 +158,12 @@ class Feedforward:
         """Nothing is under way any more."""
         self._schedule.stop(Reference.at_rest(np.zeros(self.chain.dof)))
 
-    def drop_plan(self, plan: Plan) -> None:
-        """``plan`` has ended early; one that has replaced it goes on."""
-        if self._schedule.holds(plan.trajectory):
-            self.drop()
+    def drop_plan(self, plan: Plan) -> bool:
+        """``plan`` has ended early; whether it was the last, for one that has replaced it goes on."""
+        if not self._schedule.empty and not self._schedule.holds(plan.trajectory):
+            return False
+        self.drop()
+        return True
 
     def moving(self, now: float) -> bool:
         """Whether a trajectory is under way or waits for its start."""

@@ -91,13 +91,23 @@ class GoalRelay:
         if goal not in self._goals:
             return
         self._goals.remove(goal)
-        if answer.status != GoalStatus.STATUS_SUCCEEDED:
-            self._node.feedforward.drop_plan(plan)
+        # A goal that is on its way takes over by itself.
+        ended_early = answer.status != GoalStatus.STATUS_SUCCEEDED and not self._goals
+        if ended_early and self._node.feedforward.drop_plan(plan):
+            self._node.hold()
         self._server.finish_with(goal.upstream, answer.status, answer.result)
 
     def _on_cancel(self, handle: Any) -> None:
         for goal in self._goals:
             if goal.upstream == handle:
+                goal.cancel = True
+                if goal.downstream is not None:
+                    goal.downstream.cancel_goal_async()
+
+    def cancel_all(self) -> None:
+        """Ask the controller to end every goal."""
+        for goal in self._goals:
+            if not goal.cancel:
                 goal.cancel = True
                 if goal.downstream is not None:
                     goal.downstream.cancel_goal_async()

@@ -156,7 +156,8 @@ class TrajectoryFeedforward(LifecycleNode):
 
     def _halt(self) -> None:
         if self.active and self.feedforward is not None:
-            self.stop_downstream()
+            if self.feedforward.moving(self.now()):
+                self.hold()
             self._halted_at = time.monotonic()
         self.active = False
 
@@ -217,11 +218,24 @@ class TrajectoryFeedforward(LifecycleNode):
         self._counts["refused messages"] += 1
         self.get_logger().error(text)
 
-    def stop_downstream(self) -> None:
-        """Nothing more of what was sent shall be followed."""
-        if self.feedforward is not None and self.feedforward.moving(self.now()):
-            self._out.publish(JointTrajectory())
-            self.feedforward.drop()
+    def hold(self) -> str:
+        """Stop the controller where the arm is, its weight carried; returns why that is impossible.
+
+        The controller refuses an empty trajectory, and when it stops by itself it drops the efforts.
+        """
+        if self._relay is not None:
+            self._relay.cancel_all()
+        self.feedforward.drop()
+        reason = self.refusal()
+        if reason:
+            return reason
+        position = self.feedforward.position
+        point = JointTrajectoryPoint(positions=to_array(position), velocities=to_array(0.0 * position))
+        if self._commands is None:
+            point.effort = to_array(self.feedforward.effort(self.now()))
+        names = list(self.feedforward.chain.joint_names)
+        self._out.publish(JointTrajectory(joint_names=names, points=[point]))
+        return ""
 
     def _message(self, plan: Plan, given: JointTrajectory) -> JointTrajectory:
         message = JointTrajectory(joint_names=list(self.feedforward.chain.joint_names))
@@ -237,6 +251,8 @@ class TrajectoryFeedforward(LifecycleNode):
         if self._commands is not None:
             # Quintics between the knots are the path itself; nothing else needs points.
             times, states = spline.times, evaluate(spline, spline.times)
+        # The controller takes no trajectory whose end moves, not even by a rounding error.
+        states[1][-1] = 0.0
         offset = self._offset(begin, message)
         for k, moment in enumerate(times):
             point = JointTrajectoryPoint(
@@ -257,9 +273,8 @@ class TrajectoryFeedforward(LifecycleNode):
 
     def _on_trajectory(self, message: JointTrajectory) -> None:
         if not message.points and self.feedforward is not None:
-            self.feedforward.drop()
-            self._out.publish(JointTrajectory())
-            self.get_logger().info("empty trajectory: the controller is told to hold")
+            reason = self.hold()
+            self.get_logger().info(f"empty trajectory: {reason or 'the controller is told to hold'}")
             return
         try:
             plan, filled = self.plan(message)
@@ -270,11 +285,9 @@ class TrajectoryFeedforward(LifecycleNode):
         self.begin(plan)
 
     def _on_hold(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        response.success = self.active
-        response.message = "the controller is told to hold" if self.active else "the node is not active"
-        if self.active:
-            self.feedforward.drop()
-            self._out.publish(JointTrajectory())
+        reason = self.hold() if self.active else "the node is not active"
+        response.success = not reason
+        response.message = reason or "the controller is told to hold"
         return response
 
     # States and efforts
@@ -307,7 +320,6 @@ class TrajectoryFeedforward(LifecycleNode):
         if self._halted_at is not None:
             share = fade(time.monotonic() - self._halted_at, self._settings.safe_fade_time)
         elif late > 0.0:
-            self.stop_downstream()
             share = fade(late, self._settings.safe_fade_time)
             self.get_logger().error(
                 "no joint state: the efforts fade to zero", throttle_duration_sec=THROTTLE

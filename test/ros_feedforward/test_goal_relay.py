@@ -68,6 +68,8 @@ class World:
         self.controller = Controller(peer)
         self.client = ActionClient(peer.node, FollowJointTrajectory, f"{NODE}/follow_joint_trajectory")
         self.feedback = []
+        topic = "joint_trajectory_controller/joint_trajectory"
+        self.held = peer.subscribe(JointTrajectory, topic, qos.TRAJECTORY)
         peer.wait_until(self.client.server_is_ready, "no action server")
 
     def until(self, future, what):
@@ -144,6 +146,10 @@ def relay(node, peer):
     world.controller.finish(arrived, "canceled", Result.SUCCESSFUL, "stopped")
     status, result = world.result(handle)
     assert status == GoalStatus.STATUS_CANCELED
+
+    # The controller has stopped without efforts; the feeder lets it carry the arm's weight again.
+    held = peer.wait_until(lambda: [m for m in world.held if len(m.points) == 1], "no hold after the cancel")
+    assert held[-1].points[0].effort[0] == pytest.approx(HOLDING)
 
     world.controller.accepts = False
     status, result = world.result(world.send(world.goal()))
