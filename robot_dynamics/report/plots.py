@@ -33,16 +33,17 @@ def blank_figure(width: float, height: float, title: str) -> Figure:
 
 
 def panels(count: int, title: str, unit: str) -> tuple[Figure, Sequence[Axes]]:
-    """A figure with one panel a joint, three in a row."""
-    rows = -(-count // 3)
-    figure = blank_figure(12.0, 2.8 * rows + 0.6, title)
-    grid = figure.subplots(rows, 3, squeeze=False, sharex=True).ravel()
+    """A figure with one panel a joint, at most three in a row."""
+    columns = min(3, count)
+    rows = -(-count // columns)
+    figure = blank_figure(4.0 * columns, 2.8 * rows + 0.6, title)
+    grid = figure.subplots(rows, columns, squeeze=False, sharex=True).ravel()
     for axes in grid[count:]:
         axes.set_visible(False)
     for axes in grid[:count]:
         axes.grid(alpha=0.3)
         axes.set_ylabel(unit)
-    for axes in grid[max(0, count - 3) : count]:
+    for axes in grid[max(0, count - columns) : count]:
         axes.set_xlabel("time [s]")
         axes.tick_params(labelbottom=True)
     return figure, list(grid[:count])

@@ -1,0 +1,155 @@
+"""The platform controller: forward kinematics in the loop, the error equation, refusals and safe outputs."""
+
+import numpy as np
+import pytest
+
+from robot_dynamics import stewart
+from robot_dynamics.control.platform.controller import PlatformController
+from robot_dynamics.control.platform.parameters import PlatformParameters
+from robot_dynamics.control.platform.trajectory import PoseWaypoint, at_rest, plan_pose
+from robot_dynamics.control.tracking import Phase
+from robot_dynamics.errors import ParameterError, RobotDynamicsError, StateError, TrajectoryError
+from robot_dynamics.resources import resource
+from robot_dynamics.stewart.orientation import (
+    quaternion_from_rotation,
+    rotation_from_quaternion,
+    rotation_from_vector,
+)
+from robot_dynamics.stewart.tracking import PoseTracker, rotation_vector
+
+
+@pytest.fixture(scope="module")
+def platform():
+    return stewart.load(resource("config/stewart_demo.yaml"))
+
+
+def controller(platform, **parameters):
+    return PlatformController(platform, PlatformParameters(**parameters))
+
+
+def home(platform):
+    return platform.machine.home_position, quaternion_from_rotation(platform.machine.home_rotation)
+
+
+def lengths_at(platform, shift=(0.0, 0.0, 0.0), turn=(0.0, 0.0, 0.0)):
+    rotation = rotation_from_vector(np.array(turn)) @ platform.machine.home_rotation
+    return platform.legs(home(platform)[0] + shift, quaternion_from_rotation(rotation)).lengths
+
+
+def waypoint(platform, time, shift=(0.0, 0.0, 0.0), turn=(0.0, 0.0, 0.0), **more):
+    rotation = rotation_from_vector(np.array(turn)) @ platform.machine.home_rotation
+    place = home(platform)[0] + shift
+    return PoseWaypoint(time, place, quaternion_from_rotation(rotation).tolist(), **more)
+
+
+def test_the_tracker_finds_pose_and_twist(platform):
+    tracker = PoseTracker(platform.machine)
+    random = np.random.default_rng(3)
+    for _ in range(20):
+        turn, shift = random.uniform(-0.15, 0.15, 3), random.uniform(-0.04, 0.04, 3)
+        rotation = rotation_from_vector(turn) @ platform.machine.home_rotation
+        place, orientation = home(platform)[0] + shift, quaternion_from_rotation(rotation)
+        legs = platform.legs(place, orientation)
+        twist = random.normal(size=6)
+        tracker.update(legs.lengths, legs.jacobian @ twist)
+        np.testing.assert_allclose(tracker.position, place, atol=1e-8)
+        np.testing.assert_allclose(tracker.rotation, rotation, atol=1e-8)
+        np.testing.assert_allclose(rotation_from_quaternion(tracker.quaternion), rotation, atol=1e-8)
+        np.testing.assert_allclose(tracker.twist, twist, atol=1e-6)
+        expected = platform.inverse_dynamics(
+            place, orientation, *[np.zeros(3)] * 4, on_violation="report"
+        ).scaled_condition_number
+        assert tracker.condition_number == pytest.approx(expected)
+
+
+def test_impossible_leg_lengths_change_nothing(platform):
+    tracker = PoseTracker(platform.machine)
+    before = tracker.position.copy()
+    with pytest.raises((StateError, RobotDynamicsError)):
+        tracker.update(np.array([0.1, 5.0, 0.1, 5.0, 0.1, 5.0]), np.zeros(6))
+    np.testing.assert_array_equal(tracker.position, before)
+
+
+def test_the_acceleration_is_the_laws(platform):
+    """At a pose error, the forces are those of the exact model at Kp times that error."""
+    control = controller(platform, half_period_ahead=False, kp=(100.0,), kv=(20.0,))
+    control.update(0.0, lengths_at(platform), np.zeros(6))
+    shift, turn = np.array([0.003, -0.002, 0.001]), np.array([0.004, 0.002, -0.003])
+    rotation = rotation_from_vector(turn) @ platform.machine.home_rotation
+    place, orientation = home(platform)[0] + shift, quaternion_from_rotation(rotation)
+    zero = np.zeros(3)
+    expected = platform.inverse_dynamics(
+        place, orientation, zero, zero, -100.0 * shift, -100.0 * turn
+    ).actuator_forces
+    command = control.update(0.002, lengths_at(platform, shift, turn), np.zeros(6))
+    np.testing.assert_allclose(command.effort, expected, rtol=1e-6)
+
+
+def test_a_pose_trajectory_meets_what_its_waypoints_give(platform):
+    origin = at_rest(platform.machine.home_position, platform.machine.home_rotation)
+    middle = waypoint(
+        platform, 1.0, (0.01, 0.0, 0.02), (0.05, -0.03, 0.08),
+        linear_velocity=[0.01, 0.02, -0.01], angular_velocity=[0.1, 0.05, -0.2],
+        linear_acceleration=[0.1, 0.0, 0.2], angular_acceleration=[0.3, -0.1, 0.2],
+    )  # fmt: skip
+    path = plan_pose(platform, [middle, waypoint(platform, 2.0)], 0.0, origin, 0.0)
+    at = path.sample(1.0)
+    np.testing.assert_allclose(at.position, middle.position, atol=1e-12)
+    np.testing.assert_allclose(at.rotation, rotation_from_quaternion(middle.orientation), atol=1e-9)
+    for field in ("linear_velocity", "angular_velocity", "linear_acceleration", "angular_acceleration"):
+        np.testing.assert_allclose(getattr(at, field), getattr(middle, field), atol=1e-8)
+    h = 1e-5
+    before, after = path.sample(0.7 - h), path.sample(0.7 + h)
+    omega = rotation_vector(after.rotation @ before.rotation.T) / (2.0 * h)
+    np.testing.assert_allclose(omega, path.sample(0.7).angular_velocity, rtol=1e-4, atol=1e-7)
+
+
+def test_refused_before_it_starts_with_the_reason(platform):
+    control = controller(platform)
+    control.update(0.0, lengths_at(platform), np.zeros(6))
+    for points, expected in [
+        ([waypoint(platform, 1.0, (0.0, 0.0, 0.4))], "leg_"),
+        ([waypoint(platform, 0.05, (0.0, 0.0, 0.08))], "leg_"),
+        ([waypoint(platform, 1.0, turn=(1.5, 0.0, 0.0))], "leg_|condition|singular"),
+        ([PoseWaypoint(1.0, [0.0, 0.0, 0.5], [0.0, 0.0, 0.0, 0.0])], "waypoint 0"),
+        ([PoseWaypoint(1.0, [np.nan, 0.0, 0.5], [0.0, 0.0, 0.0, 1.0])], "waypoint 0: position"),
+        ([], "0 waypoints"),
+        ([waypoint(platform, 1.0), waypoint(platform, 0.5)], "not later"),
+    ]:
+        with pytest.raises(RobotDynamicsError, match=expected):
+            control.follow(points, None)
+        assert control.phase is Phase.HOLDING
+
+
+def test_external_wrench_is_carried_while_it_is_fresh(platform):
+    control = controller(platform, wrench_timeout=0.1, half_period_ahead=False)
+    control.update(0.0, lengths_at(platform), np.zeros(6))
+    control.set_wrench([0.0, 0.0, -50.0], [1.0, 2.0, 3.0])
+    zero = np.zeros(3)
+    expected = platform.inverse_dynamics(
+        *home(platform), zero, zero, zero, zero, force=[0.0, 0.0, -50.0], torque=[1.0, 2.0, 3.0]
+    ).actuator_forces
+    loaded = control.update(0.05, lengths_at(platform), np.zeros(6))
+    np.testing.assert_allclose(loaded.effort, expected, rtol=1e-6)
+    free = control.update(0.2, lengths_at(platform), np.zeros(6))
+    assert np.abs(free.effort - expected).max() > 5.0
+    with pytest.raises(StateError, match="six finite"):
+        control.set_wrench([0.0, np.inf, 0.0], [0.0, 0.0, 0.0])
+
+
+def test_safe_output_carries_the_weight_and_fades(platform):
+    control = controller(platform, safe_fade_time=1.0)
+    weight = control.update(0.0, lengths_at(platform), np.zeros(6)).effort
+    control.lost_states()
+    for since, share in ((0.0, 1.0), (0.5, 0.5), (1.0, 0.0)):
+        np.testing.assert_allclose(control.safe_command(since).effort, share * weight, atol=1e-9)
+    assert control.phase is Phase.STALE
+    control.update(3.0, lengths_at(platform, (0.0, 0.0, 0.01)), np.zeros(6))
+    assert control.phase is Phase.HOLDING
+    with pytest.raises(TrajectoryError, match="in the past"):
+        control.follow([waypoint(platform, 1.0)], start=-9.0)
+
+
+def test_gains_are_one_or_six():
+    with pytest.raises(ParameterError, match="kp"):
+        PlatformParameters(kp=(1.0, 2.0))

@@ -1,0 +1,169 @@
+"""The platform node and its simulator as processes, over DDS."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+import pytest
+from geometry_msgs.msg import PoseStamped, Transform, WrenchStamped
+from ros_harness import PATIENCE, NodeProcess, peer_with
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
+from visualization_msgs.msg import MarkerArray
+
+from robot_dynamics import stewart
+from robot_dynamics.resources import resource
+from robot_dynamics.ros.demo import platform as demo
+from robot_dynamics.ros.support import qos
+from robot_dynamics.ros.support.messages import nanoseconds_to_stamp, stamp_to_nanoseconds
+from robot_dynamics.stewart.orientation import quaternion_from_rotation
+
+pytestmark = pytest.mark.ros
+NODE = "stewart_platform"
+SECOND = 1_000_000_000
+
+
+@pytest.fixture(scope="module")
+def platform():
+    return stewart.load(resource("config/stewart_demo.yaml"))
+
+
+def forces_at(platform, shift=(0.0, 0.0, 0.0), **load):
+    machine = platform.machine
+    place = machine.home_position + np.array(shift)
+    orientation, zero = quaternion_from_rotation(machine.home_rotation), np.zeros(3)
+    return platform.inverse_dynamics(place, orientation, zero, zero, zero, zero, **load)
+
+
+class Legs:
+    """Publishes leg states and collects commands."""
+
+    def __init__(self, peer, platform):
+        self.peer, self.names = peer, list(platform.machine.leg_names)
+        self.states = peer.publisher(JointState, "joint_states", qos.STATE_PUBLISHER)
+        self.stamped = peer.subscribe(JointState, "joint_command", qos.LOCKSTEP)
+        self.commands = peer.subscribe(Float64MultiArray, "leg_effort_controller/commands", qos.COMMAND)
+        self.now = SECOND
+
+    def answer(self, lengths):
+        message = JointState(name=self.names, position=[float(x) for x in lengths], velocity=[0.0] * 6)
+        message.header.stamp = nanoseconds_to_stamp(self.now)
+        self.now += 2_000_000
+        due = 0.0
+
+        def answered():
+            nonlocal due
+            if time.monotonic() > due:
+                self.states.publish(message)
+                due = time.monotonic() + 0.5
+            return next((m for m in self.stamped if m.header.stamp == message.header.stamp), None)
+
+        return self.peer.wait_until(answered, f"no command at {self.now} ns")
+
+
+def trajectory(points, frame="", names=("platform",)):
+    message = MultiDOFJointTrajectory(joint_names=list(names))
+    message.header.frame_id = frame
+    for seconds, position in points:
+        transform = Transform()
+        transform.translation.x, transform.translation.y, transform.translation.z = position
+        point = MultiDOFJointTrajectoryPoint(transforms=[transform])
+        point.time_from_start.sec = math.floor(seconds)
+        point.time_from_start.nanosec = round((seconds % 1) * 1e9)
+        message.points.append(point)
+    return message
+
+
+def test_the_closed_loop_tracks_at_1_hz_over_dds():
+    recording = demo.run(lambda *_: None)
+    assert recording.position_error.max() < 2e-4
+    assert np.degrees(recording.angle_error.max()) < 0.02
+    shift = np.linalg.norm(recording.reference[:, :3] - recording.reference[0, :3], axis=1)
+    assert shift.max() == pytest.approx(0.05, rel=0.01)
+
+
+def test_forces_pose_markers_and_wrench(platform):
+    with NodeProcess(NODE, {"state_timeout": 60.0, "safe_fade_time": 0.1}) as node, peer_with(node) as peer:
+        legs = Legs(peer, platform)
+        poses = peer.subscribe(PoseStamped, f"{NODE}/pose", qos.RECORDING)
+        pictures = peer.subscribe(MarkerArray, f"{NODE}/markers", qos.TRAJECTORY)
+        expected = forces_at(platform)
+        command = legs.answer(expected.leg_lengths)
+        np.testing.assert_allclose(command.effort, expected.actuator_forces, rtol=1e-6)
+        np.testing.assert_allclose(command.position, expected.leg_lengths)
+        peer.wait_until(lambda: legs.commands and poses and pictures, "pose, command or markers are missing")
+        place = poses[-1].pose.position
+        np.testing.assert_allclose([place.x, place.y, place.z], platform.machine.home_position, atol=1e-9)
+        assert {marker.ns for marker in pictures[-1].markers} >= {"legs", "forces", "condition"}
+
+        wrench = peer.publisher(WrenchStamped, f"{NODE}/external_wrench", qos.COMMAND)
+        message = WrenchStamped()
+        message.wrench.force.z = -80.0
+        loaded = forces_at(platform, force=[0.0, 0.0, -80.0], torque=np.zeros(3)).actuator_forces
+
+        def carried():
+            wrench.publish(message)
+            return np.allclose(legs.answer(expected.leg_lengths).effort, loaded, rtol=1e-6)
+
+        peer.wait_until(carried, "the external wrench is not carried")
+        message.header.frame_id = "elsewhere"
+        wrench.publish(message)
+        node.wait_for_output("external wrench refused: the frame is 'elsewhere'")
+
+
+def test_trajectories_are_refused_before_they_start(platform):
+    with NodeProcess(NODE, {"state_timeout": 60.0, "safe_fade_time": 0.1}) as node, peer_with(node) as peer:
+        legs = Legs(peer, platform)
+        expected = forces_at(platform)
+        legs.answer(expected.leg_lengths)
+        send = peer.publisher(MultiDOFJointTrajectory, f"{NODE}/trajectory", qos.TRAJECTORY)
+        for bad, reason in [
+            (trajectory([(1.0, (0.0, 0.0, 0.9))]), "leg_"),
+            (trajectory([(1.0, (0.0, 0.0, math.nan))]), "waypoint 0: position"),
+            (trajectory([(1.0, (0.0, 0.0, 0.55))], frame="moon"), "the frame is 'moon'"),
+            (trajectory([(1.0, (0.0, 0.0, 0.55))], names=("a", "b")), "the platform is one"),
+            (MultiDOFJointTrajectory(points=[MultiDOFJointTrajectoryPoint()]), "0 transforms"),
+        ]:
+            send.publish(bad)
+            node.wait_for_output(f"trajectory refused: .*{reason}")
+        send.publish(trajectory([(1.0, (0.0, 0.0, 0.58))]))
+        node.wait_for_output("following a trajectory of 1 points for 1.000 s")
+        np.testing.assert_allclose(
+            legs.answer(expected.leg_lengths).effort, expected.actuator_forces, rtol=0.2
+        )
+
+
+def test_lost_feedback_fades_and_impossible_lengths_are_a_safe_output(platform):
+    with NodeProcess(NODE, {"state_timeout": 0.4, "safe_fade_time": 0.3}) as node, peer_with(node) as peer:
+        legs = Legs(peer, platform)
+        expected = forces_at(platform)
+        legs.answer(expected.leg_lengths)
+        node.wait_for_output("no joint state for .* safe output gravity_fade")
+        peer.wait_until(lambda: legs.commands and not any(legs.commands[-1].data), "no fade to zero")
+        faded = np.array([message.data for message in legs.commands])
+        assert np.abs(faded).max() <= np.abs(expected.actuator_forces).max() * (1.0 + 1e-9)
+        command = legs.answer(expected.leg_lengths)
+        np.testing.assert_allclose(command.effort, expected.actuator_forces, rtol=1e-6)
+        command = legs.answer([0.5, 0.78, 0.5, 0.78, 0.1, 3.0])
+        assert np.isfinite(command.effort).all()
+        node.wait_for_output("safe output: ")
+        assert stamp_to_nanoseconds(command.header.stamp) > 0
+
+
+@pytest.mark.parametrize(
+    ("parameters", "reason"),
+    [
+        ({"machine": "no_such_machine"}, "no_such_machine"),
+        ({"machine": "/nowhere/machine.yaml"}, "/nowhere/machine.yaml does not exist"),
+        ({"zero_lengths": [0.5, 0.5]}, "zero_lengths"),
+        ({"kp": [1.0, 2.0]}, "kp"),
+    ],
+)
+def test_a_bad_start_ends_with_one_clear_line(parameters, reason):
+    with NodeProcess(NODE, parameters) as node:
+        assert node.wait(PATIENCE) != 0
+        assert "Traceback" not in node.output
+        node.wait_for_output(reason)
