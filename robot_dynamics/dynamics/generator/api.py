@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields, replace
 
 from robot_dynamics.codegen.expression import Expression, ExpressionGraph
 from robot_dynamics.codegen.factoring import factored, factored_program
 from robot_dynamics.codegen.program import Argument, OperationCount, Program
 from robot_dynamics.dynamics.generator.articulated_body import articulated_body
-from robot_dynamics.dynamics.generator.choices import Choices, default_choices
+from robot_dynamics.dynamics.generator.choices import Choices, LinkChoice, default_choices
 from robot_dynamics.dynamics.generator.forward_dynamics import solve_symmetric
 from robot_dynamics.dynamics.generator.gravity import gravity_forces
 from robot_dynamics.dynamics.generator.jacobian import tip_jacobian
@@ -21,6 +21,10 @@ from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.errors import ParameterError
 
 Outputs = list[tuple[Argument, list[Expression]]]
+
+_EVERY_CHOICE = tuple(field.name for type_ in (LinkChoice, Choices) for field in fields(type_))
+_OF_MASS_MATRIX = ("point_mass", "isotropic", "joined", "turn", "backward_length")
+_OF_GRAVITY = ("point_mass", "joined", "turn")
 
 
 @dataclass(frozen=True)
@@ -131,7 +135,13 @@ class _Inputs:
         return State(self.q, self.qd, self.qdd, self.gravity, self.force, self.moment)
 
 
-def _search(request: _Request, build: Callable[[Choices], tuple[ExpressionGraph, Outputs]]) -> Choices:
+def _search(
+    request: _Request,
+    build: Callable[[Choices], tuple[ExpressionGraph, Outputs]],
+    relevant: Iterable[str] = _EVERY_CHOICE,
+) -> Choices:
+    """Choices for what ``build`` makes, of which only the ``relevant`` fields matter."""
+
     def operations(choices: Choices) -> OperationCount:
         graph, outputs = build(choices)
         scalars = [scalar for _, values in outputs for scalar in values]
@@ -140,7 +150,9 @@ def _search(request: _Request, build: Callable[[Choices], tuple[ExpressionGraph,
         return graph.count(scalars)
 
     start = default_choices(request.links)
-    return best_choices(request.links, start, operations, request.objective, request.effort)
+    return best_choices(
+        request.links, start, operations, request.objective, request.effort, frozenset(relevant)
+    )
 
 
 def _inverse_dynamics(request: _Request) -> tuple[ExpressionGraph, Outputs]:
@@ -169,7 +181,7 @@ def _gravity(request: _Request) -> tuple[ExpressionGraph, Outputs]:
         tau = gravity_forces(inputs.graph, request.links, inputs.q, inputs.gravity, choices)
         return inputs.graph, [(_torques(len(tau)), tau)]
 
-    return build(_search(request, build))
+    return build(_search(request, build, _OF_GRAVITY))
 
 
 def _mass_matrix(request: _Request) -> tuple[ExpressionGraph, Outputs]:
@@ -180,7 +192,7 @@ def _mass_matrix(request: _Request) -> tuple[ExpressionGraph, Outputs]:
         argument = Argument("mass_matrix", n * n, "joint-space mass matrix, row by row")
         return inputs.graph, [(argument, [entry for row in matrix for entry in row])]
 
-    return build(_search(request, build))
+    return build(_search(request, build, _OF_MASS_MATRIX))
 
 
 def _forward_dynamics(request: _Request) -> tuple[ExpressionGraph, Outputs]:
@@ -216,7 +228,7 @@ def _by_factorisation(request: _Request) -> tuple[ExpressionGraph, Outputs]:
         return inputs.graph, [(Argument("m", len(rows) ** 2), [entry for row in rows for entry in row])]
 
     for_bias = _search(request, bias)
-    for_matrix = replace(_search(request, matrix), composed_angles=for_bias.composed_angles)
+    for_matrix = replace(_search(request, matrix, _OF_MASS_MATRIX), composed_angles=for_bias.composed_angles)
     inputs = _Inputs(request, "q qd tau")
     graph = inputs.graph
     forces = inverse_dynamics(graph, request.links, inputs.state(), for_bias)
@@ -237,7 +249,7 @@ def _jacobian(request: _Request) -> tuple[ExpressionGraph, Outputs]:
         )
         return inputs.graph, [(argument, [entry for row in rows for entry in row])]
 
-    return build(_search(request, build))
+    return build(_search(request, build, ("joined",)))
 
 
 def _torques(n: int) -> Argument:

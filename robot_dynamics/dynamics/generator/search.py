@@ -33,8 +33,10 @@ class Objective(enum.Enum):
 
 
 # Trials of the search: a fixed number for short chains, so that the time stays bounded for long ones.
-_TRIALS = {"none": 0, "normal": 900, "high": 6000}
+_TRIALS = {"none": 0, "normal": 600, "high": 6000}
 EFFORTS = tuple(_TRIALS)
+# With more different lengths than this, no unit of length makes much of a difference.
+_MOST_LENGTHS = 7
 
 
 def cost(count: OperationCount, objective: Objective) -> float:
@@ -50,6 +52,7 @@ def best_choices(
     operations: Callable[[Choices], OperationCount],
     objective: Objective,
     effort: str,
+    relevant: frozenset[str],
 ) -> Choices:
     """The best choices found.
 
@@ -59,6 +62,7 @@ def best_choices(
         operations: count for given choices.
         objective: what is made small.
         effort: one of ``EFFORTS``.
+        relevant: names of the fields of `LinkChoice` and `Choices` that matter for what is counted.
     """
     trials = _TRIALS[effort] // len(links)
     best = replace(start, composed_angles=objective is not Objective.OPERATIONS)
@@ -66,7 +70,7 @@ def best_choices(
     improved = True
     while improved and trials > 0:
         improved = False
-        for alternatives in _coordinates(links, objective):
+        for alternatives in _coordinates(links, objective, relevant):
             for candidate in alternatives(best):
                 if trials <= 0:
                     break
@@ -78,24 +82,21 @@ def best_choices(
 
 
 def _coordinates(
-    links: tuple[Link, ...], objective: Objective
+    links: tuple[Link, ...], objective: Objective, relevant: frozenset[str]
 ) -> Iterator[Callable[[Choices], list[Choices]]]:
     """For each coordinate of the search a function from choices to the alternatives in that coordinate."""
     if objective is not Objective.JOINT_ANGLES:
         yield lambda c: [replace(c, composed_angles=not c.composed_angles)]
     lengths = sorted({1.0} | {abs(x) for link in links for x in (link.a, link.b, link.r) if x})
-    if len(lengths) <= 6:
-        yield lambda c: [
-            replace(c, forward_length=u, backward_length=v)
-            for u in lengths
-            for v in lengths
-            if (u, v) != (c.forward_length, c.backward_length)
-        ]
+    if len(lengths) <= _MOST_LENGTHS and "backward_length" in relevant:
+        yield lambda c: [replace(c, forward_length=u, backward_length=u) for u in lengths]
+        yield lambda c: [replace(c, backward_length=u) for u in lengths if u != c.backward_length]
     for index in range(len(links) - 1, -1, -1):
         for name, values in _options(links, index).items():
-            yield lambda c, i=index, n=name, vs=values: [  # type: ignore[misc]
-                c.with_link(i, replace(c.links[i], **{n: v})) for v in vs if v != getattr(c.links[i], n)
-            ]
+            if name in relevant:
+                yield lambda c, i=index, n=name, vs=values: [  # type: ignore[misc]
+                    c.with_link(i, replace(c.links[i], **{n: v})) for v in vs if v != getattr(c.links[i], n)
+                ]
 
 
 def _options(links: tuple[Link, ...], index: int) -> dict[str, list[object]]:
