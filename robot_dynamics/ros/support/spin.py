@@ -9,6 +9,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 
 import rclpy
@@ -21,6 +22,8 @@ from rclpy.utilities import remove_ros_args
 from robot_dynamics.errors import RobotDynamicsError
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+ONE_STROKE = 1.0
+"""Signals that come within so many seconds are one: a launch and the terminal both pass on a Ctrl-C."""
 
 
 def run(
@@ -31,7 +34,7 @@ def run(
     """Run one node until SIGINT or SIGTERM, and return the process's exit code.
 
     The ROS context stays alive until the node has stopped, so a node can still send its safe output: a method
-    ``on_stop()`` of the node is called for that. A second signal ends the process at once.
+    ``on_stop()`` of the node is called for that. A second signal, a second or more later, ends the process at once.
 
     Args:
         build: makes the node. A RobotDynamicsError or a bad parameter ends the process with one line of log
@@ -104,7 +107,7 @@ class StopEvent(threading.Event):
 
 @contextlib.contextmanager
 def _stop_event() -> Iterator[StopEvent]:
-    """An event that SIGINT or SIGTERM sets; a second signal kills the process.
+    """An event that SIGINT or SIGTERM sets; a second signal, ONE_STROKE later, kills the process.
 
     The interpreter runs Python handlers only when the main thread runs byte code, which it does not while it
     waits inside DDS. The wake-up descriptor is written by the C handler, in whatever thread the signal lands.
@@ -114,11 +117,15 @@ def _stop_event() -> Iterator[StopEvent]:
     writer.setblocking(False)
 
     def listen() -> None:
+        first = 0.0
         while number := reader.recv(1):
-            if number[0] in _SIGNALS:
-                if stop.is_set():
-                    os._exit(128 + number[0])
+            if number[0] not in _SIGNALS:
+                continue
+            if not stop.is_set():
+                first = time.monotonic()
                 stop.set()
+            elif time.monotonic() - first > ONE_STROKE:
+                os._exit(128 + number[0])
 
     previous = {number: signal.signal(number, lambda *_: None) for number in _SIGNALS}
     descriptor = signal.set_wakeup_fd(writer.fileno())
