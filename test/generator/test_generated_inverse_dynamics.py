@@ -109,6 +109,15 @@ def test_real_robots(path, tip):
         np.testing.assert_allclose(computed, expected, rtol=0, atol=1e-10 * np.abs(expected).max())
 
 
+@pytest.mark.parametrize("angle", [6e-10, 3e-8, np.pi / 2 - 4e-9, np.pi - 1e-9])
+def test_axes_that_are_almost_parallel_or_perpendicular(angle):
+    # Their cosine or sine is 1 in floating point, and yet the other one is not 0.
+    model = plain_recursion.random_arm(11, n=4, prismatic=0.0)
+    links = tuple(replace(link, alpha=angle) for link in model.links)
+    model = replace(model, links=links)
+    assert_equal_torques(generate(model, effort="none"), model)
+
+
 def one_kind(kind, n, axes=None, **settings):
     return random_robots.chain(3, n=n, kinds=[kind] * n, axes=axes, **settings)
 

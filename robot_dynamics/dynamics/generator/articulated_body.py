@@ -33,7 +33,6 @@ from robot_dynamics.dynamics.generator.vectors import (
     add,
     from_entry,
     from_turned,
-    quarter_turn,
     scaled,
     to_entry,
     to_turned,
@@ -72,7 +71,7 @@ def articulated_body(
         ModelError: a joint moves no inertia.
     """
     choices = Choices(
-        tuple(LinkChoice(frame=Frame.OWN, column=quarter_turn(link), joined=False) for link in links)
+        tuple(LinkChoice(frame=Frame.OWN, column=link.quarter_turn, joined=False) for link in links)
     )
     links = regrouped(links, choices)
     zeros = tuple(graph.expression(0.0) for _ in tau)

@@ -100,7 +100,7 @@ def default_choices(links: tuple[Link, ...]) -> Choices:
         for index in run:
             leaf = index != run[-1] or run is runs[-1]
             sparse = turning <= 1
-            quarter = links[run[0]].cos_alpha in (0.0, 1.0, -1.0)
+            quarter = links[run[0]].quarter_turn
             chosen[index] = LinkChoice(
                 frame=Frame.ENTRY if leaf and quarter and links[index].revolute else Frame.OWN,
                 column=quarter,

@@ -54,6 +54,11 @@ class Link:
         """Whether the joint's axis is parallel to the axis before, and points the same way."""
         return self.cos_alpha == 1.0 and self.sin_alpha == 0.0
 
+    @property
+    def quarter_turn(self) -> bool:
+        """Whether alpha is a multiple of pi/2 (a minute angle has cosine 1 but a sine)."""
+        return self.cos_alpha * self.sin_alpha == 0.0
+
     def transform(self) -> Array:
         """(4, 4) pose of frame i in frame i-1 with the moving angle or distance at zero.
 

@@ -22,7 +22,6 @@ from robot_dynamics.dynamics.generator.links import Link
 from robot_dynamics.dynamics.generator.vectors import (
     Tensor,
     Vector,
-    quarter_turn,
     tensor_at_entry,
     to_entry,
     to_turned,
@@ -80,7 +79,7 @@ def tensor_of(w: Vector, wd: Vector) -> Tensor:
 def enter(first: Link, motion: AngularMotion, tensor: bool) -> Entry:
     """Motion of the previous link in the entry frame of a run; ``tensor`` asks for all of b."""
     velocity, acceleration = to_entry(first, motion.velocity), to_entry(first, motion.acceleration)
-    if quarter_turn(first):
+    if first.quarter_turn:
         b = tensor_at_entry(first, motion.b)
         return Entry(velocity, acceleration, b, [row[2] for row in b])
     axis = (-first.sin_alpha, first.cos_alpha)

@@ -32,7 +32,6 @@ from robot_dynamics.dynamics.generator.vectors import (
     add,
     from_entry,
     from_turned,
-    quarter_turn,
     scaled,
     to_entry,
     to_turned,
@@ -155,7 +154,7 @@ class Recursion:
                 angle = angle.plus(None, link.theta)
             cosine_sine = self.trigonometry.cos_sin(angle)
             last = position == len(run) - 1
-            evaluate_own = choice.frame is Frame.OWN or not (quarter_turn(first) and link.revolute)
+            evaluate_own = choice.frame is Frame.OWN or not (first.quarter_turn and link.revolute)
             own_origin = to_turned(*cosine_sine, origin)
             if evaluate_own or (last and not last_run):
                 own = own_motion(

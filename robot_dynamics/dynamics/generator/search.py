@@ -21,7 +21,6 @@ from robot_dynamics.dynamics.generator.choices import (
     Turn,
 )
 from robot_dynamics.dynamics.generator.links import Link, parallel_runs
-from robot_dynamics.dynamics.generator.vectors import quarter_turn
 
 
 class Objective(enum.Enum):
@@ -106,7 +105,7 @@ def _options(links: tuple[Link, ...], index: int) -> dict[str, list[object]]:
     runs = parallel_runs(links)
     options: dict[str, list[object]] = {}
     if link.revolute:
-        if quarter_turn(link):
+        if link.quarter_turn:
             options["frame"] = list(Frame)
         if index and (link.a or link.b or link.r):
             options["point_mass"] = list(PointMass)
@@ -116,9 +115,9 @@ def _options(links: tuple[Link, ...], index: int) -> dict[str, list[object]]:
             options["turn"] = list(Turn)
     options["square_x"] = [True, False]
     options["difference_of_squares"] = [True, False]
-    if not quarter_turn(link):
+    if not link.quarter_turn:
         options["column"] = [True, False]
-    if index and link.cos_alpha == 1.0:
+    if index and link.parallel:
         options["joined"] = [True, False]
     if following is not None and not link.revolute:
         options.pop("difference_of_squares")

@@ -43,11 +43,6 @@ def from_entry(link: Link, v: Vector) -> Vector:
     return [v[0], ca * v[1] - sa * v[2], sa * v[1] + ca * v[2]]
 
 
-def quarter_turn(link: Link) -> bool:
-    """Whether alpha is a multiple of pi/2."""
-    return link.cos_alpha in (0.0, 1.0, -1.0)
-
-
 def tensor_at_entry(link: Link, b: Tensor) -> Tensor:
     """Entries of a tensor in the frame turned by alpha, a multiple of pi/2: a signed permutation."""
     cosine, sine = link.cos_alpha, link.sin_alpha
