@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 import queue
 import sys
+import time
 from collections.abc import Callable
+from typing import Any
 
 from rcl_interfaces.msg import Log
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.logging import LoggingSeverity
 from rclpy.node import Node
 from std_srvs.srv import Trigger
@@ -21,15 +22,23 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
 from robot_dynamics.ros.support import parameters, qos, spin
 from robot_dynamics.ros.support.description import DescriptionSource
-from robot_dynamics.ros.support.hot_loop import run_ready
-from robot_dynamics.ros.support.joint_stream import JointStream
+from robot_dynamics.ros.support.joint_stream import STALE, JointStream
+from robot_dynamics.ros.support.paced import spin_at
 from robot_dynamics.view.moves import Goal, check_goal
 from robot_dynamics.view.parameters import WebViewParameters
 from robot_dynamics.view.robot_geometry import RobotGeometry, read_robot
 from robot_dynamics.view.samples import Sample
 
-STALE = 1.0
-"""Steady seconds without a message after which a topic counts as silent."""
+MEMORY = 10.0
+"""Seconds for which the page shows an answer or another node's warning."""
+
+
+ANSWER_TIME = 1.0
+"""Seconds for which the page rests until a service has answered."""
+
+
+VISITOR = "a browser shows the page"
+"""Logged when one has connected."""
 
 
 class WebView(Node):
@@ -41,13 +50,15 @@ class WebView(Node):
         settings = self.settings
         server, pages, address = _open(settings)
         self._server = server
+        self._patience = 0.0
         self._wishes: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         actions = pages.Actions(
             send=lambda goal: self._wishes.put(lambda: self._send(goal)),
             hold=lambda: self._wishes.put(lambda: self._call(self._hold)),
-            reset=lambda: self._wishes.put(lambda: self._call(self._reset)),
+            # The controller would pull a robot that has been put elsewhere back to its old place.
+            reset=lambda: self._wishes.put(lambda: self._call(self._reset, then=self._hold)),
         )
-        self._page = pages.Page(server, settings.gravity, settings.plot_window, actions)
+        self._page = pages.Page(server, settings.gravity, settings.plot_window, settings.shadows, actions)
         self._geometry: RobotGeometry | None = None
         self._states = JointStream(self, "joint_states")
         self._commands = JointStream(self, "joint_command")
@@ -60,6 +71,7 @@ class WebView(Node):
         self.create_subscription(Log, "/rosout", self._on_log, qos.TRAJECTORY)
         self._page.notices.say("description", f"waiting for {self.resolve_topic_name('robot_description')}")
         self._source = DescriptionSource(self, self._on_description, self._on_refusal)
+        server.on_client_connect(lambda _: self.get_logger().info(VISITOR))
         self.get_logger().info(f"the robot is shown at {address}")
 
     # Model
@@ -129,6 +141,7 @@ class WebView(Node):
         elif references.age > STALE:
             text = f"no reference on {references.topic}: the controller is not active"
         say("reference", text)
+        self._page.notices.tidy()
 
     def _on_log(self, message: Log) -> None:
         """Warnings of the controller and the simulator are answers to what the user has done."""
@@ -138,7 +151,7 @@ class WebView(Node):
             and message.level >= LoggingSeverity.WARN
         ):
             level = "error" if message.level >= LoggingSeverity.ERROR else "warning"
-            self._page.notices.say("log", f"{name}: {message.msg}", level)
+            self._page.notices.say("log", f"{name}: {message.msg}", level, MEMORY)
 
     # What the user wishes
 
@@ -147,10 +160,10 @@ class WebView(Node):
         try:
             message = self._trajectory(goal)
         except RobotDynamicsError as error:
-            self._page.notices.say("wish", f"not sent: {error}", "error")
+            self._page.notices.say("wish", f"not sent: {error}", "error", MEMORY)
             return
         self._trajectories.publish(message)
-        self._page.notices.say("wish", f"sent: {goal.duration:.1f} s", "info")
+        self._page.notices.say("wish", f"sent: {goal.duration:.1f} s", "info", MEMORY)
 
     def _trajectory(self, goal: Goal) -> JointTrajectory:
         state, reference = self._states.newest, self._references.newest
@@ -167,28 +180,38 @@ class WebView(Node):
         point.time_from_start.nanosec = round(1e9 * fraction)
         return JointTrajectory(joint_names=names, points=[point])
 
-    def _call(self, client: object) -> None:
-        """Call a Trigger service and show its answer."""
+    @property
+    def waiting(self) -> bool:
+        """Whether a service is about to answer."""
+        return time.monotonic() < self._patience
+
+    def _call(self, client: Any, then: Any = None) -> None:
+        """Call a Trigger service and show its answer; after its success, call another."""
         say = self._page.notices.say
         say("log", "")
         name = client.srv_name
         if not client.service_is_ready():
-            say("wish", f"there is no service {name}", "error")
+            say("wish", f"there is no service {name}", "error", MEMORY)
             return
-        say("wish", f"{name} ...", "info")
-        client.call_async(Trigger.Request()).add_done_callback(lambda future: self._answered(name, future))
+        say("wish", f"{name} ...", "info", MEMORY)
 
-    def _answered(self, name: str, future: object) -> None:
-        answer = future.result()
-        level = "info" if answer.success else "error"
-        self._page.notices.say("wish", f"{name}: {answer.message or 'done'}", level)
+        def answered(future: Any) -> None:
+            answer = future.result()
+            self._patience = 0.0
+            text, level = f"{name}: {answer.message or 'done'}", "info" if answer.success else "error"
+            say("wish", text, level, MEMORY)
+            if answer.success and then is not None and then.service_is_ready():
+                then.call_async(Trigger.Request())
+
+        self._patience = time.monotonic() + ANSWER_TIME
+        client.call_async(Trigger.Request()).add_done_callback(answered)
 
     def on_stop(self) -> None:
         """Close the page."""
         self._server.stop()
 
 
-def _open(settings: WebViewParameters) -> tuple[object, object, str]:
+def _open(settings: WebViewParameters) -> tuple[Any, Any, str]:
     """The server, the module of its page, and its address."""
     try:
         from robot_dynamics.view.browser import page, server
@@ -203,15 +226,7 @@ def _open(settings: WebViewParameters) -> tuple[object, object, str]:
 
 def run(node: WebView, stop: spin.StopEvent) -> None:
     """Look at the topics at the node's rate until the event."""
-    executor = SingleThreadedExecutor()
-    executor.add_node(node)
-    try:
-        while not stop.wait(1.0 / node.settings.update_rate):
-            node.look()
-            run_ready(executor)
-    finally:
-        executor.remove_node(node)
-        executor.shutdown()
+    spin_at(node.settings.update_rate, node, stop, node.look, lambda: node.waiting)
 
 
 def main(args: list[str] | None = None) -> int:

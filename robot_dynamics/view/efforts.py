@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.model.urdf import JointType
+
 Array = NDArray[np.float64]
 RGB = tuple[float, float, float]
 
@@ -37,6 +39,15 @@ def share_color(share: float | None) -> RGB:
     low = min(1, int(place))
     red, green, blue = _SCALE[low] + (place - low) * (_SCALE[low + 1] - _SCALE[low])
     return (float(red), float(green), float(blue))
+
+
+def effort_text(effort: float | None, limit: float, kind: JointType) -> str:
+    """An effort in words, with its share of the limit."""
+    if effort is None:
+        return ""
+    unit = "N" if kind is JointType.PRISMATIC else "N·m"
+    share = share_of_limit(effort, limit)
+    return f"{effort:.1f} {unit}" + ("" if share is None else f" ({100 * abs(share):.0f} %)")
 
 
 class EffortScale:

@@ -29,6 +29,9 @@ class WebViewParameters:
     plot_window: float = parameter(
         15.0, "Time that the plots show", unit="s", minimum=1.0, maximum=120.0, read_only=True
     )
+    shadows: bool = parameter(
+        True, "Draw shadows, which browsers without a graphics card are slow at", read_only=True
+    )
     controller: str = parameter(
         "computed_torque_controller",
         "Node with the topics joint_trajectory and reference and the service hold",
@@ -56,9 +59,6 @@ class MarkerParameters:
     )
     frame_prefix: str = parameter(
         "", "Put before the link names, as robot_state_publisher does with its own", read_only=True
-    )
-    machine: str = parameter(
-        "", "YAML file of a Stewart platform, which is shown instead of an arm", read_only=True
     )
     gravity: tuple[float, ...] = parameter(
         (0.0, 0.0, -9.81), "Gravity vector in the root frame", unit="m/s²", read_only=True

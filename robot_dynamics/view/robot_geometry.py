@@ -15,6 +15,8 @@ from robot_dynamics.spatial import rotation_about
 from robot_dynamics.view.visuals import Box, Cylinder, MeshFile, Sphere, Visual, Visuals, read_visuals
 
 Array = NDArray[np.float64]
+LONGEST_WEIGHT = 0.25
+"""Arrow of the heaviest link's weight, as a share of the robot's size."""
 SMALLEST = 0.2
 """A robot is never taken to be smaller than this when arrows are scaled [m]."""
 
@@ -71,6 +73,13 @@ class RobotGeometry:
             for link in self.tree.links.values()
             if link.body is not None and link.body.mass > 0.0 and link.name in self._moving_links
         )
+
+    def weight_arrows(self, gravity: Array) -> tuple[Array, ...]:
+        """An arrow (3,) for each of ``weights``, root frame [m]; as long as it is heavy."""
+        strength = float(np.linalg.norm(gravity))
+        heaviest = max((weight.mass for weight in self.weights), default=1.0)
+        unit = LONGEST_WEIGHT * self.size / (heaviest * strength) if strength > 0.0 else 0.0
+        return tuple(np.asarray(unit * weight.mass * gravity) for weight in self.weights)
 
     @cached_property
     def size(self) -> float:

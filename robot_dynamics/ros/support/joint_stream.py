@@ -15,6 +15,8 @@ from sensor_msgs.msg import JointState
 from robot_dynamics.ros.support.hot_loop import take_all
 from robot_dynamics.ros.support.messages import stamp_to_nanoseconds
 
+STALE = 1.0
+"""Steady seconds without a message after which a topic counts as silent."""
 KEPT = 10
 """Messages that are remembered, to find two of the same stamp on two topics."""
 

@@ -14,7 +14,7 @@ from robot_dynamics.view.browser.panel import Actions as Actions
 from robot_dynamics.view.browser.panel import MovePanel, Notices
 from robot_dynamics.view.browser.plots import LivePlot
 from robot_dynamics.view.browser.robot_scene import EffortGauge, RobotBody, Weights
-from robot_dynamics.view.efforts import RGB, share_of_limit
+from robot_dynamics.view.efforts import RGB, effort_text, share_of_limit
 from robot_dynamics.view.robot_geometry import RobotGeometry
 from robot_dynamics.view.samples import Sample
 
@@ -38,11 +38,17 @@ class Page:
         server: that serves it.
         gravity: (3,) in the root frame [m/s²].
         window: seconds in the plots.
+        shadows: whether the robot throws one.
         actions: of the buttons.
     """
 
     def __init__(
-        self, server: viser.ViserServer, gravity: Sequence[float], window: float, actions: Actions
+        self,
+        server: viser.ViserServer,
+        gravity: Sequence[float],
+        window: float,
+        shadows: bool,
+        actions: Actions,
     ) -> None:
         self.server = server
         self._gravity = np.asarray(gravity, dtype=float)
@@ -52,7 +58,7 @@ class Page:
         self._framed = False
         server.gui.main_panel.dock_right()
         server.gui.configure_theme(show_logo=False, show_share_button=False, brand_color=(38, 84, 124))
-        prepare_scene(server)
+        prepare_scene(server, shadows)
         self._title = server.gui.add_markdown("")
         self.notices = Notices(server)
 
@@ -189,16 +195,7 @@ class _Robot:
             self._server.scene.remove_by_name(name)
 
 
-def effort_text(effort: float | None, limit: float, kind: JointType) -> str:
-    """An effort in words, with its share of the limit."""
-    if effort is None:
-        return ""
-    unit = "N" if kind is JointType.PRISMATIC else "N·m"
-    share = share_of_limit(effort, limit)
-    return f"{effort:.1f} {unit}" + ("" if share is None else f" ({100 * abs(share):.0f} %)")
-
-
-def prepare_scene(server: viser.ViserServer) -> None:
+def prepare_scene(server: viser.ViserServer, shadows: bool) -> None:
     """Ground, light and sky."""
     scene = server.scene
     scene.set_up_direction("+z")
@@ -208,7 +205,7 @@ def prepare_scene(server: viser.ViserServer) -> None:
         "/light/sky", sky_color=(240, 246, 255), ground_color=(120, 122, 130), intensity=1.1
     )
     scene.add_light_directional(
-        "/light/sun", color=(255, 244, 228), intensity=1.9, cast_shadow=True, position=(2.0, -3.0, 4.5)
+        "/light/sun", color=(255, 244, 228), intensity=1.9, cast_shadow=shadows, position=(2.0, -3.0, 4.5)
     )
     scene.add_light_directional(
         "/light/fill", color=(200, 220, 255), intensity=0.5, position=(-3.0, -1.5, 1.5)
@@ -223,7 +220,7 @@ def prepare_scene(server: viser.ViserServer) -> None:
         section_color=(112, 124, 140),
         plane_color=(196, 204, 214),
         plane_opacity=1.0,
-        shadow_opacity=0.35,
+        shadow_opacity=0.35 if shadows else 0.0,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -43,21 +44,34 @@ class Notices:
 
     def __init__(self, server: viser.ViserServer) -> None:
         self._texts: dict[str, tuple[str, str]] = {}
+        self._ends: dict[str, float] = {}
         self._box = server.gui.add_html("")
         self._shown = ""
 
-    def say(self, subject: str, text: str, level: str = "warning") -> None:
+    def say(self, subject: str, text: str, level: str = "warning", duration: float = math.inf) -> None:
         """Show a message about a subject in place of the one before; an empty text takes it away.
 
         Args:
             subject: what it is about; not shown.
             text: plain text.
             level: ``info``, ``warning`` or ``error``.
+            duration: after which :meth:`tidy` takes it away [s].
         """
+        self._ends[subject] = time.monotonic() + duration
         if text:
             self._texts[subject] = (level, text)
         else:
             self._texts.pop(subject, None)
+        self._draw()
+
+    def tidy(self) -> None:
+        """Take away what has been said for long enough."""
+        now = time.monotonic()
+        for subject in [subject for subject in self._texts if self._ends[subject] < now]:
+            del self._texts[subject]
+        self._draw()
+
+    def _draw(self) -> None:
         page = "".join(_notice(*self._texts[key]) for key in sorted(self._texts))
         if page != self._shown:
             self._box.content = self._shown = page

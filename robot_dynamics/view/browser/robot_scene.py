@@ -27,8 +27,6 @@ Array = NDArray[np.float64]
 
 WEIGHT_COLOR: RGB = (0.42, 0.30, 0.62)
 RING_COLOR: RGB = (0.45, 0.50, 0.55)
-LONGEST_WEIGHT = 0.22
-"""Arrow of the heaviest link, as a share of the robot's size."""
 REDRAWN = 0.002
 """Least change of a share of the limit that is drawn anew."""
 
@@ -156,15 +154,10 @@ class Weights:
 
     def __init__(self, server: viser.ViserServer, name: str, geometry: RobotGeometry, gravity: Array) -> None:
         self._weights = geometry.weights
-        heaviest = max((weight.mass for weight in self._weights), default=1.0)
-        strength = float(np.linalg.norm(gravity))
-        unit = gravity / strength if strength > 0.0 else gravity
+        self._arrows = geometry.weight_arrows(gravity)
         size = geometry.size
-        self._arrows = [
-            LONGEST_WEIGHT * size * (weight.mass / heaviest) ** 0.5 * unit for weight in self._weights
-        ]
         self._node: viser.ArrowsHandle | None = None
-        if self._weights and strength > 0.0:
+        if any(arrow.any() for arrow in self._arrows):
             self._node = server.scene.add_arrows(
                 name,
                 np.zeros((len(self._weights), 2, 3)),
