@@ -12,6 +12,7 @@ from robot_dynamics.errors import RobotDynamicsError
 NODES = {
     "computed_torque_controller": "joint states and trajectories in, joint efforts out",
     "simulator": "joint efforts in, joint states of an arm simulated by MuJoCo out",
+    "markers": "joint efforts and weights as markers for rviz",
     "web_view": "the live robot in a browser, with sliders that send trajectories",
 }
 
