@@ -34,7 +34,8 @@ def run(
     """Run one node until SIGINT or SIGTERM, and return the process's exit code.
 
     The ROS context stays alive until the node has stopped, so a node can still send its safe output: a method
-    ``on_stop()`` of the node is called for that. A second signal, a second or more later, ends the process at once.
+    ``on_stop()`` of the node is called for that. A second signal, a second or more later, ends the process at
+    once.
 
     Args:
         build: makes the node. A RobotDynamicsError or a bad parameter ends the process with one line of log
