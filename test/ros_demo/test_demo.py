@@ -61,3 +61,10 @@ def test_the_command_leaves_a_report_and_plots(tmp_path):
         assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert f"{name}.png" in done.stdout
     assert "computed torque" in done.stdout
+    platform = report["platform"]
+    assert platform["amplitude_m"] == pytest.approx(0.05 / np.sqrt(3.0), rel=0.02)
+    assert platform["largest_position_error_m"] < 2e-4
+    assert np.degrees(platform["largest_angle_error_rad"]) < 0.02
+    assert platform["saturated_samples"] == 0
+    for name in ("platform_pose", "platform_error", "platform_forces"):
+        assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")

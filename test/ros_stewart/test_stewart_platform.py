@@ -16,7 +16,6 @@ from visualization_msgs.msg import MarkerArray
 
 from robot_dynamics import stewart
 from robot_dynamics.resources import resource
-from robot_dynamics.ros.demo import platform as demo
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.messages import nanoseconds_to_stamp, stamp_to_nanoseconds
 from robot_dynamics.stewart.orientation import quaternion_from_rotation
@@ -75,14 +74,6 @@ def trajectory(points, frame="", names=("platform",)):
         point.time_from_start.nanosec = round((seconds % 1) * 1e9)
         message.points.append(point)
     return message
-
-
-def test_the_closed_loop_tracks_at_1_hz_over_dds():
-    recording = demo.run(lambda *_: None)
-    assert recording.position_error.max() < 2e-4
-    assert np.degrees(recording.angle_error.max()) < 0.02
-    shift = np.linalg.norm(recording.reference[:, :3] - recording.reference[0, :3], axis=1)
-    assert shift.max() == pytest.approx(0.05, rel=0.01)
 
 
 def test_forces_pose_markers_and_wrench(platform):
