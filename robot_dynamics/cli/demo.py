@@ -23,6 +23,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="run by the wall clock at 500 Hz and report jitter beside a bare relay node",
     )
     parser.add_argument(
+        "--view",
+        action="store_true",
+        help="show the arm in a browser while it makes its move by the wall clock, until Ctrl-C",
+    )
+    parser.add_argument(
         "--duration", type=float, default=60.0, help="seconds of the real-time run (default: %(default)s)"
     )
 
@@ -36,9 +41,12 @@ def run(arguments: argparse.Namespace) -> int:
             f"the demonstration needs ROS 2, MuJoCo and matplotlib ({error}); from PyPI:"
             " pip install 'robot_dynamics[ros,simulation,plots]'"
         ) from error
+    progress = ProgressLine()
+    if arguments.view:
+        session.watch(progress, progress.say)
+        return 0
     arguments.output.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
-    progress = ProgressLine()
     if arguments.realtime:
         outcome = session.realtime(arguments.output, arguments.duration, progress)
     else:
@@ -85,6 +93,11 @@ class ProgressLine:
         """Leave the line empty for what follows."""
         if self._interactive and self._width:
             self._write("\r" + " " * self._width + "\r")
+
+    def say(self, text: str) -> None:
+        """A line of its own, which stays."""
+        self.clear()
+        print(text, flush=True)
 
     @staticmethod
     def _write(text: str) -> None:

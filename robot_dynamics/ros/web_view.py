@@ -189,7 +189,7 @@ class WebView(Node):
         """Call a Trigger service and show its answer; after its success, call another."""
         say = self._page.notices.say
         say("log", "")
-        name = client.srv_name
+        name = self.resolve_service_name(client.srv_name)
         if not client.service_is_ready():
             say("wish", f"there is no service {name}", "error", MEMORY)
             return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from robot_dynamics.report import arm as report
 from robot_dynamics.report import platform as platform_report
 from robot_dynamics.resources import resource
 from robot_dynamics.ros.demo import realtime as wall_clock
+from robot_dynamics.ros.demo import watched
 from robot_dynamics.ros.demo.arm import COMPARISONS, NOMINAL, ArmRun, Progress
 from robot_dynamics.ros.demo.outcome import Outcome
 from robot_dynamics.ros.demo.platform import run as run_platform
@@ -79,3 +81,9 @@ def realtime(folder: Path, duration: float, progress: Progress) -> Outcome:
     """Lee's move there and back by the wall clock, and the timing beside a bare relay node."""
     description, chain = _puma()
     return wall_clock.run(description, chain, folder, duration, REALTIME_LIMIT, progress)
+
+
+def watch(progress: Progress, say: Callable[[str], None]) -> None:
+    """Lee's move by the wall clock in a browser, until SIGINT."""
+    description, chain = _puma()
+    watched.run(description, chain, progress, say)

@@ -23,8 +23,6 @@ Array = NDArray[np.float64]
 REFERENCE_COLOR: RGB = (0.15, 0.45, 0.85)
 GOAL_COLOR: RGB = (0.95, 0.55, 0.10)
 GHOST_OPACITY = 0.32
-APART = 0.004
-"""A ghost whose links are nearer to the robot's than this share of its size is not shown."""
 PLOTS_WIDTH = 340
 """Of the panel at the left [pixels]."""
 PLOT_PERIOD = 0.2
@@ -172,20 +170,9 @@ class _Robot:
         return self._geometry.bounds(self._geometry.link_poses(positions))
 
     def _ghost(self, ghost: RobotBody, poses: Mapping[str, Array], positions: Mapping[str, float]) -> None:
-        """Show a ghost where it differs from the robot; surfaces in one place would flicker."""
-        if not positions:
-            ghost.visible = False
-            return
-        places = self._geometry.link_poses(positions)
-        size = self._geometry.size
-        apart = max(
-            np.abs(places[link][:3, 3] - pose[:3, 3]).max()
-            + 0.1 * size * np.abs(places[link][:3, :3] - pose[:3, :3]).max()
-            for link, pose in poses.items()
-        )
-        ghost.visible = bool(apart > APART * size)
-        if ghost.visible:
-            ghost.move(places)
+        ghost.visible = bool(positions)
+        if positions:
+            ghost.move_apart(self._geometry.link_poses(positions), poses)
 
     def remove(self) -> None:
         self.panel.remove()

@@ -37,8 +37,8 @@ class LivePlot:
         self._window = window
         self._origin: float | None = None
         self._rows: deque[tuple[float, ...]] = deque()
-        self._span = least_span
-        self._least = least_span
+        # The chart chooses its range, but never a smaller one.
+        low, high = ({"pad": 0.1, "soft": soft, "mode": 1} for soft in (-least_span, least_span))
         empty = np.zeros(1)
         series = [uplot.Series(label="t [s]")]
         for number, name in enumerate(self._names):
@@ -50,7 +50,7 @@ class LivePlot:
             title=title,
             height=height,
             legend=uplot.Legend(show=True, live=False),
-            scales=self._scales(),
+            scales={"x": uplot.Scale(time=False), "y": uplot.Scale(range={"min": low, "max": high})},
             axes=(uplot.Axis(size=34), uplot.Axis(size=56)),
         )
         self._changed = False
@@ -77,21 +77,5 @@ class LivePlot:
             return
         self._changed = False
         table = np.array(self._rows).T
-        span = round_up(max(self._least, float(np.abs(table[1:]).max())))
-        if span != self._span:
-            self._span = span
-            self._chart.scales = self._scales()
         table[0] -= self._origin  # stamps of the wall clock are too long for an axis
         self._chart.data = tuple(np.ascontiguousarray(row) for row in table)
-
-    def _scales(self) -> dict[str, uplot.Scale]:
-        return {
-            "x": uplot.Scale(time=False),
-            "y": uplot.Scale(auto=False, range=(-1.1 * self._span, 1.1 * self._span)),
-        }
-
-
-def round_up(value: float) -> float:
-    """The next of 1, 2 and 5 times a power of ten, so that axes change seldom."""
-    power = 10.0 ** np.floor(np.log10(value))
-    return float(next(step * power for step in (1.0, 2.0, 5.0, 10.0) if step * power >= value * 0.999999))

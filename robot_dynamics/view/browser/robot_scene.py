@@ -27,6 +27,8 @@ Array = NDArray[np.float64]
 
 WEIGHT_COLOR: RGB = (0.42, 0.30, 0.62)
 RING_COLOR: RGB = (0.45, 0.50, 0.55)
+APART = 0.004
+"""A ghost's link that is nearer to the robot's than this share of the robot's size is not shown."""
 REDRAWN = 0.002
 """Least change of a share of the limit that is drawn anew."""
 
@@ -68,6 +70,19 @@ class RobotBody:
         """Take the poses of the links."""
         for link, frame in self._links.items():
             frame.move(poses[link])
+
+    def move_apart(self, poses: Mapping[str, Array], others: Mapping[str, Array]) -> None:
+        """Take the poses of the links, and show those that differ from the other robot's.
+
+        Two surfaces in one place would flicker.
+        """
+        size = self._geometry.size
+        for link, frame in self._links.items():
+            difference = np.abs(poses[link] - others[link])
+            apart = difference[:3, 3].max() + 0.1 * size * difference[:3, :3].max()
+            frame.visible = bool(apart > APART * size)
+            if frame.visible:
+                frame.move(poses[link])
 
     @property
     def visible(self) -> bool:

@@ -1,0 +1,234 @@
+"""The page in a headless Chromium: simulator, controller and web view are processes of their own."""
+
+from __future__ import annotations
+
+import socket
+
+import numpy as np
+import pytest
+from chromium import chromium, pixels
+from ros_harness import NodeProcess, peer_with
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+
+from robot_dynamics.resources import resource
+from robot_dynamics.ros.support import qos
+
+pytest.importorskip("viser", reason="viser is not installed")
+pytestmark = pytest.mark.ros
+
+PUMA = resource("urdf/puma560.urdf").read_text()
+NAMES = [f"joint{i}" for i in range(1, 7)]
+START = np.array([0.2, -0.8, 0.6, 0.0, 0.5, 0.0])
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def web_view(namespace="", **parameters):
+    """A node process and the address of its page; in a namespace it does not see the live arm."""
+    port = free_port()
+    remap = ["-r", f"__ns:={namespace}"] if namespace else []
+    node = NodeProcess("web_view", {"port": port, "shadows": False, **parameters}, remap)
+    return node, f"http://127.0.0.1:{port}/"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium(1000, 480) as driver:
+        yield driver
+
+
+class Page:
+    """What a user sees and does."""
+
+    def __init__(self, peer, driver, address):
+        self.peer, self.driver = peer, driver
+        peer.processes[-1].wait_for_output("is shown at")
+        driver.get(address)
+        peer.wait_until(lambda: driver.find_elements("css selector", "canvas"), "the page has no canvas")
+
+    def wait_for_notice(self, text):
+        self.peer.wait_until(
+            lambda: any(text in notice for notice in self.texts()), f"the page never says {text!r}"
+        )
+
+    def texts(self):
+        return self.driver.execute_script(
+            "return [...document.querySelectorAll('.notice')].map(e => e.textContent)"
+        )
+
+    def slider(self, name):
+        """The thumb of the slider and its number field."""
+        row = f"//label[starts-with(., '{name} ')]/ancestor::*[.//*[@role='slider']][1]"
+        (thumb,) = self.driver.find_elements("xpath", f"({row}//*[@role='slider'])[1]")
+        (field,) = self.driver.find_elements("xpath", f"({row}//input[@inputmode='decimal'])[1]")
+        return thumb, field
+
+    def type(self, name, value):
+        from selenium.webdriver.common.keys import Keys
+
+        _, field = self.slider(name)
+        field.send_keys(Keys.CONTROL, "a")
+        field.send_keys(str(value), Keys.ENTER)
+        self.peer.wait_until(
+            lambda: float(self.slider(name)[0].get_attribute("aria-valuenow")) == value,
+            f"the slider {name} does not take {value}",
+        )
+
+    def press(self, name):
+        (button,) = self.driver.find_elements("xpath", f"//button[normalize-space()='{name}']")
+        self.driver.execute_script("arguments[0].click()", button)
+
+
+@pytest.fixture(scope="module")
+def live(browser):
+    common = {"robot_description": PUMA, "rate": 100.0}
+    start = {"initial_joints": NAMES, "initial_positions": START.tolist()}
+    view, address = web_view(robot_description=PUMA, update_rate=10.0)
+    nodes = NodeProcess("simulator", {**common, **start}), NodeProcess("computed_torque_controller", common)
+    with peer_with(*nodes, view) as peer:
+        states, references = [], []
+        peer.node.create_subscription(JointState, "joint_states", states.append, qos.STATE_SUBSCRIPTION)
+        peer.node.create_subscription(
+            JointState, "computed_torque_controller/reference", references.append, qos.STATE_SUBSCRIPTION
+        )
+        peer.wait_until(lambda: states and references, "simulator and controller do not talk")
+        page = Page(peer, browser, address)
+        peer.wait_until(
+            lambda: browser.find_elements("xpath", "//label[starts-with(., 'joint1')]"), "no sliders"
+        )
+        page.position = lambda: np.array(states[-1].position)
+        page.reference = lambda: np.array(references[-1].position)
+        yield page
+
+
+def test_the_page_shows_the_robot_and_loads_nothing_from_elsewhere(live):
+    live.peer.wait_until(lambda: not live.texts(), "the page complains")
+    names = live.driver.execute_script("return performance.getEntriesByType('resource').map(e => e.name)")
+    assert all(name.startswith(("http://127.0.0.1:", "data:", "blob:")) for name in names)
+
+    def sliders():
+        return [float(live.slider(name)[0].get_attribute("aria-valuenow")) for name in NAMES]
+
+    live.peer.wait_until(
+        lambda: np.abs(sliders() - live.position()).max() < 0.005, "the sliders are not where the arm is"
+    )
+    seen = pixels(live.driver)
+    colors = len(np.unique(seen.reshape(-1, 3), axis=0))
+    assert colors > 500
+    assert len(live.driver.find_elements("css selector", ".uplot")) == 2
+
+
+def test_sliders_and_send_move_the_arm(live):
+    before = pixels(live.driver)
+    live.type("joint1", 0.9)
+    live.type("joint3", 1.0)
+    live.type("duration", 1.0)
+    live.press("send")
+    live.wait_for_notice("sent: 1.0 s")
+    goal = START.copy()
+    goal[[0, 2]] = 0.9, 1.0
+    live.peer.wait_until(lambda: np.abs(live.position() - goal).max() < 1e-3, "the arm does not get there")
+    live.press("sliders to the robot")
+    live.peer.wait_until(
+        lambda: (np.abs(pixels(live.driver) - before).max(axis=2) > 40).mean() > 0.01,
+        "the picture does not change",
+    )
+
+
+def test_hold_stops_a_move(live):
+    live.type("joint1", -1.5)
+    live.type("duration", 15.0)
+    live.press("send")
+    began = live.position()[0]
+    live.peer.wait_until(lambda: live.position()[0] < began - 0.05, "the arm does not move")
+    live.press("hold")
+    live.wait_for_notice("hold: ")
+    held = live.reference()[0]
+    assert held > -1.4
+    live.peer.wait_until(lambda: abs(live.position()[0] - held) < 1e-3, "the arm does not hold")
+    assert abs(live.reference()[0] - held) < 1e-3
+
+
+def test_too_fast_a_move_is_refused_with_the_least_duration(live):
+    live.type("joint1", 2.5)
+    live.type("duration", 0.5)
+    live.press("send")
+    live.wait_for_notice("not sent: joint1 is too slow")
+
+
+def test_reset_puts_the_arm_where_it_began_and_the_controller_lets_it_stay(live):
+    assert np.abs(live.position() - START).max() > 0.3
+    live.press("reset")
+    live.wait_for_notice("reset: puma560 is in its initial state")
+    live.peer.wait_until(
+        lambda: (
+            np.abs(live.reference() - START).max() < 0.15 and np.abs(live.position() - START).max() < 0.15
+        ),
+        "the arm is not reset",
+    )
+
+
+def test_faults_are_said_in_the_page_and_the_node_goes_on(browser):
+    """A description that is refused at the start, no states, no controller."""
+    view, address = web_view(
+        "/one", robot_description="<robot name='r'><link name='a'/><link name='a'/></robot>"
+    )
+    with peer_with(view) as peer:
+        page = Page(peer, browser, address)
+        page.wait_for_notice("two links are named 'a'")
+        page.wait_for_notice("no joint states on /one/joint_states")
+        page.wait_for_notice("no controller takes trajectories")
+        assert view.running and "Traceback" not in view.output
+
+
+def test_states_that_make_no_sense_are_said_in_the_page(browser):
+    view, address = web_view("/two")
+    with peer_with(view) as peer:
+        page = Page(peer, browser, address)
+        page.wait_for_notice("waiting for /two/robot_description")
+        robot = peer.publisher(String, "/two/robot_description", qos.DESCRIPTION)
+        robot.publish(String(data="<robot name='r'><link name='a'>"))
+        page.wait_for_notice("not well-formed XML")
+        robot.publish(String(data=PUMA))
+        states = peer.publisher(JointState, "/two/joint_states", qos.STATE_PUBLISHER)
+
+        def say(message, text):
+            def said():
+                states.publish(message)
+                return any(text in notice for notice in page.texts())
+
+            peer.wait_until(said, f"the page never says {text!r}")
+
+        say(JointState(name=NAMES, position=[float("nan"), *START[1:]]), "joint1 is not a finite number")
+        say(JointState(name=NAMES[:5], position=START[:5].tolist()), "has no joint joint6")
+        say(JointState(name=NAMES, position=[0.0]), "1 values of position for 6 joint names")
+        page.press("hold")
+        page.wait_for_notice("there is no service /two/computed_torque_controller/hold")
+        page.press("send")
+        page.wait_for_notice("not sent: ")
+        assert view.running and "Traceback" not in view.output
+
+
+def test_a_port_in_use_ends_the_node_with_one_line_that_names_the_parameter():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen(1)
+        with NodeProcess("web_view", {"port": taken.getsockname()[1]}) as node:
+            assert node.wait_for_exit() == 1
+            assert "parameter 'port'" in node.output and "in use" in node.output
+            assert "Traceback" not in node.output
+
+
+@pytest.mark.parametrize(
+    ("parameters", "text"),
+    [({"port": 0}, "parameter 'port' must be 1 to 65535"), ({"host": "nowhere.invalid"}, "parameter 'host'")],
+)
+def test_an_address_that_cannot_be_ends_the_node_with_one_line(parameters, text):
+    with NodeProcess("web_view", parameters) as node:
+        assert node.wait_for_exit() == 1
+        assert text in node.output and "Traceback" not in node.output
