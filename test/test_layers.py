@@ -101,3 +101,19 @@ def test_every_dependency_of_setup_py_is_declared_for_ros():
             continue
         name = requirement.split(">")[0].split("=")[0].split(";")[0].strip().lower()
         assert f">{keys[name]}<" in declared, f"{name} is not declared in package.xml"
+
+
+def test_every_node_can_be_run_in_both_worlds():
+    """What ``robot_dynamics run`` offers is what ``ros2 run`` finds, and has a page."""
+    from robot_dynamics.cli.run import NODES
+
+    installed = {
+        entry.name
+        for entry in importlib.metadata.distribution("robot_dynamics").entry_points
+        if entry.value.startswith("robot_dynamics.ros.")
+    }
+    assert set(NODES) == installed
+    for node in NODES:
+        assert (PACKAGE / "ros" / f"{node}.py").is_file()
+        assert (PACKAGE.parent / "docs" / f"{node}.md").is_file()
+        assert f"{node}.md" in (PACKAGE.parent / "docs" / "README.md").read_text(encoding="utf-8")

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import json
+from dataclasses import asdict
 
 from robot_dynamics.cli.chain_source import add_chain_arguments, add_gravity_argument, chain_of
-from robot_dynamics.dynamics.complexity.report import CountReport, make_report
+from robot_dynamics.dynamics.complexity.report import make_report
 from robot_dynamics.dynamics.formulations import FORMULATIONS
+from robot_dynamics.dynamics.generator.reference_models import (
+    ReferenceCount,
+    reference_counts,
+    reference_table,
+)
 from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.errors import ParameterError
 
@@ -41,7 +48,28 @@ def run(arguments: argparse.Namespace) -> int:
         chain = chain_of(arguments)
         name, model = chain.name, SerialModel.from_chain(chain, arguments.gravity)
     report = make_report(arguments.formulation or tuple(FORMULATIONS), arguments.links, name, model)
-    print(
-        {"text": CountReport.text, "json": CountReport.json, "csv": CountReport.csv}[arguments.format](report)
-    )
+    if arguments.format == "csv":
+        print(report.csv())
+    elif arguments.format == "json":
+        rows = [] if arguments.formulation else [_row(count) for count in reference_counts("normal")]
+        print(json.dumps({**json.loads(report.json()), "generated_reference_models": rows}, indent=2))
+    else:
+        print(report.text())
+        if not arguments.formulation:
+            print("\nCustomised models of textbook arms, as the generator writes them\n")
+            print(reference_table("normal"))
     return 0
+
+
+def _row(count: ReferenceCount) -> dict[str, object]:
+    model = count.reference
+    return {
+        "model": model.name,
+        "published": {
+            "multiplications": model.multiplications,
+            "additions": model.additions,
+            "source": model.source,
+        },
+        "generated": asdict(count.count),
+        "generated_with_joint_angles_only": asdict(count.joint_angles_only),
+    }

@@ -11,7 +11,10 @@ from robot_dynamics.errors import RobotDynamicsError
 # Each is a module of robot_dynamics.ros with main(args) -> exit code.
 NODES = {
     "computed_torque_controller": "joint states and trajectories in, joint efforts out",
-    "simulator": "joint efforts in, joint states of an arm simulated by MuJoCo out",
+    "trajectory_feedforward": "gives a stock joint_trajectory_controller the model's efforts",
+    "robot_model": "Denavit-Hartenberg tables and checks of the robot's description",
+    "stewart_platform": "pose trajectories and leg states in, six actuator forces out",
+    "simulator": "joint efforts in, joint states of an arm or a Stewart platform on MuJoCo out",
     "markers": "joint efforts and weights as markers for rviz",
     "web_view": "the live robot in a browser, with sliders that send trajectories",
 }
