@@ -38,9 +38,6 @@ class WebViewParameters:
         read_only=True,
     )
     simulator: str = parameter("simulator", "Node whose service 'reset' is called", read_only=True)
-    machine: str = parameter(
-        "", "YAML file of a Stewart platform, which is shown instead of an arm", read_only=True
-    )
     gravity: tuple[float, ...] = parameter(
         (0.0, 0.0, -9.81), "Gravity vector in the root frame, for the weights", unit="m/s²", read_only=True
     )

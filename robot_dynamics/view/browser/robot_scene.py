@@ -72,10 +72,7 @@ class RobotBody:
             frame.move(poses[link])
 
     def move_apart(self, poses: Mapping[str, Array], others: Mapping[str, Array]) -> None:
-        """Take the poses of the links, and show those that differ from the other robot's.
-
-        Two surfaces in one place would flicker.
-        """
+        """Take the poses of the links, and show those that differ from the other robot's."""
         size = self._geometry.size
         for link, frame in self._links.items():
             difference = np.abs(poses[link] - others[link])

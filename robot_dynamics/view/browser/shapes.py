@@ -13,6 +13,8 @@ from robot_dynamics.view.efforts import RGB
 from robot_dynamics.view.visuals import Box, Cylinder, MeshFile, Sphere, Visual
 
 Array = NDArray[np.float64]
+GHOST_SCALE = 1.02
+"""Ghosts are a little larger: two surfaces in one place would flicker."""
 MOVED = 1e-5
 """Least change of a pose's entries that is sent to the browser [m or 1]."""
 
@@ -73,6 +75,7 @@ def add_visual(
         "position": visual.origin[:3, 3],
         "color": rgb255(color if color is not None else visual.color[:3]),
         "opacity": opacity if opacity is not None else (visual.color[3] if visual.color[3] < 1.0 else None),
+        "scale": 1.0 if opacity is None else GHOST_SCALE,
         "cast_shadow": opacity is None,
         "receive_shadow": opacity is None,
     }
