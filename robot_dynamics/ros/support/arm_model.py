@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -158,11 +157,9 @@ class ModelLoader:
             self._on_change(model)
 
     def _load(self, text: str) -> ArmModel:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            chain = load_urdf(text, root=self.parameters.root or None, tip=self.parameters.tip or None)
-        for warning in caught:
-            self._node.get_logger().warning(str(warning.message))
+        chain = load_urdf(text, root=self.parameters.root or None, tip=self.parameters.tip or None)
+        for warning in chain.warnings:
+            self._node.get_logger().warning(warning)
         model = self._variant(chain)
         self._node.get_logger().info(
             f"model of {chain.name}: {chain.root} -> {chain.tip}, joints {', '.join(chain.joint_names)}"

@@ -10,6 +10,7 @@ import socket
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 
 import rclpy
@@ -19,7 +20,7 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import remove_ros_args
 
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.errors import ModelWarning, RobotDynamicsError
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 ONE_STROKE = 1.0
@@ -45,6 +46,8 @@ def run(
     """
     name = re.sub(r"(?<!^)(?=[A-Z])", "_", getattr(build, "__name__", "node")).lower()
     given = sys.argv[1:] if args is None else list(args)
+    # Nodes log what is odd about a description; Python's own print of it would come twice.
+    warnings.filterwarnings("ignore", category=ModelWarning)
     try:
         unknown = remove_ros_args(given)
         # rclpy's own handlers invalidate the context at the signal; nothing could be published any more.
