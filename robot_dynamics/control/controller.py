@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from robot_dynamics.control import law
 from robot_dynamics.control.parameters import ControllerParameters, SafeOutput
-from robot_dynamics.control.tracking import Command, PeriodMeter, Phase, Schedule, fade
+from robot_dynamics.control.tracking import Command, JumpDetector, PeriodMeter, Phase, Schedule, fade
 from robot_dynamics.control.trajectory import Reference, Trajectory, Waypoint, plan
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.model.chain import KinematicChain
@@ -21,7 +21,7 @@ class ArmController:
     """Computed-torque control of one arm.
 
     Without a trajectory the arm holds where it is. Time is the time of the joint states; when it runs
-    backwards (a simulation was reset) or the states come back after a loss, the trajectory is dropped and the
+    backwards, the arm jumps (a simulation was reset) or states come back after a loss, it is dropped and the
     arm holds where it is found.
 
     Args:
@@ -39,6 +39,7 @@ class ArmController:
         self._limits = np.array([_effort_limit(chain, j) for j in range(chain.dof)])
         self._schedule = Schedule(Reference.at_rest(np.zeros(chain.dof)))
         self._meter = PeriodMeter()
+        self._jumps = JumpDetector()
         self._inertia: Array | None = None
         self._time = -np.inf
         self._position = np.zeros(chain.dof)
@@ -111,11 +112,11 @@ class ArmController:
             velocity: (n,) measured [rad/s or m/s].
         """
         lost = not self.phase.controls
-        backwards = time < self._time
+        displaced = self._jumps.add(time, position, velocity) or time < self._time
         self._meter.add(time - self._time)
         self._time = time
         self._position = position
-        if lost or backwards:
+        if lost or displaced:
             self._capture()
         self._schedule.advance(time)
         if self._schedule.empty:

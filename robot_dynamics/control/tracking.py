@@ -136,6 +136,31 @@ class PeriodMeter:
         self.period += self.SMOOTHING * (elapsed - self.period)
 
 
+class JumpDetector:
+    """Notices positions that no motion can have reached: a simulation was reset, an encoder was zeroed."""
+
+    STEP = 0.05
+    """A smaller step is left to the feedback [rad or m]."""
+    ACCELERATION = 500.0
+    """More than any machine reaches [rad/s² or m/s²]."""
+    SPEED_MARGIN = 3.0
+
+    def __init__(self) -> None:
+        self._time = -np.inf
+        self._position: Array | None = None
+        self._speed: Array | None = None
+
+    def add(self, time: float, position: Array, velocity: Array) -> bool:
+        """Note a state at ``time`` [s]; whether the machine cannot have come here from the last one."""
+        jumped = False
+        if self._position is not None and self._speed is not None and time > self._time:
+            elapsed = time - self._time
+            reach = elapsed * (self.SPEED_MARGIN * self._speed + 0.5 * self.ACCELERATION * elapsed)
+            jumped = bool((np.abs(position - self._position) > self.STEP + reach).any())
+        self._time, self._position, self._speed = time, position, np.abs(velocity)
+        return jumped
+
+
 def fade(since: float, duration: float) -> float:
     """Share of a load that is still carried ``since`` seconds after a fault; it fades to zero linearly."""
     return max(0.0, 1.0 - since / duration) if duration > 0.0 else 0.0

@@ -36,8 +36,8 @@ def test_the_error_decays_as_the_law_says():
     """Kp = 100, Kv = 20 is critically damped: e(t) = e0 (1 + 10 t) exp(-10 t), up to the 1 ms sampling."""
     control = controller()
     control.update(0.0, np.array([0.5]), np.zeros(1))
-    times, _, errors = simulate(control, 0.3, 0.0, 1.0, start=0.001)
-    expected = 0.2 * (1.0 + 10.0 * (times - 0.001)) * np.exp(-10.0 * (times - 0.001))
+    times, _, errors = simulate(control, 0.3, 0.0, 1.0, start=1.0)
+    expected = 0.2 * (1.0 + 10.0 * (times - 1.0)) * np.exp(-10.0 * (times - 1.0))
     np.testing.assert_allclose(errors, expected, atol=5e-4)
 
 
@@ -147,6 +147,18 @@ def test_time_running_backwards_drops_the_trajectory():
     assert control.phase is Phase.HOLDING
 
 
+def test_an_arm_that_was_put_elsewhere_is_held_there():
+    control = controller()
+    control.update(0.0, np.zeros(1), np.zeros(1))
+    control.follow(["swing"], [Waypoint(1.0, [1.0])], None)
+    fast = control.update(0.002, np.array([0.01]), np.array([5.0]))
+    assert control.phase is Phase.TRACKING
+    assert fast.reference.position != pytest.approx(0.01)
+    command = control.update(0.004, np.array([-0.6]), np.zeros(1))
+    assert command.reference.position == pytest.approx(-0.6)
+    assert control.phase is Phase.HOLDING
+
+
 @pytest.mark.parametrize(
     ("mode", "expected"),
     [
@@ -158,7 +170,7 @@ def test_time_running_backwards_drops_the_trajectory():
 def test_the_other_modes(mode, expected):
     control = controller(mode=mode)
     control.update(0.0, np.array([0.5]), np.zeros(1))
-    assert control.update(0.01, np.array([0.3]), np.zeros(1)).effort == pytest.approx(expected)
+    assert control.update(1.0, np.array([0.3]), np.zeros(1)).effort == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(

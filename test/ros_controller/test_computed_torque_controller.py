@@ -211,6 +211,7 @@ def test_efforts_stay_within_the_limits():
     with controller(kp=[1e5]) as node, peer_with(node) as peer:
         robot = Robot(peer)
         robot.hold_at([0.0, 0.0])
+        robot.now += SECOND
         np.testing.assert_allclose(robot.answer(robot.state([0.5, 0.5])), [-40.0, -5.0])
         node.wait_for_output("effort limited at shoulder, elbow")
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from robot_dynamics.control.parameters import SafeOutput
 from robot_dynamics.control.platform.parameters import Mode, PlatformParameters
 from robot_dynamics.control.platform.trajectory import PoseTrajectory, PoseWaypoint, at_rest, plan_pose
-from robot_dynamics.control.tracking import Command, PeriodMeter, Phase, Schedule, fade
+from robot_dynamics.control.tracking import Command, JumpDetector, PeriodMeter, Phase, Schedule, fade
 from robot_dynamics.errors import SingularityError, StateError, TrajectoryError
 from robot_dynamics.stewart import Motion, StewartPlatform
 from robot_dynamics.stewart.kinematics import leg_geometry
@@ -34,7 +34,7 @@ class PlatformController:
 
     Without a trajectory the platform holds where it is. A trajectory is refused before it starts when it
     leaves the machine's limits or meets a singularity. When the states come back after a loss, or time runs
-    backwards, the trajectory is dropped and the platform holds where it is found.
+    backwards or the platform jumps, the trajectory is dropped and the platform holds where it is found.
 
     Args:
         platform: the machine.
@@ -63,6 +63,7 @@ class PlatformController:
         self._wrench_time = -np.inf
         self._schedule = Schedule(self._here())
         self._meter = PeriodMeter()
+        self._jumps = JumpDetector()
         self.parameters = parameters
 
     @property
@@ -131,10 +132,10 @@ class PlatformController:
         """
         self._locate(position, velocity)
         lost = not self.phase.controls
-        backwards = time < self._time
+        displaced = self._jumps.add(time, position, velocity) or time < self._time
         self._meter.add(time - self._time)
         self._time = time
-        if lost or backwards:
+        if lost or displaced:
             self._capture()
         self._schedule.advance(time)
         if self._schedule.empty:
