@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 DEMO_OUTPUT ?= demo_output
 VIEW ?= 0
 
-.PHONY: demo test lint unit colcon clean
+.PHONY: demo test lint unit colcon test-browser clean
 
 demo: $(VENV)/runtime.stamp
 	$(BIN)/robot_dynamics demo --output $(DEMO_OUTPUT) $(if $(filter 1,$(VIEW)),--view) $(DEMO_ARGS)
@@ -19,7 +19,11 @@ lint: $(VENV)/development.stamp
 	$(BIN)/mypy
 
 unit: $(VENV)/development.stamp
-	$(BIN)/pytest -n 2 --dist worksteal test
+	$(BIN)/pytest -n 2 --dist worksteal -m "not browser" test
+
+# Needs the system's packages chromium and chromium-driver.
+test-browser: $(VENV)/development.stamp
+	$(BIN)/pytest -m browser test/ros_view
 
 colcon: $(VENV)/development.stamp
 	$(BIN)/python test/colcon_workspace.py

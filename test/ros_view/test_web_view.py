@@ -86,7 +86,8 @@ class Page:
 
 @pytest.fixture(scope="module")
 def live(browser):
-    common = {"robot_description": PUMA, "rate": 100.0}
+    # Chromium draws without a graphics card here, so nodes wait for their turn: they must be patient.
+    common = {"robot_description": PUMA, "rate": 100.0, "state_timeout": 60.0, "command_timeout": 60.0}
     start = {"initial_joints": NAMES, "initial_positions": START.tolist()}
     view, address = web_view(robot_description=PUMA, update_rate=10.0)
     nodes = NodeProcess("simulator", {**common, **start}), NodeProcess("computed_torque_controller", common)
