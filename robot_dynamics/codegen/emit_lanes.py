@@ -17,8 +17,15 @@ from collections.abc import Collection
 from importlib.resources import files
 
 from robot_dynamics.codegen.emit_c import indented, statements
+from robot_dynamics.codegen.partition import KEPT, Block, partition
 from robot_dynamics.codegen.program import Program
 from robot_dynamics.codegen.text import ProgramText, render
+
+# Vectors that pass through a block together: enough to fetch a block's code once for many states, few enough
+# to keep what passes from block to block near.
+TILE = 8
+# The most that the slots of a tile may take on the stack [bytes].
+SLOT_BYTES = 256 * 1024
 
 
 def lanes_source(program: Program, shared: Collection[str] = ()) -> str:
@@ -29,7 +36,7 @@ def lanes_source(program: Program, shared: Collection[str] = ()) -> str:
         shared: names of the inputs of which a batch has one row for all states.
     """
     library = files("robot_dynamics.codegen").joinpath("lanes.h").read_text(encoding="utf-8")
-    return "\n".join([library, _single(program), _block(program, shared), _batch(program, shared)])
+    return "\n".join([library, _single(program), _blocks(program, shared), _batch(program, shared)])
 
 
 def _single(program: Program) -> str:
@@ -57,38 +64,77 @@ def _single(program: Program) -> str:
     )
 
 
-def _block(program: Program, shared: Collection[str]) -> str:
-    text = render(program, suffix="_lanes")
+def _blocks(program: Program, shared: Collection[str]) -> str:
+    """One function per block and the one that calls them in turn for a tile of states."""
+    parts = partition(program)
+    # A tile's slots stay on the stack and in the nearest caches; the vectors of AVX-512 have eight lanes.
+    tile = max(1, min(TILE, SLOT_BYTES // (64 * max(1, parts.slots))))
+    functions = [f"/* Vectors of states that pass through a block together. */\n#define TILE {tile}\n"]
+    functions += [_block(program, shared, number, block) for number, block in enumerate(parts.blocks)]
+    lines = [f"lanes slots[{max(1, parts.slots)}][TILE];", "lanes total = {0};"]
+    lines += [f"total += block{i}(vectors, in, slots, out);" for i in range(len(parts.blocks))]
+    lines.append("return all_zero(total);")
+    head = "/* vectors * LANES states, no more than TILE * LANES. */\n"
+    head += "static int tile(size_t vectors, const double *const *in, double *out)"
+    return "\n".join([*functions, f"{head}\n{{\n{indented(lines)}}}\n"])
+
+
+def _block(program: Program, shared: Collection[str], number: int, block: Block) -> str:
+    """Function ``block<number>``: its results times zero, added up."""
+    text = render(block.program, suffix="_lanes", named_results=True)
     order = _positions(program)
     size = {argument.name: argument.size for argument in program.inputs}
-    lines = ["const lanes zero = {0};"]
+    loads = []
     for name, a, i in text.loads:
-        load = f"zero + in[{order[a]}][{i}]" if a in shared else f"gather(in[{order[a]}] + {i}, {size[a]})"
-        lines.append(f"const lanes {name} = {load};")
-    lines += [f"const lanes {name} = {expression};" for name, expression in text.prologue]
+        if a == KEPT:
+            load = f"slots[{block.loads[i]}][v]"
+        elif a in shared:
+            load = f"zero + in[{order[a]}][{i}]"
+        else:
+            load = f"gather(in[{order[a]}] + {size[a]} * LANES * v + {i}, {size[a]})"
+        loads.append(f"const lanes {name} = {load};")
+    loads += [f"const lanes {name} = {expression};" for name, expression in text.prologue]
+    lines = ["const lanes zero = {0};", "lanes total = {0};"]
+    each_vector = "for (size_t v = 0; v < vectors; ++v) {"
+    count = len(text.angles)
     if text.angles:
-        count = len(text.angles)
-        lines += [f"lanes angle[{count}], sine[{count}], cosine[{count}];"]
-        lines += [f"angle[{i}] = {angle};" for i, angle in enumerate(text.angles)]
-        lines += [f"sincos_lanes({count}, angle, sine, cosine);"]
+        lines += [f"lanes angle[{count} * TILE], sine[{count} * TILE], cosine[{count} * TILE];", each_vector]
+        lines += [f"    {line}" for line in loads]
+        lines += [f"    angle[{count} * v + {i}] = zero + {angle};" for i, angle in enumerate(text.angles)]
+        lines += ["}", f"sincos_lanes({count} * vectors, angle, sine, cosine);"]
     table = {"sin": "sine", "cos": "cosine"}
-    lines += [f"const lanes {name} = {table[f]}[{i}];" for name, f, i in text.functions]
-    lines += statements(text, "lanes")
-    lines += [f"const lanes r{i} = zero + {result};" for i, result in enumerate(text.results)]
-    stride = len(text.results)
-    lines += [f"scatter(out + {i}, {stride}, r{i});" for i in range(stride)]
-    total = "".join(f" + 0.0 * r{i}" for i in range(stride))
-    lines.append(f"return all_zero(zero{total});")
-    head = "static int block(const double *const *in, double *out)"
-    return f"/* LANES states. */\n{head}\n{{\n{_unused(program, text)}{indented(lines)}}}\n"
+    body = [*loads, *(f"const lanes {n} = {table[f]}[{count} * v + {i}];" for n, f, i in text.functions)]
+    stores = _stores(text, block, len(program.results))
+    defined = {name for name, _ in text.body}
+    body += [line for result, using in stores.items() if result not in defined for line in using]
+    for (name, _), statement in zip(text.body, statements(text, "lanes"), strict=True):
+        body += [statement, *stores.get(name, [])]
+    lines += [each_vector, *(f"    {line}" for line in body), "}", "return total;"]
+    head = f"static __attribute__((noinline)) lanes block{number}(\n"
+    head += "    size_t vectors, const double *const *in, lanes (*slots)[TILE], double *out)"
+    return f"{head}\n{{\n{indented(lines)}}}\n"
+
+
+def _stores(text: ProgramText, block: Block, stride: int) -> dict[str, list[str]]:
+    """What to do with the result that an expression names, as soon as it is known."""
+    stores: dict[str, list[str]] = {}
+    kept = len(block.stores)
+    for slot, result in zip(block.stores, text.results[:kept], strict=True):
+        stores.setdefault(result, []).append(f"slots[{slot}][v] = {result};")
+    for place, result in zip(block.outputs, text.results[kept:], strict=True):
+        stores.setdefault(result, []).append(
+            f"scatter(out + {stride} * LANES * v + {place}, {stride}, zero + {result});"
+            f" total += 0.0 * {result};"
+        )
+    return stores
 
 
 def _batch(program: Program, shared: Collection[str]) -> str:
-    """The loop over blocks; what remains is padded with copies of the last state."""
+    """The loop over tiles; what remains is padded with copies of the last state."""
     rows = {i: a.size for i, a in enumerate(program.inputs) if a.name not in shared}
     outputs = sum(argument.size for argument in program.outputs)
     names = ", ".join(f"in[{i}]" for i in range(len(program.inputs)))
-    advance = "".join(f"        row[{i}] += {size} * LANES;\n" for i, size in rows.items())
+    advance = "".join(f"        row[{i}] += {size} * LANES * vectors;\n" for i, size in rows.items())
     buffers = "".join(f"        double padded{i}[{size} * LANES];\n" for i, size in rows.items())
     fill = "".join(
         f"            for (int j = 0; j < {size}; ++j)"
@@ -100,9 +146,11 @@ def _batch(program: Program, shared: Collection[str]) -> str:
 {{
     const double *row[] = {{{names}}};
     int finite = 1;
-    for (; count >= LANES; count -= LANES) {{
-        finite &= block(row, out);
-{advance}        out += {outputs} * LANES;
+    while (count >= LANES) {{
+        const size_t vectors = count / LANES < TILE ? count / LANES : TILE;
+        finite &= tile(vectors, row, out);
+{advance}        out += {outputs} * LANES * vectors;
+        count -= LANES * vectors;
     }}
     if (count) {{
 {buffers}        double result[{outputs} * LANES];
@@ -110,7 +158,7 @@ def _batch(program: Program, shared: Collection[str]) -> str:
             const size_t from = lane < count ? lane : count - 1;
 {fill}        }}
         const double *const rows[] = {{{padded}}};
-        finite &= block(rows, result);
+        finite &= tile(1, rows, result);
         for (size_t i = 0; i < {outputs} * count; ++i) out[i] = result[i];
     }}
     return finite;

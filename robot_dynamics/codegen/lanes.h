@@ -2,9 +2,10 @@
  *
  * sincos_lanes() is within 2 ulp of the exact sine and cosine for every |x| <= 1e5 rad; outside that range,
  * and for infinities and NaN, it calls the C library. Angles are reduced in three parts of pi/2 (Cody and
- * Waite) to a head and a tail; the polynomials are those of fdlibm's __kernel_sin and __kernel_cos
- * (Sun Microsystems, 1993), whose error on [-pi/4, pi/4] is below 2^-58. The products in the reduction are
- * exact, so that fusing them with an addition changes nothing.
+ * Waite), with the rounding of the second part made good, to a remainder that is off by little more than its
+ * last rounding; the polynomials are those of fdlibm's __kernel_sin and __kernel_cos (Sun Microsystems, 1993),
+ * whose error on [-pi/4, pi/4] is below 2^-58. The products with the first two parts are exact, so that
+ * fusing them with an addition changes nothing.
  */
 #include <math.h>
 #include <stddef.h>
@@ -28,18 +29,14 @@ typedef long long lane_bits __attribute__((vector_size(8 * LANES)));
 /* Sine and cosine of every lane; the lanes of the result that are not zero hold an angle out of range. */
 static inline lane_bits sincos_reduced(lanes x, lanes *sine, lanes *cosine)
 {
-    /* x = k pi/2 + r + tail; adding 1.5 * 2^52 rounds to an integer and leaves it in the low bits. */
+    /* x = k pi/2 + r; adding 1.5 * 2^52 rounds to an integer and leaves it in the low bits. */
     const lanes shifted = x * 6.36619772367581382433e-01 + 6755399441055744.0;
     const lane_bits quadrant = (lane_bits)shifted;
     const lanes k = shifted - 6755399441055744.0;
     const lanes first = x - k * 1.57079632673412561417e+00;
-    const lanes part = k * 6.07710050630396597660e-11;
-    const lanes second = first - part;
-    const lanes back = second - first;
-    const lanes lost = (first - (second - back)) - (part + back);
-    const lanes rest = lost - k * 2.02226624879595063154e-21;
-    const lanes r = second + rest;
-    const lanes tail = (second - r) + rest;
+    const lanes second = first - k * 6.07710050630396597660e-11;
+    const lanes lost = (first - second) - k * 6.07710050630396597660e-11;
+    const lanes r = second + (lost - k * 2.02226624879595063154e-21);
 
     const lanes z = r * r;
     const lanes cube = z * r;
@@ -47,19 +44,18 @@ static inline lane_bits sincos_reduced(lanes x, lanes *sine, lanes *cosine)
     const lanes s = (8.33333333332248946124e-03 + z * -1.98412698298579493134e-04)
         + square * ((2.75573137070700676789e-06 + z * -2.50507602534068634195e-08)
         + square * 1.58969099521155010221e-10);
-    const lanes sin_r = r - ((z * (0.5 * tail - cube * s) - tail) + cube * 1.66666666666666324348e-01);
+    const lanes sin_r = r + cube * (z * s - 1.66666666666666324348e-01);
     const lanes c = z * ((4.16666666666666019037e-02 + z * -1.38888888888741095749e-03)
         + square * ((2.48015872894767294178e-05 + z * -2.75573143513906633035e-07)
         + square * (2.08757232129817482790e-09 + z * -1.13596475577881948265e-11)));
-    const lanes half = 0.5 * z;
-    const lanes head = 1.0 - half;
-    const lanes cos_r = head + (((1.0 - head) - half) + (z * c - r * tail));
+    const lanes cos_r = (1.0 - 0.5 * z) + z * c;
 
     /* Odd quadrants swap sine and cosine; the sign of sine follows bit 1 of k, that of cosine of k + 1. */
     const lane_bits swap = ((lane_bits)sin_r ^ (lane_bits)cos_r) & -(quadrant & 1);
     *sine = (lanes)((lane_bits)sin_r ^ swap ^ ((quadrant & 2) << 62));
-    *cosine = (lanes)((lane_bits)cos_r ^ swap ^ (((quadrant + 1) & 2) << 62));
-    return ~((x <= LARGEST_ANGLE) & (x >= -LARGEST_ANGLE));
+    *cosine = (lanes)((lane_bits)cos_r ^ swap ^ (((quadrant & 2) << 62) ^ (quadrant << 63)));
+    const lanes size = (lanes)((lane_bits)x & 0x7fffffffffffffffLL);
+    return ~(size <= LARGEST_ANGLE);
 }
 
 /* Sine and cosine of count vectors of angles [rad]; see the head of this file. */
@@ -67,13 +63,8 @@ static void sincos_lanes(size_t count, const lanes *angles, lanes *sines, lanes 
 {
     lane_bits outside = {0};
     long long any = 0;
-    size_t next = 0;
-    for (; next + 2 <= count; next += 2) {
-        outside |= sincos_reduced(angles[next], &sines[next], &cosines[next])
-            | sincos_reduced(angles[next + 1], &sines[next + 1], &cosines[next + 1]);
-    }
-    if (next < count) {
-        outside |= sincos_reduced(angles[next], &sines[next], &cosines[next]);
+    for (size_t i = 0; i < count; ++i) {
+        outside |= sincos_reduced(angles[i], &sines[i], &cosines[i]);
     }
     for (int lane = 0; lane < LANES; ++lane) {
         any |= outside[lane];

@@ -39,23 +39,25 @@ class ProgramText:
     results: tuple[str, ...]
 
 
-def render(program: Program, suffix: str = "") -> ProgramText:
+def render(program: Program, suffix: str = "", named_results: bool = False) -> ProgramText:
     """The statements of ``program``.
 
     Args:
         program: what to write.
         suffix: appended to the names of the functions sin, cos and sqrt in expressions.
+        named_results: whether a computed result is always assigned to a name, where it is computed.
 
     Raises:
         BackendError: a constant is not finite.
     """
-    return _Renderer(program, suffix).render()
+    return _Renderer(program, suffix, named_results).render()
 
 
 @dataclass
 class _Renderer:
     program: Program
     suffix: str
+    named_results: bool
     first: int = field(init=False)
     uses: list[int] = field(init=False)
     # Text of every value where it is used, and whether it needs parentheses inside an expression.
@@ -71,7 +73,7 @@ class _Renderer:
             for operand in instruction.operands:
                 self.uses[operand] += 1
         for result in program.results:
-            self.uses[result] += 1
+            self.uses[result] += 1 + self.named_results
         self.text, self.compound = [""] * size, [False] * size
 
     def render(self) -> ProgramText:

@@ -1,0 +1,103 @@
+"""Programs of many blocks: values pass between the blocks, outputs wait for the inputs."""
+
+import numpy as np
+import pytest
+from random_arms import PinocchioArm, random_chain
+
+from robot_dynamics import compile_dynamics
+from robot_dynamics.codegen.emit_lanes import TILE
+from robot_dynamics.codegen.partition import partition
+from robot_dynamics.codegen.program import Argument, Instruction, Operation, Program
+from robot_dynamics.dynamics.programs import make_program
+from robot_dynamics.errors import StateError
+
+JOINTS = 24
+GRAVITY = (1.0, -2.0, -9.3)
+# Several tiles, vectors that fill no tile and states that fill no vector, for every width of vector.
+SAMPLES = 3 * 8 * TILE + 8 + 3
+
+
+@pytest.fixture(scope="module")
+def chain():
+    return random_chain(np.random.default_rng(24), JOINTS, prismatic=0.2)
+
+
+@pytest.fixture(scope="module")
+def dynamics(chain):
+    return compile_dynamics(chain, GRAVITY, "c")
+
+
+@pytest.fixture(scope="module")
+def states():
+    return np.random.default_rng(7).normal(size=(3, SAMPLES, JOINTS))
+
+
+@pytest.fixture(scope="module")
+def reference(chain, states):
+    oracle = PinocchioArm(chain, GRAVITY)
+    return np.array([oracle.inverse_dynamics(*rows) for rows in zip(*states, strict=True)])
+
+
+def close(value, reference):
+    np.testing.assert_allclose(value, reference, rtol=0.0, atol=1e-11 * np.abs(reference).max())
+
+
+@pytest.mark.parametrize("samples", [1, 2, 7, 8 * TILE, 8 * TILE + 1, SAMPLES])
+def test_batches_agree_with_pinocchio(dynamics, states, reference, samples):
+    close(dynamics.inverse_dynamics(*states[:, :samples]), reference[:samples])
+
+
+def test_one_state_agrees_with_pinocchio(dynamics, states, reference):
+    close(dynamics.inverse_dynamics(*states[:, 5]), reference[5])
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_the_result_may_take_the_place_of_any_input(dynamics, states, reference, place):
+    inputs = [array.copy() for array in states]
+    dynamics.inverse_dynamics(*inputs, out=inputs[place])
+    close(inputs[place], reference)
+
+
+@pytest.mark.parametrize("sample", [0, 8 * TILE + 1, SAMPLES - 1])
+@pytest.mark.parametrize("joint", [0, JOINTS - 1])
+def test_a_value_that_is_not_finite_is_found_wherever_it_is(dynamics, states, sample, joint):
+    qdd = states[2].copy()
+    qdd[sample, joint] = np.nan
+    with pytest.raises(StateError, match=rf"qdd is nan at joint joint_{joint + 1} of state {sample}"):
+        dynamics.inverse_dynamics(states[0], states[1], qdd)
+
+
+def test_blocks_hold_every_instruction_once_and_share_slots(chain):
+    program = make_program(chain, np.array(GRAVITY), "inverse_dynamics")
+    parts = partition(program)
+    assert len(parts.blocks) > 10
+    assert sum(len(block.program.instructions) for block in parts.blocks) == len(program.instructions)
+    assert sorted(place for block in parts.blocks for place in block.outputs) == list(range(JOINTS))
+    for block in parts.blocks:
+        assert not set(block.loads) & set(block.stores)
+    # A dozen values at a joint, not hundreds.
+    assert parts.slots < 12 * JOINTS
+
+
+def test_results_may_be_inputs_constants_and_the_same_value_twice():
+    multiply, add = Operation.MUL, Operation.ADD
+    # x0, x1, the constant 3, then 3 x0, 3 x0 + x1, (3 x0 + x1)^2
+    instructions = (Instruction(multiply, (0, 2)), Instruction(add, (3, 1)), Instruction(multiply, (4, 4)))
+    program = Program(
+        "few", (Argument("x", 2),), (3.0,), instructions, (Argument("y", 6),), (0, 2, 5, 3, 3, 1)
+    )
+    parts = partition(program, size=1)
+    assert len(parts.blocks) == 3
+
+    slots, y = [np.nan] * parts.slots, [np.nan] * 6
+    for block in parts.blocks:
+        values = [2.0, 5.0, *(slots[slot] for slot in block.loads), *block.program.constants]
+        for instruction in block.program.instructions:
+            a, b = (values[operand] for operand in instruction.operands)
+            values.append(a * b if instruction.operation is multiply else a + b)
+        results = [values[result] for result in block.program.results]
+        for slot, value in zip(block.stores, results, strict=False):
+            slots[slot] = value
+        for place, value in zip(block.outputs, results[len(block.stores) :], strict=True):
+            y[place] = value
+    assert y == [2.0, 3.0, 121.0, 6.0, 6.0, 5.0]
