@@ -158,11 +158,6 @@ class ArmController:
         self._inertia = None
         self.phase = Phase.HOLDING
 
-    def _half_period(self) -> float:
-        if not self._parameters.half_period_ahead:
-            return 0.0
-        return 0.5 * (self._parameters.control_period or self._meter.period)
-
     def _effort(self, time: float, q: Array, qd: Array, reference: Reference) -> Array:
         if self._mode is law.Mode.COMPUTED_TORQUE:
             return law.computed_torque(
@@ -172,7 +167,7 @@ class ArmController:
                 lambda ahead: reference if ahead == 0.0 else self.reference(time + ahead),
                 self._kp,
                 self._kv,
-                self._half_period(),
+                self._parameters.half_period(self._meter.period),
             )
         if self._mode is law.Mode.FEEDFORWARD:
             return law.feedforward(self.dynamics, reference)

@@ -24,30 +24,9 @@ class SafeOutput(enum.Enum):
 
 
 @dataclass(frozen=True)
-class ControllerParameters:
-    """Gains, mode and safety of the arm controller; all can be changed while it runs."""
+class LoopParameters:
+    """Timing and safety of every control loop; all can be changed while it runs."""
 
-    mode: str = parameter(
-        Mode.COMPUTED_TORQUE.value,
-        "What is computed from the model: computed_torque tracks with feedback; feedforward sends the"
-        " reference's own efforts without feedback; gravity_compensation carries the arm's weight only; pd"
-        " tracks without a model",
-        choices=[mode.value for mode in Mode],
-    )
-    kp: tuple[float, ...] = parameter(
-        (100.0,),
-        "Position gain on the acceleration, one per joint or one for all",
-        unit="1/s²",
-        minimum=0.0,
-        maximum=1e6,
-    )
-    kv: tuple[float, ...] = parameter(
-        (20.0,),
-        "Velocity gain on the acceleration, one per joint or one for all; 2·sqrt(kp) is critical damping",
-        unit="1/s",
-        minimum=0.0,
-        maximum=1e4,
-    )
     half_period_ahead: bool = parameter(
         True,
         "Evaluate the model in the middle of the coming control period, for which the effort is held",
@@ -73,6 +52,37 @@ class ControllerParameters:
     )
     safe_fade_time: float = parameter(
         2.0, "How long the gravity load fades in the safe output", unit="s", minimum=0.0, maximum=60.0
+    )
+
+    def half_period(self, measured: float) -> float:
+        """How far ahead the model is evaluated [s], where the period was ``measured`` [s]."""
+        return 0.5 * (self.control_period or measured) if self.half_period_ahead else 0.0
+
+
+@dataclass(frozen=True)
+class ControllerParameters(LoopParameters):
+    """Gains and mode of the arm controller; all can be changed while it runs."""
+
+    mode: str = parameter(
+        Mode.COMPUTED_TORQUE.value,
+        "What is computed from the model: computed_torque tracks with feedback; feedforward sends the"
+        " reference's own efforts without feedback; gravity_compensation carries the arm's weight only; pd"
+        " tracks without a model",
+        choices=[mode.value for mode in Mode],
+    )
+    kp: tuple[float, ...] = parameter(
+        (100.0,),
+        "Position gain on the acceleration, one per joint or one for all",
+        unit="1/s²",
+        minimum=0.0,
+        maximum=1e6,
+    )
+    kv: tuple[float, ...] = parameter(
+        (20.0,),
+        "Velocity gain on the acceleration, one per joint or one for all; 2·sqrt(kp) is critical damping",
+        unit="1/s",
+        minimum=0.0,
+        maximum=1e4,
     )
 
     def __post_init__(self) -> None:

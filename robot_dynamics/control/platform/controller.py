@@ -195,17 +195,12 @@ class PlatformController:
         self._schedule.stop(self._here())
         self.phase = Phase.HOLDING
 
-    def _half_period(self) -> float:
-        if not self._parameters.half_period_ahead:
-            return 0.0
-        return 0.5 * (self._parameters.control_period or self._meter.period)
-
     def _external(self) -> Array:
         age = self._time - self._wrench_time
         return self._wrench if age <= self._parameters.wrench_timeout else np.zeros(6)
 
     def _force(self, time: float, reference: Motion) -> Array:
-        half = self._half_period()
+        half = self._parameters.half_period(self._meter.period)
         ahead = reference if half == 0.0 else self.reference(time + half)
         wanted = np.concatenate([ahead.linear_acceleration, ahead.angular_acceleration])
         if self._mode is Mode.FEEDFORWARD:

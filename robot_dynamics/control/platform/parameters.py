@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.control.parameters import SafeOutput
+from robot_dynamics.control.parameters import LoopParameters
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.parameters import parameter, per_joint, validate
 
@@ -25,8 +25,8 @@ class Mode(enum.Enum):
 
 
 @dataclass(frozen=True)
-class PlatformParameters:
-    """Gains, mode and safety of the platform controller; all can be changed while it runs."""
+class PlatformParameters(LoopParameters):
+    """Gains and mode of the platform controller; all can be changed while it runs."""
 
     mode: str = parameter(
         Mode.COMPUTED_FORCE.value,
@@ -47,37 +47,12 @@ class PlatformParameters:
         minimum=0.0,
         maximum=1e4,
     )
-    half_period_ahead: bool = parameter(
-        True, "Evaluate the model in the middle of the coming control period, for which the forces are held"
-    )
-    control_period: float = parameter(
-        0.0,
-        "Time between two joint states, for the half-period-ahead evaluation; 0 measures it from the stamps",
-        unit="s",
-        minimum=0.0,
-        maximum=1.0,
-    )
-    state_timeout: float = parameter(
-        0.1,
-        "Without a joint state for so long, the safe output takes over until states return",
-        unit="s",
-        minimum=1e-3,
-        maximum=60.0,
-    )
     wrench_timeout: float = parameter(
         0.2,
         "An external wrench older than this counts as none",
         unit="s",
         minimum=1e-3,
         maximum=60.0,
-    )
-    safe_output: str = parameter(
-        SafeOutput.GRAVITY_FADE.value,
-        "gravity_fade carries the weight at the last known pose and fades to zero; zero stops at once",
-        choices=[output.value for output in SafeOutput],
-    )
-    safe_fade_time: float = parameter(
-        2.0, "How long the weight fades in the safe output", unit="s", minimum=0.0, maximum=60.0
     )
 
     def __post_init__(self) -> None:
