@@ -8,13 +8,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+import numpy as np
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics.control.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.controller import ArmController
 from robot_dynamics.control.parameters import ControllerParameters
-from robot_dynamics.control.tracking import Command
+from robot_dynamics.control.tracking import Command, Phase
 from robot_dynamics.control.trajectory import Trajectory
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.ros import follow_joint_trajectory
@@ -68,6 +69,7 @@ class ComputedTorqueController(ControlNode):
         """Use a new controller from now on; it begins with a hold where the arm is found."""
         super().take_controller()
         self._reference_message = self.order.message()
+        self._worst = np.zeros(len(self.order.joint_names))
 
     @property
     def safety(self) -> ControllerParameters:
@@ -140,12 +142,21 @@ class ComputedTorqueController(ControlNode):
         )
         return trajectory
 
+    def figures(self) -> dict[str, object]:
+        """Largest error of each joint while it followed a trajectory [rad or m]."""
+        if self.controller is None:
+            return {}
+        names = self.controller.chain.joint_names
+        return {"largest_tracking_error": dict(zip(names, self._worst.tolist(), strict=True))}
+
     def publish_reference(self, command: Command, nanoseconds: int) -> None:
         """What the controller did in this cycle, for those who listen."""
         if self._action is not None:
             self._action.observe(nanoseconds, *self.measured)
         if self._state is not None:
             self._state.publish(nanoseconds, command, *self.measured)
+        if command.phase is Phase.TRACKING:
+            np.maximum(self._worst, np.abs(command.reference.position - self.measured[0]), out=self._worst)
         if not self._reference.get_subscription_count():
             return
         message = self._reference_message

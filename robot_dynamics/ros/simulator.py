@@ -37,7 +37,7 @@ from robot_dynamics.ros.support.description import NAME, DescriptionSource
 from robot_dynamics.ros.support.hot_loop import run_ready, spin_on, take_all
 from robot_dynamics.ros.support.machines import load_machine
 from robot_dynamics.ros.support.messages import JointOrder, set_stamp, stamp_to_nanoseconds, to_array
-from robot_dynamics.ros.support.pacing import Lateness, Pacer
+from robot_dynamics.ros.support.pacing import GIVE_UP, Lateness, Pacer
 from robot_dynamics.simulation.arm import ArmPlant
 from robot_dynamics.simulation.parameters import PlantParameters, SimulatorParameters
 from robot_dynamics.simulation.platform import PlatformPlant
@@ -69,6 +69,7 @@ class Simulator(Node):
         self.period = round(1e9 / self._settings.rate)
         self._plant: Plant | None = None
         self._now = 0
+        self._epoch: int | None = None
         self._command_time: int | None = None
         self._refused = 0
         self._states = self.create_publisher(JointState, "joint_states", qos.STATE_PUBLISHER)
@@ -192,6 +193,10 @@ class Simulator(Node):
     def _accept(self, effort: np.ndarray) -> None:
         if self._command_time is None:
             self._plant.set_brakes(False)
+            if self.pacer is not None:
+                # The start of the node that commands is not the loop's doing.
+                self.pacer.restart_figures()
+                self._latency = Lateness(self.period)
         self._effort = effort
         self._command_time = self._now
 
@@ -200,6 +205,18 @@ class Simulator(Node):
         self._applied = effort
         self._now += self.period
         self._publish_state()
+
+    def _wall_stamp(self) -> int:
+        """When by the wall clock the present instant of simulated time is due [ns].
+
+        Not when it is published: a cycle that begins late computes the state of its deadline.
+        """
+        elapsed = round(self._now / self._settings.real_time_factor)
+        now = self.get_clock().now().nanoseconds
+        # No instant is published before it is due, so an epoch that says so is too late.
+        if self._epoch is None or not 0 <= now - self._epoch - elapsed <= GIVE_UP:
+            self._epoch = now - elapsed
+        return self._epoch + elapsed
 
     def _publish_state(self) -> None:
         plant = self._plant
@@ -210,7 +227,7 @@ class Simulator(Node):
             set_stamp(self._clock_message.clock, self._now)
             self._clock_publisher.publish(self._clock_message)
         message = self._message
-        stamp = self._now if simulated else self.get_clock().now().nanoseconds
+        stamp = self._now if simulated else self._wall_stamp()
         set_stamp(message.header.stamp, stamp)
         message.position = to_array(plant.position)
         message.velocity = to_array(plant.velocity)
@@ -317,6 +334,7 @@ class Simulator(Node):
 
     def start_pacing(self) -> None:
         """The loop by the wall clock begins now."""
+        self._epoch = None
         self.pacer = Pacer(round(self.period / self._settings.real_time_factor))
         # What exists now lives as long as the node: the garbage collector need not look at it again.
         gc.collect()

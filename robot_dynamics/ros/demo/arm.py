@@ -70,6 +70,7 @@ class ArmRun:
         rate: of the control loop [Hz].
         lockstep: simulated time instead of the wall clock.
         simulator: further parameters of the simulator.
+        pause: see :class:`Observer`.
     """
 
     def __init__(
@@ -79,7 +80,9 @@ class ArmRun:
         rate: float,
         lockstep: bool,
         simulator: Mapping[str, Any] | None = None,
+        pause: float = 0.0,
     ) -> None:
+        self._pause = pause
         self.chain = chain
         self._domain = claim_domain()
         drives = yaml.safe_load(resource("config/puma560.yaml").read_text(encoding="utf-8"))
@@ -104,7 +107,7 @@ class ArmRun:
             NodeProcess("robot_dynamics.ros.computed_torque_controller", self._domain, self._controller)
         )
         self.simulator = start(NodeProcess("robot_dynamics.ros.simulator", self._domain, self._simulator))
-        self.observer = start(Observer(self._domain, (self.controller, self.simulator)))
+        self.observer = start(Observer(self._domain, (self.controller, self.simulator), self._pause))
         order = JointOrder(self.chain.joint_names)
         record = self.observer.record
         self._positions = record(JointState, "joint_states", lambda m: order.read(m).position)

@@ -26,6 +26,8 @@ PATIENCE = 60.0
 """Longest wait for anything; far more than a busy machine needs [s]."""
 
 
+GLIMPSES = 8
+"""Callbacks after a pause: the newest two messages of three topics, and a little more."""
 Record = dict[int, Array]
 
 
@@ -35,12 +37,14 @@ class Observer:
     Args:
         domain: ROS domain of the run.
         processes: the run's node processes; when one ends, waiting ends with its output.
+        pause: look at the topics only every so many seconds, and keep only what is newest then, so that the
+            loop under observation has the processors for itself; 0 records everything.
 
     Attributes:
         latest: newest stamp that was recorded on any topic [ns].
     """
 
-    def __init__(self, domain: int, processes: Sequence[NodeProcess]) -> None:
+    def __init__(self, domain: int, processes: Sequence[NodeProcess], pause: float = 0.0) -> None:
         os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
         self._context = rclpy.Context()
         rclpy.init(context=self._context, domain_id=domain, args=[])
@@ -48,6 +52,7 @@ class Observer:
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
         self._processes = list(processes)
+        self._pause = pause
         self.latest = 0
 
     def record(self, kind: type, topic: str, extract: Callable[[Any], Any]) -> Record:
@@ -59,7 +64,7 @@ class Observer:
             kept[stamp] = np.asarray(extract(message))
             self.latest = max(self.latest, stamp)
 
-        self.node.create_subscription(kind, topic, keep, qos.RECORDING)
+        self.node.create_subscription(kind, topic, keep, qos.GLIMPSE if self._pause else qos.RECORDING)
         return kept
 
     def close(self) -> None:
@@ -86,7 +91,7 @@ class Observer:
         deadline = time.monotonic() + PATIENCE
         seen = self.latest
         while not condition():
-            self._executor.spin_once(timeout_sec=0.1)
+            self._look()
             progress()
             if self.latest != seen:
                 seen, deadline = self.latest, time.monotonic() + PATIENCE
@@ -95,6 +100,15 @@ class Observer:
                 reason = f"{ended[0].name} has ended" if ended else f"nothing for {PATIENCE:g} s"
                 logs = "\n".join(f"--- {p.name}:\n{p.output}" for p in self._processes)
                 raise RobotDynamicsError(f"{what}: {reason}\n{logs}")
+
+    def _look(self) -> None:
+        """Run callbacks: as messages come, or those that are due after a pause."""
+        if not self._pause:
+            self._executor.spin_once(timeout_sec=0.1)
+            return
+        time.sleep(self._pause)
+        for _ in range(GLIMPSES):
+            self._executor.spin_once(timeout_sec=0.0)
 
     def set_parameters(self, node: str, values: Mapping[str, Any]) -> None:
         """Change parameters of another node.

@@ -5,6 +5,7 @@ The control loop runs on the joint states: each one is answered at once by a com
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -121,6 +122,10 @@ class ControlNode(LifecycleNode):
     def publish_reference(self, command: Command, nanoseconds: int) -> None:
         """Publish what is specific to the controller after each command."""
 
+    def figures(self) -> dict[str, object]:
+        """Figures of the run for the log, beside those of every controller."""
+        return {}
+
     def fill_command(self, message: JointState) -> None:
         """Add what the controller knows to the stamped command, beside the efforts."""
 
@@ -196,7 +201,9 @@ class ControlNode(LifecycleNode):
             self._lost_since = time.monotonic()
 
     def on_stop(self) -> None:
-        """The process ends: see the safe output through before it does."""
+        """The process ends: leave the figures of the run, and see the safe output through."""
+        figures = {"cycles": self.monitor.cycles, "refused_messages": self.refused, **self.figures()}
+        self.get_logger().info(f"summary: {json.dumps(figures)}")
         if not self.active or self.controller is None or self.controller.phase is Phase.WAITING:
             return
         self._halt()

@@ -76,6 +76,11 @@ class Pacer:
         if late > GIVE_UP:
             self._deadline = time.monotonic_ns() + self.period
 
+    def restart_figures(self) -> None:
+        """Forget how late the cycles have been, and count anew."""
+        self.lateness = Lateness(self.period)
+        self.began = time.monotonic_ns()
+
     @property
     def rate(self) -> float:
         """Cycles per second since the start [Hz]."""

@@ -39,5 +39,8 @@ CLOCK = _profile(1, reliable=True)
 DIAGNOSTICS = _profile(10, reliable=True)
 """``/diagnostics`` out."""
 
+GLIMPSE = _profile(2, reliable=False)
+"""The newest messages, for who looks now and then."""
+
 RECORDING = _profile(5000, reliable=True)
 """Everything that passes, for recorders: nothing may be lost."""
