@@ -16,7 +16,7 @@ from robot_dynamics.errors import BackendError
 
 # Nothing here loosens IEEE arithmetic: NaN and infinities propagate, sums keep their order. Products may be
 # fused with additions (the compilers' default), which changes results by roundings only.
-FLAGS = ("-fPIC", "-shared", "-fno-math-errno", "-fno-trapping-math", "-w")
+FLAGS = ("-fno-tree-slp-vectorize", "-fPIC", "-shared", "-fno-math-errno", "-fno-trapping-math", "-w")
 FOR_THIS_CPU = "-march=native"
 TIME_LIMIT = 300.0
 # Optimising takes time that grows faster than the program; beyond this size [characters] small code is asked
