@@ -103,21 +103,36 @@ static inline lanes sqrt_lanes(lanes x)
     return x;
 }
 
-/* Element `column` of LANES rows of `stride` doubles. */
+/* Element `column` of LANES rows of `stride` doubles. Written out: a loop that the compiler does not unroll would
+ * assemble the vector in memory, and reading it back from there stalls. */
 static inline lanes gather(const double *column, size_t stride)
 {
-    lanes values;
-    for (int lane = 0; lane < LANES; ++lane) {
-        values[lane] = column[lane * stride];
-    }
-    return values;
+#if LANES == 2
+    return (lanes){column[0], column[stride]};
+#elif LANES == 4
+    return (lanes){column[0], column[stride], column[2 * stride], column[3 * stride]};
+#elif LANES == 8
+    return (lanes){column[0],          column[stride],     column[2 * stride], column[3 * stride],
+                   column[4 * stride], column[5 * stride], column[6 * stride], column[7 * stride]};
+#else
+#error "LANES must be 2, 4 or 8"
+#endif
 }
 
 static inline void scatter(double *column, size_t stride, lanes values)
 {
-    for (int lane = 0; lane < LANES; ++lane) {
-        column[lane * stride] = values[lane];
-    }
+    column[0] = values[0];
+    column[stride] = values[1];
+#if LANES >= 4
+    column[2 * stride] = values[2];
+    column[3 * stride] = values[3];
+#endif
+#if LANES == 8
+    column[4 * stride] = values[4];
+    column[5 * stride] = values[5];
+    column[6 * stride] = values[6];
+    column[7 * stride] = values[7];
+#endif
 }
 
 /* Whether every lane of a sum of (value * 0) is zero, that is, whether every value was finite. */
