@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
+from robot_dynamics.benchmark.arms import random_arm, robot
 from robot_dynamics.stewart.reproduction import (
     MODELS,
     Reproduction,
@@ -44,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Compute, write and report; 0 when every statement of the paper holds under the published equations."""
     from robot_dynamics.report.stewart import reproduction_figures
-    from robot_dynamics.stewart.cost import measure, operation_lines
+    from robot_dynamics.stewart.cost import operation_lines, timing_lines
 
     done = reproduce()
     directory: Path = arguments.output
@@ -56,7 +57,8 @@ def run(arguments: argparse.Namespace) -> int:
     _print_indented(operation_lines(done.platform.machine))
     if arguments.timing:
         print("\ntime of the generated model:")
-        _print_indented(measure(done.platform.machine).lines)
+        arms = {"PUMA 560": robot("puma560"), "a general arm of six joints": random_arm(6)}
+        _print_indented(timing_lines(done.platform.machine, arms))
     print(f"\n{len(files)} files in {directory}:")
     for file in files:
         print(f"  {file.name}")

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from robot_dynamics.codegen.program import CONVENTION, count_operations
 from robot_dynamics.dynamics.compiled import compile_dynamics
-from robot_dynamics.model.load import load_urdf
-from robot_dynamics.resources import resource
+from robot_dynamics.model.chain import Array, KinematicChain
 from robot_dynamics.stewart.compiled import compile_stewart, pack
 from robot_dynamics.stewart.machine import JointFriction, Machine
 from robot_dynamics.stewart.orientation import quaternion_from_rotation
@@ -50,56 +49,63 @@ def operation_lines(machine: Machine) -> list[str]:
 
 @dataclass(frozen=True)
 class Timing:
-    """Times of one call from Python and of one sample of a batch, each [s].
+    """Times of one call from Python and of one sample of a batch [s].
 
     Attributes:
-        platform: one call of the platform's generated model.
-        arm: one call of the generated model of a six-joint arm (PUMA 560).
-        platform_sample: one sample of a batch of the platform's.
-        arm_sample: one sample of a batch of the arm's.
+        call: one call of the generated model.
+        sample: one sample of a batch.
     """
 
-    platform: float
-    arm: float
-    platform_sample: float
-    arm_sample: float
-
-    @property
-    def lines(self) -> list[str]:
-        """The times and their ratios as text."""
-        return [
-            f"one call: platform {self.platform * 1e6:.2f} µs, PUMA 560 {self.arm * 1e6:.2f} µs, ratio"
-            f" {self.platform / self.arm:.2f} (the paper's operations: {PUBLISHED_RATIO})",
-            f"per sample of a batch of {BATCH}: platform {self.platform_sample * 1e9:.0f} ns, PUMA 560"
-            f" {self.arm_sample * 1e9:.0f} ns, ratio {self.platform_sample / self.arm_sample:.2f}",
-        ]
+    call: float
+    sample: float
 
 
-def measure(machine: Machine, rounds: int = 15) -> Timing:
-    """Medians of interleaved rounds in this process; both models compiled by the same backend."""
-    platform = compile_stewart(machine)
-    arm = compile_dynamics(load_urdf(resource("urdf/puma560.urdf")))
+def timing_lines(machine: Machine, arms: Mapping[str, KinematicChain], rounds: int = 15) -> list[str]:
+    """Time of the platform's generated model beside those of serial arms, as text."""
+    platform, *others = measure(machine, tuple(arms.values()), rounds)
+    lines = [
+        f"platform: one call {platform.call * 1e6:.2f} µs, per sample of a batch of {BATCH}"
+        f" {platform.sample * 1e9:.0f} ns"
+    ]
+    for name, arm in zip(arms, others, strict=True):
+        lines.append(
+            f"{name}: {arm.call * 1e6:.2f} µs and {arm.sample * 1e9:.0f} ns; the platform takes"
+            f" {platform.call / arm.call:.2f} and {platform.sample / arm.sample:.2f} times as long"
+            f" (the paper's operations: {PUBLISHED_RATIO} times those of a general arm)"
+        )
+    return lines
+
+
+def measure(machine: Machine, arms: Sequence[KinematicChain], rounds: int = 15) -> list[Timing]:
+    """Medians of interleaved rounds in this process, the platform's first; all compiled by one backend."""
     rng = np.random.default_rng(1)
+    platform = compile_stewart(machine)
     motion = pack(
         machine.home_position,
         quaternion_from_rotation(machine.home_rotation),
         *(0.3 * rng.normal(size=3) for _ in range(6)),
     )
     motions, forces = np.tile(motion, (BATCH, 1)), np.empty((BATCH, 6))
-    joints = rng.normal(size=(3, 6))
-    states = [np.tile(values, (BATCH, 1)) for values in joints]
-    q, qd, qdd = joints
-    qs, qds, qdds = states
-    torques = np.empty((BATCH, 6))
     calls: list[tuple[Callable[[], object], int]] = [
         (lambda: platform.actuator_forces(motion), 2000),
-        (lambda: arm.inverse_dynamics(q, qd, qdd), 2000),
         (lambda: platform.actuator_forces(motions, out=forces), 2),
-        (lambda: arm.inverse_dynamics(qs, qds, qdds, out=torques), 2),
     ]
+    for chain in arms:
+        one = rng.normal(size=(3, chain.dof))
+        many = np.repeat(one[:, None], BATCH, axis=1)
+        calls += _arm_calls(compile_dynamics(chain).inverse_dynamics, one, many)
     times = np.array([[_duration(call, count) for call, count in calls] for _ in range(rounds)])
-    one, arm_one, batch, arm_batch = (float(value) for value in np.median(times, axis=0))
-    return Timing(one, arm_one, batch / BATCH, arm_batch / BATCH)
+    medians = np.median(times, axis=0).reshape(-1, 2).tolist()
+    return [Timing(call, batch / BATCH) for call, batch in medians]
+
+
+def _arm_calls(
+    function: Callable[..., object], one: Array, many: Array
+) -> list[tuple[Callable[[], object], int]]:
+    out = np.empty_like(many[0])
+    q, qd, qdd = one
+    qs, qds, qdds = many
+    return [(lambda: function(q, qd, qdd), 2000), (lambda: function(qs, qds, qdds, out=out), 2)]
 
 
 def _duration(call: Callable[[], object], count: int) -> float:
