@@ -153,11 +153,10 @@ class TrajectoryAction:
         now = self._node.seconds(nanoseconds)
         reference = self._trajectory.sample(now)
         self._last = (nanoseconds, reference, position, velocity)
-        if now < self._trajectory.end and not self._node.controller.follows(self._trajectory):
-            self.drop("the controller has left the trajectory")
-            return
         verdict = self._monitor.judge(now, reference, position, velocity)
         if verdict.outcome is Outcome.RUNNING:
+            if now < self._trajectory.end and not self._node.controller.follows(self._trajectory):
+                self.drop("the controller has left the trajectory")
             return
         if verdict.outcome is Outcome.REACHED:
             self._end(GoalStatus.STATUS_SUCCEEDED, FollowJointTrajectory.Result.SUCCESSFUL, "Goal reached")
