@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 from rclpy.clock import Clock, ClockType
-from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
@@ -26,13 +26,14 @@ from robot_dynamics.ros.goal_relay import GoalRelay
 from robot_dynamics.ros.support import diagnostics, parameters, qos, spin
 from robot_dynamics.ros.support.arm_model import ArmModel, ModelLoader
 from robot_dynamics.ros.support.control_node import THROTTLE, Autostart
+from robot_dynamics.ros.support.halting import HaltingNode
 from robot_dynamics.ros.support.messages import JointOrder, set_stamp, stamp_to_nanoseconds, to_array
 from robot_dynamics.ros.support.trajectories import waypoints
 
 DOWNSTREAM = "joint_trajectory_controller"
 
 
-class TrajectoryFeedforward(LifecycleNode):
+class TrajectoryFeedforward(HaltingNode):
     """Feeds a trajectory controller with trajectories whose points carry the efforts of the model.
 
     Without ``autostart`` the lifecycle is the caller's: configure needs a robot description, activate takes
@@ -134,27 +135,13 @@ class TrajectoryFeedforward(LifecycleNode):
         self.active, self._halted_at = True, None
         return super().on_activate(state)
 
-    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Take no more trajectories; efforts on the command topic fade."""
-        self._halt()
-        return super().on_deactivate(state)
-
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Forget what was planned; the model stays for the next configure."""
         self.feedforward = None
         return super().on_cleanup(state)
 
-    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """As deactivate."""
-        self._halt()
-        return super().on_shutdown(state)
-
-    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """As deactivate; the node can be configured again."""
-        self._halt()
-        return TransitionCallbackReturn.SUCCESS
-
-    def _halt(self) -> None:
+    def halt(self) -> None:
+        """Stop sending efforts, in the declared way."""
         if self.active and self.feedforward is not None:
             if self.feedforward.moving(self.now()):
                 self.hold()
@@ -165,7 +152,7 @@ class TrajectoryFeedforward(LifecycleNode):
         """The process ends: let the efforts on the command topic fade before it does."""
         if self._commands is None or not self.active:
             return
-        self._halt()
+        self.halt()
         while self._halted_at is not None:
             self._stream()
             time.sleep(0.01)

@@ -52,6 +52,7 @@ class PlatformPlant:
         self._machine = platform.machine
         home = self._machine
         self._home = leg_geometry(home, home.home_position, home.home_rotation)
+        self._largest_force = np.array([leg.limits.force for leg in platform.machine.legs])
         self._brakes = False
         self._use(self._compile(self.parameters))
         self.reset(self.rest_position())
@@ -197,8 +198,7 @@ class PlatformPlant:
             raise ParameterError(f"the duration {duration} s is not a multiple of the timestep {timestep} s")
         force = self._checked("effort", effort)
         if self.parameters.effort_limits:
-            bound = np.array([limit.effort for limit in self.limits])
-            force = np.clip(force, -bound, bound)
+            force = np.clip(force, -self._largest_force, self._largest_force)
         data = self._data
         data.qfrc_applied[self._slide_rates] = force
         for _ in range(steps):

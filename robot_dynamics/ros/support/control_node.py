@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from rclpy.clock import Clock, ClockType
-from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
@@ -23,6 +23,7 @@ from robot_dynamics.errors import RobotDynamicsError, StateError
 from robot_dynamics.parameters import parameter, validate
 from robot_dynamics.ros.support import diagnostics, parameters, qos
 from robot_dynamics.ros.support.cycle import CycleMonitor, VelocityEstimator
+from robot_dynamics.ros.support.halting import HaltingNode
 from robot_dynamics.ros.support.messages import JointOrder, set_stamp, to_array
 
 THROTTLE = 2.0
@@ -73,7 +74,7 @@ class Controller(Protocol):
         """Stop following and hold where the machine is."""
 
 
-class ControlNode(LifecycleNode):
+class ControlNode(HaltingNode):
     """Base of the controllers.
 
     A subclass declares its parameters, then calls :meth:`start`; it says whether its model is there
@@ -174,27 +175,13 @@ class ControlNode(LifecycleNode):
         self.active, self._lost_since = True, None
         return super().on_activate(state)
 
-    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Halt with the declared safe output."""
-        self._halt()
-        return super().on_deactivate(state)
-
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Forget the controller; the model stays for the next configure."""
         self.controller = None
         return super().on_cleanup(state)
 
-    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Halt with the declared safe output."""
-        self._halt()
-        return super().on_shutdown(state)
-
-    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Halt with the declared safe output; the node can be configured again."""
-        self._halt()
-        return TransitionCallbackReturn.SUCCESS
-
-    def _halt(self) -> None:
+    def halt(self) -> None:
+        """Stop sending efforts, in the declared way."""
         self.active = False
         if self.controller is not None:
             self.controller.lost_states()
@@ -206,7 +193,7 @@ class ControlNode(LifecycleNode):
         self.get_logger().info(f"summary: {json.dumps(figures)}")
         if not self.active or self.controller is None or self.controller.phase is Phase.WAITING:
             return
-        self._halt()
+        self.halt()
         while self._lost_since is not None:
             self._watch()
             time.sleep(SAFE_PERIOD)
