@@ -22,6 +22,7 @@ from robot_dynamics.ros.demo.observer import (
     Observer,
     complete_stamps,
     duration_message,
+    newest,
     wait_for_departure,
 )
 from robot_dynamics.ros.processes import NodeProcess, claim_domain
@@ -132,7 +133,7 @@ class ArmRun:
             RobotDynamicsError: a node ends or falls silent.
         """
         self.wait_for_control()
-        if np.abs(self._positions[max(self._positions)] - START).max() > 1e-3:
+        if np.abs(self._positions[newest(self._positions)] - START).max() > 1e-3:
             self._apply(USUAL)
             self._travel(START, f"back to the start, before: {case.title}", lambda *_: None)
         self._apply(case)
@@ -182,7 +183,7 @@ class ArmRun:
 
     def recording(self, title: str, begin: int, end: int) -> ArmRecording:
         """What was recorded between two stamps [ns], once all of it has arrived."""
-        self.observer.wait_until(lambda: max(self._references, default=0) >= end, f"run '{title}'")
+        self.observer.wait_until(lambda: newest(self._references) >= end, f"run '{title}'")
         stamps = complete_stamps((self._positions, self._efforts, self._references), begin, end)
         limits = [self.chain.driving_joint(j).limits.effort for j in range(self.chain.dof)]
         return ArmRecording(

@@ -129,18 +129,23 @@ class Observer:
             self.node.destroy_client(client)
 
 
+def newest(record: Record) -> int:
+    """The newest stamp of a record [ns], 0 without any; each topic's stamps arrive in order."""
+    return next(reversed(record), 0)
+
+
 def wait_for_departure(observer: Observer, references: Record, what: str) -> int:
     """Wait until the reference leaves where it holds; returns the last stamp at which it still does [ns].
 
     In lockstep simulated time runs as fast as the machine allows, so only the records tell when a move began.
     """
-    first = max(references)
+    first = newest(references)
     hold = references[first]
 
     def departed(stamp: int) -> bool:
         return bool(np.abs(references[stamp] - hold).max() > 1e-12)
 
-    observer.wait_until(lambda: departed(max(references)), what)
+    observer.wait_until(lambda: departed(newest(references)), what)
     moving = min(stamp for stamp in references if stamp > first and departed(stamp))
     return max(stamp for stamp in references if stamp < moving)
 
