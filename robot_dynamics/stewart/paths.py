@@ -18,10 +18,10 @@ from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.stewart.newton_euler import Motion
 from robot_dynamics.stewart.orientation import (
     angular_motion,
-    quaternion_from_rotation,
     rotation_from_roll_pitch_yaw,
     rotation_from_vector,
     rotation_of,
+    rotation_vector,
 )
 
 Array = NDArray[np.float64]
@@ -165,7 +165,7 @@ def straight_line(
         )
     rotation = rotation_of(begin)
     angles = begin if begin.shape == (3,) else None
-    turn = end - begin if angles is not None else _rotation_vector(rotation_of(end) @ rotation.T)
+    turn = end - begin if angles is not None else rotation_vector(rotation_of(end) @ rotation.T)
     rotation_of(end)
     if profile not in ("quintic", "parabolic"):
         raise TrajectoryError(f"the profile is {profile!r}; it must be 'quintic' or 'parabolic'")
@@ -218,11 +218,3 @@ def _point(name: str, value: ArrayLike) -> Array:
     if point.shape != (3,) or not np.isfinite(point).all():
         raise TrajectoryError(f"{name} is {value!r}; it must be three finite numbers [m]")
     return point
-
-
-def _rotation_vector(rotation: Array) -> Array:
-    """(3,) rotation vector of a rotation, of least length [rad]."""
-    *axis, cosine = quaternion_from_rotation(rotation)
-    sine = float(np.linalg.norm(axis))
-    scale = 2.0 if sine < 1e-12 else 2.0 * float(np.arctan2(sine, cosine)) / sine
-    return scale * np.array(axis)

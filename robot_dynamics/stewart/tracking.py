@@ -136,12 +136,3 @@ def turned(quaternion: Quaternion, vector: Array) -> Quaternion:
     )
     norm = math.sqrt(sum(value * value for value in product))
     return (product[0] / norm, product[1] / norm, product[2] / norm, product[3] / norm)
-
-
-def rotation_vector(rotation: Array) -> Array:
-    """(3,) rotation vector of a rotation (3, 3), of least length; for angles below a half turn [rad]."""
-    (_, xy, xz), (yx, _, yz), (zx, zy, _) = rotation.tolist()
-    a, b, c = 0.5 * (zy - yz), 0.5 * (xz - zx), 0.5 * (yx - xy)
-    sine = math.sqrt(a * a + b * b + c * c)
-    scale = math.atan2(sine, 0.5 * (float(np.trace(rotation)) - 1.0)) / sine if sine > 1e-12 else 1.0
-    return np.array([scale * a, scale * b, scale * c])

@@ -14,8 +14,9 @@ from robot_dynamics.stewart.orientation import (
     quaternion_from_rotation,
     rotation_from_quaternion,
     rotation_from_vector,
+    rotation_vector,
 )
-from robot_dynamics.stewart.tracking import PoseTracker, rotation_vector
+from robot_dynamics.stewart.tracking import PoseTracker
 
 
 @pytest.fixture(scope="module")

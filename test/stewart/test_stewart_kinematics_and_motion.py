@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from stewart_oracles import random_motion, random_oracle, rotation, state
+from transforms3d.axangles import axangle2mat
 
 from robot_dynamics import stewart
 from robot_dynamics.errors import SingularityError, StateError, TrajectoryError
@@ -11,6 +12,7 @@ from robot_dynamics.stewart.orientation import (
     quaternion_from_rotation,
     rotation_from_quaternion,
     rotation_of,
+    rotation_vector,
 )
 
 HOME = ([0.0, 0.0, 0.55], [0.0, 0.0, 0.0])
@@ -207,3 +209,13 @@ def test_paths_that_cannot_be_are_refused(options, words):
     }
     with pytest.raises(TrajectoryError, match=words):
         stewart.straight_line(**{**path, **options})
+
+
+@pytest.mark.parametrize("angle", [0.0, 1e-13, 1e-6, 0.3, 0.5 * np.pi, 3.0, np.pi - 1e-9, np.pi])
+def test_rotation_vector_is_the_axis_times_the_angle(angle):
+    for axis in np.random.default_rng(3).normal(size=(20, 3)):
+        axis /= np.linalg.norm(axis)
+        vector = rotation_vector(axangle2mat(axis, angle, is_normalized=True))
+        if angle == np.pi:  # both signs are the same rotation
+            vector *= np.sign(vector @ axis)
+        np.testing.assert_allclose(vector, angle * axis, atol=1e-8 if angle > 3.1 else 1e-14)

@@ -22,9 +22,9 @@ from robot_dynamics.control.tracking import Command, JumpDetector, PeriodMeter, 
 from robot_dynamics.errors import SingularityError, StateError, TrajectoryError
 from robot_dynamics.stewart import Motion, StewartPlatform
 from robot_dynamics.stewart.kinematics import leg_geometry
-from robot_dynamics.stewart.orientation import quaternion_from_rotation
+from robot_dynamics.stewart.orientation import quaternion_from_rotation, rotation_vector
 from robot_dynamics.stewart.program import MOTION_SIZE
-from robot_dynamics.stewart.tracking import PoseTracker, Quaternion, rotation_vector, turned
+from robot_dynamics.stewart.tracking import PoseTracker, Quaternion, turned
 
 Array = NDArray[np.float64]
 

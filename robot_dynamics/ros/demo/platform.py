@@ -20,6 +20,7 @@ from robot_dynamics.ros.demo.observer import (
     Observer,
     complete_stamps,
     duration_message,
+    newest,
     wait_for_departure,
 )
 from robot_dynamics.ros.processes import NodeProcess, claim_domain
@@ -29,8 +30,8 @@ from robot_dynamics.stewart.orientation import (
     quaternion_from_rotation,
     rotation_from_quaternion,
     rotation_from_vector,
+    rotation_vector,
 )
-from robot_dynamics.stewart.tracking import rotation_vector
 
 Array = NDArray[np.float64]
 
@@ -121,9 +122,7 @@ def run(progress: Progress) -> PlatformRecording:
         def show() -> None:
             progress(title, min(1.0, max(0.0, (observer.latest - begin) / (end - begin))))
 
-        observer.wait_until(
-            lambda: min(max(record) for record in (poses, references, forces)) > end, title, show
-        )
+        observer.wait_until(lambda: min(map(newest, (poses, references, forces))) > end, title, show)
         stamps = complete_stamps((poses, references, forces), begin, end)
     wanted = np.array([references[stamp] for stamp in stamps])
     true = np.array([poses[stamp] for stamp in stamps])
