@@ -60,6 +60,11 @@ class PayloadParameters:
         """(3, 3) about the centre of mass, in the axes of the tip frame [kg·m²]."""
         return inertia_matrix(self.payload_inertia)
 
+    @property
+    def payload(self) -> RigidBody:
+        """The load as a body, in the tip frame."""
+        return RigidBody(self.payload_mass, np.array(self.payload_center), self.inertia)
+
     def on(self, chain: KinematicChain) -> KinematicChain:
         """``chain`` with this payload at its tip."""
         return with_payload(chain, self.payload_mass, self.payload_center, self.inertia)

@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 
 from robot_dynamics.errors import ModelError
-from robot_dynamics.model.chain import Array, ChainJoint, JointKind, RigidBody
+from robot_dynamics.model.chain import Array, ChainJoint, JointKind
 from robot_dynamics.parameters import per_joint
 from robot_dynamics.simulation.bodies import GROUND, ArmBodies
 from robot_dynamics.simulation.mujoco_parts import (
@@ -81,10 +81,7 @@ def compile_arm(arm: ArmBodies, parameters: PlantParameters) -> ArmModel:
     tip = handles[arm.tip]
     tip.add_site(name="tip")
     if parameters.payload_mass > 0.0:
-        payload = RigidBody(
-            parameters.payload_mass, np.array(parameters.payload_center), parameters.payload_inertia_matrix
-        )
-        set_mass(add_body(tip, "payload", np.eye(4)), payload, exact, moving=False)
+        set_mass(add_body(tip, "payload", np.eye(4)), parameters.payload, exact, moving=False)
     for axis in range(6):
         actuator = spec.add_actuator(name=f"wrench{axis}")
         actuator.trntype = mujoco.mjtTrn.mjTRN_SITE

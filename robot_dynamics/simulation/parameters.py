@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from robot_dynamics.control.payload import PayloadParameters
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.parameters import parameter, validate
 
@@ -14,8 +12,8 @@ INTEGRATORS = ("auto", "rk4", "implicitfast")
 
 
 @dataclass(frozen=True)
-class PlantParameters:
-    """What the simulated arm is, beside its description: the world it stands in and its faults.
+class PlantParameters(PayloadParameters):
+    """What the simulated arm is, beside its description: the world it stands in, its load and its faults.
 
     A payload or a scale other than 1 is an error that the controller's model does not know.
     """
@@ -35,21 +33,6 @@ class PlantParameters:
         unit="m/s²",
         minimum=-1000.0,
         maximum=1000.0,
-    )
-    payload_mass: float = parameter(0.0, "Mass fixed to the tip link", unit="kg", minimum=0.0, maximum=1e6)
-    payload_center: tuple[float, ...] = parameter(
-        (0.0, 0.0, 0.0),
-        "Center of mass of the payload in the tip frame",
-        unit="m",
-        minimum=-100.0,
-        maximum=100.0,
-    )
-    payload_inertia: tuple[float, ...] = parameter(
-        (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
-        "Inertia of the payload about its center of mass, axes of the tip frame: xx, yy, zz, xy, xz, yz",
-        unit="kg·m²",
-        minimum=-1e6,
-        maximum=1e6,
     )
     mass_scale: float = parameter(
         1.0, "Factor on the mass and the inertia of every link", minimum=0.01, maximum=100.0
@@ -72,22 +55,9 @@ class PlantParameters:
     effort_limits: bool = parameter(True, "Clamp efforts to the limits of the description")
 
     def __post_init__(self) -> None:
-        validate(self)
-        for name, length in (("gravity", 3), ("payload_center", 3), ("payload_inertia", 6)):
-            if len(getattr(self, name)) != length:
-                raise ParameterError(
-                    f"parameter '{name}' has {len(getattr(self, name))} values; it must have {length}"
-                )
-        if np.linalg.eigvalsh(self.payload_inertia_matrix).min() < -1e-12:
-            raise ParameterError("parameter 'payload_inertia' is not positive semidefinite; no body has it")
-        if self.payload_mass == 0.0 and any(self.payload_inertia):
-            raise ParameterError("parameter 'payload_inertia' is given without a 'payload_mass'")
-
-    @property
-    def payload_inertia_matrix(self) -> NDArray[np.float64]:
-        """(3, 3) [kg·m²], about the payload's center of mass, in the axes of the tip frame."""
-        xx, yy, zz, xy, xz, yz = self.payload_inertia
-        return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        super().__post_init__()
+        if len(self.gravity) != 3:
+            raise ParameterError(f"parameter 'gravity' has {len(self.gravity)} values; it must have 3")
 
 
 @dataclass(frozen=True)

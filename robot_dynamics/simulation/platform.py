@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import ModelError, ParameterError, StateError
 from robot_dynamics.model.chain import Array, JointLimits, RigidBody
+from robot_dynamics.model.lumping import lumped_body
 from robot_dynamics.simulation.mujoco_parts import (
     add_body,
     hard_constraint,
@@ -346,12 +347,4 @@ def _leg_frame(machine: Machine, k: int, direction: Array) -> Array:
 def _loaded(machine: Machine, parameters: PlantParameters) -> RigidBody:
     """The platform with the payload of the parameters."""
     plate = scaled(machine.platform, parameters)
-    mass = plate.mass + parameters.payload_mass
-    payload_center = np.array(parameters.payload_center)
-    center = (plate.mass * plate.center_of_mass + parameters.payload_mass * payload_center) / mass
-    inertia = plate.inertia + parameters.payload_inertia_matrix
-    parts = ((plate.mass, plate.center_of_mass), (parameters.payload_mass, payload_center))
-    for part, place in parts:
-        offset = place - center
-        inertia = inertia + part * (offset @ offset * np.eye(3) - np.outer(offset, offset))
-    return RigidBody(mass, center, inertia)
+    return lumped_body((plate, parameters.payload)) if parameters.payload_mass > 0.0 else plate

@@ -174,7 +174,7 @@ def test_payload_is_a_body_at_the_tip():
         gravity=TILTED,
         payload_mass=2.5,
         payload_center=(0.1, -0.05, 0.2),
-        payload_inertia=(0.03, 0.04, 0.05, 0.002, 0.001, -0.003),
+        payload_inertia=(0.03, 0.002, 0.001, 0.04, -0.003, 0.05),
         **IDEAL,
     )
     plant = ArmPlant(ARM, tip="tool", parameters=parameters)
@@ -323,10 +323,9 @@ def test_a_duration_is_a_whole_number_of_steps():
         ({"physics_timestep": 0.0}, "physics_timestep"),
         ({"integrator": "euler"}, "one of 'auto', 'rk4', 'implicitfast'"),
         ({"gravity": (0.0, 0.0)}, "has 2 values; it must have 3"),
-        ({"payload_mass": -1.0}, "at|0 to 1e"),
+        ({"payload_mass": -1.0}, "payload_mass.*0 to 100000"),
         ({"payload_mass": float("nan")}, "finite"),
-        ({"payload_mass": 1.0, "payload_inertia": (1.0, -1.0, 1.0, 0.0, 0.0, 0.0)}, "positive semidefinite"),
-        ({"payload_inertia": (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)}, "payload_mass"),
+        ({"payload_inertia": (1.0, 0.0, 0.0, -1.0, 0.0, 1.0)}, "no rigid body"),
         ({"mass_scale": "2"}, "must be a number"),
     ],
 )
