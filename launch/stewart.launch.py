@@ -10,6 +10,7 @@ from robot_dynamics.ros.launching.actions import (
     include,
     node,
     parameter_files,
+    simulator,
 )
 from robot_dynamics.ros.launching.machines import machine, machine_path
 from robot_dynamics.stewart.sdf import home_lengths
@@ -40,10 +41,7 @@ def actions(given: Given) -> list[Action]:
         parts.append(include("gazebo_stewart", given, *GAZEBO, *GRAPH))
         zero = {"zero_lengths": home_lengths(machine(given)).tolist()}
     if given["plant"] == "simulator":
-        clock = {"publish_clock": given["use_sim_time"] == "true"}
-        own = parameter_files(given["simulator_parameters"])
-        # It makes the time: it must not wait for it.
-        parts.append(node("simulator", {**given, "use_sim_time": "false"}, [which, *own, clock]))
+        parts.append(simulator(given, [which]))
     parameters = [which, zero, *parameter_files(given["controller_parameters"])]
     parts.append(node("stewart_platform", given, parameters))
     if given["rviz"] == "true":

@@ -37,8 +37,8 @@ class Launch:
         arguments: such as ``"robot:=scara"``.
     """
 
-    programs: Callable[[], Iterable[int]] = staticmethod(tuple)
-    """Tells the process ids of what the launch has started."""
+    programs: Callable[[], Iterable[tuple[int, bool]]] = staticmethod(tuple)
+    """Tells the process id of everything that the launch has started, and whether it ends by itself."""
 
     def __init__(self, file: str, environment: dict[str, str], *arguments: str) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="robot_dynamics_launch_")
@@ -86,16 +86,23 @@ class Launch:
     def stop(self) -> int:
         """Interrupt it as Ctrl-C does, and return the exit code.
 
-        Not before all programs are reported as started: launch bears no interruption in the middle of that.
+        Not before the start of every program is reported, and the end of those that end by themselves: launch
+        bears no interruption in the middle of that.
         """
-        for pid in self.programs():
-            self.wait_for(lambda pid=pid: not self.running or self._reported(pid), f"the report on {pid}")
+        for pid, ends in self.programs():
+            self.wait_for(
+                lambda pid=pid, ends=ends: not self.running or self._reported(pid, ends),
+                f"the report on {pid}",
+            )
         if self.running:
             self._process.send_signal(signal.SIGINT)
         return self.wait()
 
-    def _reported(self, pid: int) -> bool:
-        return f"process started with pid [{pid}]" in self.output
+    def _reported(self, pid: int, end: bool) -> bool:
+        output = self.output
+        return f"process started with pid [{pid}]" in output and (
+            not end or re.search(rf"process has .*\[pid {pid}\b", output) is not None
+        )
 
     def wait(self) -> int:
         """Wait until it ends, and return the exit code."""

@@ -39,9 +39,12 @@ PACKAGES = {
     "rviz2": ["rviz2"],
     "robot_dynamics": [
         "computed_torque_controller",
+        "markers",
+        "robot_model",
         "simulator",
         "stewart_platform",
         "trajectory_feedforward",
+        "web_view",
     ],
 }
 ENDING = ("create", "spawner")

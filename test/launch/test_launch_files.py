@@ -23,6 +23,7 @@ EXPECTED = {
     "rviz",
     "stewart",
 }
+NODES_WITH_A_VIEW = ("computed_torque_controller", "robot_model", "markers", "rviz2", "web_view")
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
@@ -66,12 +67,13 @@ class TestWithLaunch:
         launch, calls = started(
             tmp_path,
             "computed_torque",
-            *("robot:=arm7", "plant:=gazebo", "gui:=false", "namespace:=left", "rviz:=true"),
+            *("robot:=arm7", "plant:=gazebo", "gui:=false", "namespace:=left"),
+            *("rviz:=true", "web_view:=true", "robot_model:=true"),
         )
         with launch:
             launch.wait_for(lambda: call(calls(), "spawner", "effort_controller"), "the last spawner")
-            launch.wait_for(lambda: call(calls(), "rviz2"), "rviz")
-            launch.wait_for(lambda: call(calls(), "computed_torque_controller"), "the controller")
+            for program in NODES_WITH_A_VIEW:
+                launch.wait_for(lambda program=program: call(calls(), program), program)
             made = calls()
             assert launch.stop() == 0
         order = [
@@ -79,7 +81,7 @@ class TestWithLaunch:
             for wanted in (("create",), ("spawner", names[2]), ("spawner", names[3]))
         ]
         assert order == sorted(order)
-        for program in ("robot_state_publisher", "create", "computed_torque_controller", "spawner", "rviz2"):
+        for program in (*NODES_WITH_A_VIEW, "robot_state_publisher", "create", "spawner"):
             assert "__ns:=/left" in call(made, program)["arguments"], program
         server = call(made, "gz_server")["arguments"]
         assert server[0].startswith("-r -s ") and server[0].endswith("urdf/world.sdf")
@@ -92,13 +94,29 @@ class TestWithLaunch:
         assert spawner[spawner.index("--param-file") + 1].endswith("config/arm7_controllers.yaml")
 
     def test_everybody_takes_the_time_from_gazebo(self, tmp_path):
-        launch, calls = started(tmp_path, "computed_torque", "plant:=gazebo", "gui:=false")
+        views = ("rviz:=true", "web_view:=true", "robot_model:=true")
+        launch, calls = started(tmp_path, "computed_torque", "plant:=gazebo", "gui:=false", *views)
         with launch:
             launch.wait_for(lambda: call(calls(), "spawner", "effort_controller"), "the last spawner")
-            launch.wait_for(lambda: call(calls(), "computed_torque_controller"), "the controller")
-            launch.wait_for(lambda: call(calls(), "robot_state_publisher"), "robot_state_publisher")
-            for program in ("computed_torque_controller", "robot_state_publisher"):
-                assert parameters(call(calls(), program))["use_sim_time"] is True
+            for program in (*NODES_WITH_A_VIEW, "robot_state_publisher"):
+                made = launch.wait_for(lambda program=program: call(calls(), program), program)
+                assert parameters(made)["use_sim_time"] is True, program
+
+    def test_the_plant_is_swapped_by_one_argument(self, tmp_path):
+        """The controller is started in the same way whatever the plant is; Gazebo has a time of its own."""
+        seen = {}
+        for plant in ("simulator", "gazebo", "none"):
+            (tmp_path / plant).mkdir()
+            launch, calls = started(tmp_path / plant, "computed_torque", "robot:=arm7", f"plant:={plant}")
+            with launch:
+                made = launch.wait_for(
+                    lambda calls=calls: call(calls(), "computed_torque_controller"), "the controller"
+                )
+                flags = [word for word in made["arguments"] if not word.startswith("/")]
+                seen[plant] = (flags, parameters(made))
+        assert seen["simulator"] == seen["none"]
+        assert seen["gazebo"][0] == seen["none"][0]
+        assert seen["gazebo"][1] == {**seen["none"][1], "use_sim_time": True}
 
     def test_the_description_for_gazebo_carries_the_effort_interfaces(self, tmp_path):
         launch, calls = started(tmp_path, "gazebo_arm", "robot:=scara", "gui:=false")
@@ -198,7 +216,9 @@ def started(folder, file, *arguments, **environment):
 
     full = stub_ros_packages.install(folder, *stub_ros_packages.PACKAGES)
     launch = Launch(file, {**full, **environment}, *arguments)
-    launch.programs = lambda: [one["pid"] for one in stub_ros_packages.calls(full)]
+    launch.programs = lambda: [
+        (one["pid"], one["name"] in stub_ros_packages.ENDING) for one in stub_ros_packages.calls(full)
+    ]
     return launch, lambda: stub_ros_packages.calls(full)
 
 

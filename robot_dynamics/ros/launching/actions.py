@@ -147,6 +147,19 @@ def node(
     )
 
 
+def simulator(given: Given, plant: Sequence[Any]) -> Node:
+    """This package's simulator; with ``use_sim_time`` it is the one that publishes the time.
+
+    Args:
+        given: values as for :func:`node`, and of ``simulator_parameters``, which win over ``plant``.
+        plant: parameters that tell what is simulated.
+    """
+    clock = {"publish_clock": given["use_sim_time"] == "true"}
+    own = parameter_files(given["simulator_parameters"])
+    # It makes the time: it must not wait for it.
+    return node("simulator", {**given, "use_sim_time": "false"}, [clock, *plant, *own])
+
+
 def step(executable: str, given: Given, package: str, **options: Any) -> Node:
     """A program that does one thing and ends, for :func:`in_turn`; options as for :func:`node`."""
     return Node(

@@ -80,15 +80,22 @@ ARGUMENTS = {
     ),
     "gui": Argument("Show Gazebo's window; false runs the server alone", default="true", choices=BOOLEAN),
     "world": Argument("SDF file of Gazebo's world; empty: urdf/world.sdf"),
-    "rviz": Argument("Show the robot in rviz", default="false", choices=BOOLEAN),
+    "rviz": Argument("Show the robot and what loads it in rviz", default="false", choices=BOOLEAN),
     "rviz_config": Argument("Configuration file of rviz; empty: the one in rviz/ for the robot"),
+    "robot_model": Argument(
+        "Tell people and programs the DH table, the links' masses and what is odd about the description",
+        default="false",
+        choices=BOOLEAN,
+    ),
+    "web_view": Argument("Show the robot in a browser, on this machine", default="false", choices=BOOLEAN),
+    "web_view_parameters": Argument("YAML file with parameters of the web view, over its defaults"),
     "namespace": Argument("Namespace of every node and of every relative topic"),
     "frame_prefix": Argument("Put before every frame, such as 'left/', to tell several robots apart in tf"),
     "use_sim_time": Argument(
         "Take the time from /clock; the plant publishes it then", default="false", choices=BOOLEAN
     ),
-    "controller_parameters": Argument("YAML file with parameters of the controller, over the usual ones"),
-    "simulator_parameters": Argument("YAML file with parameters of the simulator, over the usual ones"),
+    "controller_parameters": Argument("YAML file with parameters of the controller, over its defaults"),
+    "simulator_parameters": Argument("YAML file with parameters of the simulator, over its defaults"),
     "on_exit": Argument(
         "When a node ends by itself: shutdown takes the whole launch down, respawn starts the node again;"
         " Gazebo's end always takes the launch down",

@@ -1,0 +1,91 @@
+"""What the launch files of an arm share: arguments, description, plant, and the nodes that look on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from launch import Action
+
+from robot_dynamics.errors import ParameterError
+from robot_dynamics.ros.launching.actions import (
+    Given,
+    description_parameter,
+    include,
+    node,
+    parameter_files,
+    simulator,
+)
+from robot_dynamics.ros.launching.descriptions import (
+    drives,
+    initial_positions,
+    plain_description,
+    robot_name,
+)
+
+ROBOT = ("robot", "description_file", "initial_positions")
+GRAPH = ("namespace", "frame_prefix", "use_sim_time", "on_exit")
+GAZEBO = ("controllers", "gui", "world")
+ARGUMENTS = (
+    *("robot", "plant", "rviz", "web_view", "robot_model"),
+    *("description_file", "description", "initial_positions", "controller_parameters"),
+    *("rviz_config", "web_view_parameters"),
+    *GAZEBO,
+    *GRAPH,
+)
+"""Names of the arguments of a launch file that puts an arm under control."""
+
+
+def description_and_plant(given: Given, controller: str) -> list[Action]:
+    """Who publishes the description, and what is controlled, whichever of them the arguments ask for.
+
+    Args:
+        given: values of :data:`ARGUMENTS`; of ``simulator_parameters`` where the simulator is a choice.
+        controller: of ros2_control, which takes the commands in Gazebo.
+
+    Raises:
+        ParameterError: the arguments contradict each other, or name files that do not exist.
+    """
+    if given["plant"] == "gazebo":
+        if given["description"] != "robot_state_publisher":
+            raise ParameterError("plant:=gazebo needs description:=robot_state_publisher")
+        return [include("gazebo_arm", given, *ROBOT, *GAZEBO, *GRAPH, controller=controller)]
+    parts: list[Action] = []
+    if given["description"] == "robot_state_publisher":
+        parts.append(include("description", given, *ROBOT, *GRAPH))
+    if given["plant"] == "simulator":
+        publishes = {"publish_description": given["description"] == "parameter"}
+        parts.append(simulator(given, [*drive_parameters(given), _start(given), publishes, *model(given)]))
+    return parts
+
+
+def model(given: Given) -> list[dict[str, Any]]:
+    """The description as a parameter, for nodes that do not get it from the topic."""
+    return [description_parameter(plain_description(given))] if given["description"] == "parameter" else []
+
+
+def drive_parameters(given: Given) -> list[Any]:
+    """What no description says of one of the package's own arms, as a parameter file."""
+    return parameter_files(drives(given))
+
+
+def onlookers(given: Given) -> list[Action]:
+    """The nodes that command nothing by themselves, where the arguments ask for them."""
+    parts: list[Action] = []
+    if given["robot_model"] == "true":
+        parts.append(node("robot_model", given, [*drive_parameters(given), *model(given)]))
+    if given["rviz"] == "true":
+        parts.append(node("markers", given, [{"frame_prefix": given["frame_prefix"]}, *model(given)]))
+        parts.append(include("rviz", given, "robot", "rviz_config", "namespace", "use_sim_time", "on_exit"))
+    if given["web_view"] == "true":
+        parts.append(node("web_view", given, [*parameter_files(given["web_view_parameters"]), *model(given)]))
+    return parts
+
+
+def _start(given: Given) -> dict[str, Any]:
+    """Where the simulated joints begin, as parameters."""
+    if given["description"] == "external":
+        return {}
+    initial = initial_positions(robot_name(plain_description(given)), given["initial_positions"])
+    if not initial:
+        return {}
+    return {"initial_joints": list(initial), "initial_positions": list(initial.values())}
