@@ -68,6 +68,7 @@ class NodeProcess:
         domain: ROS domain.
         parameters: ROS parameters, handed over in a file because a robot description is long.
         arguments: further ROS arguments, e.g. remappings.
+        environment: variables beside those of this process.
     """
 
     def __init__(
@@ -76,6 +77,7 @@ class NodeProcess:
         domain: int,
         parameters: Mapping[str, Any] | None = None,
         arguments: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         self.name = module.rpartition(".")[2]
         self._lines: list[str] = []
@@ -87,7 +89,7 @@ class NodeProcess:
             command += ["--params-file", str(file)]
         self._process = subprocess.Popen(
             command,
-            env=node_environment(domain),
+            env=node_environment(domain) | dict(environment or {}),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -396,7 +396,8 @@ def run(node: Simulator, stop: spin.StopEvent) -> None:
         if remaining > 0:
             time.sleep(1e-9 * remaining)
         node.pacer.start_cycle()
-        take_all(node.commands)
+        if not take_all(node.commands):
+            run_ready(executor, limit=3)
         node.cycle()
         if node.answers is not None:
             take_all(node.answers)

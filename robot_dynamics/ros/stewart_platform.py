@@ -23,11 +23,13 @@ from robot_dynamics.errors import ParameterError, RobotDynamicsError
 from robot_dynamics.parameters import parameter, validate
 from robot_dynamics.ros.support import parameters, qos, spin
 from robot_dynamics.ros.support.control_node import ControlNode
+from robot_dynamics.ros.support.faults import explain
 from robot_dynamics.ros.support.hot_loop import spin_on
 from robot_dynamics.ros.support.machines import load_machine
 from robot_dynamics.ros.support.messages import set_stamp, stamp_to_nanoseconds, to_array
 from robot_dynamics.ros.support.platform_markers import platform_markers
 from robot_dynamics.ros.support.trajectories import pose_waypoints
+from robot_dynamics.stewart import StewartPlatform
 from robot_dynamics.stewart.orientation import quaternion_from_rotation
 
 try:
@@ -37,6 +39,8 @@ except ImportError:
 
 MARKER_PERIOD = 0.05
 """Seconds between two pictures for rviz."""
+CONDITION_WARNING = 0.5
+"""Share of the condition limit from which on the status is a warning."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +49,7 @@ class MachineParameters:
 
     machine: str = parameter(
         "stewart_demo",
-        "YAML file of the machine: a path, or the name of one that comes with the package",
-        read_only=True,
+        "YAML file of the machine: a path, or the name of one that comes with the package; read by configure",
     )
     zero_lengths: tuple[float, ...] = parameter(
         (),
@@ -54,7 +57,6 @@ class MachineParameters:
         unit="m",
         minimum=0.0,
         maximum=1e3,
-        read_only=True,
     )
     base_frame: str = parameter("base", "Frame of the machine's base", read_only=True)
     platform_frame: str = parameter("platform", "Frame of the platform", read_only=True)
@@ -73,11 +75,10 @@ class StewartPlatformNode(ControlNode):
     def __init__(self) -> None:
         super().__init__("stewart_platform", "leg_effort_controller/commands", "joint_command")
         self._machine_parameters = parameters.declare(self, MachineParameters)
+        parameters.watch(self, self._machine_parameters, self._on_machine, check=self._check_machine)
         self._control_parameters = parameters.declare(self, PlatformParameters)
         parameters.watch(self, self._control_parameters, self._on_parameters)
-        self._platform, notes = load_machine(self._machine_parameters.machine)
-        for note in notes:
-            self.get_logger().warning(note)
+        self._platform: StewartPlatform | None = None
         self._pose = self.create_publisher(PoseStamped, "~/pose", qos.LOCKSTEP)
         self._reference = self.create_publisher(PoseStamped, "~/reference", qos.LOCKSTEP)
         self._markers = self.create_publisher(MarkerArray, "~/markers", qos.TRAJECTORY)
@@ -88,24 +89,49 @@ class StewartPlatformNode(ControlNode):
         self.start()
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(MARKER_PERIOD, self._draw, clock=steady)
-        self._platform.compile()
-        self.get_logger().info(f"machine {self._platform.machine.name}: {', '.join(self._names)}")
-        self.start_if_due()
+        if self.node_parameters.autostart:
+            self._read_machine()
+            self.start_if_due()
 
-    @property
-    def _names(self) -> Sequence[str]:
-        return self._platform.machine.leg_names
+    # Machine and parameters
 
     def ready(self) -> str:
-        """The machine is read at the start, so the node can always be configured."""
+        """Configure reads the machine itself, so it can always be tried."""
         return ""
+
+    def configure(self) -> None:
+        """Read the machine, generate its model, build the controller."""
+        if self._platform is None:
+            self._read_machine()
+        super().configure()
+
+    def forget(self) -> None:
+        """Drop controller and machine: the next configure reads the file again."""
+        super().forget()
+        self._platform = self._last = None
+
+    def _read_machine(self) -> None:
+        platform, notes = load_machine(self._machine_parameters.machine)
+        for note in notes:
+            self.get_logger().warning(note)
+        platform.compile()
+        self._platform = platform
+        self.get_logger().info(f"machine {platform.machine.name}: {', '.join(platform.machine.leg_names)}")
+
+    def _check_machine(self, candidate: MachineParameters) -> None:
+        if self.controller is not None and candidate != self._machine_parameters:
+            raise ParameterError("'machine' and 'zero_lengths' can be changed while the node is unconfigured")
+
+    def _on_machine(self, accepted: MachineParameters) -> None:
+        self._machine_parameters = accepted
 
     def build(self) -> tuple[PlatformController, Sequence[str]]:
         """A controller for the machine."""
         zero = (
             np.array(self._machine_parameters.zero_lengths) if self._machine_parameters.zero_lengths else None
         )
-        return PlatformController(self._platform, self._control_parameters, zero), self._names
+        names = self._platform.machine.leg_names
+        return PlatformController(self._platform, self._control_parameters, zero), names
 
     @property
     def safety(self) -> PlatformParameters:
@@ -132,9 +158,9 @@ class StewartPlatformNode(ControlNode):
         try:
             self._check_frame(message.header.frame_id, (self._machine_parameters.base_frame,))
             trajectory = self.controller.follow(pose_waypoints(message), start)
-        except RobotDynamicsError as error:
+        except Exception as error:  # the loop that carries the platform must not end by it
             self.refused += 1
-            self.get_logger().error(f"trajectory refused: {error}")
+            self.get_logger().error(f"trajectory refused: {explain(error)}")
             return
         self.get_logger().info(
             f"following a trajectory of {len(message.points)} points for {trajectory.duration:.3f} s"
@@ -159,11 +185,10 @@ class StewartPlatformNode(ControlNode):
         if frame and frame not in known:
             raise ParameterError(f"the frame is '{frame}'; it must be empty or one of {', '.join(known)}")
 
-    def fill_command(self, message: JointState) -> None:
+    def fill_command(self, message: JointState, controller: PlatformController) -> None:
         """Leg lengths and rates beside the forces."""
-        pose = self.controller.pose
-        message.position = to_array(self.controller.lengths)
-        message.velocity = to_array(pose.rates)
+        message.position = to_array(controller.lengths)
+        message.velocity = to_array(controller.pose.rates)
 
     def publish_reference(self, command: Command, nanoseconds: int) -> None:
         """Estimated and wanted pose, while somebody listens; the transform where tf2 is there."""
@@ -218,6 +243,13 @@ class StewartPlatformNode(ControlNode):
                 pose.condition_number,
             )
         )
+
+    def doubts(self) -> list[str]:
+        """A pose on the way to a singular one."""
+        condition, limit = self.controller.pose.condition_number, self._platform.machine.condition_limit
+        if condition < CONDITION_WARNING * limit:
+            return []
+        return [f"condition number {condition:.3g}, of at most {limit:g}"]
 
     def describe_model(self) -> dict[str, object]:
         """Mode, machine and condition number, for the diagnostics."""

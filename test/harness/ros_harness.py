@@ -10,6 +10,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from robot_dynamics.ros import processes
@@ -26,15 +27,23 @@ class NodeProcess(processes.NodeProcess):
     """A node of this package in its own process; a context manager that stops it by SIGINT.
 
     Args:
-        node: module under ``robot_dynamics.ros`` to run, e.g. ``"simulator"``.
+        node: module under ``robot_dynamics.ros`` to run, e.g. ``"simulator"``; a path runs that file.
         parameters: ROS parameters.
         arguments: further ROS arguments, e.g. ``["-r", "__ns:=/left"]``.
+        environment: variables beside those of this process.
     """
 
     def __init__(
-        self, node: str, parameters: Mapping[str, Any] | None = None, arguments: Sequence[str] = ()
+        self,
+        node: str | Path,
+        parameters: Mapping[str, Any] | None = None,
+        arguments: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None,
     ) -> None:
-        super().__init__(f"robot_dynamics.ros.{node}", processes.claim_domain(), parameters, arguments)
+        module, variables = f"robot_dynamics.ros.{node}", dict(environment or {})
+        if isinstance(node, Path):
+            module, variables["PYTHONPATH"] = node.stem, str(node.parent)
+        super().__init__(module, processes.claim_domain(), parameters, arguments, variables)
 
     def describe(self) -> str:
         """State and output, for the message of a failure."""

@@ -3,93 +3,24 @@
 from __future__ import annotations
 
 import math
-import time
 
 import numpy as np
 import pinocchio as pin
 import pytest
-from lifecycle_msgs.srv import ChangeState, GetState
 from ros_harness import PATIENCE, NodeProcess, peer_with
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray, String
+from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from two_links import NAMES, NODE, SECOND, TWO_LINKS, Robot, controller, gravity_load
 
 from robot_dynamics.resources import resource
 from robot_dynamics.ros.support import qos
-from robot_dynamics.ros.support.messages import nanoseconds_to_stamp, stamp_to_nanoseconds
+from robot_dynamics.ros.support.messages import nanoseconds_to_stamp
 
 pytestmark = pytest.mark.ros
 
-NODE = "computed_torque_controller"
 TRAJECTORY = f"{NODE}/joint_trajectory"
-SECOND = 1_000_000_000
-TWO_LINKS = """
-<robot name="two_links">
-  <link name="base"/>
-  <link name="upper"><inertial><origin xyz="0.2 0 0"/><mass value="2"/>
-    <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.03"/></inertial></link>
-  <link name="lower"><inertial><origin xyz="0.15 0 0"/><mass value="1"/>
-    <inertia ixx="0.005" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial></link>
-  <joint name="shoulder" type="revolute"><parent link="base"/><child link="upper"/><axis xyz="0 1 0"/>
-    <limit lower="-3" upper="3" effort="40" velocity="5"/></joint>
-  <joint name="elbow" type="revolute"><parent link="upper"/><child link="lower"/><origin xyz="0.4 0 0"/>
-    <axis xyz="0 1 0"/><limit lower="-3" upper="3" effort="5" velocity="5"/></joint>
-</robot>
-"""
-NAMES = ["shoulder", "elbow"]
-
-
-def gravity_load(q):
-    """Pinocchio's static efforts of the two links."""
-    model = pin.buildModelFromXML(TWO_LINKS)
-    return pin.rnea(model, model.createData(), np.asarray(q, float), np.zeros(2), np.zeros(2))
-
-
-class Robot:
-    """Publishes joint states and collects commands."""
-
-    def __init__(self, peer):
-        self.peer = peer
-        self.states = peer.publisher(JointState, "joint_states", qos.STATE_PUBLISHER)
-        self.stamped = peer.subscribe(JointState, "joint_command", qos.LOCKSTEP)
-        self.commands = peer.subscribe(Float64MultiArray, "effort_controller/commands", qos.COMMAND)
-        self.now = SECOND
-
-    @property
-    def faded(self):
-        """Whether the last command is no effort."""
-        return bool(self.commands) and not any(self.commands[-1].data)
-
-    def state(self, position, velocity=(0.0, 0.0), names=NAMES, effort=()):
-        message = JointState(name=list(names), effort=list(map(float, effort)))
-        message.position, message.velocity = list(map(float, position)), list(map(float, velocity))
-        message.header.stamp = nanoseconds_to_stamp(self.now)
-        return message
-
-    def answer(self, message):
-        """Send a state, repeatedly as it goes best effort, until its command comes; returns the efforts."""
-        stamp = stamp_to_nanoseconds(message.header.stamp)
-        due = 0.0
-
-        def answered():
-            nonlocal due
-            if time.monotonic() > due:
-                self.states.publish(message)
-                due = time.monotonic() + 0.5
-            return next((m for m in self.stamped if stamp_to_nanoseconds(m.header.stamp) == stamp), None)
-
-        command = self.peer.wait_until(answered, f"no command for the state at {stamp} ns")
-        self.now += 2_000_000
-        return np.array(command.effort)
-
-    def hold_at(self, position):
-        return self.answer(self.state(position))
-
-
-def controller(**parameters):
-    patient = {"safe_fade_time": 0.5, "state_timeout": 60.0}
-    return NodeProcess(NODE, {"robot_description": TWO_LINKS, **patient, **parameters})
 
 
 def trajectory(points, names=NAMES, stamp=0):
@@ -288,33 +219,6 @@ def test_a_bad_start_ends_with_one_clear_line(parameters, reason):
         assert node.wait(PATIENCE) != 0
         assert "Traceback" not in node.output
         node.wait_for_output(reason)
-
-
-def test_the_lifecycle_is_the_callers_without_autostart():
-    configure, activate, deactivate = 1, 3, 4
-    with NodeProcess(NODE, {"autostart": False, "safe_fade_time": 0.2}) as node, peer_with(node) as peer:
-
-        def change(transition):
-            request = ChangeState.Request()
-            request.transition.id = transition
-            return peer.call(ChangeState, f"{NODE}/change_state", request).success
-
-        def label():
-            return peer.call(GetState, f"{NODE}/get_state").current_state.label
-
-        assert not change(configure)
-        node.wait_for_output("there is no robot description yet")
-        describe = peer.publisher(String, "robot_description", qos.DESCRIPTION)
-        describe.publish(String(data=TWO_LINKS))
-        node.wait_for_output("model of two_links")
-        assert change(configure)
-        assert change(activate)
-        assert label() == "active"
-        robot = Robot(peer)
-        robot.hold_at([0.3, 0.2])
-        assert change(deactivate)
-        peer.wait_until(lambda: robot.faded, "deactivate does not end in zero effort")
-        assert label() == "inactive"
 
 
 def test_an_interrupt_ends_with_the_safe_output_and_exit_code_0():

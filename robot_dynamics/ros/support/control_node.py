@@ -9,7 +9,7 @@ import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from rclpy.clock import Clock, ClockType
@@ -19,12 +19,13 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
 from robot_dynamics.control.tracking import Command, Phase
-from robot_dynamics.errors import RobotDynamicsError, StateError
+from robot_dynamics.errors import ParameterError, RobotDynamicsError, StateError
 from robot_dynamics.parameters import parameter, validate
 from robot_dynamics.ros.support import diagnostics, parameters, qos
 from robot_dynamics.ros.support.cycle import CycleMonitor, VelocityEstimator
 from robot_dynamics.ros.support.halting import HaltingNode
 from robot_dynamics.ros.support.messages import JointOrder, set_stamp, to_array
+from robot_dynamics.ros.support.safe_output import Controller, SafeOutput, Trouble, safe_effort
 
 THROTTLE = 2.0
 """Seconds between two log lines about the same recurring fault."""
@@ -53,27 +54,6 @@ class NodeParameters(Autostart):
     )
 
 
-class Controller(Protocol):
-    """What the node asks of a controller."""
-
-    phase: Phase
-
-    def update(self, time: float, position: np.ndarray, velocity: np.ndarray) -> Command:
-        """One control cycle."""
-
-    def observe(self, position: np.ndarray) -> None:
-        """Keep the last known position fresh."""
-
-    def lost_states(self) -> None:
-        """Joint states have stopped."""
-
-    def safe_command(self, since: float) -> Command:
-        """The declared safe output."""
-
-    def hold(self) -> None:
-        """Stop following and hold where the machine is."""
-
-
 class ControlNode(HaltingNode):
     """Base of the controllers.
 
@@ -95,7 +75,8 @@ class ControlNode(HaltingNode):
         self.epoch: int | None = None
         self.measured = (np.zeros(0), np.zeros(0))
         self.monitor = CycleMonitor()
-        self._lost_since: float | None = None
+        self._safe: SafeOutput | None = None
+        self._trouble: Trouble | None = None
         self._saturated: list[str] = []
         self._commands = self.create_publisher(Float64MultiArray, command_topic, qos.COMMAND)
         self._stamped = self.create_publisher(JointState, stamped_topic, qos.LOCKSTEP)
@@ -127,12 +108,16 @@ class ControlNode(HaltingNode):
         """Figures of the run for the log, beside those of every controller."""
         return {}
 
-    def fill_command(self, message: JointState) -> None:
-        """Add what the controller knows to the stamped command, beside the efforts."""
+    def fill_command(self, message: JointState, controller: Any) -> None:
+        """Add what the controller that commands knows to the stamped command, beside the efforts."""
 
     def describe_model(self) -> dict[str, object]:
         """Identity of the model and more, for the diagnostics."""
         return {}
+
+    def doubts(self) -> list[str]:
+        """What is not as it should be, for a warning in the diagnostics."""
+        return []
 
     @property
     def safety(self) -> Any:
@@ -143,9 +128,8 @@ class ControlNode(HaltingNode):
 
     def start_if_due(self) -> None:
         """With ``autostart``: configure and activate once the model is there."""
-        if self.node_parameters.autostart and self.controller is None and not self.ready():
-            self.trigger_configure()
-            self.trigger_activate()
+        if self.node_parameters.autostart and not self.ready():
+            self.start_once()
 
     def take_controller(self) -> None:
         """Use a new controller from now on; it begins with a hold where the machine is found."""
@@ -153,48 +137,54 @@ class ControlNode(HaltingNode):
         self.order = JointOrder(names)
         self.epoch = None
         self._velocity = VelocityEstimator()
+        self._trouble = None
         self._command_message = Float64MultiArray()
         self._stamped_message = self.order.message()
 
+    def configure(self) -> None:
+        """Build the controller.
+
+        Raises:
+            RobotDynamicsError: there is no model, or a parameter does not fit it.
+        """
+        reason = self.ready()
+        if reason:
+            raise ParameterError(reason)
+        self.take_controller()
+
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Build the controller."""
-        reason = self.ready()
-        try:
-            if not reason:
-                self.take_controller()
-        except RobotDynamicsError as error:
-            reason = str(error)
-        if reason:
-            self.get_logger().error(f"cannot configure: {reason}")
-            return TransitionCallbackReturn.FAILURE
-        return super().on_configure(state)
+        result = self.attempt("configure", self.configure)
+        return super().on_configure(state) if result == TransitionCallbackReturn.SUCCESS else result
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Answer joint states with commands from now on."""
-        self.take_controller()
-        self.active, self._lost_since = True, None
+        result = self.attempt("activate", self.take_controller)
+        if result != TransitionCallbackReturn.SUCCESS:
+            return result
+        self.active, self._safe = True, None
         return super().on_activate(state)
 
-    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Forget the controller; the model stays for the next configure."""
+    def forget(self) -> None:
+        """Drop the controller; the model stays for the next configure."""
         self.controller = None
-        return super().on_cleanup(state)
 
     def halt(self) -> None:
         """Stop sending efforts, in the declared way."""
+        if not self.active:
+            return
         self.active = False
-        if self.controller is not None:
-            self.controller.lost_states()
-            self._lost_since = time.monotonic()
+        if self._safe is None:
+            self._begin_safe_output()
 
     def on_stop(self) -> None:
         """The process ends: leave the figures of the run, and see the safe output through."""
         figures = {"cycles": self.monitor.cycles, "refused_messages": self.refused, **self.figures()}
         self.get_logger().info(f"summary: {json.dumps(figures)}")
-        if not self.active or self.controller is None or self.controller.phase is Phase.WAITING:
-            return
-        self.halt()
-        while self._lost_since is not None:
+        if self.active and self.controller.phase is not Phase.WAITING:
+            self.halt()
+        self.active = False
+        while self._safe is not None:
             self._watch()
             time.sleep(SAFE_PERIOD)
 
@@ -232,49 +222,66 @@ class ControlNode(HaltingNode):
         try:
             command = controller.update(now, sample.position, velocity)
         except RobotDynamicsError as error:
-            self.warn(f"safe output: {error}")
-            controller.lost_states()
-            command = controller.safe_command(0.0)
-        self._publish(command, nanoseconds)
-        self.publish_reference(command, nanoseconds)
-        if self._lost_since is not None:
-            self._lost_since = None
-            self.get_logger().info("joint states are back: holding")
-            self.diagnostics.publish()
-        self._report_saturation(command)
+            self._answer_trouble(str(error), now, nanoseconds)
+        else:
+            self._trouble = None
+            self._publish(command.effort, nanoseconds)
+            self.publish_reference(command, nanoseconds)
+            if self._safe is not None:
+                self._safe = None
+                self.get_logger().info("joint states are back: holding")
+                self.diagnostics.publish()
+            self._report_saturation(command)
         self.monitor.end(began)
 
-    def _publish(self, command: Command, nanoseconds: int) -> None:
-        effort = to_array(command.effort)
+    def _answer_trouble(self, reason: str, now: float, nanoseconds: int) -> None:
+        """The controller has no effort for this state: the safe output, from the first such state on."""
+        self.warn(f"safe output: {reason}")
+        self.controller.lost_states()
+        if self._trouble is None:
+            self._trouble = Trouble(reason, now, now)
+        self._trouble = Trouble(reason, self._trouble.began, now)
+        if self._safe is None:
+            self._publish(safe_effort(self.controller, self.order, self._trouble.lasted), nanoseconds)
+
+    def _publish(self, effort: np.ndarray, nanoseconds: int) -> None:
+        self._send(to_array(effort), self._stamped_message, self.controller, nanoseconds)
+
+    def _send(self, effort: Any, stamped: JointState, controller: Controller, nanoseconds: int) -> None:
         # The stamped command first: a plant in lockstep goes on as soon as it has it.
-        stamped = self._stamped_message
         set_stamp(stamped.header.stamp, nanoseconds)
         stamped.effort = effort
-        self.fill_command(stamped)
+        self.fill_command(stamped, controller)
         self._stamped.publish(stamped)
         self._command_message.data = effort
         self._commands.publish(self._command_message)
 
+    def _begin_safe_output(self) -> None:
+        # Where it has been the answer to bad states already, it goes on from there.
+        faded = self._trouble.lasted if self._trouble is not None else 0.0
+        self._safe = SafeOutput(self.controller, self.order, time.monotonic() - faded)
+        self.controller.lost_states()
+
     def _watch(self) -> None:
         """Send the safe output while joint states are missing, or while a halt fades."""
         controller = self.controller
-        if controller is None:
-            return
         now = time.monotonic()
-        if self._lost_since is None:
+        if self._safe is None:
+            if controller is None:
+                return
             # In lockstep the simulator's clock stands still while it waits, however long that takes.
             waiting = self.node_parameters.lockstep or controller.phase is Phase.WAITING
             age = now - self.monitor.last
             if not self.active or waiting or age < self.safety.state_timeout:
                 return
-            self._lost_since = now
-            controller.lost_states()
+            self._begin_safe_output()
             self.get_logger().error(f"no joint state for {age:.3f} s: safe output {self.safety.safe_output}")
             self.diagnostics.publish()
-        command = controller.safe_command(now - self._lost_since)
-        self._publish(command, self.get_clock().now().nanoseconds)
-        if not self.active and not command.effort.any():
-            self._lost_since = None
+        safe = self._safe
+        effort = safe.effort(now)
+        self._send(to_array(effort), safe.message, safe.controller, self.get_clock().now().nanoseconds)
+        if not self.active and not effort.any():
+            self._safe = None
 
     def _on_hold(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         if self.controller is None or not self.active:
@@ -307,17 +314,35 @@ class ControlNode(HaltingNode):
             self.warn(f"effort limited at {', '.join(self._saturated)}")
 
     def _status(self) -> diagnostics.Status:
-        controller = self.controller
-        if controller is None:
-            return diagnostics.Status(diagnostics.WARN, "not configured", {})
-        level = diagnostics.OK if controller.phase.controls else diagnostics.ERROR
-        if controller.phase is Phase.WAITING or (level == diagnostics.OK and self._saturated):
-            level = diagnostics.WARN
         values = {
-            "active": self.active,
+            "lifecycle": self.lifecycle_state,
             **self.monitor.values(),
             "saturated joints": ", ".join(self._saturated) or "none",
             "refused messages": self.refused,
-            **self.describe_model(),
+            **(self.describe_model() if self.controller is not None else {}),
         }
-        return diagnostics.Status(level, controller.phase.value, values)
+        return diagnostics.Status(*self._judge(), values)
+
+    def _judge(self) -> tuple[bytes, str]:
+        """Level and message."""
+        controller = self.controller
+        if self.fault:
+            return diagnostics.ERROR, self.fault
+        if controller is None:
+            return diagnostics.WARN, f"not configured: {self.ready() or 'it can be'}"
+        if not self.active:
+            return diagnostics.OK, "halting" if self._safe is not None else "inactive"
+        if self._trouble is not None:
+            return diagnostics.ERROR, f"safe output: {self._trouble.reason}"
+        if controller.phase is Phase.WAITING:
+            return diagnostics.STALE, controller.phase.value
+        if not controller.phase.controls:
+            return diagnostics.ERROR, controller.phase.value
+        doubts = self.doubts()
+        if not self.node_parameters.lockstep:
+            doubts += self.monitor.doubts(self.safety.state_timeout)
+        if self._saturated:
+            doubts.append(f"effort limited at {', '.join(self._saturated)}")
+        if doubts:
+            return diagnostics.WARN, "; ".join([controller.phase.value, *doubts])
+        return diagnostics.OK, controller.phase.value

@@ -8,7 +8,12 @@ from collections import deque
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.ros.support.diagnostics import MISSED
+
 Array = NDArray[np.float64]
+
+LEAST = 100
+"""Cycles from which on a share of them says something."""
 
 
 class CycleMonitor:
@@ -39,24 +44,47 @@ class CycleMonitor:
         """Steady time of the last state [s]; minus infinity before the first."""
         return self._arrivals[-1] if self._arrivals else -np.inf
 
+    @property
+    def age(self) -> float:
+        """Steady seconds since the last state; infinite before the first."""
+        return time.monotonic() - self.last
+
     def values(self) -> dict[str, str]:
         """The figures for a diagnostic status."""
         if len(self._arrivals) < 2:
             return {"rate [Hz]": "0"}
-        periods = np.diff(np.array(self._arrivals))
-        median = float(np.median(periods))
+        periods = self._periods()
         durations = np.array(self._durations) if self._durations else np.zeros(1)
         return {
-            "rate [Hz]": f"{1.0 / periods.mean():.1f}",
-            "late by more than a period [share]": f"{float(np.mean(periods > 2.0 * median)):.5f}",
-            "period 50 / 99 / 100 % [ms]": " / ".join(
-                f"{1e3 * p:.3f}" for p in np.percentile(periods, (50, 99, 100))
-            ),
-            "answer 50 / 99 / 100 % [ms]": " / ".join(
-                f"{1e3 * p:.3f}" for p in np.percentile(durations, (50, 99, 100))
-            ),
-            "age of the state [s]": f"{time.monotonic() - self.last:.3f}",
+            "rate [Hz]": f"{1.0 / max(periods.mean(), 1e-9):.1f}",
+            "missed deadlines": str(int(_late(periods).sum())),
+            "missed deadlines [share]": f"{_late(periods).mean():.5f}",
+            "period 50 / 99 / 100 % [ms]": _percentiles(periods),
+            "answer 50 / 99 / 100 % [ms]": _percentiles(durations),
+            "age of the state [s]": f"{self.age:.3f}",
         }
+
+    def doubts(self, timeout: float) -> list[str]:
+        """What is wrong with the states' timing, where they count as lost after ``timeout`` [s]."""
+        found = []
+        if len(self._arrivals) > LEAST:
+            late = float(_late(self._periods()).mean())
+            if late > MISSED:
+                found.append(f"{100.0 * late:.1f} % of the joint states came late by more than a period")
+        if self.age > 0.5 * timeout:
+            found.append(f"the last joint state is {self.age:.3f} s old")
+        return found
+
+    def _periods(self) -> Array:
+        return np.diff(np.array(self._arrivals))
+
+
+def _late(periods: Array) -> NDArray[np.bool_]:
+    return np.asarray(periods > 2.0 * np.median(periods))
+
+
+def _percentiles(seconds: Array) -> str:
+    return " / ".join(f"{1e3 * p:.3f}" for p in np.percentile(seconds, (50, 99, 100)))
 
 
 class VelocityEstimator:

@@ -22,6 +22,10 @@ class DescriptionSource:
     the topic ``robot_description`` is followed, and each publication of another text is a new model. A
     description that the callback refuses (RobotDynamicsError) leaves the model as it was.
 
+    Attributes:
+        text: the description in use; None before the first.
+        refusal: why the last one was refused; empty when it was not.
+
     Args:
         node: the node that needs the model.
         on_description: called with the XML text.
@@ -39,6 +43,7 @@ class DescriptionSource:
         on_refusal: Callable[[str], None] | None = None,
     ) -> None:
         self.text: str | None = None
+        self.refusal = ""
         self._node = node
         self._on_description = on_description
         self._on_refusal = on_refusal
@@ -69,10 +74,11 @@ class DescriptionSource:
                 raise ModelError(f"{NAME} must hold the URDF itself, not a path; it is {text[:80]!r}")
             self._on_description(text)
         except RobotDynamicsError as error:
+            self.refusal = str(error)
             if self._on_refusal is not None:
                 self._on_refusal(str(error))
             raise
-        self.text = text
+        self.text, self.refusal = text, ""
 
     def _on_message(self, message: String) -> None:
         if self._node.get_parameter(NAME).value:

@@ -11,7 +11,10 @@ from rclpy.node import Node
 
 from robot_dynamics.ros.support import qos
 
-OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
+OK, WARN = DiagnosticStatus.OK, DiagnosticStatus.WARN
+ERROR, STALE = DiagnosticStatus.ERROR, DiagnosticStatus.STALE
+MISSED = 0.01
+"""Share of missed deadlines from which on a loop's status is a warning."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +22,7 @@ class Status:
     """What a node says of itself.
 
     Attributes:
-        level: OK, WARN or ERROR.
+        level: OK, WARN, ERROR, or STALE for nothing new to tell of.
         message: one line.
         values: details, in order.
     """

@@ -3,6 +3,9 @@
 The executor of rclpy collects every entity of the node anew for each wait, a quarter of a millisecond of work
 that a control loop cannot spare. Here the busy subscription has a small wait set of its own, as
 ``rclpy.wait_for_message`` makes one, and the executor runs the rest of the node now and then.
+
+rclpy promises nothing about the calls that this takes. Where one of them is missing or takes other arguments,
+the executor alone runs everything: slower, but the same.
 """
 
 from __future__ import annotations
@@ -11,12 +14,13 @@ import contextlib
 import time
 from typing import Any
 
-from rclpy.executors import Executor, SingleThreadedExecutor, TimeoutException
+from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor, TimeoutException
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.subscription import Subscription
 
-from robot_dynamics.ros.support.spin import StopEvent
+from robot_dynamics.ros.support import spin
+from robot_dynamics.ros.support.faults import hand_over
 
 HOUSEKEEPING = 0.005
 """Steady seconds between two looks at timers, services and other subscriptions."""
@@ -24,8 +28,12 @@ HOUSEKEEPING = 0.005
 BATCH = 10
 
 
+class _ForeignVersion(Exception):
+    """This rclpy has not the call that is needed."""
+
+
 def spin_on(
-    node: Node, stop: StopEvent, subscription: Subscription, housekeeping: float = HOUSEKEEPING
+    node: Node, stop: spin.StopEvent, subscription: Subscription, housekeeping: float = HOUSEKEEPING
 ) -> None:
     """Run a node until the event, its busy subscription with the least delay.
 
@@ -35,6 +43,17 @@ def spin_on(
         subscription: the busy one; its callback takes the message alone.
         housekeeping: seconds between two looks at everything else of the node.
     """
+    try:
+        _loop(node, stop, subscription, housekeeping)
+    except _ForeignVersion as reason:
+        node.get_logger().warning(
+            f"this version of rclpy lets no subscription be served ahead of the others ({reason}): answers"
+            " will take longer"
+        )
+        spin.spin(node, stop)
+
+
+def _loop(node: Node, stop: spin.StopEvent, subscription: Subscription, housekeeping: float) -> None:
     executor = SingleThreadedExecutor(context=node.context)
     executor.add_node(node)
     period = round(1e9 * housekeeping)
@@ -44,24 +63,45 @@ def spin_on(
         stack.callback(executor.remove_node, node)
         wait = _Wait(node, subscription, stack)
         while not stop.is_set():
-            remaining = due - time.monotonic_ns()
-            if remaining <= 0:
-                run_ready(executor)
-                due = time.monotonic_ns() + period
-            elif wait.wait(remaining):
-                take_all(subscription)
+            try:
+                remaining = due - time.monotonic_ns()
+                if remaining <= 0:
+                    run_ready(executor)
+                    due = time.monotonic_ns() + period
+                elif wait.wait(remaining):
+                    _take_all(subscription)
+            except (_ForeignVersion, ExternalShutdownException):
+                raise
+            except Exception as error:
+                hand_over(node, error)
 
 
-def take_all(subscription: Subscription) -> None:
-    """Hand the messages that have arrived on a subscription to its callback."""
+def take_all(subscription: Subscription) -> bool:
+    """Hand the messages that have arrived on a subscription to its callback.
+
+    Returns:
+        False where rclpy does not let us: they wait for the executor.
+    """
+    try:
+        _take_all(subscription)
+    except _ForeignVersion:
+        return False
+    return True
+
+
+def _take_all(subscription: Subscription) -> None:
     while True:
-        # rclpy has no public take as rclcpp has; this is what its executors call.
-        with subscription.handle:
-            taken = subscription.handle.take_message(subscription.msg_type, subscription.raw)
-        if taken is None:
-            return
-        with_info = subscription._callback_type is Subscription.CallbackType.WithMessageInfo
-        subscription.callback(*(taken if with_info else taken[:1]))
+        try:
+            with_info = subscription._callback_type is Subscription.CallbackType.WithMessageInfo
+            # rclpy has no public take as rclcpp has; this is what its executors call.
+            with subscription.handle:
+                taken = subscription.handle.take_message(subscription.msg_type, subscription.raw)
+            if taken is None:
+                return
+            arguments = taken if with_info else taken[:1]
+        except (AttributeError, TypeError) as error:
+            raise _ForeignVersion(str(error)) from error
+        subscription.callback(*arguments)
 
 
 def run_ready(executor: Executor, limit: int = BATCH) -> None:
@@ -81,14 +121,20 @@ class _Wait:
     """Waits for a message on one subscription."""
 
     def __init__(self, node: Node, subscription: Subscription, stack: contextlib.ExitStack) -> None:
-        stack.enter_context(node.context.handle)
-        stack.enter_context(subscription.handle)
-        self._handle: Any = subscription.handle
-        self._set = rclpy_implementation.WaitSet(1, 0, 0, 0, 0, 0, node.context.handle)
+        try:
+            stack.enter_context(node.context.handle)
+            stack.enter_context(subscription.handle)
+            self._handle: Any = subscription.handle
+            self._set = rclpy_implementation.WaitSet(1, 0, 0, 0, 0, 0, node.context.handle)
+        except (AttributeError, TypeError) as error:
+            raise _ForeignVersion(str(error)) from error
 
     def wait(self, nanoseconds: int) -> bool:
         """Wait at most so long; whether a message is there."""
-        self._set.clear_entities()
-        self._set.add_subscription(self._handle)
-        self._set.wait(nanoseconds)
-        return bool(self._set.get_ready_entities("subscription"))
+        try:
+            self._set.clear_entities()
+            self._set.add_subscription(self._handle)
+            self._set.wait(nanoseconds)
+            return bool(self._set.get_ready_entities("subscription"))
+        except (AttributeError, TypeError) as error:
+            raise _ForeignVersion(str(error)) from error

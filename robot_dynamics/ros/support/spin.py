@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import re
 import signal
@@ -20,7 +21,8 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import remove_ros_args
 
-from robot_dynamics.errors import ModelWarning, RobotDynamicsError
+from robot_dynamics.errors import ModelWarning
+from robot_dynamics.ros.support.faults import explain, hand_over
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 ONE_STROKE = 1.0
@@ -40,7 +42,7 @@ def run(
 
     Args:
         build: makes the node. A RobotDynamicsError or a bad parameter ends the process with one line of log
-            and exit code 1.
+            and exit code 1, as does any other error that the node does not deal with itself.
         args: command-line arguments without the program's name; those of the process when None.
         loop: runs the node instead of :func:`spin`, until the event is set.
     """
@@ -62,19 +64,23 @@ def run(
         )
         return 2
     node = None
+    forward = _RosLog(name)
+    logging.getLogger("robot_dynamics").addHandler(forward)
     try:
         with _stop_event() as stop:
             node = build()
             (loop or spin)(node, stop)
             if hasattr(node, "on_stop"):
                 node.on_stop()
-    except (RobotDynamicsError, ParameterException) as error:
-        logger = node.get_logger() if node is not None else rclpy.logging.get_logger(name)
-        logger.fatal(str(error))
-        return 1
     except ExternalShutdownException:
         pass
+    except Exception as error:
+        logger = node.get_logger() if node is not None else rclpy.logging.get_logger(name)
+        logger.fatal(str(error) if isinstance(error, ParameterException) else explain(error))
+        _stop_after(error, node)
+        return 1
     finally:
+        logging.getLogger("robot_dynamics").removeHandler(forward)
         if node is not None:
             node.destroy_node()
         rclpy.try_shutdown()
@@ -90,11 +96,38 @@ def spin(node: Node, stop: StopEvent) -> None:
     stop.on_set = wake.trigger
     try:
         while not stop.is_set():
-            executor.spin_once()
+            try:
+                executor.spin_once()
+            except ExternalShutdownException:
+                raise
+            except Exception as error:
+                hand_over(node, error)
     finally:
         stop.on_set = lambda: None
         executor.remove_node(node)
         executor.shutdown()
+
+
+def _stop_after(error: Exception, node: Node | None) -> None:
+    """Let a node that an error ends send its safe output all the same."""
+    if node is None or not hasattr(node, "on_stop"):
+        return
+    try:
+        node.on_stop()
+    except Exception as another:
+        node.get_logger().fatal(f"after {type(error).__name__}: {explain(another)}")
+
+
+class _RosLog(logging.Handler):
+    """Passes on what the library logs, which knows nothing of ROS."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(logging.WARNING)
+        self._log = rclpy.logging.get_logger(name)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Log one record."""
+        (self._log.error if record.levelno >= logging.ERROR else self._log.warning)(record.getMessage())
 
 
 class StopEvent(threading.Event):

@@ -1,0 +1,103 @@
+"""A robot of two links that a test plays over DDS, and its controller as a process of its own."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pinocchio as pin
+from lifecycle_msgs.srv import ChangeState, GetState
+from ros_harness import NodeProcess
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from robot_dynamics.ros.support import qos
+from robot_dynamics.ros.support.messages import nanoseconds_to_stamp, stamp_to_nanoseconds
+
+CONFIGURE, CLEANUP, ACTIVATE, DEACTIVATE, SHUTDOWN = 1, 2, 3, 4, 5
+NODE = "computed_torque_controller"
+SECOND = 1_000_000_000
+TWO_LINKS = """
+<robot name="two_links">
+  <link name="base"/>
+  <link name="upper"><inertial><origin xyz="0.2 0 0"/><mass value="2"/>
+    <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.03"/></inertial></link>
+  <link name="lower"><inertial><origin xyz="0.15 0 0"/><mass value="1"/>
+    <inertia ixx="0.005" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial></link>
+  <joint name="shoulder" type="revolute"><parent link="base"/><child link="upper"/><axis xyz="0 1 0"/>
+    <limit lower="-3" upper="3" effort="40" velocity="5"/></joint>
+  <joint name="elbow" type="revolute"><parent link="upper"/><child link="lower"/><origin xyz="0.4 0 0"/>
+    <axis xyz="0 1 0"/><limit lower="-3" upper="3" effort="5" velocity="5"/></joint>
+</robot>
+"""
+NAMES = ["shoulder", "elbow"]
+
+
+def gravity_load(q):
+    """Pinocchio's static efforts of the two links."""
+    model = pin.buildModelFromXML(TWO_LINKS)
+    return pin.rnea(model, model.createData(), np.asarray(q, float), np.zeros(2), np.zeros(2))
+
+
+class Robot:
+    """Publishes joint states and collects commands."""
+
+    def __init__(self, peer):
+        self.peer = peer
+        self.states = peer.publisher(JointState, "joint_states", qos.STATE_PUBLISHER)
+        self.stamped = peer.subscribe(JointState, "joint_command", qos.LOCKSTEP)
+        self.commands = peer.subscribe(Float64MultiArray, "effort_controller/commands", qos.COMMAND)
+        self.now = SECOND
+
+    @property
+    def faded(self):
+        """Whether the last command is no effort."""
+        return bool(self.commands) and not any(self.commands[-1].data)
+
+    def state(self, position, velocity=(0.0, 0.0), names=NAMES, effort=()):
+        message = JointState(name=list(names), effort=list(map(float, effort)))
+        message.position, message.velocity = list(map(float, position)), list(map(float, velocity))
+        message.header.stamp = nanoseconds_to_stamp(self.now)
+        return message
+
+    def answer(self, message):
+        """Send a state, repeatedly as it goes best effort, until its command comes; returns the efforts."""
+        stamp = stamp_to_nanoseconds(message.header.stamp)
+        due = 0.0
+
+        def answered():
+            nonlocal due
+            if time.monotonic() > due:
+                self.states.publish(message)
+                due = time.monotonic() + 0.5
+            return next((m for m in self.stamped if stamp_to_nanoseconds(m.header.stamp) == stamp), None)
+
+        command = self.peer.wait_until(answered, f"no command for the state at {stamp} ns")
+        self.now += 2_000_000
+        return np.array(command.effort)
+
+    def hold_at(self, position):
+        return self.answer(self.state(position))
+
+
+def controller(node=NODE, environment=None, **parameters):
+    patient = {"safe_fade_time": 0.5, "state_timeout": 60.0}
+    given = {"robot_description": TWO_LINKS, **patient, **parameters}
+    return NodeProcess(node, given, environment=environment)
+
+
+class Lifecycle:
+    """The lifecycle services of a node."""
+
+    def __init__(self, peer, node=NODE):
+        self._peer, self._node = peer, node
+
+    def change(self, transition):
+        """Ask for a transition; whether it succeeded."""
+        request = ChangeState.Request()
+        request.transition.id = transition
+        return self._peer.call(ChangeState, f"{self._node}/change_state", request).success
+
+    @property
+    def state(self):
+        return self._peer.call(GetState, f"{self._node}/get_state").current_state.label
