@@ -9,7 +9,15 @@ from numpy.typing import NDArray
 
 from robot_dynamics.control import law
 from robot_dynamics.control.parameters import ControllerParameters, SafeOutput
-from robot_dynamics.control.tracking import Command, JumpDetector, PeriodMeter, Phase, Schedule, fade
+from robot_dynamics.control.tracking import (
+    Command,
+    JumpDetector,
+    PeriodMeter,
+    Phase,
+    Schedule,
+    Transition,
+    fade,
+)
 from robot_dynamics.control.trajectory import Reference, Trajectory, Waypoint, plan
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.model.chain import KinematicChain
@@ -43,6 +51,10 @@ class ArmController:
         self._inertia: Array | None = None
         self._time = -np.inf
         self._position = np.zeros(chain.dof)
+        self._replaced: law.InverseDynamics | None = None
+        self._last_effort: Array | None = None
+        self._takes_over: Array | None = None
+        self._transition = Transition()
         self.parameters = parameters
 
     @property
@@ -98,6 +110,17 @@ class ArmController:
         self.phase = Phase.TRACKING
         return planned
 
+    def change_model(self, dynamics: law.InverseDynamics) -> None:
+        """Use another model of the same arm; the efforts go over to it in ``model_change_time``."""
+        if self._replaced is None:
+            self._replaced = self.dynamics
+        self.dynamics = dynamics
+
+    def take_over_from(self, other: ArmController) -> None:
+        """Begin with the effort of another controller of the same joints, and leave it likewise."""
+        if other.phase.controls:
+            self._takes_over = other._last_effort
+
     def hold(self) -> None:
         """Stop following and hold where the arm is."""
         if self.phase.controls:
@@ -118,14 +141,17 @@ class ArmController:
         self._position = position
         if lost or displaced:
             self._capture()
+            self._transition.end()
+            self._replaced = None
         self._schedule.advance(time)
         if self._schedule.empty:
             self.phase = Phase.HOLDING
         reference = self.reference(time)
-        effort = self._effort(time, position, velocity, reference)
+        effort = self._smooth(time, position, velocity, reference)
         if not np.all(np.isfinite(effort)):
             self.phase = Phase.FAULT
             return self.safe_command(0.0)
+        self._last_effort = effort
         return self._limited(effort, reference)
 
     def observe(self, position: Array) -> None:
@@ -151,6 +177,21 @@ class ArmController:
             if share > 0.0 and np.all(np.isfinite(load)):
                 effort = share * load
         return self._limited(effort, Reference.at_rest(self._position))
+
+    def _smooth(self, time: float, q: Array, qd: Array, reference: Reference) -> Array:
+        """The effort of the law, and what is left of the difference from a model that was in use before."""
+        effort = self._effort(time, q, qd, reference)
+        duration = self._parameters.model_change_time
+        if self._replaced is not None:
+            new, self.dynamics, self._replaced = self.dynamics, self._replaced, None
+            try:
+                self._transition.begin(time, self._effort(time, q, qd, reference) - effort, duration)
+            finally:
+                self.dynamics = new
+        if self._takes_over is not None:
+            self._transition.begin(time, self._takes_over - effort, duration)
+            self._takes_over = None
+        return effort + self._transition.rest(time)
 
     def _capture(self) -> None:
         """Hold where the arm is."""

@@ -85,6 +85,15 @@ class ControllerParameters(LoopParameters):
         maximum=1e4,
     )
 
+    model_change_time: float = parameter(
+        0.2,
+        "How long the efforts take to go over to a model that was changed (payload, gravity, drives); 0 is at"
+        " once",
+        unit="s",
+        minimum=0.0,
+        maximum=60.0,
+    )
+
     def __post_init__(self) -> None:
         validate(self)
         for name in ("kp", "kv"):

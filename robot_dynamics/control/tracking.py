@@ -161,6 +161,34 @@ class JumpDetector:
         return jumped
 
 
+class Transition:
+    """What efforts still have of a model that has been replaced, fading to nothing."""
+
+    def __init__(self) -> None:
+        self._began = 0.0
+        self._duration = 0.0
+        self._difference: Array | None = None
+
+    def begin(self, time: float, difference: Array, duration: float) -> None:
+        """At ``time`` [s] efforts would jump by ``-difference``: spread that over ``duration`` [s]."""
+        self._difference = difference + self.rest(time)
+        self._began, self._duration = time, duration
+
+    def rest(self, time: float) -> Array | float:
+        """What to add to the new model's effort at ``time`` [s]."""
+        if self._difference is None:
+            return 0.0
+        share = fade(time - self._began, self._duration)
+        if share == 0.0:
+            self.end()
+            return 0.0
+        return share * self._difference
+
+    def end(self) -> None:
+        """Go over to the new model at once."""
+        self._difference = None
+
+
 def fade(since: float, duration: float) -> float:
     """Share of a load that is still carried ``since`` seconds after a fault; it fades to zero linearly."""
     return max(0.0, 1.0 - since / duration) if duration > 0.0 else 0.0

@@ -17,13 +17,13 @@ from robot_dynamics.control.controller import ArmController
 from robot_dynamics.control.parameters import ControllerParameters
 from robot_dynamics.control.tracking import Command, Phase
 from robot_dynamics.control.trajectory import Trajectory
-from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.ros import follow_joint_trajectory
 from robot_dynamics.ros.follow_joint_trajectory import TrajectoryAction
 from robot_dynamics.ros.support import controller_state, parameters, qos, spin
 from robot_dynamics.ros.support.arm_model import ArmModel, ModelLoader
 from robot_dynamics.ros.support.control_node import ControlNode
 from robot_dynamics.ros.support.controller_state import ControllerStatePublisher
+from robot_dynamics.ros.support.faults import explain
 from robot_dynamics.ros.support.hot_loop import spin_on
 from robot_dynamics.ros.support.messages import set_stamp, stamp_to_nanoseconds, to_array
 from robot_dynamics.ros.support.trajectories import waypoints
@@ -55,9 +55,7 @@ class ComputedTorqueController(ControlNode):
 
     def ready(self) -> str:
         """Why the node cannot be configured yet; empty when it can."""
-        if self._loader is None or self._loader.model is None:
-            return "there is no robot description yet"
-        return ""
+        return "there is no robot description yet" if self._loader is None else self._loader.missing
 
     def build(self) -> tuple[ArmController, Sequence[str]]:
         """A controller for the present model."""
@@ -80,15 +78,18 @@ class ComputedTorqueController(ControlNode):
         return ActuatedArm(model.dynamics, model.chain, self._actuators)
 
     def _on_model(self, _: ArmModel) -> None:
-        if self.controller is not None:
-            self.take_controller()
-        else:
+        old = self.controller
+        if old is None:
             self.start_if_due()
+            return
+        self.take_controller()
+        if self.active and old.chain.joint_names == self.controller.chain.joint_names:
+            self.controller.take_over_from(old)
 
     def _on_change(self, model: ArmModel) -> None:
         """The same arm with another payload or gravity: whatever is being followed goes on."""
         if self.controller is not None:
-            self.controller.dynamics = self._drives(model)
+            self.controller.change_model(self._drives(model))
 
     def _check_parameters(self, candidate: ControllerParameters) -> None:
         if self.controller is not None:
@@ -98,6 +99,8 @@ class ComputedTorqueController(ControlNode):
         self._control_parameters = accepted
         if self.controller is not None:
             self.controller.parameters = accepted
+        else:
+            self.start_if_due()
 
     def _check_actuators(self, candidate: ActuatorParameters) -> None:
         if self.controller is not None:
@@ -106,7 +109,9 @@ class ComputedTorqueController(ControlNode):
     def _on_actuators(self, accepted: ActuatorParameters) -> None:
         self._actuators = accepted
         if self.controller is not None:
-            self.controller.dynamics = self._drives(self._loader.model)
+            self.controller.change_model(self._drives(self._loader.model))
+        else:
+            self.start_if_due()
 
     # Messages
 
@@ -120,9 +125,9 @@ class ComputedTorqueController(ControlNode):
             return
         try:
             self.follow(message)
-        except RobotDynamicsError as error:
+        except Exception as error:  # the loop that carries the arm must not end by it
             self.refused += 1
-            self.get_logger().error(f"trajectory refused: {error}")
+            self.get_logger().error(f"trajectory refused: {explain(error)}")
             return
         if self._action is not None:
             self._action.drop("a trajectory on the topic has taken over")
@@ -166,12 +171,19 @@ class ComputedTorqueController(ControlNode):
         message.effort = to_array(command.unlimited)
         self._reference.publish(message)
 
+    def doubts(self) -> list[str]:
+        """A model that is slow, for want of a compiler."""
+        if self._loader.model.dynamics.backend == "c":
+            return []
+        return ["the model is generated Python, slower than compiled C; install a C compiler"]
+
     def describe_model(self) -> dict[str, object]:
         """Mode and model, for the diagnostics."""
         chain = self.controller.chain
         return {
             "mode": self._control_parameters.mode,
             "model": f"{chain.name}: {chain.root} -> {chain.tip}, {chain.dof} joints",
+            "backend": self._loader.model.dynamics.backend,
         }
 
 

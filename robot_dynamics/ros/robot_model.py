@@ -16,12 +16,14 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from robot_dynamics.control import law
+from robot_dynamics.control.actuators import ActuatorParameters
 from robot_dynamics.errors import RobotDynamicsError, StateError
 from robot_dynamics.model.dh import dh_parameters
 from robot_dynamics.model.dh_table import CONVENTIONS, DHTable
 from robot_dynamics.parameters import parameter, validate
 from robot_dynamics.ros.support import diagnostics, parameters, qos, spin
 from robot_dynamics.ros.support.arm_model import ArmModel, ModelLoader
+from robot_dynamics.ros.support.live_parameters import LivePublisher
 from robot_dynamics.ros.support.messages import JointOrder, to_array
 
 
@@ -68,7 +70,10 @@ class RobotModel(Node):
         self.create_service(Trigger, "~/print", self._on_print)
         self.create_service(Trigger, "~/publish", self._on_publish)
         self._diagnostics = diagnostics.DiagnosticsPublisher(self, self._status)
-        self._loader = ModelLoader(self, self._on_model, self._on_change)
+        drives = parameters.declare(self, ActuatorParameters)
+        parameters.watch(self, drives, lambda _: self._publish_live(), check=self._check_drives)
+        self._live = LivePublisher(self)
+        self._loader = ModelLoader(self, self._on_model, self._on_change, follows=False)
 
     # Model
 
@@ -102,6 +107,16 @@ class RobotModel(Node):
             self._text.publish(String(data=self._table.text()))
             self._json.publish(String(data=self._table.json()))
             self._properties.publish(String(data=properties(self._model)))
+            self._publish_live()
+
+    def _publish_live(self) -> None:
+        """What the nodes that follow this one shall use."""
+        if self._model is not None:
+            self._live.publish({"gravity": list(self._model.gravity)})
+
+    def _check_drives(self, candidate: ActuatorParameters) -> None:
+        if self._model is not None:
+            candidate.of(self._model.chain)
 
     # Callbacks
 
@@ -136,7 +151,7 @@ class RobotModel(Node):
 
     def _status(self) -> diagnostics.Status:
         if self._model is None or self._table is None:
-            return diagnostics.Status(diagnostics.WARN, "no usable robot description yet", {})
+            return diagnostics.Status(diagnostics.WARN, self._loader.missing, {})
         chain = self._model.chain
         warnings = self._model.bare.warnings
         values = {

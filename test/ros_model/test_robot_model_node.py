@@ -1,6 +1,7 @@
 """The node robot_model as a process of its own, and the live model that every node shares."""
 
 import json
+import re
 
 import numpy as np
 import pinocchio as pin
@@ -49,8 +50,9 @@ class Listener:
         self.states = peer.publisher(JointState, "joint_states", qos.STATE_PUBLISHER)
         self.loads = peer.subscribe(JointState, f"{NODE}/gravity_load", qos.RECORDING)
 
-    def wait_for(self, expected, what):
+    def wait_for(self, expected, what, meanwhile=lambda: None):
         def there():
+            meanwhile()
             self.states.publish(JointState(name=["elbow", "shoulder"], position=[Q[1], Q[0]]))
             return self.loads and np.allclose(self.loads[-1].effort, expected, rtol=1e-9, atol=1e-9)
 
@@ -132,12 +134,49 @@ def test_gravity_comes_from_the_imu_where_it_is_asked_for():
         sample = Imu()
         # Upside down: what the sensor feels upwards along its -z is upwards along the root's z.
         sample.linear_acceleration.x, sample.linear_acceleration.z = -4.0, -8.95
-        imu.publish(sample)
-        listener.wait_for(load(gravity=(4.0, 0.0, -8.95)), "the tilt is not seen")
+        tilted = load(gravity=(4.0, 0.0, -8.95))
+        # The node takes samples as best effort: one alone may get lost.
+        listener.wait_for(tilted, "the tilt is not seen", lambda: imu.publish(sample))
         sample.linear_acceleration.z = 30.0
-        imu.publish(sample)
-        node.wait_for_output("imu ignored: .*30")
-        listener.wait_for(load(gravity=(4.0, 0.0, -8.95)), "a jolt was taken for gravity")
+
+        def refused():
+            imu.publish(sample)
+            return re.search("imu ignored: .*30", node.output)
+
+        peer.wait_until(refused, "a jolt was taken for gravity")
+        listener.wait_for(tilted, "a jolt was taken for gravity")
         result = peer.set_parameter(NODE, "gravity", [0.0, 0.0, 9.81])
         assert not result.successful
         assert "gravity_from_imu" in result.reason
+
+
+def test_locked_joints_are_part_of_the_link_above_them():
+    """The elbow locked at 0.6 rad: Pinocchio's reduced model."""
+    parameters = {"robot_description": ARM, "locked_joints": ["elbow"], "locked_positions": [0.6]}
+    with NodeProcess(NODE, {**parameters, "load_period": 0.0}) as node, peer_with(node) as peer:
+        document = peer.subscribe(String, f"{NODE}/dh_table_json", qos.DESCRIPTION)
+        peer.wait_until(lambda: document, "no table")
+        assert [row["joint"] for row in json.loads(document[-1].data)["rows"]] == ["shoulder"]
+        model = pin.buildModelFromXML(ARM)
+        model.gravity.linear = np.array([0.0, 0.0, -9.81])
+        reduced = pin.buildReducedModel(model, [model.getJointId("elbow")], np.array([0.0, 0.6]))
+        expected = pin.rnea(reduced, reduced.createData(), np.array(Q[:1]), np.zeros(1), np.zeros(1))
+        # What the joint state says of the locked joint does not count.
+        Listener(peer).wait_for(expected, "the locked joint is not carried")
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"locked_joints": ["wrench"], "locked_positions": [0.0]}, "wrench"),
+        ({"locked_joints": ["elbow"]}, "'locked_positions' has 0 values for 1 'locked_joints'"),
+        ({"locked_joints": ["elbow", "elbow"], "locked_positions": [0.0, 0.0]}, "names a joint twice"),
+        ({"locked_joints": ["elbow"], "locked_positions": [9.0]}, "elbow"),
+        ({"locked_joints": ["elbow", "shoulder"], "locked_positions": [0.0, 0.0]}, "no moving joint"),
+    ],
+)
+def test_locks_that_cannot_be_end_with_one_clear_line(given, reason):
+    with NodeProcess(NODE, {"robot_description": ARM, **given}) as node:
+        assert node.wait_for_exit() == 1
+        node.wait_for_output(reason)
+        assert "Traceback" not in node.output

@@ -13,12 +13,14 @@ from std_srvs.srv import SetBool
 from robot_dynamics import compile_dynamics, load_urdf
 from robot_dynamics.control.payload import PayloadParameters
 from robot_dynamics.dynamics.compiled import CompiledDynamics
-from robot_dynamics.errors import ParameterError, RobotDynamicsError
+from robot_dynamics.errors import ModelError, ParameterError, RobotDynamicsError
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.parameters import parameter, validate
 from robot_dynamics.ros.support import parameters
 from robot_dynamics.ros.support.description import DescriptionSource
+from robot_dynamics.ros.support.faults import explain
 from robot_dynamics.ros.support.imu_gravity import ImuGravity
+from robot_dynamics.ros.support.live_parameters import LiveFollower
 
 _COMPENSATES = "robot_compensates_gravity"
 
@@ -29,6 +31,12 @@ class ModelParameters:
 
     root: str = parameter("", "Root link of the chain; empty: the root of the robot", read_only=True)
     tip: str = parameter("", "Tip link of the chain; empty: the only possible one", read_only=True)
+    locked_joints: tuple[str, ...] = parameter(
+        (), "Joints that are held and do not count as the arm's", read_only=True
+    )
+    locked_positions: tuple[float, ...] = parameter(
+        (), "Where each of locked_joints is held", unit="rad or m", read_only=True
+    )
     gravity: tuple[float, ...] = parameter(
         (0.0, 0.0, -9.81),
         "Gravity vector in the root frame, for tilted mounts",
@@ -46,6 +54,32 @@ class ModelParameters:
             raise ParameterError(
                 f"parameter 'gravity' has {len(self.gravity)} values; it must have 3: x, y, z"
             )
+        if len(self.locked_positions) != len(self.locked_joints):
+            raise ParameterError(
+                f"parameter 'locked_positions' has {len(self.locked_positions)} values for"
+                f" {len(self.locked_joints)} 'locked_joints'"
+            )
+        if len(set(self.locked_joints)) != len(self.locked_joints):
+            raise ParameterError("parameter 'locked_joints' names a joint twice")
+
+    @property
+    def locked(self) -> dict[str, float]:
+        """Position of every locked joint [rad or m]."""
+        return dict(zip(self.locked_joints, self.locked_positions, strict=True))
+
+
+@dataclass(frozen=True)
+class FollowParameters:
+    """Whose payload, gravity and friction count."""
+
+    follow_robot_model: bool = parameter(
+        False,
+        "Take payload, gravity and friction from the node robot_model, the one place to set them then",
+        read_only=True,
+    )
+
+    def __post_init__(self) -> None:
+        validate(self)
 
 
 @dataclass(frozen=True)
@@ -76,10 +110,15 @@ class ModelLoader:
         node: gets the parameters, the description and the service ``~/robot_compensates_gravity``.
         on_model: called in the node's thread with the model of every new description.
         on_change: called in the node's thread when the same arm has another payload or gravity.
+        follows: whether the node can take its live parameters from ``robot_model``.
     """
 
     def __init__(
-        self, node: Node, on_model: Callable[[ArmModel], None], on_change: Callable[[ArmModel], None]
+        self,
+        node: Node,
+        on_model: Callable[[ArmModel], None],
+        on_change: Callable[[ArmModel], None],
+        follows: bool = True,
     ) -> None:
         self.parameters = parameters.declare(node, ModelParameters)
         self.payload = parameters.declare(node, PayloadParameters)
@@ -90,13 +129,26 @@ class ModelLoader:
         self._on_model = on_model
         self._on_change = on_change
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="model")
-        self._building: list[Future[ArmModel]] = []
+        self._building: list[tuple[str, Future[ArmModel]]] = []
         self._ready = node.create_guard_condition(self._take_over)
         parameters.watch(node, self.parameters, self._on_parameters, check=self._check)
         parameters.watch(node, self.payload, self._on_payload)
         node.create_service(SetBool, f"~/{_COMPENSATES}", self._on_compensates)
         self._imu = ImuGravity(node, self._change)
+        if follows and parameters.declare(node, FollowParameters).follow_robot_model:
+            if self._imu.used:
+                raise ParameterError("follow_robot_model and gravity_from_imu cannot both be true")
+            self._follower = LiveFollower(node)
+        self._source: DescriptionSource | None = None
         self._source = DescriptionSource(node, self._on_description)
+
+    @property
+    def missing(self) -> str:
+        """Why there is no model yet; empty when there is one."""
+        if self.model is not None:
+            return ""
+        refusal = self._source.refusal if self._source is not None else ""
+        return f"the description was refused: {refusal}" if refusal else "there is no robot description yet"
 
     @property
     def gravity(self) -> tuple[float, ...]:
@@ -109,7 +161,7 @@ class ModelLoader:
         if self.model is None:
             self._use(self._load(text))
         else:
-            self._build(lambda: self._load(text))
+            self._build("description", lambda: self._load(text))
 
     def _check(self, candidate: ModelParameters) -> None:
         if self._imu.used and candidate.gravity != self.parameters.gravity:
@@ -134,30 +186,48 @@ class ModelLoader:
         # A change that waits for its turn takes up whatever else changes until then.
         if self.model is not None and not self._change_due:
             self._change_due = True
-            self._build(self._changed)
+            self._build("payload or gravity", self._changed)
 
     # Building
 
-    def _build(self, work: Callable[[], ArmModel]) -> None:
-        self._building.append(self._pool.submit(work))
-        self._building[-1].add_done_callback(lambda _: self._ready.trigger())
+    def _build(self, what: str, work: Callable[[], ArmModel]) -> None:
+        building = self._pool.submit(work)
+        self._building.append((what, building))
+        building.add_done_callback(lambda _: self._ready.trigger())
 
     def _take_over(self) -> None:
-        while self._building and self._building[0].done():
+        while self._building and self._building[0][1].done():
+            what, building = self._building.pop(0)
             try:
-                self._use(self._building.pop(0).result())
-            except RobotDynamicsError as error:
-                self._node.get_logger().error(f"the new description is refused, the old model stays: {error}")
+                self._use(building.result())
+            except Exception as error:  # whatever it is, the model in use is sound
+                self._node.get_logger().error(
+                    f"the new {what} is refused, the old model stays: {explain(error)}"
+                )
+                if what == "description" and self._source is not None:
+                    self._source.text = None
 
     def _use(self, model: ArmModel) -> None:
         old, self.model = self.model, model
-        if old is None or old.bare is not model.bare:
-            self._on_model(model)
-        else:
-            self._on_change(model)
+        try:
+            if old is None or old.bare is not model.bare:
+                self._on_model(model)
+            else:
+                self._on_change(model)
+        except Exception:
+            self.model = self._built = old
+            raise
 
     def _load(self, text: str) -> ArmModel:
-        chain = load_urdf(text, root=self.parameters.root or None, tip=self.parameters.tip or None)
+        wanted = self.parameters
+        try:
+            return self._loaded(load_urdf(text, wanted.root or None, wanted.tip or None, wanted.locked))
+        except RobotDynamicsError:
+            raise
+        except Exception as error:
+            raise ModelError(f"no model can be made of it: {explain(error)}") from error
+
+    def _loaded(self, chain: KinematicChain) -> ArmModel:
         for warning in chain.warnings:
             self._node.get_logger().warning(warning)
         model = self._variant(chain)
