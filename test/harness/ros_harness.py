@@ -143,6 +143,30 @@ class Peer:
         return self.call(SetParameters, f"{node}/set_parameters", request).results[0]
 
 
+class Lifecycle:
+    """The lifecycle services of a node."""
+
+    CONFIGURE, CLEANUP, ACTIVATE, DEACTIVATE, INACTIVE_SHUTDOWN, ACTIVE_SHUTDOWN = 1, 2, 3, 4, 6, 7
+
+    def __init__(self, peer: Peer, node: str) -> None:
+        self._peer, self._node = peer, node
+
+    def change(self, transition: int) -> bool:
+        """Ask for a transition; whether it succeeded."""
+        from lifecycle_msgs.srv import ChangeState
+
+        request = ChangeState.Request()
+        request.transition.id = transition
+        return bool(self._peer.call(ChangeState, f"{self._node}/change_state", request).success)
+
+    @property
+    def state(self) -> str:
+        """Label of the present state."""
+        from lifecycle_msgs.srv import GetState
+
+        return str(self._peer.call(GetState, f"{self._node}/get_state").current_state.label)
+
+
 @contextlib.contextmanager
 def peer_with(*nodes: NodeProcess) -> Iterator[Peer]:
     """A peer, and the node processes that it talks to, all stopped at the end."""

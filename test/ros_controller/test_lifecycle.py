@@ -8,51 +8,38 @@ import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from lifecycle_msgs.msg import TransitionEvent
-from ros_harness import NodeProcess, peer_with
+from ros_harness import Lifecycle, NodeProcess, peer_with
 from std_msgs.msg import String
-from two_links import (
-    ACTIVATE,
-    CLEANUP,
-    CONFIGURE,
-    DEACTIVATE,
-    NODE,
-    SHUTDOWN,
-    TWO_LINKS,
-    Lifecycle,
-    Robot,
-    controller,
-    gravity_load,
-)
+from two_links import NODE, TWO_LINKS, Robot, controller, gravity_load
 
 from robot_dynamics.ros.support import qos
 
 pytestmark = pytest.mark.ros
 
 FAULTY = Path(__file__).with_name("faulty_controller.py")
-INACTIVE_SHUTDOWN = 6
 PLACE = [0.3, 0.2]
 
 
 def test_configure_needs_a_usable_description_and_says_what_is_wrong_with_it():
     with NodeProcess(NODE, {"autostart": False, "safe_fade_time": 0.2}) as node, peer_with(node) as peer:
-        lifecycle = Lifecycle(peer)
-        assert not lifecycle.change(CONFIGURE)
+        lifecycle = Lifecycle(peer, NODE)
+        assert not lifecycle.change(lifecycle.CONFIGURE)
         node.wait_for_output("cannot configure: there is no robot description yet")
         describe = peer.publisher(String, "robot_description", qos.DESCRIPTION)
         describe.publish(String(data=TWO_LINKS.replace('type="revolute"', 'type="floating"')))
         node.wait_for_output("is refused: .*floating")
-        assert not lifecycle.change(CONFIGURE)
+        assert not lifecycle.change(lifecycle.CONFIGURE)
         node.wait_for_output("cannot configure: the description was refused: .*floating")
         assert lifecycle.state == "unconfigured"
         describe.publish(String(data=TWO_LINKS))
         node.wait_for_output("model of two_links")
-        assert lifecycle.change(CONFIGURE)
+        assert lifecycle.change(lifecycle.CONFIGURE)
         assert lifecycle.state == "inactive"
-        assert lifecycle.change(ACTIVATE)
+        assert lifecycle.change(lifecycle.ACTIVATE)
         assert lifecycle.state == "active"
         robot = Robot(peer)
         robot.hold_at(PLACE)
-        assert lifecycle.change(DEACTIVATE)
+        assert lifecycle.change(lifecycle.DEACTIVATE)
         peer.wait_until(lambda: robot.faded, "deactivate does not end in zero effort")
         assert lifecycle.state == "inactive"
         assert "Traceback" not in node.output
@@ -60,28 +47,28 @@ def test_configure_needs_a_usable_description_and_says_what_is_wrong_with_it():
 
 def test_transitions_that_do_not_exist_are_refused_and_the_node_lives_on():
     with controller(autostart=False) as node, peer_with(node) as peer:
-        lifecycle = Lifecycle(peer)
-        assert not lifecycle.change(ACTIVATE)
+        lifecycle = Lifecycle(peer, NODE)
+        assert not lifecycle.change(lifecycle.ACTIVATE)
         node.wait_for_output("cannot activate: the node is unconfigured")
         assert not lifecycle.change(99)
-        assert lifecycle.change(CONFIGURE)
-        assert not lifecycle.change(CONFIGURE)
+        assert lifecycle.change(lifecycle.CONFIGURE)
+        assert not lifecycle.change(lifecycle.CONFIGURE)
         node.wait_for_output("cannot configure: the node is inactive")
-        assert lifecycle.change(ACTIVATE)
-        assert not lifecycle.change(CLEANUP)
+        assert lifecycle.change(lifecycle.ACTIVATE)
+        assert not lifecycle.change(lifecycle.CLEANUP)
         np.testing.assert_allclose(Robot(peer).hold_at(PLACE), gravity_load(PLACE), rtol=1e-9)
 
 
 def test_a_parameter_that_does_not_fit_fails_configure_until_it_is_right():
     with controller(autostart=False, kp=[1.0, 2.0, 3.0]) as node, peer_with(node) as peer:
-        lifecycle = Lifecycle(peer)
-        assert not lifecycle.change(CONFIGURE)
+        lifecycle = Lifecycle(peer, NODE)
+        assert not lifecycle.change(lifecycle.CONFIGURE)
         node.wait_for_output(
             "cannot configure: parameter 'kp' has 3 values; give 1, or 2 in the order shoulder"
         )
         assert lifecycle.state == "unconfigured"
         assert peer.set_parameter(NODE, "kp", [100.0, 50.0]).successful
-        assert lifecycle.change(CONFIGURE)
+        assert lifecycle.change(lifecycle.CONFIGURE)
 
 
 def test_autostart_waits_for_a_parameter_that_fits():
@@ -94,9 +81,9 @@ def test_autostart_waits_for_a_parameter_that_fits():
 def test_autostart_starts_once_and_then_the_lifecycle_is_the_callers():
     with controller() as node, peer_with(node) as peer:
         Robot(peer).hold_at(PLACE)
-        lifecycle = Lifecycle(peer)
-        assert lifecycle.change(DEACTIVATE)
-        assert lifecycle.change(CLEANUP)
+        lifecycle = Lifecycle(peer, NODE)
+        assert lifecycle.change(lifecycle.DEACTIVATE)
+        assert lifecycle.change(lifecycle.CLEANUP)
         assert peer.set_parameter(NODE, "kp", [50.0]).successful
         assert peer.set_parameter(
             NODE, "robot_description", TWO_LINKS.replace("two_links", "again")
@@ -107,39 +94,39 @@ def test_autostart_starts_once_and_then_the_lifecycle_is_the_callers():
 
 def test_cleanup_and_shutdown_see_the_halt_through_and_add_nothing():
     with controller() as node, peer_with(node) as peer:
-        robot, lifecycle = Robot(peer), Lifecycle(peer)
+        robot, lifecycle = Robot(peer), Lifecycle(peer, NODE)
         robot.hold_at(PLACE)
-        assert lifecycle.change(DEACTIVATE)
-        assert lifecycle.change(CLEANUP)
-        assert lifecycle.change(CONFIGURE)
+        assert lifecycle.change(lifecycle.DEACTIVATE)
+        assert lifecycle.change(lifecycle.CLEANUP)
+        assert lifecycle.change(lifecycle.CONFIGURE)
         peer.wait_until(lambda: robot.faded, "the last effort stays")
-        assert lifecycle.change(CLEANUP)
-        assert lifecycle.change(CONFIGURE)
-        assert lifecycle.change(ACTIVATE)
+        assert lifecycle.change(lifecycle.CLEANUP)
+        assert lifecycle.change(lifecycle.CONFIGURE)
+        assert lifecycle.change(lifecycle.ACTIVATE)
         np.testing.assert_allclose(robot.hold_at(PLACE), gravity_load(PLACE), rtol=1e-9)
-        assert lifecycle.change(DEACTIVATE)
+        assert lifecycle.change(lifecycle.DEACTIVATE)
         peer.wait_until(lambda: robot.faded, "no fade")
         count = len(robot.commands)
-        assert lifecycle.change(INACTIVE_SHUTDOWN)
+        assert lifecycle.change(lifecycle.INACTIVE_SHUTDOWN)
         assert lifecycle.state == "finalized"
-        assert not lifecycle.change(CONFIGURE)
+        assert not lifecycle.change(lifecycle.CONFIGURE)
         assert not np.any([message.data for message in robot.commands[count:]])
 
 
 def test_shutdown_of_an_active_controller_fades():
     with controller() as node, peer_with(node) as peer:
-        robot, lifecycle = Robot(peer), Lifecycle(peer)
+        robot, lifecycle = Robot(peer), Lifecycle(peer, NODE)
         robot.hold_at(PLACE)
-        assert lifecycle.change(SHUTDOWN + 2)
+        assert lifecycle.change(lifecycle.ACTIVE_SHUTDOWN)
         peer.wait_until(lambda: robot.faded, "no fade")
         assert lifecycle.state == "finalized"
 
 
 def test_an_interrupt_in_the_middle_of_a_halt_sees_it_through():
     with controller(safe_fade_time=2.0) as node, peer_with(node) as peer:
-        robot, lifecycle = Robot(peer), Lifecycle(peer)
+        robot, lifecycle = Robot(peer), Lifecycle(peer, NODE)
         robot.hold_at(PLACE)
-        assert lifecycle.change(DEACTIVATE)
+        assert lifecycle.change(lifecycle.DEACTIVATE)
         assert not robot.faded
         peer.processes.clear()
         assert node.stop() == 0
@@ -149,7 +136,7 @@ def test_an_interrupt_in_the_middle_of_a_halt_sees_it_through():
 @pytest.mark.parametrize(("place", "fades"), [(2.0, True), (2.5, False)])
 def test_a_fault_of_the_running_cycle_goes_through_on_error_and_can_be_configured_again(place, fades):
     with controller(FAULTY) as node, peer_with(node) as peer:
-        robot, lifecycle = Robot(peer), Lifecycle(peer)
+        robot, lifecycle = Robot(peer), Lifecycle(peer, NODE)
         reports = peer.subscribe(DiagnosticArray, "/diagnostics", qos.DIAGNOSTICS)
         events = peer.subscribe(TransitionEvent, f"{NODE}/transition_event", qos.RECORDING)
         robot.hold_at(PLACE)
@@ -176,8 +163,8 @@ def test_a_fault_of_the_running_cycle_goes_through_on_error_and_can_be_configure
             "the diagnostics say nothing",
         )
         assert last.level == DiagnosticStatus.ERROR
-        assert lifecycle.change(CONFIGURE)
-        assert lifecycle.change(ACTIVATE)
+        assert lifecycle.change(lifecycle.CONFIGURE)
+        assert lifecycle.change(lifecycle.ACTIVATE)
         np.testing.assert_allclose(robot.hold_at(PLACE), gravity_load(PLACE), rtol=1e-9)
         assert "Traceback" not in node.output
 
@@ -185,15 +172,15 @@ def test_a_fault_of_the_running_cycle_goes_through_on_error_and_can_be_configure
 def test_a_failed_generation_is_told_and_the_old_model_stays():
     impossible = TWO_LINKS.replace("two_links", "impossible")
     with NodeProcess(FAULTY, {"autostart": False}) as node, peer_with(node) as peer:
-        lifecycle = Lifecycle(peer)
+        lifecycle = Lifecycle(peer, NODE)
         describe = peer.publisher(String, "robot_description", qos.DESCRIPTION)
         describe.publish(String(data=impossible))
         node.wait_for_output("is refused: no model can be made of it: .*RecursionError: too deep")
-        assert not lifecycle.change(CONFIGURE)
+        assert not lifecycle.change(lifecycle.CONFIGURE)
         describe.publish(String(data=TWO_LINKS))
         node.wait_for_output("model of two_links")
-        assert lifecycle.change(CONFIGURE)
-        assert lifecycle.change(ACTIVATE)
+        assert lifecycle.change(lifecycle.CONFIGURE)
+        assert lifecycle.change(lifecycle.ACTIVATE)
         robot = Robot(peer)
         robot.hold_at(PLACE)
         describe.publish(String(data=impossible))

@@ -6,7 +6,6 @@ import time
 
 import numpy as np
 import pinocchio as pin
-from lifecycle_msgs.srv import ChangeState, GetState
 from ros_harness import NodeProcess
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -14,7 +13,6 @@ from std_msgs.msg import Float64MultiArray
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.messages import nanoseconds_to_stamp, stamp_to_nanoseconds
 
-CONFIGURE, CLEANUP, ACTIVATE, DEACTIVATE, SHUTDOWN = 1, 2, 3, 4, 5
 NODE = "computed_torque_controller"
 SECOND = 1_000_000_000
 TWO_LINKS = """
@@ -84,20 +82,3 @@ def controller(node=NODE, environment=None, **parameters):
     patient = {"safe_fade_time": 0.5, "state_timeout": 60.0}
     given = {"robot_description": TWO_LINKS, **patient, **parameters}
     return NodeProcess(node, given, environment=environment)
-
-
-class Lifecycle:
-    """The lifecycle services of a node."""
-
-    def __init__(self, peer, node=NODE):
-        self._peer, self._node = peer, node
-
-    def change(self, transition):
-        """Ask for a transition; whether it succeeded."""
-        request = ChangeState.Request()
-        request.transition.id = transition
-        return self._peer.call(ChangeState, f"{self._node}/change_state", request).success
-
-    @property
-    def state(self):
-        return self._peer.call(GetState, f"{self._node}/get_state").current_state.label

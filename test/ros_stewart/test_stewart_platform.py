@@ -3,64 +3,24 @@
 from __future__ import annotations
 
 import math
-import time
 
 import numpy as np
 import pytest
 from geometry_msgs.msg import PoseStamped, Transform, WrenchStamped
+from legs import NODE, Legs, demo, forces_at
 from ros_harness import PATIENCE, NodeProcess, peer_with
-from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 from visualization_msgs.msg import MarkerArray
 
-from robot_dynamics import stewart
-from robot_dynamics.resources import resource
 from robot_dynamics.ros.support import qos
-from robot_dynamics.ros.support.messages import nanoseconds_to_stamp, stamp_to_nanoseconds
-from robot_dynamics.stewart.orientation import quaternion_from_rotation
+from robot_dynamics.ros.support.messages import stamp_to_nanoseconds
 
 pytestmark = pytest.mark.ros
-NODE = "stewart_platform"
-SECOND = 1_000_000_000
 
 
 @pytest.fixture(scope="module")
 def platform():
-    return stewart.load(resource("config/stewart_demo.yaml"))
-
-
-def forces_at(platform, shift=(0.0, 0.0, 0.0), **load):
-    machine = platform.machine
-    place = machine.home_position + np.array(shift)
-    orientation, zero = quaternion_from_rotation(machine.home_rotation), np.zeros(3)
-    return platform.inverse_dynamics(place, orientation, zero, zero, zero, zero, **load)
-
-
-class Legs:
-    """Publishes leg states and collects commands."""
-
-    def __init__(self, peer, platform):
-        self.peer, self.names = peer, list(platform.machine.leg_names)
-        self.states = peer.publisher(JointState, "joint_states", qos.STATE_PUBLISHER)
-        self.stamped = peer.subscribe(JointState, "joint_command", qos.LOCKSTEP)
-        self.commands = peer.subscribe(Float64MultiArray, "leg_effort_controller/commands", qos.COMMAND)
-        self.now = SECOND
-
-    def answer(self, lengths):
-        message = JointState(name=self.names, position=[float(x) for x in lengths], velocity=[0.0] * 6)
-        message.header.stamp = nanoseconds_to_stamp(self.now)
-        self.now += 2_000_000
-        due = 0.0
-
-        def answered():
-            nonlocal due
-            if time.monotonic() > due:
-                self.states.publish(message)
-                due = time.monotonic() + 0.5
-            return next((m for m in self.stamped if m.header.stamp == message.header.stamp), None)
-
-        return self.peer.wait_until(answered, f"no command at {self.now} ns")
+    return demo()
 
 
 def trajectory(points, frame="", names=("platform",)):

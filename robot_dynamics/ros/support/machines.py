@@ -6,7 +6,7 @@ import warnings
 from pathlib import Path
 
 from robot_dynamics import stewart
-from robot_dynamics.errors import ParameterError
+from robot_dynamics.errors import ParameterError, RobotDynamicsError
 from robot_dynamics.resources import resource
 
 
@@ -23,5 +23,8 @@ def load_machine(name: str) -> tuple[stewart.StewartPlatform, list[str]]:
         raise ParameterError(f"parameter 'machine': {path} does not exist")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        platform = stewart.load(path)
+        try:
+            platform = stewart.load(path)
+        except RobotDynamicsError as error:
+            raise ParameterError(f"parameter 'machine': {path} cannot be used: {error}") from error
     return platform, [str(warning.message) for warning in caught]

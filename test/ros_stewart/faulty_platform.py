@@ -1,0 +1,23 @@
+"""The platform's node with a law that fails where the first leg is longer than LONG."""
+
+import sys
+
+from robot_dynamics.control.platform.controller import PlatformController
+from robot_dynamics.ros import stewart_platform
+
+LONG = 0.95
+"""Length of the first leg [m]."""
+
+update = PlatformController.update
+
+
+def failing_update(self, time, position, velocity):
+    if position[0] > LONG:
+        raise ZeroDivisionError("a law that nobody tested")
+    return update(self, time, position, velocity)
+
+
+PlatformController.update = failing_update
+
+if __name__ == "__main__":
+    sys.exit(stewart_platform.main())
