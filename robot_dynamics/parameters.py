@@ -153,6 +153,25 @@ def per_joint(values: Sequence[float], joint_names: Sequence[str], name: str) ->
     return np.array(values, dtype=float)
 
 
+def by_name(instance: Any, names: str, values: str) -> dict[str, float]:
+    """The dictionary that two list parameters make, as ROS 2 has no parameters that are dictionaries.
+
+    Args:
+        instance: of a parameter class.
+        names: its field of names.
+        values: its field with the value of each.
+
+    Raises:
+        ParameterError: lists of different length, or a name that comes twice.
+    """
+    keys, numbers = getattr(instance, names), getattr(instance, values)
+    if len(keys) != len(numbers):
+        raise ParameterError(f"parameter '{values}' has {len(numbers)} values for {len(keys)} '{names}'")
+    if len(set(keys)) != len(keys):
+        raise ParameterError(f"parameter '{names}' names a joint twice")
+    return dict(zip(keys, numbers, strict=True))
+
+
 def _checked(description: Description, value: Any) -> Any:
     """One element, converted to its declared type."""
     name = description.name

@@ -12,13 +12,10 @@ A state that nobody answers is published again, unchanged, every REPEAT seconds.
 
 from __future__ import annotations
 
-import dataclasses
 import gc
 import json
-import math
 import sys
 import time
-import warnings
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped
@@ -28,19 +25,16 @@ from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray, String
+from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
-from robot_dynamics.errors import ParameterError, StateError
+from robot_dynamics.errors import StateError
 from robot_dynamics.ros.support import diagnostics, parameters, qos, spin
-from robot_dynamics.ros.support.description import NAME, DescriptionSource
 from robot_dynamics.ros.support.hot_loop import run_ready, spin_on, take_all
-from robot_dynamics.ros.support.machines import load_machine
 from robot_dynamics.ros.support.messages import JointOrder, set_stamp, stamp_to_nanoseconds, to_array
 from robot_dynamics.ros.support.pacing import GIVE_UP, Lateness, Pacer
-from robot_dynamics.simulation.arm import ArmPlant
-from robot_dynamics.simulation.parameters import PlantParameters, SimulatorParameters
-from robot_dynamics.simulation.platform import PlatformPlant
+from robot_dynamics.ros.support.plants import Plant, PlantSource, initial_position
+from robot_dynamics.simulation.parameters import SimulatorParameters
 from robot_dynamics.stewart.orientation import quaternion_from_rotation
 
 REPEAT = 0.2
@@ -54,18 +48,13 @@ SPARE = 500_000
 PATIENCE = 200_000_000
 
 
-Plant = ArmPlant | PlatformPlant
-
-
 class Simulator(Node):
     """Runs one arm, or one Stewart platform."""
 
     def __init__(self) -> None:
         super().__init__("simulator")
         self._settings = parameters.declare(self, SimulatorParameters)
-        self._plant_settings = parameters.declare(self, PlantParameters)
         parameters.watch(self, self._settings, self._on_parameters, check=self._check_parameters)
-        parameters.watch(self, self._plant_settings, self._on_plant_parameters, check=self._check_plant)
         self.period = round(1e9 / self._settings.rate)
         self._plant: Plant | None = None
         self._now = 0
@@ -77,9 +66,6 @@ class Simulator(Node):
         self._clock_message = ClockMessage()
         if self._settings.publish_clock:
             self._clock_publisher = self.create_publisher(ClockMessage, "/clock", qos.CLOCK)
-        self._description_publisher = None
-        if self._settings.publish_description:
-            self._description_publisher = self.create_publisher(String, NAME, qos.DESCRIPTION)
         if self.lockstep:
             self.commands = self.create_subscription(
                 JointState, "joint_command", self._on_answer, qos.LOCKSTEP
@@ -104,37 +90,14 @@ class Simulator(Node):
         self._diagnostics = diagnostics.DiagnosticsPublisher(self, self._status)
         self._pose: Publisher | None = None
         if self._settings.machine:
-            self._simulate_machine()
-        else:
-            self._source = DescriptionSource(self, self._on_description)
+            self._pose = self.create_publisher(PoseStamped, "~/platform_pose", qos.LOCKSTEP)
+        self._source = PlantSource(self, self._settings, self.period, self._use)
 
     # Model and parameters
 
-    def _on_description(self, text: str) -> None:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            plant = ArmPlant(
-                text,
-                root=self._settings.root or None,
-                tip=self._settings.tip or None,
-                parameters=self._fitted(self._plant_settings),
-            )
-        for warning in caught:
-            self.get_logger().warning(str(warning.message))
-        self._use(plant)
-        if self._description_publisher is not None:
-            self._description_publisher.publish(String(data=text))
-
-    def _simulate_machine(self) -> None:
-        platform, notes = load_machine(self._settings.machine)
-        for note in notes:
-            self.get_logger().warning(note)
-        self._pose = self.create_publisher(PoseStamped, "~/platform_pose", qos.LOCKSTEP)
-        self._use(PlatformPlant(platform, self._fitted(self._plant_settings)))
-
     def _use(self, plant: Plant) -> None:
         """Simulate ``plant`` from its initial state."""
-        plant.reset(_initial_position(plant, self._settings))
+        plant.reset(initial_position(plant, self._settings))
         self._plant = plant
         self._order = JointOrder(plant.joint_names)
         self._message = self._order.message()
@@ -155,29 +118,14 @@ class Simulator(Node):
         """Whether the arm moves on only when its state is answered."""
         return self._settings.lockstep
 
-    def _fitted(self, plant_parameters: PlantParameters) -> PlantParameters:
-        """The same with the longest timestep of which a period is a whole number."""
-        period = 1e-9 * self.period
-        steps = math.ceil(period / plant_parameters.physics_timestep - 1e-6)
-        return dataclasses.replace(plant_parameters, physics_timestep=period / steps)
-
     def _check_parameters(self, candidate: SimulatorParameters) -> None:
         if self._plant is not None:
-            _initial_position(self._plant, candidate)
+            initial_position(self._plant, candidate)
 
     def _on_parameters(self, accepted: SimulatorParameters) -> None:
         self._settings = accepted
         if self._plant is not None and self._command_time is None:
             self._halt()
-
-    def _check_plant(self, candidate: PlantParameters) -> None:
-        if self._plant is not None:
-            self._plant.check_parameters(self._fitted(candidate))
-
-    def _on_plant_parameters(self, accepted: PlantParameters) -> None:
-        self._plant_settings = accepted
-        if self._plant is not None:
-            self._plant.reconfigure(self._fitted(accepted))
 
     # Motion
 
@@ -241,7 +189,7 @@ class Simulator(Node):
             applied = self._plant.advance(1e-9 * self.period, effort)
         except StateError as error:
             self.get_logger().error(f"{error}; back to the initial state")
-            self._plant.reset(_initial_position(self._plant, self._settings))
+            self._plant.reset(initial_position(self._plant, self._settings))
             self._halt()
             applied = self._effort
         self._next_state(applied)
@@ -304,7 +252,7 @@ class Simulator(Node):
         if self._plant is None:
             response.message = "there is no robot description yet"
             return response
-        self._plant.reset(_initial_position(self._plant, self._settings))
+        self._plant.reset(initial_position(self._plant, self._settings))
         self._halt()
         if self.lockstep:
             self._next_state(self._effort)
@@ -348,19 +296,6 @@ class Simulator(Node):
         if self._latency.cycles:
             figures |= {"answers": self._latency.cycles, **self._latency.percentiles("answer")}
         self.get_logger().info(f"summary: {json.dumps(figures)}")
-
-
-def _initial_position(plant: Plant, wanted: SimulatorParameters) -> np.ndarray:
-    position = plant.rest_position()
-    for name, value in zip(wanted.initial_joints, wanted.initial_positions, strict=True):
-        if name not in plant.joint_names:
-            raise ParameterError(
-                f"parameter 'initial_joints' names {name}; the joints of {plant.name} are"
-                f" {', '.join(plant.joint_names)}"
-            )
-        position[plant.joint_names.index(name)] = value
-    plant.check_start(position)
-    return position
 
 
 def _pose_message(nanoseconds: int, position: np.ndarray, rotation: np.ndarray) -> PoseStamped:

@@ -203,22 +203,31 @@ class ArmPlant:
         pose[:3, 3] = site.xpos
         return pose
 
-    def reconfigure(self, parameters: PlantParameters) -> None:
+    def prepare(self, parameters: PlantParameters) -> ArmModel:
+        """What :meth:`reconfigure` needs, which takes a while to make; nothing changes, so any thread may.
+
+        Raises:
+            ModelError: the arm cannot be simulated so.
+            ParameterError: a list of parameters does not fit the joints.
+        """
+        return compile_arm(self._arm, parameters)
+
+    def reconfigure(self, parameters: PlantParameters, prepared: ArmModel | None = None) -> None:
         """Change the payload, the scales or the world, and keep the state.
+
+        Args:
+            parameters: the new ones.
+            prepared: what :meth:`prepare` has made of them; made now if None.
 
         Raises:
             ModelError: the arm cannot be simulated so; everything stays as it was.
         """
-        built = compile_arm(self._arm, parameters)
+        built = prepared or self.prepare(parameters)
         data = mujoco.MjData(built.model)
         data.time, data.ctrl[:] = self._data.time, self._data.ctrl
         data.qpos[:], data.qvel[:] = self._data.qpos, self._data.qvel
         self.parameters = parameters
         self._use(built, data)
-
-    def check_parameters(self, parameters: PlantParameters) -> None:
-        """ModelError unless the arm can be simulated with ``parameters``."""
-        compile_arm(self._arm, parameters)
 
     def _use(self, built: ArmModel, data: mujoco.MjData) -> None:
         self._built = built

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from robot_dynamics.control.payload import PayloadParameters
 from robot_dynamics.errors import ParameterError
-from robot_dynamics.parameters import parameter, validate
+from robot_dynamics.parameters import by_name, parameter, validate
 
 INTEGRATORS = ("auto", "rk4", "implicitfast")
 
@@ -72,6 +72,12 @@ class SimulatorParameters:
     )
     root: str = parameter("", "Link fixed to the ground; empty: the root of the robot", read_only=True)
     tip: str = parameter("", "Link at the end of the arm; empty: the only possible one", read_only=True)
+    locked_joints: tuple[str, ...] = parameter(
+        (), "Joints that are held and do not count as the arm's", read_only=True
+    )
+    locked_positions: tuple[float, ...] = parameter(
+        (), "Where each of locked_joints is held", unit="rad or m", read_only=True
+    )
     initial_joints: tuple[str, ...] = parameter(
         (), "Joints that do not start at zero; the others start at zero, or at the limit next to it"
     )
@@ -120,10 +126,5 @@ class SimulatorParameters:
 
     def __post_init__(self) -> None:
         validate(self)
-        if len(self.initial_joints) != len(self.initial_positions):
-            raise ParameterError(
-                f"parameter 'initial_positions' has {len(self.initial_positions)} values for"
-                f" {len(self.initial_joints)} 'initial_joints'"
-            )
-        if len(set(self.initial_joints)) != len(self.initial_joints):
-            raise ParameterError("parameter 'initial_joints' names a joint twice")
+        by_name(self, "initial_joints", "initial_positions")
+        by_name(self, "locked_joints", "locked_positions")

@@ -209,22 +209,30 @@ class PlatformPlant:
             raise StateError(f"the motion of {self.name} has diverged at {self.time:g} s")
         return force
 
-    def reconfigure(self, parameters: PlantParameters) -> None:
+    def prepare(self, parameters: PlantParameters) -> Any:
+        """What :meth:`reconfigure` needs, which takes a while to make; nothing changes, so any thread may.
+
+        Raises:
+            ModelError: the machine cannot be simulated so.
+        """
+        return self._compile(parameters)
+
+    def reconfigure(self, parameters: PlantParameters, prepared: Any = None) -> None:
         """Change the faults and keep the state.
+
+        Args:
+            parameters: the new ones.
+            prepared: what :meth:`prepare` has made of them; made now if None.
 
         Raises:
             ModelError: the machine cannot be simulated so; everything stays as it was.
         """
-        model = self._compile(parameters)
+        model = prepared or self.prepare(parameters)
         old = self._data
         self.parameters = parameters
         self._use(model)
         self._data.time = old.time
         self._data.qpos[:], self._data.qvel[:] = old.qpos, old.qvel
-
-    def check_parameters(self, parameters: PlantParameters) -> None:
-        """ModelError unless the machine can be simulated with ``parameters``."""
-        self._compile(parameters)
 
     def _load_spherical_joints(self) -> None:
         """The external wrench, and the viscous friction of the spherical joints, which MuJoCo has not."""

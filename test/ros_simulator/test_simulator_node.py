@@ -269,3 +269,46 @@ def test_what_cannot_start_says_why_in_one_line(parameters, message):
         assert node.wait_for_exit() == 1
     assert re.search(message, node.output), node.output
     assert "Traceback" not in node.output
+
+
+def test_locked_joints_are_held_and_take_no_effort():
+    names = NAMES[:4]
+    node = simulator(locked_joints=NAMES[4:], locked_positions=[0.5, -0.3], on_timeout="zero_effort")
+    with peer_with(node) as peer:
+        states = peer.subscribe(JointState, "joint_states", qos.STATE_SUBSCRIPTION)
+        peer.wait_until(lambda: states and list(states[-1].name) == names, "the locked joints are there")
+        commands = peer.publisher(Float64MultiArray, "effort_controller/commands", qos.COMMAND)
+        commands.publish(Float64MultiArray(data=[1.0, 2.0, 3.0, 4.0]))
+        peer.wait_until(lambda: list(states[-1].effort) == [1.0, 2.0, 3.0, 4.0], "the efforts are refused")
+
+
+def test_a_live_payload_reaches_the_plant_while_it_moves_on():
+    """Drives so heavy that the posture hardly changes, so the acceleration tells the payload."""
+    heavy = 5000.0
+    node = simulator(rate=200.0, command_timeout=60.0, rotor_inertia=[heavy], joint_friction=False)
+    with peer_with(node) as peer:
+        states = peer.subscribe(JointState, "joint_states", qos.STATE_SUBSCRIPTION)
+        commands = peer.publisher(Float64MultiArray, "effort_controller/commands", qos.COMMAND)
+        commands.publish(Float64MultiArray(data=[0.0] * 6))
+
+        def falls_with(mass):
+            model = pin.buildModelFromXML(PUMA)
+            tip = next(frame for frame in model.frames if frame.name == "link6")
+            body = pin.Inertia(mass, np.array([0.0, 0.0, 0.1]), np.zeros((3, 3)))
+            model.appendBodyToJoint(tip.parentJoint, body, tip.placement)
+            model.armature = np.full(6, heavy)
+            expected = pin.aba(model, model.createData(), START_POSITION, np.zeros(6), np.zeros(6))
+            if len(states) < 20:
+                return False
+            first, last = states[-20], states[-1]
+            elapsed = stamp_to_nanoseconds(last.header.stamp) - stamp_to_nanoseconds(first.header.stamp)
+            found = (np.array(last.velocity) - np.array(first.velocity)) / (1e-9 * elapsed)
+            return np.allclose(found, expected, rtol=0.02, atol=1e-5)
+
+        peer.wait_until(lambda: falls_with(0.0), "the arm does not fall")
+        assert peer.set_parameter("simulator", "payload_center", [0.0, 0.0, 0.1]).successful
+        assert peer.set_parameter("simulator", "payload_mass", 20.0).successful
+        result = peer.set_parameter("simulator", "payload_inertia", [1.0, 0.0, 0.0, 1.0, 0.0, 3.0])
+        assert not result.successful
+        assert "no rigid body" in result.reason
+        peer.wait_until(lambda: falls_with(20.0), "the payload does not count")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 from rclpy.node import Node
@@ -15,8 +14,9 @@ from robot_dynamics.control.payload import PayloadParameters
 from robot_dynamics.dynamics.compiled import CompiledDynamics
 from robot_dynamics.errors import ModelError, ParameterError, RobotDynamicsError
 from robot_dynamics.model.chain import KinematicChain
-from robot_dynamics.parameters import parameter, validate
+from robot_dynamics.parameters import by_name, parameter, validate
 from robot_dynamics.ros.support import parameters
+from robot_dynamics.ros.support.background import Background
 from robot_dynamics.ros.support.description import DescriptionSource
 from robot_dynamics.ros.support.faults import explain
 from robot_dynamics.ros.support.imu_gravity import ImuGravity
@@ -54,18 +54,12 @@ class ModelParameters:
             raise ParameterError(
                 f"parameter 'gravity' has {len(self.gravity)} values; it must have 3: x, y, z"
             )
-        if len(self.locked_positions) != len(self.locked_joints):
-            raise ParameterError(
-                f"parameter 'locked_positions' has {len(self.locked_positions)} values for"
-                f" {len(self.locked_joints)} 'locked_joints'"
-            )
-        if len(set(self.locked_joints)) != len(self.locked_joints):
-            raise ParameterError("parameter 'locked_joints' names a joint twice")
+        by_name(self, "locked_joints", "locked_positions")
 
     @property
     def locked(self) -> dict[str, float]:
         """Position of every locked joint [rad or m]."""
-        return dict(zip(self.locked_joints, self.locked_positions, strict=True))
+        return by_name(self, "locked_joints", "locked_positions")
 
 
 @dataclass(frozen=True)
@@ -128,9 +122,7 @@ class ModelLoader:
         self._node = node
         self._on_model = on_model
         self._on_change = on_change
-        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="model")
-        self._building: list[tuple[str, Future[ArmModel]]] = []
-        self._ready = node.create_guard_condition(self._take_over)
+        self._background = Background(node)
         parameters.watch(node, self.parameters, self._on_parameters, check=self._check)
         parameters.watch(node, self.payload, self._on_payload)
         node.create_service(SetBool, f"~/{_COMPENSATES}", self._on_compensates)
@@ -191,21 +183,12 @@ class ModelLoader:
     # Building
 
     def _build(self, what: str, work: Callable[[], ArmModel]) -> None:
-        building = self._pool.submit(work)
-        self._building.append((what, building))
-        building.add_done_callback(lambda _: self._ready.trigger())
+        def refused(reason: str) -> None:
+            self._node.get_logger().error(f"the new {what} is refused, the old model stays: {reason}")
+            if what == "description" and self._source is not None:
+                self._source.text = None
 
-    def _take_over(self) -> None:
-        while self._building and self._building[0][1].done():
-            what, building = self._building.pop(0)
-            try:
-                self._use(building.result())
-            except Exception as error:  # whatever it is, the model in use is sound
-                self._node.get_logger().error(
-                    f"the new {what} is refused, the old model stays: {explain(error)}"
-                )
-                if what == "description" and self._source is not None:
-                    self._source.text = None
+        self._background.submit(work, self._use, refused)
 
     def _use(self, model: ArmModel) -> None:
         old, self.model = self.model, model

@@ -25,6 +25,8 @@ from robot_dynamics.errors import ModelWarning
 from robot_dynamics.ros.support.faults import explain, hand_over
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SWITCH_INTERVAL = 1e-4
+"""Seconds that a thread of Python may run while another wants to."""
 ONE_STROKE = 1.0
 """Signals that come within so many seconds are one: a launch and the terminal both pass on a Ctrl-C."""
 
@@ -48,6 +50,8 @@ def run(
     """
     name = re.sub(r"(?<!^)(?=[A-Z])", "_", getattr(build, "__name__", "node")).lower()
     given = sys.argv[1:] if args is None else list(args)
+    # A thread that builds a model gives way to the control loop after so long, not after 5 ms.
+    sys.setswitchinterval(SWITCH_INTERVAL)
     # Nodes log what is odd about a description; Python's own print of it would come twice.
     warnings.filterwarnings("ignore", category=ModelWarning)
     try:

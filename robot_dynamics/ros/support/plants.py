@@ -1,0 +1,144 @@
+"""The simulated arm or platform of a node: from its description or its file, with faults that change live."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from rclpy.node import Node
+from std_msgs.msg import String
+
+from robot_dynamics.errors import ParameterError
+from robot_dynamics.parameters import by_name, per_joint
+from robot_dynamics.ros.support import parameters, qos
+from robot_dynamics.ros.support.background import Background
+from robot_dynamics.ros.support.description import NAME, DescriptionSource
+from robot_dynamics.ros.support.machines import load_machine
+from robot_dynamics.simulation.arm import ArmPlant
+from robot_dynamics.simulation.parameters import PlantParameters, SimulatorParameters
+from robot_dynamics.simulation.platform import PlatformPlant
+
+Plant = ArmPlant | PlatformPlant
+
+
+class PlantSource:
+    """Makes the plant of every new description, and another one of the same when its parameters change.
+
+    The first plant is made at once, and in lockstep every plant. By the wall clock a later one is made in a
+    thread of its own while the old one moves on; what is refused leaves the old one in use.
+
+    Args:
+        node: gets the parameters of the plant, and the description unless a machine is simulated.
+        settings: of the simulator.
+        period: of its loop [ns].
+        use: called in the node's thread with every new plant; it may refuse it.
+
+    Raises:
+        RobotDynamicsError: the machine, or the description in the parameter, cannot be used.
+    """
+
+    def __init__(
+        self, node: Node, settings: SimulatorParameters, period: int, use: Callable[[Plant], None]
+    ) -> None:
+        self._node = node
+        self._settings = settings
+        self._period = 1e-9 * period
+        self._use = use
+        self._plant: Plant | None = None
+        self._background = Background(node)
+        self._faults = parameters.declare(node, PlantParameters)
+        parameters.watch(node, self._faults, self._on_parameters, check=self._check)
+        self._publisher = None
+        if settings.publish_description:
+            self._publisher = node.create_publisher(String, NAME, qos.DESCRIPTION)
+        if settings.machine:
+            platform, notes = load_machine(settings.machine)
+            self._take((None, PlatformPlant(platform, self._fitted(self._faults)), notes))
+        else:
+            self._source = DescriptionSource(node, self._on_description)
+
+    def _on_description(self, text: str) -> None:
+        if self._plant is None or self._settings.lockstep:
+            self._take(self._read(text))
+            return
+
+        def refused(reason: str) -> None:
+            self._node.get_logger().error(f"the new description is refused, the old arm stays: {reason}")
+            self._source.text = None
+
+        self._background.submit(lambda: self._read(text), self._take, refused)
+
+    def _read(self, text: str) -> tuple[str, Plant, list[str]]:
+        """A description, its arm and what is odd about it."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            plant = ArmPlant(
+                text,
+                root=self._settings.root or None,
+                tip=self._settings.tip or None,
+                parameters=self._fitted(self._faults),
+                locked_joints=by_name(self._settings, "locked_joints", "locked_positions"),
+            )
+        return text, plant, [str(warning.message) for warning in caught]
+
+    def _take(self, made: tuple[str | None, Plant, list[str]]) -> None:
+        text, plant, notes = made
+        for note in notes:
+            self._node.get_logger().warning(note)
+        self._use(plant)
+        self._plant = plant
+        if self._publisher is not None and text is not None:
+            self._publisher.publish(String(data=text))
+
+    def _fitted(self, wanted: PlantParameters) -> PlantParameters:
+        """The same with the longest timestep of which a period is a whole number."""
+        steps = math.ceil(self._period / wanted.physics_timestep - 1e-6)
+        return dataclasses.replace(wanted, physics_timestep=self._period / steps)
+
+    def _check(self, candidate: PlantParameters) -> None:
+        if self._plant is None:
+            return
+        per_joint(candidate.rotor_inertia, self._plant.joint_names, "rotor_inertia")
+        if self._settings.lockstep:
+            self._plant.prepare(self._fitted(candidate))
+
+    def _on_parameters(self, accepted: PlantParameters) -> None:
+        self._faults = accepted
+        plant, fitted = self._plant, self._fitted(accepted)
+        if plant is None:
+            return
+        if self._settings.lockstep:
+            plant.reconfigure(fitted)
+            return
+
+        def take(prepared: Any) -> None:
+            if plant is self._plant:
+                plant.reconfigure(fitted, prepared)
+
+        def refused(reason: str) -> None:
+            self._node.get_logger().error(f"the plant stays as it was: {reason}")
+
+        self._background.submit(lambda: plant.prepare(fitted), take, refused)
+
+
+def initial_position(plant: Plant, wanted: SimulatorParameters) -> np.ndarray:
+    """(n,) where the plant starts [rad or m].
+
+    Raises:
+        ParameterError: ``initial_joints`` names a joint that it has not.
+        StateError: it cannot start there.
+    """
+    position = plant.rest_position()
+    for name, value in zip(wanted.initial_joints, wanted.initial_positions, strict=True):
+        if name not in plant.joint_names:
+            raise ParameterError(
+                f"parameter 'initial_joints' names {name}; the joints of {plant.name} are"
+                f" {', '.join(plant.joint_names)}"
+            )
+        position[plant.joint_names.index(name)] = value
+    plant.check_start(position)
+    return position
