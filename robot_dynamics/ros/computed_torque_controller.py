@@ -154,6 +154,12 @@ class ComputedTorqueController(ControlNode):
         names = self.controller.chain.joint_names
         return {"largest_tracking_error": dict(zip(names, self._worst.tolist(), strict=True))}
 
+    def on_stop(self) -> None:
+        """The process ends: so does a goal, and then the safe output is seen through."""
+        if self._action is not None:
+            self._action.drop("the controller ends")
+        super().on_stop()
+
     def publish_reference(self, command: Command, nanoseconds: int) -> None:
         """What the controller did in this cycle, for those who listen."""
         if self._action is not None:

@@ -5,6 +5,7 @@ The rules that decide about a goal are in ``robot_dynamics.control.tolerances``.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -88,12 +89,18 @@ class DeferredActionServer(ActionServer):
         )
 
     def notify_execute(self, goal_handle: Any, execute_callback: Callable[[Any], Any] | None) -> None:
-        """Begin of a goal without a callback: nothing to run."""
-        if execute_callback is not None:
+        """Begin of a goal: nothing to run. End of a goal: a callback for the executor."""
+        if execute_callback is None:
+            return
+        if self._node.executor is not None:
             super().notify_execute(goal_handle, execute_callback)
+            return
+        # The process ends and nobody spins any more, but the client waits for its result.
+        with contextlib.suppress(StopIteration):
+            self._execute_goal(execute_callback, goal_handle).send(None)
 
     def finish(self, handle: Any, status: int, code: int, text: str) -> None:
-        """End a goal as soon as the executor comes to it.
+        """End a goal as soon as the executor comes to it, or at once where none does.
 
         Args:
             handle: of the goal.
@@ -156,7 +163,7 @@ class TrajectoryAction:
         verdict = self._monitor.judge(now, reference, position, velocity)
         if verdict.outcome is Outcome.RUNNING:
             if now < self._trajectory.end and not self._node.controller.follows(self._trajectory):
-                self.drop("the controller has left the trajectory")
+                self.drop("the controller has left the trajectory: a hold, or missing joint states")
             return
         if verdict.outcome is Outcome.REACHED:
             self._end(GoalStatus.STATUS_SUCCEEDED, FollowJointTrajectory.Result.SUCCESSFUL, "Goal reached")
@@ -259,6 +266,5 @@ class TrajectoryAction:
     def _end(self, status: int, code: int, text: str) -> None:
         handle, self._handle = self._handle, None
         self._timer.cancel()
-        if self._node.executor is not None:
-            self._server.finish(handle, status, code, text)
+        self._server.finish(handle, status, code, text)
         self._node.get_logger().info(f"goal ended: {text}")

@@ -112,6 +112,11 @@ class GoalRelay:
                 if goal.downstream is not None:
                     goal.downstream.cancel_goal_async()
 
+    def stop(self) -> None:
+        """The process ends: nobody will hear of the goals any more."""
+        for goal in list(self._goals):
+            self._abort(goal, f"{self._node.get_name()} ends")
+
     def _watch(self) -> None:
         """End the goals of a controller that has gone."""
         if self._goals and not self._client.server_is_ready():

@@ -10,6 +10,7 @@ import time
 
 import numpy as np
 from rclpy.clock import Clock, ClockType
+from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -31,6 +32,8 @@ from robot_dynamics.ros.support.messages import JointOrder, set_stamp, stamp_to_
 from robot_dynamics.ros.support.trajectories import waypoints
 
 DOWNSTREAM = "joint_trajectory_controller"
+LAST_WORD = Duration(seconds=1.0)
+"""How long a process that ends waits until the controller has got its hold."""
 
 
 class TrajectoryFeedforward(HaltingNode):
@@ -145,14 +148,18 @@ class TrajectoryFeedforward(HaltingNode):
         if self.active and self.feedforward is not None:
             if self.feedforward.moving(self.now()):
                 self.hold()
-            self._halted_at = time.monotonic()
+            if self._commands is not None and self.feedforward.position is not None:
+                self._halted_at = time.monotonic()
         self.active = False
 
     def on_stop(self) -> None:
-        """The process ends: let the efforts on the command topic fade before it does."""
-        if self._commands is None or not self.active:
+        """The process ends, but first the controller is told to hold and the efforts fade."""
+        if not self.active:
             return
         self.halt()
+        if self._relay is not None:
+            self._relay.stop()
+        self._out.wait_for_all_acked(LAST_WORD)
         while self._halted_at is not None:
             self._stream()
             time.sleep(0.01)

@@ -1,6 +1,7 @@
 """FollowJointTrajectory served by the controller; skipped where control_msgs is missing."""
 
 import contextlib
+import signal
 import time
 
 import numpy as np
@@ -218,3 +219,18 @@ def test_the_state_of_the_controller_tells_reference_state_error_and_output(arm)
     arm.peer.call(Trigger, f"{NODE}/hold")
     arm.be([0.4, 0.2])
     arm.result(handle)
+
+
+def test_a_goal_ends_with_the_process_that_follows_it():
+    node = NodeProcess(NODE, {"robot_description": ARM, "state_timeout": 60.0, "safe_fade_time": 0.5})
+    with node, peer_with(node) as peer, contextlib.closing(Arm(peer)) as arm:
+        answer = arm.send(goal()).get_result_async()
+        arm.be([0.1, 0.1], after=0.5)
+        peer.wait_until(lambda: arm.feedback, "no feedback")
+        peer.processes.clear()
+        node.send_signal(signal.SIGINT)
+        peer.wait_until(answer.done, "the goal has no result")
+        status, result = answer.result().status, answer.result().result
+        assert (status, result.error_code) == (GoalStatus.STATUS_ABORTED, Result.INVALID_GOAL)
+        assert "ends" in result.error_string
+        assert node.wait_for_exit() == 0

@@ -1,5 +1,7 @@
 """Goals through the feeder to a joint_trajectory_controller that the test plays; needs control_msgs."""
 
+import signal
+
 import numpy as np
 import pytest
 from action_msgs.msg import GoalStatus
@@ -91,6 +93,20 @@ class World:
         tolerance = messages.JointTolerance(name="lift", position=0.125)
         return FollowJointTrajectory.Goal(trajectory=trajectory, path_tolerance=[tolerance])
 
+    def first_goal(self):
+        """A goal that is accepted: the feeder has found the controller and has had a joint state."""
+        self.peer.wait_until(
+            lambda: self.peer.node.count_clients(
+                "joint_trajectory_controller/follow_joint_trajectory/_action/send_goal"
+            ),
+            "the feeder looks for no controller",
+        )
+        handle = self.send(self.goal())
+        while not handle.accepted:
+            self.states.publish(JointState(name=["lift"], position=[0.0]))
+            handle = self.send(self.goal())
+        return handle
+
     def forwarded(self, count):
         """The goal as the controller has got it."""
         self.peer.wait_until(lambda: len(self.controller.goals) == count, "the goal does not arrive")
@@ -103,19 +119,27 @@ def test_goal_feedback_result_rejection_and_cancel_pass_through():
         relay(node, peer)
 
 
+def test_the_end_of_the_feeder_holds_the_arm_and_ends_the_goal():
+    node = NodeProcess(NODE, {"robot_description": ARM, "state_timeout": 60.0})
+    with node, peer_with(node) as peer:
+        world = World(peer)
+        answer = world.first_goal().get_result_async()
+        arrived = world.forwarded(1)
+        arrived.publish_feedback(FollowJointTrajectory.Feedback(joint_names=["lift"]))
+        peer.wait_until(lambda: world.feedback, "no feedback")
+        peer.processes.clear()
+        node.send_signal(signal.SIGINT)
+        result = world.until(answer, "the goal has no result")
+        assert (result.status, result.result.error_code) == (GoalStatus.STATUS_ABORTED, Result.INVALID_GOAL)
+        assert "ends" in result.result.error_string
+        peer.wait_until(lambda: arrived.is_cancel_requested and world.held, "the controller is not stopped")
+        assert world.held[-1].points[0].effort[0] == pytest.approx(HOLDING)
+        assert node.wait_for_exit() == 0
+
+
 def relay(node, peer):
     world = World(peer)
-    peer.wait_until(
-        lambda: peer.node.count_clients(
-            "joint_trajectory_controller/follow_joint_trajectory/_action/send_goal"
-        ),
-        "the feeder looks for no controller",
-    )
-    handle = world.send(world.goal())
-    while not handle.accepted:  # until a joint state has come
-        world.states.publish(JointState(name=["lift"], position=[0.0]))
-        handle = world.send(world.goal())
-
+    handle = world.first_goal()
     arrived = world.forwarded(1)
     points = arrived.request.trajectory.points
     assert len(points) > 2

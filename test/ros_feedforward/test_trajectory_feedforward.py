@@ -260,3 +260,10 @@ def test_efforts_go_on_the_command_topic_in_time_where_the_controller_refuses_th
         request.transition.id = configure_off
         assert peer.call(ChangeState, f"{NODE}/change_state", request).success
         peer.wait_until(lambda: not np.any(robot.commands[-1].data), "deactivate does not fade to zero")
+
+
+def test_an_interrupt_before_the_first_joint_state_ends_the_node():
+    with feeder(effort_path="commands") as node:
+        with peer_with(node) as peer:
+            peer.publisher(JointTrajectory, f"{NODE}/joint_trajectory", qos.TRAJECTORY)
+        assert node.stop() == 0
