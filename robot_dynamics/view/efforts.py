@@ -43,9 +43,13 @@ def share_color(share: float | None) -> RGB:
 
 def effort_text(effort: float | None, limit: float, kind: JointType) -> str:
     """An effort in words, with its share of the limit."""
+    return quantity_text(effort, limit, "N" if kind is JointType.PRISMATIC else "N·m")
+
+
+def quantity_text(effort: float | None, limit: float, unit: str) -> str:
+    """An effort of any unit in words, with its share of the limit."""
     if effort is None:
         return ""
-    unit = "N" if kind is JointType.PRISMATIC else "N·m"
     share = share_of_limit(effort, limit)
     return f"{effort:.1f} {unit}" + ("" if share is None else f" ({100 * abs(share):.0f} %)")
 
@@ -156,6 +160,14 @@ def ring(radius: float, thickness: float) -> Mesh:
     outward = np.column_stack([np.cos(angles), np.sin(angles), np.zeros(len(angles))])
     upward = np.broadcast_to([0.0, 0.0, 1.0], outward.shape)
     return _tube(radius * outward, outward, upward, np.full(len(angles), 0.5 * thickness))
+
+
+def rod(reach: float, thickness: float) -> Mesh:
+    """A thin rod along z from minus to plus ``reach``, the scale on which an arrow is read."""
+    heights = np.array([-reach, -reach, reach, reach])
+    centers = np.column_stack([np.zeros(4), np.zeros(4), heights])
+    across, beside = (np.broadcast_to(axis, centers.shape) for axis in ([1.0, 0.0, 0.0], [0.0, -1.0, 0.0]))
+    return _tube(centers, across, beside, 0.5 * thickness * np.array([0.0, 1.0, 1.0, 0.0]))
 
 
 def _tube(centers: Array, across: Array, beside: Array, radii: Array) -> Mesh:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.parameters import parameter, validate
+from robot_dynamics.view.origins import is_origin
 
 
 def _check_gravity(gravity: tuple[float, ...]) -> None:
@@ -32,19 +33,59 @@ class WebViewParameters:
     shadows: bool = parameter(
         True, "Draw shadows, which browsers without a graphics card are slow at", read_only=True
     )
+    machine: str = parameter(
+        "",
+        "YAML file of a Stewart platform, a path or the name of one in the package; empty: show the arm of"
+        " robot_description",
+        read_only=True,
+    )
+    zero_lengths: tuple[float, ...] = parameter(
+        (),
+        "Leg lengths at which the platform's joint positions are zero; empty: a joint's position is the leg's"
+        " length",
+        unit="m",
+        minimum=0.0,
+        maximum=1e3,
+        read_only=True,
+    )
     controller: str = parameter(
-        "computed_torque_controller",
-        "Node with the topics joint_trajectory and reference and the service hold",
+        "",
+        "Node that takes the trajectories, tells its reference and has the service hold; empty:"
+        " computed_torque_controller, or stewart_platform for a platform",
         read_only=True,
     )
     simulator: str = parameter("simulator", "Node whose service 'reset' is called", read_only=True)
     gravity: tuple[float, ...] = parameter(
-        (0.0, 0.0, -9.81), "Gravity vector in the root frame, for the weights", unit="m/s²", read_only=True
+        (0.0, 0.0, -9.81),
+        "Gravity vector in the root frame, for the weights of an arm; a platform's is in its file",
+        unit="m/s²",
+        read_only=True,
+    )
+    allowed_origins: tuple[str, ...] = parameter(
+        (),
+        "Further addresses under which browsers may use the page, such as https://robot.example behind a"
+        " proxy; its own are always allowed",
+        read_only=True,
     )
 
     def __post_init__(self) -> None:
         validate(self)
         _check_gravity(self.gravity)
+        if len(self.zero_lengths) not in (0, 6):
+            raise ParameterError(
+                f"parameter 'zero_lengths' has {len(self.zero_lengths)} values; give none or six"
+            )
+        for origin in self.allowed_origins:
+            if not is_origin(origin):
+                raise ParameterError(
+                    f"parameter 'allowed_origins': {origin!r} is no origin; write http://name:port or"
+                    " https://name"
+                )
+
+    @property
+    def controlled_by(self) -> str:
+        """Name of the controller."""
+        return self.controller or ("stewart_platform" if self.machine else "computed_torque_controller")
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,29 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.model.urdf import Joint, JointType, RobotTree, parse_urdf
-from robot_dynamics.spatial import rotation_about
-from robot_dynamics.view.visuals import Box, Cylinder, MeshFile, Sphere, Visual, Visuals, read_visuals
+from robot_dynamics.spatial import pose, rotation_about
+from robot_dynamics.view.efforts import axis_frame
+from robot_dynamics.view.links import SMALLEST, Weight, bounds, weight_arrows
+from robot_dynamics.view.machine import Chart, Coordinate, Gauge, effort_chart
+from robot_dynamics.view.visuals import Cylinder, Sphere, Visual, Visuals, read_visuals
 
 Array = NDArray[np.float64]
-LONGEST_WEIGHT = 0.25
-"""Arrow of the heaviest link's weight, as a share of the robot's size."""
-SMALLEST = 0.2
-"""A robot is never taken to be smaller than this when arrows are scaled [m]."""
-
-
-@dataclass(frozen=True)
-class Weight:
-    """The weight of one moving link.
-
-    Attributes:
-        link: its name.
-        center_of_mass: (3,) in the link frame [m].
-        mass: [kg].
-    """
-
-    link: str
-    center_of_mass: Array
-    mass: float
+UNLIMITED_TURN = math.pi
+"""Range of the slider of a joint without limits [rad or m]."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +34,47 @@ class RobotGeometry:
 
     tree: RobotTree
     visuals: Visuals
+
+    ground = 0.0
+
+    @property
+    def name(self) -> str:
+        """Of the robot."""
+        return self.tree.name
+
+    @property
+    def shapes(self) -> tuple[Visual, ...]:
+        """What its links look like."""
+        return tuple(visual for visual in self.visuals.shapes if visual.link in self.tree.links)
+
+    @property
+    def skipped(self) -> tuple[str, ...]:
+        """What cannot be drawn and why, one line each."""
+        return self.visuals.skipped
+
+    @cached_property
+    def coordinates(self) -> tuple[Coordinate, ...]:
+        """The independent joints."""
+        return tuple(_coordinate(joint) for joint in self.independent_joints)
+
+    @cached_property
+    def gauges(self) -> tuple[Gauge, ...]:
+        """Arcs about the joints' axes, arrows along prismatic ones."""
+        return tuple(self._gauge(joint) for joint in self.independent_joints)
+
+    def _gauge(self, joint: Joint) -> Gauge:
+        turns = joint.kind is not JointType.PRISMATIC
+        extent = 1.25 * self.girth(joint) * (1.0 if turns else 3.0)
+        frame = pose(axis_frame(joint.axis))
+        return Gauge(joint.name, joint.child, frame, turns, joint.limits.effort, extent, 0.016 * self.size)
+
+    @property
+    def charts(self) -> tuple[Chart, ...]:
+        """Errors of the joints, and their efforts."""
+        sliding = any(joint.kind is JointType.PRISMATIC for joint in self.independent_joints)
+        title = "error [mrad or mm]" if sliding else "error [mrad]"
+        errors = Chart(title, "errors", {joint.name: 1e3 for joint in self.independent_joints}, 0.01)
+        return errors, effort_chart("effort", self.gauges)
 
     @cached_property
     def moving_joints(self) -> tuple[Joint, ...]:
@@ -76,10 +104,7 @@ class RobotGeometry:
 
     def weight_arrows(self, gravity: Array) -> tuple[Array, ...]:
         """An arrow (3,) for each of ``weights``, root frame [m]; as long as it is heavy."""
-        strength = float(np.linalg.norm(gravity))
-        heaviest = max((weight.mass for weight in self.weights), default=1.0)
-        unit = LONGEST_WEIGHT * self.size / (heaviest * strength) if strength > 0.0 else 0.0
-        return tuple(np.asarray(unit * weight.mass * gravity) for weight in self.weights)
+        return weight_arrows(self.weights, gravity, self.size)
 
     @cached_property
     def size(self) -> float:
@@ -149,15 +174,7 @@ class RobotGeometry:
 
     def bounds(self, poses: Mapping[str, Array]) -> tuple[Array, Array]:
         """Least and greatest coordinates (3,), (3,) of the link origins and shapes, root frame [m]."""
-        points = [place[:3, 3] for place in poses.values()]
-        for visual in self.visuals.shapes:
-            if visual.link not in poses:
-                continue
-            place = poses[visual.link] @ visual.origin
-            for corner in _corners(visual):
-                points.append(place[:3, :3] @ corner + place[:3, 3])
-        cloud = np.array(points)
-        return cloud.min(axis=0), cloud.max(axis=0)
+        return bounds(poses, self.visuals.shapes)
 
     def girth(self, joint: Joint) -> float:
         """Radius of the round shapes about a joint's axis [m]; without any, a share of the robot's size."""
@@ -183,16 +200,11 @@ def read_robot(source: str | bytes | os.PathLike[str]) -> RobotGeometry:
     return RobotGeometry(tree, read_visuals(source))
 
 
-def _corners(visual: Visual) -> Array:
-    shape = visual.shape
-    if isinstance(shape, Box):
-        half = 0.5 * np.array(shape.size)
-    elif isinstance(shape, Cylinder):
-        half = np.array([shape.radius, shape.radius, 0.5 * shape.length])
-    elif isinstance(shape, Sphere):
-        half = np.full(3, shape.radius)
-    else:
-        assert isinstance(shape, MeshFile)
-        half = np.zeros(3)
-    signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
-    return np.asarray(signs * half)
+def _coordinate(joint: Joint) -> Coordinate:
+    """The slider of a joint: short numbers inside its limits."""
+    low = joint.limits.lower if math.isfinite(joint.limits.lower) else -UNLIMITED_TURN
+    high = joint.limits.upper if math.isfinite(joint.limits.upper) else UNLIMITED_TURN
+    inner = (math.ceil(1e3 * low) / 1e3, math.floor(1e3 * high) / 1e3)
+    low, high = inner if inner[0] < inner[1] else (low, max(high, low + 1e-6))
+    unit = "m" if joint.kind is JointType.PRISMATIC else "rad"
+    return Coordinate(joint.name, unit, 1.0, low, high, 0.001 if high - low > 0.02 else (high - low) / 100.0)

@@ -1,26 +1,22 @@
-"""What is known of a machine at one moment, by joint name."""
+"""What is known of a machine at one moment, by name."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
-from numpy.typing import NDArray
-
-Array = NDArray[np.float64]
-
 
 @dataclass(frozen=True)
 class Sample:
-    """Measured and commanded values of joints (of an arm) or legs (of a platform).
+    """Measured and commanded values of an arm's joints, or of a platform's pose and legs.
 
     Attributes:
         time: [s].
-        positions: where the joints are [rad or m].
-        efforts: what drives them [N·m or N].
-        references: where they should be [rad or m]; empty when nobody says.
-        errors: reference minus position at one and the same time; empty when unknown.
+        positions: the coordinates: of the joints, or of the pose [rad or m].
+        efforts: what drives the joints or the legs [N·m or N].
+        references: what the coordinates should be [rad or m]; empty when nobody says.
+        errors: reference minus position at one and the same time [rad or m]; empty when unknown.
+        caption: a line about the machine's state.
     """
 
     time: float
@@ -28,3 +24,4 @@ class Sample:
     efforts: Mapping[str, float] = field(default_factory=dict)
     references: Mapping[str, float] = field(default_factory=dict)
     errors: Mapping[str, float] = field(default_factory=dict)
+    caption: str = ""

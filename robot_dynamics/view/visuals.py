@@ -56,6 +56,19 @@ class Sphere:
 
 
 @dataclass(frozen=True)
+class Plate:
+    """A plate below the plane z = 0.
+
+    Attributes:
+        outline: x and y of its corners, convex, counter-clockwise [m].
+        thickness: [m].
+    """
+
+    outline: tuple[tuple[float, float], ...]
+    thickness: float
+
+
+@dataclass(frozen=True)
 class MeshFile:
     """A mesh in a file.
 
@@ -68,7 +81,7 @@ class MeshFile:
     scale: tuple[float, float, float]
 
 
-Shape = Box | Cylinder | Sphere | MeshFile
+Shape = Box | Cylinder | Sphere | Plate | MeshFile
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,13 @@
 """Tests that look at pages need a Chromium of the system and both cores: ``make test-browser`` runs them."""
 
 import pytest
+from chromium import chromium
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium(1000, 480) as driver:
+        yield driver
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -1,4 +1,4 @@
-"""The page in a headless Chromium: simulator, controller and web view are processes of their own."""
+"""An arm's page in a headless Chromium: simulator, controller and web view are processes of their own."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import socket
 
 import numpy as np
 import pytest
-from chromium import chromium, pixels
+from chromium import pixels
+from live_page import Page, web_view
 from ros_harness import NodeProcess, peer_with
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -20,68 +21,6 @@ pytestmark = pytest.mark.ros
 PUMA = resource("urdf/puma560.urdf").read_text()
 NAMES = [f"joint{i}" for i in range(1, 7)]
 START = np.array([0.2, -0.8, 0.6, 0.0, 0.5, 0.0])
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def web_view(namespace="", **parameters):
-    """A node process and the address of its page; in a namespace it does not see the live arm."""
-    port = free_port()
-    remap = ["-r", f"__ns:={namespace}"] if namespace else []
-    node = NodeProcess("web_view", {"port": port, "shadows": False, **parameters}, remap)
-    return node, f"http://127.0.0.1:{port}/"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium(1000, 480) as driver:
-        yield driver
-
-
-class Page:
-    """What a user sees and does."""
-
-    def __init__(self, peer, driver, address):
-        self.peer, self.driver = peer, driver
-        peer.processes[-1].wait_for_output("is shown at")
-        driver.get(address)
-        peer.wait_until(lambda: driver.find_elements("css selector", "canvas"), "the page has no canvas")
-
-    def wait_for_notice(self, text):
-        self.peer.wait_until(
-            lambda: any(text in notice for notice in self.texts()), f"the page never says {text!r}"
-        )
-
-    def texts(self):
-        return self.driver.execute_script(
-            "return [...document.querySelectorAll('.notice')].map(e => e.textContent)"
-        )
-
-    def slider(self, name):
-        """The thumb of the slider and its number field."""
-        row = f"//label[starts-with(., '{name} ')]/ancestor::*[.//*[@role='slider']][1]"
-        (thumb,) = self.driver.find_elements("xpath", f"({row}//*[@role='slider'])[1]")
-        (field,) = self.driver.find_elements("xpath", f"({row}//input[@inputmode='decimal'])[1]")
-        return thumb, field
-
-    def type(self, name, value):
-        from selenium.webdriver.common.keys import Keys
-
-        _, field = self.slider(name)
-        field.send_keys(Keys.CONTROL, "a")
-        field.send_keys(str(value), Keys.ENTER)
-        self.peer.wait_until(
-            lambda: float(self.slider(name)[0].get_attribute("aria-valuenow")) == value,
-            f"the slider {name} does not take {value}",
-        )
-
-    def press(self, name):
-        (button,) = self.driver.find_elements("xpath", f"//button[normalize-space()='{name}']")
-        self.driver.execute_script("arguments[0].click()", button)
 
 
 @pytest.fixture(scope="module")
@@ -99,9 +38,7 @@ def live(browser):
         )
         peer.wait_until(lambda: states and references, "simulator and controller do not talk")
         page = Page(peer, browser, address)
-        peer.wait_until(
-            lambda: browser.find_elements("xpath", "//label[starts-with(., 'joint1')]"), "no sliders"
-        )
+        page.wait_for_slider("joint1")
         page.position = lambda: np.array(states[-1].position)
         page.reference = lambda: np.array(references[-1].position)
         yield page
@@ -113,7 +50,7 @@ def test_the_page_shows_the_robot_and_loads_nothing_from_elsewhere(live):
     assert all(name.startswith(("http://127.0.0.1:", "data:", "blob:")) for name in names)
 
     def sliders():
-        return [float(live.slider(name)[0].get_attribute("aria-valuenow")) for name in NAMES]
+        return [live.slider_value(name) for name in NAMES]
 
     live.peer.wait_until(
         lambda: np.abs(sliders() - live.position()).max() < 0.005, "the sliders are not where the arm is"

@@ -11,11 +11,9 @@ from typing import Any
 
 import viser
 
-from robot_dynamics.model.urdf import Joint, JointType
+from robot_dynamics.view.machine import Coordinate
 from robot_dynamics.view.moves import Goal
 
-UNLIMITED_TURN = math.pi
-"""Range of the slider of a joint without limits [rad or m]."""
 LONGEST_MOVE = 20.0
 """Greatest duration that the slider offers [s]."""
 
@@ -94,33 +92,33 @@ def _notice(level: str, text: str) -> str:
 
 
 class MovePanel:
-    """Sliders for the joints, the duration, and the buttons.
+    """Sliders for the coordinates, the duration, and the buttons.
 
     Args:
         server: the page.
-        joints: that can be commanded, in order.
+        coordinates: that can be commanded, in order.
         actions: of the buttons.
     """
 
     def __init__(
         self,
         server: viser.ViserServer,
-        joints: Sequence[Joint],
+        coordinates: Sequence[Coordinate],
         actions: Actions,
     ) -> None:
-        self._joints = tuple(joints)
+        self._coordinates = tuple(coordinates)
         self._touched = False
         gui = server.gui
         self._folder = gui.add_folder("Move")
         with self._folder:
-            self._sliders = {joint.name: self._slider(gui, joint) for joint in self._joints}
+            self._sliders = {one.name: self._slider(gui, one) for one in self._coordinates}
             self._duration = gui.add_slider(
                 "duration [s]", min=0.1, max=LONGEST_MOVE, step=0.1, initial_value=2.0
             )
-            send = gui.add_button("send", color="green", hint="Move the robot to the sliders in this time")
-            take = gui.add_button("sliders to the robot", hint="Put the sliders where the robot is")
+            send = gui.add_button("send", color="green", hint="Move to the sliders in this time")
+            take = gui.add_button("sliders to the robot", hint="Put the sliders where the machine is")
             hold = gui.add_button("hold", color="orange", hint="Drop the trajectory and hold")
-            reset = gui.add_button("reset", color="gray", hint="Put the simulated robot where it began")
+            reset = gui.add_button("reset", color="gray", hint="Put the simulated machine where it began")
         send.on_click(lambda _: actions.send(self.goal))
         take.on_click(lambda _: self.release())
         hold.on_click(lambda _: actions.hold())
@@ -130,12 +128,14 @@ class MovePanel:
         self.release()
         actions.reset()
 
-    def _slider(self, gui: viser.GuiApi, joint: Joint) -> Any:
-        low, high = slider_range(joint)
-        unit = "m" if joint.kind is JointType.PRISMATIC else "rad"
-        step = 0.001 if high - low > 0.02 else (high - low) / 100.0
+    def _slider(self, gui: viser.GuiApi, one: Coordinate) -> Any:
+        low, high = (round(one.factor * value, 6) for value in (one.low, one.high))
         slider = gui.add_slider(
-            f"{joint.name} [{unit}]", min=low, max=high, step=step, initial_value=min(max(0.0, low), high)
+            f"{one.name} [{one.unit}]",
+            min=low,
+            max=high,
+            step=one.step,
+            initial_value=min(max(0.0, low), high),
         )
         slider.on_update(self._moved)
         return slider
@@ -146,39 +146,31 @@ class MovePanel:
 
     @property
     def touched(self) -> bool:
-        """Whether the user has moved a slider since they followed the robot."""
+        """Whether the user has moved a slider since they followed the machine."""
         return self._touched
 
     @property
     def goal(self) -> Goal:
         """What the sliders say."""
-        positions = {name: float(slider.value) for name, slider in self._sliders.items()}
+        positions = {one.name: float(self._sliders[one.name].value) / one.factor for one in self._coordinates}
         return Goal(positions, float(self._duration.value))
 
     def release(self) -> None:
-        """Let the sliders follow the robot again."""
+        """Let the sliders follow the machine again."""
         self._touched = False
 
     def follow(self, positions: Mapping[str, float]) -> None:
-        """Put the sliders where the robot is, unless the user has moved one."""
+        """Put the sliders where the machine is, unless the user has moved one."""
         if self._touched:
             return
-        for joint in self._joints:
-            slider, value = self._sliders[joint.name], positions.get(joint.name)
+        for one in self._coordinates:
+            slider, value = self._sliders[one.name], positions.get(one.name)
             if value is None:
                 continue
-            rounded = min(max(round(value, 3), slider.min), slider.max)
-            if abs(rounded - slider.value) > 2e-3:
-                slider.value = rounded
+            rounded = min(max(one.step * round(one.factor * value / one.step), slider.min), slider.max)
+            if abs(rounded - slider.value) > 1.5 * one.step:
+                slider.value = round(rounded, 6)
 
     def remove(self) -> None:
         """Take it off the page."""
         self._folder.remove()
-
-
-def slider_range(joint: Joint) -> tuple[float, float]:
-    """Least and greatest value of a joint's slider [rad or m], short numbers inside its limits."""
-    low = joint.limits.lower if math.isfinite(joint.limits.lower) else -UNLIMITED_TURN
-    high = joint.limits.upper if math.isfinite(joint.limits.upper) else UNLIMITED_TURN
-    inner = (math.ceil(1e3 * low) / 1e3, math.floor(1e3 * high) / 1e3)
-    return inner if inner[0] < inner[1] else (low, max(high, low + 1e-6))

@@ -1,53 +1,45 @@
-"""Plots that grow while the robot moves: the last seconds of some values per joint."""
+"""Plots that grow while the machine moves: the last seconds of some values."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import viser
 from viser import uplot
 
+from robot_dynamics.view.machine import Chart
+
 COLORS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf", "#8c564b", "#e377c2")
 
 
 class LivePlot:
-    """A chart over time of one value per joint.
+    """A chart over time of one value per name.
 
     Args:
         server: the page; the chart goes where the page's panel is being built.
-        title: with the unit.
-        names: of the joints.
+        chart: what it shows.
         window: seconds that are shown.
-        least_span: the vertical axis spans at least plus and minus this.
         height: in pixels.
     """
 
-    def __init__(
-        self,
-        server: viser.ViserServer,
-        title: str,
-        names: Sequence[str],
-        window: float,
-        least_span: float,
-        height: int = 190,
-    ) -> None:
-        self._names = tuple(names)
+    def __init__(self, server: viser.ViserServer, chart: Chart, window: float, height: int) -> None:
+        self._factors = dict(chart.factors)
         self._window = window
         self._origin: float | None = None
         self._rows: deque[tuple[float, ...]] = deque()
         # The chart chooses its range, but never a smaller one.
-        low, high = ({"pad": 0.1, "soft": soft, "mode": 1} for soft in (-least_span, least_span))
+        low, high = ({"pad": 0.1, "soft": soft, "mode": 1} for soft in (-chart.least_span, chart.least_span))
         empty = np.zeros(1)
         series = [uplot.Series(label="t [s]")]
-        for number, name in enumerate(self._names):
+        for number, name in enumerate(self._factors):
             color = COLORS[number % len(COLORS)]
             series.append(uplot.Series(label=name, stroke=color, width=1.5))
         self._chart = server.gui.add_uplot(
             tuple(empty for _ in series),
             tuple(series),
-            title=title,
+            title=chart.title,
             height=height,
             legend=uplot.Legend(show=True, live=False),
             scales={"x": uplot.Scale(time=False), "y": uplot.Scale(range={"min": low, "max": high})},
@@ -56,8 +48,8 @@ class LivePlot:
         self._changed = False
 
     def add(self, time: float, values: Mapping[str, float]) -> None:
-        """Note the values at a time [s], if every joint has one. Going back in time starts anew."""
-        if not all(name in values for name in self._names):
+        """Note the SI values at a time [s], if every name has one. Going back in time starts anew."""
+        if not all(name in values for name in self._factors):
             return
         if self._rows and time <= self._rows[-1][0]:
             if time == self._rows[-1][0]:
@@ -66,7 +58,7 @@ class LivePlot:
             self._origin = None
         if self._origin is None:
             self._origin = time
-        self._rows.append((time, *(values[name] for name in self._names)))
+        self._rows.append((time, *(factor * values[name] for name, factor in self._factors.items())))
         while time - self._rows[0][0] > self._window:
             self._rows.popleft()
         self._changed = True

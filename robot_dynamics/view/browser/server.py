@@ -4,30 +4,55 @@ from __future__ import annotations
 
 import errno
 import socket
+from collections.abc import Callable, Collection
 
 import viser
 
-from robot_dynamics.errors import ParameterError
+from robot_dynamics.errors import ParameterError, RobotDynamicsError
+from robot_dynamics.view.browser.guard import check_guard, guarded, names_of_this_machine
+
+ANY = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
+"""Where this machine finds a server that listens on all of its addresses."""
 
 
-def open_server(host: str, port: int, title: str) -> viser.ViserServer:
-    """A server on exactly this address.
+def open_server(
+    host: str,
+    port: int,
+    title: str,
+    allowed_origins: Collection[str] = (),
+    on_refusal: Callable[[str], None] = lambda _: None,
+) -> viser.ViserServer:
+    """A server on exactly this address, which other web sites' pages cannot use.
+
+    Args:
+        host: address.
+        port: port.
+        title: of the page.
+        allowed_origins: whose pages may use it beside its own.
+        on_refusal: told why a page was refused; called in a thread of the server.
 
     Raises:
         ParameterError: the address cannot be used; the message names the parameter ``host`` or ``port``.
+        RobotDynamicsError: this viser cannot be kept from serving other web sites' pages.
     """
     _check_address(host, port)
-    server = viser.ViserServer(host=host, port=port, label=title, verbose=False)
+    with guarded({*names_of_this_machine(), host}, allowed_origins, on_refusal):
+        server = viser.ViserServer(host=host, port=port, label=title, verbose=False)
     if server.get_port() != port:  # viser goes on to the next port when somebody was faster
         server.stop()
         raise _in_use(host, port)
+    try:
+        check_guard(ANY.get(host, host), port)
+    except RobotDynamicsError:
+        server.stop()
+        raise
     return server
 
 
 def url_of(host: str, port: int) -> str:
     """Where a browser on this machine finds a server."""
-    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, host)
-    return f"http://{shown}:{port}/"
+    shown = ANY.get(host, host)
+    return f"http://[{shown}]:{port}/" if ":" in shown else f"http://{shown}:{port}/"
 
 
 def free_port(host: str, first: int, count: int = 100) -> int:

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from transforms3d.quaternions import mat2quat
 
 from robot_dynamics.view.efforts import RGB
-from robot_dynamics.view.visuals import Box, Cylinder, MeshFile, Sphere, Visual
+from robot_dynamics.view.plates import plate_mesh
+from robot_dynamics.view.visuals import Box, Cylinder, MeshFile, Plate, Sphere, Visual
 
 Array = NDArray[np.float64]
 GHOST_SCALE = 1.02
@@ -86,6 +87,9 @@ def add_visual(
         scene.add_cylinder(name, radius=shape.radius, height=shape.length, radial_segments=48, **placed)
     elif isinstance(shape, Sphere):
         scene.add_icosphere(name, radius=shape.radius, subdivisions=4, **placed)
+    elif isinstance(shape, Plate):
+        mesh = plate_mesh(shape)
+        scene.add_mesh_simple(name, vertices=mesh.vertices, faces=mesh.faces, flat_shading=True, **placed)
     else:
         return _add_mesh(scene, name, shape, placed)
     return ""

@@ -1,45 +1,44 @@
-"""A robot in the scene: its body, ghosts of it, and its efforts."""
+"""A machine in the scene: its body, ghosts of it, its efforts and weights."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import viser
 from numpy.typing import NDArray
 
-from robot_dynamics.model.urdf import Joint, JointType
-from robot_dynamics.spatial import pose
 from robot_dynamics.view.browser.shapes import Frame, add_visual, rgb255
 from robot_dynamics.view.efforts import (
     RGB,
     VISIBLE_SHARE,
     EffortScale,
+    Mesh,
     arc_arrow,
-    axis_frame,
+    quantity_text,
     ring,
+    rod,
     straight_arrow,
 )
-from robot_dynamics.view.robot_geometry import RobotGeometry
+from robot_dynamics.view.machine import Gauge, Geometry
 
 Array = NDArray[np.float64]
 
 WEIGHT_COLOR: RGB = (0.42, 0.30, 0.62)
 RING_COLOR: RGB = (0.45, 0.50, 0.55)
 APART = 0.004
-"""A ghost's link that is nearer to the robot's than this share of the robot's size is not shown."""
+"""A ghost's link that is nearer to the body's than this share of the machine's size is not shown."""
 REDRAWN = 0.002
 """Least change of a share of the limit that is drawn anew."""
 
 
-class RobotBody:
-    """The links of a robot, as they are or as a transparent ghost.
+class Body:
+    """The links of a machine, as they are or as a transparent ghost.
 
     Args:
         server: the page.
         name: of its node in the scene.
-        geometry: of the robot.
+        geometry: of the machine.
         color: of a ghost; None for the description's own colours.
         opacity: of a ghost.
     """
@@ -48,17 +47,15 @@ class RobotBody:
         self,
         server: viser.ViserServer,
         name: str,
-        geometry: RobotGeometry,
+        geometry: Geometry,
         color: RGB | None = None,
         opacity: float | None = None,
     ) -> None:
-        self._geometry = geometry
+        self._size = geometry.size
         self._root = Frame(server, name)
         self._links: dict[str, Frame] = {}
         self.failures: list[str] = []
-        for number, visual in enumerate(geometry.visuals.shapes):
-            if visual.link not in geometry.tree.links:
-                continue
+        for number, visual in enumerate(geometry.shapes):
             if visual.link not in self._links:
                 self._links[visual.link] = Frame(server, f"{name}/link{len(self._links)}")
             at = f"{name}/link{list(self._links).index(visual.link)}/shape{number}"
@@ -72,8 +69,8 @@ class RobotBody:
             frame.move(poses[link])
 
     def move_apart(self, poses: Mapping[str, Array], others: Mapping[str, Array]) -> None:
-        """Take the poses of the links, and show those that differ from the other robot's."""
-        size = self._geometry.size
+        """Take the poses of the links, and show those that differ from the other body's."""
+        size = self._size
         for link, frame in self._links.items():
             difference = np.abs(poses[link] - others[link])
             apart = difference[:3, 3].max() + 0.1 * size * difference[:3, :3].max()
@@ -92,52 +89,50 @@ class RobotBody:
 
 
 class EffortGauge:
-    """The effort of one joint: an arc about its axis, or an arrow along it, beside its limit."""
+    """The effort of one drive: an arc about its axis, or an arrow along it, beside its limit."""
 
-    def __init__(self, server: viser.ViserServer, name: str, geometry: RobotGeometry, joint: Joint) -> None:
-        self._scale = EffortScale(joint.limits.effort)
-        self._turns = joint.kind is not JointType.PRISMATIC
-        self._extent = 1.25 * geometry.girth(joint)
-        self._thickness = 0.016 * geometry.size
+    def __init__(self, server: viser.ViserServer, name: str, gauge: Gauge) -> None:
+        self._gauge = gauge
+        self._scale = EffortScale(gauge.limit)
         self._frame = Frame(server, name)
-        self._at_joint = pose(axis_frame(joint.axis))
         self._drawn: float | None = None
+        extent, thickness = gauge.extent, gauge.thickness
+        scale = ring(extent, 0.25 * thickness) if gauge.turns else rod(extent, 0.2 * thickness)
+        server.scene.add_mesh_simple(
+            f"{name}/limit",
+            scale.vertices,
+            scale.faces,
+            color=rgb255(RING_COLOR),
+            opacity=0.5,
+            cast_shadow=False,
+            receive_shadow=False,
+        )
         mesh = self._mesh(0.0)
-        if self._turns:
-            circle = ring(self._extent, 0.25 * self._thickness)
-            server.scene.add_mesh_simple(
-                f"{name}/limit",
-                circle.vertices,
-                circle.faces,
-                color=rgb255(RING_COLOR),
-                opacity=0.5,
-                cast_shadow=False,
-                receive_shadow=False,
-            )
         self._arrow = server.scene.add_mesh_simple(
             f"{name}/effort", mesh.vertices, mesh.faces, cast_shadow=False, receive_shadow=False
         )
         self._label = server.scene.add_label(
             f"{name}/number",
             "",
-            position=(0.0, 0.0, 0.0) if not self._turns else (1.15 * self._extent, 0.0, 0.0),
+            position=(1.15 * extent, 0.0, 0.0) if gauge.turns else (0.0, 0.0, 0.0),
             font_screen_scale=0.8,
         )
 
-    def _mesh(self, share: float) -> Any:
-        if self._turns:
-            return arc_arrow(share, self._extent, self._thickness)
-        return straight_arrow(share, 3.0 * self._extent, self._thickness)
+    def _mesh(self, share: float) -> Mesh:
+        if self._gauge.turns:
+            return arc_arrow(share, self._gauge.extent, self._gauge.thickness)
+        return straight_arrow(share, self._gauge.extent, self._gauge.thickness)
 
-    def update(self, place: Array, effort: float | None, text: str) -> None:
-        """Draw an effort at a link's pose (4, 4); None when it is not known."""
-        self._frame.move(place @ self._at_joint)
+    def update(self, poses: Mapping[str, Array], effort: float | None, numbers: bool) -> None:
+        """Draw an effort at the poses of the links, with or without its number; None when it is not known."""
+        self._frame.move(poses[self._gauge.link] @ self._gauge.frame)
         if effort is None:
             self._show(False, "")
             return
         share, color = self._scale(effort)
         visible = abs(share) > VISIBLE_SHARE
-        self._show(visible, text if visible else "")
+        text = quantity_text(effort, self._gauge.limit, self._gauge.unit) if visible and numbers else ""
+        self._show(visible, text)
         if self._drawn is None or abs(share - self._drawn) > REDRAWN:
             self._arrow.vertices = self._mesh(share).vertices.astype(np.float32)
             self._arrow.color = rgb255(color)
@@ -164,7 +159,7 @@ class EffortGauge:
 class Weights:
     """The weight of every moving link, an arrow from its centre of mass."""
 
-    def __init__(self, server: viser.ViserServer, name: str, geometry: RobotGeometry, gravity: Array) -> None:
+    def __init__(self, server: viser.ViserServer, name: str, geometry: Geometry, gravity: Array) -> None:
         self._weights = geometry.weights
         self._arrows = geometry.weight_arrows(gravity)
         size = geometry.size

@@ -1,0 +1,92 @@
+"""An arm between topics and page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from rclpy.node import Node
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.ros.support.description import DescriptionSource
+from robot_dynamics.ros.support.joint_stream import JointStream, JointValues
+from robot_dynamics.ros.viewing.source import MachineSource, duration
+from robot_dynamics.view.machine import Geometry
+from robot_dynamics.view.moves import Goal, check_goal
+from robot_dynamics.view.robot_geometry import RobotGeometry, read_robot
+from robot_dynamics.view.samples import Sample
+
+
+class ArmSource(MachineSource):
+    """The arm of ``robot_description``.
+
+    Args:
+        node: gets subscriptions and publisher.
+        controller: name of the node that controls the arm.
+        show: called with another robot.
+        say: called with what is wrong with the description, and how bad that is; an empty text takes it back.
+    """
+
+    TRAJECTORY = (JointTrajectory, "joint_trajectory")
+
+    def __init__(
+        self,
+        node: Node,
+        controller: str,
+        show: Callable[[Geometry], None],
+        say: Callable[[str, str], None],
+    ) -> None:
+        super().__init__(node, controller, JointStream(node, f"{controller}/reference"))
+        self._geometry: RobotGeometry | None = None
+        self._show, self._say = show, say
+        say(f"waiting for {node.resolve_topic_name('robot_description')}", "warning")
+        self._source = DescriptionSource(node, self._on_description, self._on_refusal)
+
+    def _on_description(self, text: str) -> None:
+        self._geometry = read_robot(text)
+        self._show(self._geometry)
+        self._say("", "")
+
+    def _on_refusal(self, reason: str) -> None:
+        text = f"the robot description is refused: {reason}"
+        if self._geometry is not None:
+            text += "; the robot before it is still shown"
+        self._say(text, "error")
+
+    @property
+    def joint_names(self) -> Sequence[str]:
+        """The independent joints."""
+        return () if self._geometry is None else [one.name for one in self._geometry.independent_joints]
+
+    def sample(self) -> Sample | None:
+        """Joint values, efforts and errors."""
+        state: JointValues | None = self.states.newest
+        if self._geometry is None or state is None:
+            return None
+        reference: JointValues | None = self.references.fresh
+        errors = {}
+        if reference is not None and (then := self.states.at(reference.nanoseconds)) is not None:
+            errors = {
+                name: value - then.position[name]
+                for name, value in reference.position.items()
+                if name in then.position
+            }
+        return Sample(
+            time=1e-9 * state.nanoseconds,
+            positions=state.position,
+            efforts=(self.commands.fresh or state).effort or state.effort,
+            references=reference.position if reference is not None else {},
+            errors=errors,
+        )
+
+    def trajectory(self, goal: Goal) -> JointTrajectory:
+        """One waypoint: the goal."""
+        state, reference = self.states.newest, self.references.newest
+        if self._geometry is None or state is None:
+            raise TrajectoryError("it is not known where the robot is")
+        check_goal(self._geometry, state.position, goal)
+        # The controller may move only some of the robot's joints; its reference tells which.
+        names = [name for name in goal.positions if reference is None or name in reference.position]
+        point = JointTrajectoryPoint(positions=[goal.positions[name] for name in names])
+        point.time_from_start = duration(goal.duration)
+        return JointTrajectory(joint_names=names, points=[point])

@@ -1,0 +1,71 @@
+"""Ground, light, sky and camera."""
+
+from __future__ import annotations
+
+import numpy as np
+import viser
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+class Stage:
+    """Where a machine stands.
+
+    Args:
+        server: the page.
+        shadows: whether the machine throws one.
+    """
+
+    def __init__(self, server: viser.ViserServer, shadows: bool) -> None:
+        self._server = server
+        scene = server.scene
+        scene.set_up_direction("+z")
+        scene.configure_default_lights(enabled=False)
+        scene.set_background_image(_sky(), format="png")
+        scene.add_light_hemisphere(
+            "/light/sky", sky_color=(240, 246, 255), ground_color=(120, 122, 130), intensity=1.1
+        )
+        scene.add_light_directional(
+            "/light/sun",
+            color=(255, 244, 228),
+            intensity=1.9,
+            cast_shadow=shadows,
+            position=(2.0, -3.0, 4.5),
+        )
+        scene.add_light_directional(
+            "/light/fill", color=(200, 220, 255), intensity=0.5, position=(-3.0, -1.5, 1.5)
+        )
+        self._ground = scene.add_grid(
+            "/ground",
+            width=8.0,
+            height=8.0,
+            cell_size=0.25,
+            section_size=1.0,
+            cell_color=(150, 160, 172),
+            section_color=(112, 124, 140),
+            plane_color=(196, 204, 214),
+            plane_opacity=1.0,
+            shadow_opacity=0.35 if shadows else 0.0,
+        )
+
+    def put_ground(self, height: float) -> None:
+        """Where the ground is [m]."""
+        self._ground.position = (0.0, 0.0, height)
+
+    def look_at(self, low: Array, high: Array) -> None:
+        """Put every camera, present and coming, where it sees a box of space, and the ground at its foot."""
+        center = 0.5 * (low + high)
+        distance = 1.5 * float(np.linalg.norm(high - low)) + 0.2
+        position = center + distance * np.array([0.83, -0.50, 0.25])
+        camera = self._server.initial_camera
+        camera.position, camera.look_at, camera.fov = position, center, np.radians(45.0)
+        for client in self._server.get_clients().values():
+            client.camera.position, client.camera.look_at = position, center
+
+
+def _sky() -> NDArray[np.uint8]:
+    """A column of colours from the zenith down to the horizon."""
+    shares = np.linspace(0.0, 1.0, 64)[:, None, None]
+    zenith, horizon = np.array([148.0, 174.0, 204.0]), np.array([226.0, 232.0, 239.0])
+    return np.asarray((1.0 - shares) * zenith + shares * horizon, dtype=np.uint8).repeat(2, axis=1)

@@ -1,0 +1,72 @@
+"""The web view as a process of its own, and its page as a user sees and uses it."""
+
+from __future__ import annotations
+
+import socket
+
+from ros_harness import NodeProcess
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def web_view(namespace="", **parameters):
+    """A node process and the address of its page; in a namespace it does not see the live arm."""
+    port = free_port()
+    remap = ["-r", f"__ns:={namespace}"] if namespace else []
+    node = NodeProcess("web_view", {"port": port, "shadows": False, **parameters}, remap)
+    return node, f"http://127.0.0.1:{port}/"
+
+
+class Page:
+    """What a user sees and does."""
+
+    def __init__(self, peer, driver, address):
+        self.peer, self.driver = peer, driver
+        peer.processes[-1].wait_for_output("is shown at")
+        driver.get(address)
+        peer.wait_until(lambda: driver.find_elements("css selector", "canvas"), "the page has no canvas")
+
+    def wait_for_slider(self, name):
+        self.peer.wait_until(
+            lambda: self.driver.find_elements("xpath", f"//label[starts-with(., '{name} ')]"),
+            f"there is no slider {name}",
+        )
+
+    def slider_value(self, name):
+        return float(self.slider(name)[0].get_attribute("aria-valuenow"))
+
+    def wait_for_notice(self, text):
+        self.peer.wait_until(
+            lambda: any(text in notice for notice in self.texts()), f"the page never says {text!r}"
+        )
+
+    def texts(self):
+        return self.driver.execute_script(
+            "return [...document.querySelectorAll('.notice')].map(e => e.textContent)"
+        )
+
+    def slider(self, name):
+        """The thumb of the slider and its number field."""
+        row = f"//label[starts-with(., '{name} ')]/ancestor::*[.//*[@role='slider']][1]"
+        (thumb,) = self.driver.find_elements("xpath", f"({row}//*[@role='slider'])[1]")
+        (field,) = self.driver.find_elements("xpath", f"({row}//input[@inputmode='decimal'])[1]")
+        return thumb, field
+
+    def type(self, name, value):
+        from selenium.webdriver.common.keys import Keys
+
+        _, field = self.slider(name)
+        field.send_keys(Keys.CONTROL, "a")
+        field.send_keys(str(value), Keys.ENTER)
+        self.peer.wait_until(
+            lambda: self.slider_value(name) == value,
+            f"the slider {name} does not take {value}",
+        )
+
+    def press(self, name):
+        (button,) = self.driver.find_elements("xpath", f"//button[normalize-space()='{name}']")
+        self.driver.execute_script("arguments[0].click()", button)
