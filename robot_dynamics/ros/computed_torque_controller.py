@@ -23,6 +23,7 @@ from robot_dynamics.ros.support import controller_state, parameters, qos, spin
 from robot_dynamics.ros.support.arm_model import ArmModel, ModelLoader
 from robot_dynamics.ros.support.control_node import ControlNode
 from robot_dynamics.ros.support.controller_state import ControllerStatePublisher
+from robot_dynamics.ros.support.description import NONE_YET
 from robot_dynamics.ros.support.faults import explain
 from robot_dynamics.ros.support.hot_loop import spin_on
 from robot_dynamics.ros.support.messages import set_stamp, stamp_to_nanoseconds, to_array
@@ -55,7 +56,7 @@ class ComputedTorqueController(ControlNode):
 
     def ready(self) -> str:
         """Why the node cannot be configured yet; empty when it can."""
-        return "there is no robot description yet" if self._loader is None else self._loader.missing
+        return NONE_YET if self._loader is None else self._loader.missing
 
     def build(self) -> tuple[ArmController, Sequence[str]]:
         """A controller for the present model."""
@@ -178,10 +179,8 @@ class ComputedTorqueController(ControlNode):
         self._reference.publish(message)
 
     def doubts(self) -> list[str]:
-        """A model that is slow, for want of a compiler."""
-        if self._loader.model.dynamics.backend == "c":
-            return []
-        return ["the model is generated Python, slower than compiled C; install a C compiler"]
+        """What may be wrong with the model in use."""
+        return list(self._loader.doubts)
 
     def describe_model(self) -> dict[str, object]:
         """Mode and model, for the diagnostics."""

@@ -159,13 +159,16 @@ class RobotModel(Node):
             "mass of the moving links [kg]": f"{sum(joint.body.mass for joint in chain.joints):.6g}",
             "payload [kg]": f"{self._loader.payload.payload_mass:.6g}",
             "gravity [m/s^2]": ", ".join(f"{value:.4g}" for value in self._model.gravity),
+            "gravity from imu": self._loader.gravity_from_imu,
             "robot compensates gravity": self._loader.parameters.robot_compensates_gravity,
             "table against description [m]": f"{self._table.residual:.1e}",
             **{f"warning {k}": warning for k, warning in enumerate(warnings, 1)},
         }
+        doubts = list(self._loader.doubts)
         if warnings:
-            text = f"the description can be used, but {len(warnings)} things about it are odd"
-            return diagnostics.Status(diagnostics.WARN, text, values)
+            doubts.insert(0, f"the description can be used, but {len(warnings)} things about it are odd")
+        if doubts:
+            return diagnostics.Status(diagnostics.WARN, "; ".join(doubts), values)
         return diagnostics.Status(diagnostics.OK, "the description is sound", values)
 
 

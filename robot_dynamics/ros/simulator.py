@@ -39,6 +39,8 @@ from robot_dynamics.stewart.orientation import quaternion_from_rotation
 
 REPEAT = 0.2
 """Steady seconds after which an unanswered state is published again in lockstep."""
+UNANSWERED = 1.0
+"""Steady seconds in lockstep without an answer after which the status is stale."""
 THROTTLE = 2.0
 """Seconds between two log lines about the same fault."""
 HOUSEKEEPING = 0.02
@@ -61,6 +63,7 @@ class Simulator(Node):
         self._epoch: int | None = None
         self._command_time: int | None = None
         self._refused = 0
+        self._moved = time.monotonic()
         self._states = self.create_publisher(JointState, "joint_states", qos.STATE_PUBLISHER)
         self._clock_publisher = None
         self._clock_message = ClockMessage()
@@ -151,6 +154,7 @@ class Simulator(Node):
     def _next_state(self, effort: np.ndarray) -> None:
         """Publish the state at the next instant of simulated time."""
         self._applied = effort
+        self._moved = time.monotonic()
         self._now += self.period
         self._publish_state()
 
@@ -263,22 +267,40 @@ class Simulator(Node):
     # Reports
 
     def _status(self) -> diagnostics.Status:
-        if self._plant is None:
-            return diagnostics.Status(diagnostics.WARN, "waiting for a robot description", {})
-        values: dict[str, object] = {"simulated time [s]": f"{1e-9 * self._now:.3f}"}
-        commanded = self._command_time is not None
-        if commanded:
+        plant = self._plant
+        if plant is None:
+            return diagnostics.Status(diagnostics.WARN, self._source.missing, {})
+        joints = zip(plant.joint_names, self._applied != self._effort, strict=True)
+        saturated = [name for name, cut in joints if cut]
+        values: dict[str, object] = {
+            "mode": "lockstep" if self.lockstep else "wall clock",
+            "model": f"{plant.name}, {plant.dof} joints",
+            "simulated time [s]": f"{1e-9 * self._now:.3f}",
+            "saturated joints": ", ".join(saturated) or "none",
+            "refused commands": self._refused,
+        }
+        if self._command_time is not None:
             values["command age [s]"] = f"{1e-9 * (self._now - self._command_time):.3f}"
-        values["refused commands"] = self._refused
         if self.pacer is not None:
             values["rate [Hz]"] = f"{self.pacer.rate:.2f}"
             values.update(self.pacer.lateness.summary())
+        return diagnostics.Status(*self._judge(saturated), values)
+
+    def _judge(self, saturated: list[str]) -> tuple[bytes, str]:
+        """Level and message."""
         if self.lockstep:
-            message = "in lockstep" if commanded else "waiting for an answer to the first state"
-            return diagnostics.Status(diagnostics.OK, message, values)
-        if commanded:
-            return diagnostics.Status(diagnostics.OK, "commanded", values)
-        return diagnostics.Status(diagnostics.WARN, f"no command: {self._settings.on_timeout}", values)
+            waits = time.monotonic() - self._moved
+            if waits > UNANSWERED:
+                return diagnostics.STALE, f"in lockstep, without an answer for {waits:.1f} s"
+        elif self._command_time is None:
+            return diagnostics.WARN, f"no command: {self._settings.on_timeout}"
+        doubts = [f"effort limited at {', '.join(saturated)}"] if saturated else []
+        late = self.pacer.lateness.share if self.pacer is not None else 0.0
+        if late > diagnostics.MISSED:
+            doubts.append(f"{100.0 * late:.1f} % of the cycles late by more than a period")
+        if doubts:
+            return diagnostics.WARN, "; ".join(doubts)
+        return diagnostics.OK, "in lockstep" if self.lockstep else "commanded"
 
     def start_pacing(self) -> None:
         """The loop by the wall clock begins now."""

@@ -7,6 +7,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from reports import OK, WARN, Report
 from ros_harness import NodeProcess, peer_with
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import String
@@ -180,3 +181,20 @@ def test_locks_that_cannot_be_end_with_one_clear_line(given, reason):
         assert node.wait_for_exit() == 1
         node.wait_for_output(reason)
         assert "Traceback" not in node.output
+
+
+def test_a_sound_description_is_well_and_gravity_without_samples_is_in_doubt():
+    sound = ARM.replace('<link name="hand"/>', "").replace(
+        ARM[ARM.index('<joint name="wrist"') :], "</robot>"
+    )
+    parameters = {"robot_description": sound, "payload_mass": 1.5}
+    with NodeProcess(NODE, parameters) as node, peer_with(node) as peer:
+        values = Report(peer).wait_for(OK, "the description is sound")
+        assert values["model"] == "two: base -> lower, 2 joints"
+        assert float(values["payload [kg]"]) == 1.5
+        assert float(values["mass of the moving links [kg]"]) == pytest.approx(4.5)
+        assert values["robot compensates gravity"] == "False"
+    with NodeProcess(NODE, {**parameters, "gravity_from_imu": True}) as node, peer_with(node) as peer:
+        assert Report(peer).wait_for(WARN, "no usable sample on imu yet")["gravity from imu"] == "True"
+    with NodeProcess(NODE) as node, peer_with(node) as peer:
+        Report(peer).wait_for(WARN, "there is no robot description yet")

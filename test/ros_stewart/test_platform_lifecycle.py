@@ -8,6 +8,7 @@ import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from legs import NODE, Legs, demo, forces_at
 from lifecycle_msgs.msg import TransitionEvent
+from reports import ERROR, STALE, WARN, Report
 from ros_harness import Lifecycle, NodeProcess, peer_with
 
 from robot_dynamics.resources import resource
@@ -85,3 +86,23 @@ def test_a_fault_of_the_running_cycle_goes_through_on_error_and_can_be_configure
             legs.answer(expected.leg_lengths).effort, expected.actuator_forces, rtol=1e-6
         )
         assert "Traceback" not in node.output
+
+
+def test_a_pose_on_the_way_to_a_singular_one_is_a_warning(tmp_path):
+    condition = float(forces_at(demo()).scaled_condition_number)
+    text = resource("config/stewart_demo.yaml").read_text(encoding="utf-8")
+    file = tmp_path / "machine.yaml"
+    file.write_text(text.replace("condition_limit: 50.0", f"condition_limit: {1.5 * condition}"))
+    with NodeProcess(NODE, {**PATIENT, "machine": str(file)}) as node, peer_with(node) as peer:
+        report = Report(peer)
+        report.wait_for(STALE, "waiting for the first joint state")
+        legs, expected = Legs(peer, demo()), forces_at(demo())
+        legs.answer(expected.leg_lengths)
+        values = report.wait_for(WARN, "condition number")
+        assert float(values["condition number"]) == pytest.approx(condition, rel=0.01)
+        assert values["machine"] == demo().machine.name
+        assert values["mode"] == "computed_force"
+        legs.answer([0.5, 0.78, 0.5, 0.78, 0.1, 3.0])
+        report.wait_for(ERROR, "safe output: ")
+        legs.answer(expected.leg_lengths)
+        report.wait_for(WARN, "condition number")

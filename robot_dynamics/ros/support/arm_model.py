@@ -17,7 +17,7 @@ from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.parameters import by_name, parameter, validate
 from robot_dynamics.ros.support import parameters
 from robot_dynamics.ros.support.background import Background
-from robot_dynamics.ros.support.description import DescriptionSource
+from robot_dynamics.ros.support.description import NONE_YET, DescriptionSource
 from robot_dynamics.ros.support.faults import explain
 from robot_dynamics.ros.support.imu_gravity import ImuGravity
 from robot_dynamics.ros.support.live_parameters import LiveFollower
@@ -139,13 +139,25 @@ class ModelLoader:
         """Why there is no model yet; empty when there is one."""
         if self.model is not None:
             return ""
-        refusal = self._source.refusal if self._source is not None else ""
-        return f"the description was refused: {refusal}" if refusal else "there is no robot description yet"
+        return NONE_YET if self._source is None else self._source.missing
 
     @property
     def gravity(self) -> tuple[float, ...]:
         """(3,) in the root frame, from the IMU where it is used [m/s²]."""
         return self._imu.vector or self.parameters.gravity
+
+    @property
+    def gravity_from_imu(self) -> bool:
+        """Whether gravity comes from the accelerometer."""
+        return self._imu.used
+
+    @property
+    def doubts(self) -> list[str]:
+        """What may be wrong with the model in use, for a warning in the diagnostics."""
+        found = [self._imu.doubt] if self._imu.doubt else []
+        if self.model is not None and self.model.dynamics.backend != "c":
+            found.append("the model is generated Python, slower than compiled C; install a C compiler")
+        return found
 
     # What changes
 

@@ -13,6 +13,7 @@ from robot_dynamics.errors import ModelError, RobotDynamicsError
 from robot_dynamics.ros.support import qos
 
 NAME = "robot_description"
+NONE_YET = "there is no robot description yet"
 
 
 class DescriptionSource:
@@ -57,6 +58,11 @@ class DescriptionSource:
             self._node.get_logger().info(f"waiting for the topic {node.resolve_topic_name(NAME)}")
         node.add_on_set_parameters_callback(self._decide)
         self._subscription = node.create_subscription(String, NAME, self._on_message, qos.DESCRIPTION)
+
+    @property
+    def missing(self) -> str:
+        """Why there is no description in use, where there is none."""
+        return f"the description was refused: {self.refusal}" if self.refusal else NONE_YET
 
     def _take_first(self, text: str) -> None:
         try:

@@ -33,6 +33,11 @@ class Lateness:
         self.worst = max(self.worst, late)
         self._bins[min(max(late, 0) // MICROSECOND, len(self._bins) - 1)] += 1
 
+    @property
+    def share(self) -> float:
+        """Share of the cycles that were late by more than a period."""
+        return self.over / max(self.cycles, 1)
+
     def percentiles(self, name: str) -> dict[str, float]:
         """Percentiles to report [µs], under ``name``."""
         counted = np.cumsum(np.frombuffer(self._bins, dtype=np.int64))

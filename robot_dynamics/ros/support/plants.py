@@ -49,6 +49,7 @@ class PlantSource:
         self._period = 1e-9 * period
         self._use = use
         self._plant: Plant | None = None
+        self._source: DescriptionSource | None = None
         self._background = Background(node)
         self._faults = parameters.declare(node, PlantParameters)
         parameters.watch(node, self._faults, self._on_parameters, check=self._check)
@@ -61,6 +62,11 @@ class PlantSource:
         else:
             self._source = DescriptionSource(node, self._on_description)
 
+    @property
+    def missing(self) -> str:
+        """Why there is no plant yet."""
+        return "waiting for a robot description" if self._source is None else self._source.missing
+
     def _on_description(self, text: str) -> None:
         if self._plant is None or self._settings.lockstep:
             self._take(self._read(text))
@@ -68,7 +74,8 @@ class PlantSource:
 
         def refused(reason: str) -> None:
             self._node.get_logger().error(f"the new description is refused, the old arm stays: {reason}")
-            self._source.text = None
+            if self._source is not None:
+                self._source.text = None
 
         self._background.submit(lambda: self._read(text), self._take, refused)
 

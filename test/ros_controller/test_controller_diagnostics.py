@@ -1,0 +1,101 @@
+"""What the controller says of itself on /diagnostics: each level provoked, with its reason."""
+
+import pytest
+from reports import ERROR, OK, STALE, WARN, Report
+from ros_harness import Lifecycle, NodeProcess, peer_with
+from sensor_msgs.msg import Imu
+from std_msgs.msg import String
+from two_links import NODE, TWO_LINKS, Robot, controller
+
+from robot_dynamics.ros.support import cycle, qos
+from robot_dynamics.ros.support.cycle import CycleMonitor
+
+PLACE = [0.3, 0.2]
+
+
+@pytest.mark.ros
+def test_the_way_from_unconfigured_to_a_loss_of_states():
+    with NodeProcess(NODE, {"autostart": False, "safe_fade_time": 0.2}) as node, peer_with(node) as peer:
+        report, lifecycle = Report(peer), Lifecycle(peer, NODE)
+        values = report.wait_for(WARN, "not configured: there is no robot description yet")
+        assert values["lifecycle"] == "unconfigured"
+        describe = peer.publisher(String, "robot_description", qos.DESCRIPTION)
+        describe.publish(String(data="<robot/>"))
+        report.wait_for(WARN, "not configured: the description was refused: ")
+        describe.publish(String(data=TWO_LINKS))
+        report.wait_for(WARN, "not configured: it can be")
+        assert lifecycle.change(lifecycle.CONFIGURE)
+        assert report.wait_for(OK, "inactive")["model"] == "two_links: base -> lower, 2 joints"
+        assert lifecycle.change(lifecycle.ACTIVATE)
+        report.wait_for(STALE, "waiting for the first joint state")
+        robot = Robot(peer)
+        robot.hold_at(PLACE)
+        assert report.wait_for(ERROR, "no joint state: safe output")["lifecycle"] == "active"
+
+
+@pytest.mark.ros
+def test_the_values_while_it_holds_and_what_makes_a_warning():
+    with controller(kp=[1e5]) as node, peer_with(node) as peer:
+        report, robot = Report(peer), Robot(peer)
+        for _ in range(3):
+            robot.hold_at(PLACE)
+        values = report.wait_for(OK, "holding position")
+        assert values["lifecycle"] == "active"
+        assert values["mode"] == "computed_torque"
+        assert values["backend"] == "c"
+        assert values["saturated joints"] == "none"
+        assert float(values["rate [Hz]"]) > 0.0
+        assert float(values["age of the state [s]"]) >= 0.0
+        assert 0.0 <= float(values["missed deadlines [share]"]) <= 1.0
+        assert int(values["missed deadlines"]) >= 0
+        assert len(values["period 50 / 99 / 100 % [ms]"].split(" / ")) == 3
+        assert len(values["answer 50 / 99 / 100 % [ms]"].split(" / ")) == 3
+        robot.hold_at([PLACE[0] + 0.04, PLACE[1]])
+        values = report.wait_for(WARN, "effort limited at shoulder, elbow")
+        assert values["saturated joints"] == "shoulder, elbow"
+        robot.hold_at(PLACE)
+        report.wait_for(OK, "holding position")
+
+
+@pytest.mark.ros
+def test_gravity_without_samples_is_a_warning():
+    with controller(gravity_from_imu=True) as node, peer_with(node) as peer:
+        report, robot = Report(peer), Robot(peer)
+        robot.hold_at(PLACE)
+        report.wait_for(WARN, "no usable sample on imu yet")
+        imu = peer.publisher(Imu, "imu", qos.STATE_PUBLISHER)
+        sample = Imu()
+        sample.linear_acceleration.z = 9.81
+        report.wait_for(OK, "holding position", lambda: imu.publish(sample))
+        report.wait_for(WARN, "no usable sample on imu for")
+
+
+def test_late_and_old_states_are_doubted(monkeypatch):
+    now = 100.0
+    monkeypatch.setattr(cycle.time, "monotonic", lambda: now)
+    monitor = CycleMonitor()
+    assert monitor.values() == {"rate [Hz]": "0"}
+    for k in range(200):
+        began = monitor.begin()
+        now += 0.0005
+        monitor.end(began)
+        now += 0.0075 if k % 50 == 49 else 0.0015
+    values = monitor.values()
+    # 4 gaps of 8 ms among periods of 2 ms, the last of which has not ended.
+    assert values["missed deadlines"] == "3"
+    assert float(values["missed deadlines [share]"]) == pytest.approx(3 / 199, abs=1e-5)
+    assert float(values["rate [Hz]"]) == pytest.approx(199 / (196 * 0.002 + 3 * 0.008), abs=0.1)
+    assert values["answer 50 / 99 / 100 % [ms]"].startswith("0.500 / ")
+    assert "1.5 % of the joint states came late" in monitor.doubts(10.0)[0]
+    assert monitor.doubts(0.01)[1] == "the last joint state is 0.008 s old"
+    assert len(monitor.doubts(0.1)) == 1
+
+
+def test_few_cycles_say_nothing_about_lateness(monkeypatch):
+    now = 100.0
+    monkeypatch.setattr(cycle.time, "monotonic", lambda: now)
+    monitor = CycleMonitor()
+    for k in range(50):
+        monitor.begin()
+        now += 0.1 if k % 10 == 0 else 0.002
+    assert monitor.doubts(60.0) == []
