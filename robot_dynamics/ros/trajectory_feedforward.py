@@ -21,7 +21,7 @@ from robot_dynamics.control.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.feedforward import EffortPath, Feedforward, FeedforwardParameters, Plan
 from robot_dynamics.control.sampling import evaluate
 from robot_dynamics.control.tracking import fade
-from robot_dynamics.errors import RobotDynamicsError, StateError, TrajectoryError
+from robot_dynamics.errors import ModelError, RobotDynamicsError, StateError, TrajectoryError
 from robot_dynamics.ros import follow_joint_trajectory
 from robot_dynamics.ros.goal_relay import GoalRelay
 from robot_dynamics.ros.support import diagnostics, parameters, qos, spin
@@ -56,6 +56,7 @@ class TrajectoryFeedforward(HaltingNode):
         self._last_plan: Plan | None = None
         self._state_at: float | None = None
         self._halted_at: float | None = None
+        self._halting: Feedforward | None = None
         self._epoch = self.get_clock().now().nanoseconds
         self._out = self.create_publisher(JointTrajectory, f"{DOWNSTREAM}/joint_trajectory", qos.TRAJECTORY)
         self._commands = None
@@ -90,10 +91,8 @@ class TrajectoryFeedforward(HaltingNode):
         return ActuatedArm(model.dynamics, model.chain, self._actuators)
 
     def _start_if_due(self) -> None:
-        waiting = self._loader is None or self._loader.model is None
-        if self._autostart and not waiting and self.feedforward is None:
-            self.trigger_configure()
-            self.trigger_activate()
+        if self._autostart and self._loader is not None and not self._loader.missing:
+            self.start_once()
 
     def _take_model(self) -> None:
         model = self._loader.model
@@ -109,6 +108,8 @@ class TrajectoryFeedforward(HaltingNode):
         self._settings = accepted
         if self.feedforward is not None:
             self.feedforward.parameters = accepted
+        else:
+            self._start_if_due()
 
     def _check_actuators(self, candidate: ActuatorParameters) -> None:
         if self.feedforward is not None:
@@ -118,48 +119,49 @@ class TrajectoryFeedforward(HaltingNode):
         self._actuators = accepted
         if self.feedforward is not None:
             self._on_change(self._loader.model)
+        else:
+            self._start_if_due()
 
     # Lifecycle
 
+    def _configure(self) -> None:
+        if self._loader.missing:
+            raise ModelError(self._loader.missing)
+        self._take_model()
+
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Take the model."""
-        if self._loader is None or self._loader.model is None:
-            self.get_logger().error("cannot configure: there is no robot description yet")
-            return TransitionCallbackReturn.FAILURE
-        try:
-            self._take_model()
-        except RobotDynamicsError as error:
-            self.get_logger().error(f"cannot configure: {error}")
-            return TransitionCallbackReturn.FAILURE
-        return super().on_configure(state)
+        result = self.attempt("configure", self._configure)
+        return super().on_configure(state) if result == TransitionCallbackReturn.SUCCESS else result
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Take trajectories from now on."""
         self.active, self._halted_at = True, None
         return super().on_activate(state)
 
-    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+    def forget(self) -> None:
         """Forget what was planned; the model stays for the next configure."""
         self.feedforward = None
-        return super().on_cleanup(state)
 
     def halt(self) -> None:
         """Stop sending efforts, in the declared way."""
-        if self.active and self.feedforward is not None:
+        if not self.active or self.feedforward is None:
+            return
+        try:
             if self.feedforward.moving(self.now()):
                 self.hold()
+        finally:
             if self._commands is not None and self.feedforward.position is not None:
-                self._halted_at = time.monotonic()
-        self.active = False
+                self._halting, self._halted_at = self.feedforward, time.monotonic()
+            self.active = False
 
     def on_stop(self) -> None:
         """The process ends, but first the controller is told to hold and the efforts fade."""
-        if not self.active:
-            return
-        self.halt()
-        if self._relay is not None:
-            self._relay.stop()
-        self._out.wait_for_all_acked(LAST_WORD)
+        if self.active:
+            self.halt()
+            if self._relay is not None:
+                self._relay.stop()
+            self._out.wait_for_all_acked(LAST_WORD)
         while self._halted_at is not None:
             self._stream()
             time.sleep(0.01)
@@ -304,7 +306,9 @@ class TrajectoryFeedforward(HaltingNode):
 
     def _stream(self) -> None:
         """Efforts of the moment on the command topic; they fade when states stop or the node halts."""
-        if self._commands is None or self.feedforward is None or self.feedforward.position is None:
+        # A halt goes on to its end, whatever becomes of what was configured.
+        feedforward = self.feedforward if self._halted_at is None else self._halting
+        if self._commands is None or feedforward is None or feedforward.position is None:
             return
         if not self.active and self._halted_at is None:
             return
@@ -318,22 +322,34 @@ class TrajectoryFeedforward(HaltingNode):
             self.get_logger().error(
                 "no joint state: the efforts fade to zero", throttle_duration_sec=THROTTLE
             )
-        effort = share * self.feedforward.effort(self.now() + ahead)
+        try:
+            effort = share * feedforward.effort(self.now() + ahead)
+        except Exception:
+            if self._halted_at is None:
+                raise
+            # No effort is the safe output where the halt itself fails.
+            effort, share = np.zeros(feedforward.chain.dof), 0.0
         self._commands.publish(Float64MultiArray(data=to_array(effort)))
         if share == 0.0:
             self._halted_at = None
 
     def _status(self) -> diagnostics.Status:
+        lifecycle = {"lifecycle": self.lifecycle_state}
+        if self.fault:
+            return diagnostics.Status(diagnostics.ERROR, self.fault, lifecycle)
         if self.feedforward is None:
-            return diagnostics.Status(diagnostics.WARN, "not configured", {})
+            reason = self._loader.missing or "it can be"
+            return diagnostics.Status(diagnostics.WARN, f"not configured: {reason}", lifecycle)
         chain = self.feedforward.chain
         reason = self.refusal()
         moving = self.feedforward.moving(self.now())
-        level = diagnostics.WARN if reason else diagnostics.OK
+        level = diagnostics.WARN if reason and self.active else diagnostics.OK
         if not reason and not self._out.get_subscription_count():
             level, reason = diagnostics.WARN, f"nobody listens to {self._out.topic_name}"
+        if not reason and self._loader.doubts:
+            level, reason = diagnostics.WARN, "; ".join(self._loader.doubts)
         values = {
-            "active": self.active,
+            **lifecycle,
             "effort path": self._settings.effort_path,
             "age of the state [s]": f"{self._state_age():.3f}",
             **self._counts,

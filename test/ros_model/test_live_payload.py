@@ -71,7 +71,7 @@ def test_the_trajectory_goes_on_with_the_new_model():
         message.header.stamp = nanoseconds_to_stamp(begin)
         peer.publisher(JointTrajectory, f"{NODE}/joint_trajectory", qos.TRAJECTORY).publish(message)
         node.wait_for_output("following a trajectory")
-        seconds = 1.0
+        seconds, efforts = 1.0, []
 
         def reaches(what, **changed):
             nonlocal seconds
@@ -80,6 +80,7 @@ def test_the_trajectory_goes_on_with_the_new_model():
                 nonlocal seconds
                 seconds += 0.01
                 given = effort(begin + round(seconds * SECOND))
+                efforts.append(given[0])
                 return np.allclose(given, rnea(on_path(seconds), **changed), rtol=1e-8, atol=1e-8)
 
             peer.wait_until(same, what)
@@ -93,3 +94,6 @@ def test_the_trajectory_goes_on_with_the_new_model():
         assert peer.set_parameter(NODE, "robot_compensates_gravity", True).successful
         reaches("gravity is counted twice", mass=3.0, gravity=[0.0, 0.0, 0.0])
         assert seconds < 100.0
+        # States 10 ms apart, efforts that go over in 200 ms; the largest change is the whole weight.
+        weight = np.abs(rnea((0.0, 0.0, 0.0), mass=3.0))[0]
+        assert np.abs(np.diff(efforts)).max() < 1.5 * weight * 0.01 / 0.2

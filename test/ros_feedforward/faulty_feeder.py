@@ -1,0 +1,23 @@
+"""The feeder with efforts that fail where the first joint is beyond LIMIT, run as a node of its own."""
+
+import sys
+
+from robot_dynamics.control.feedforward import Feedforward
+from robot_dynamics.ros import trajectory_feedforward
+
+LIMIT = 2.0
+"""Position of the first joint [rad]."""
+
+effort = Feedforward.effort
+
+
+def failing_effort(self, time):
+    if self.position[0] > LIMIT:
+        raise ZeroDivisionError("a law that nobody tested")
+    return effort(self, time)
+
+
+Feedforward.effort = failing_effort
+
+if __name__ == "__main__":
+    sys.exit(trajectory_feedforward.main())
