@@ -23,7 +23,7 @@ unit: $(VENV)/development.stamp
 
 # Needs the system's packages chromium and chromium-driver.
 test-browser: $(VENV)/development.stamp
-	$(BIN)/pytest -m browser test/ros_view
+	$(BIN)/pytest -m browser test/ros_view test/ros_demo
 
 colcon: $(VENV)/development.stamp
 	$(BIN)/python test/colcon_workspace.py

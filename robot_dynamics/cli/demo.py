@@ -25,7 +25,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--view",
         action="store_true",
-        help="show the arm in a browser while it makes its move by the wall clock, until Ctrl-C",
+        help="show arm and platform in a browser while they move, no faster than the clock on the wall",
+    )
+    parser.add_argument(
+        "--stay",
+        action="store_true",
+        help="with --view: keep the platform's page up after its motion, to play with, until Ctrl-C",
     )
     parser.add_argument(
         "--duration", type=float, default=60.0, help="seconds of the real-time run (default: %(default)s)"
@@ -36,21 +41,21 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the demonstration; 0 when the tracking was as good as it has to be."""
     try:
         from robot_dynamics.ros.demo import session
+        from robot_dynamics.ros.demo.outcome import Limits
     except ImportError as error:
         raise RobotDynamicsError(
             f"the demonstration needs ROS 2, MuJoCo and matplotlib ({error}); from PyPI:"
             " pip install 'robot_dynamics[ros,simulation,plots]'"
         ) from error
     progress = ProgressLine()
-    if arguments.view:
-        session.watch(progress, progress.say)
-        return 0
     arguments.output.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
-    if arguments.realtime:
+    if arguments.view:
+        outcome = session.watch(arguments.output, Limits(), progress, progress.say, arguments.stay)
+    elif arguments.realtime:
         outcome = session.realtime(arguments.output, arguments.duration, progress)
     else:
-        outcome = session.lockstep(arguments.output, session.Limits(), progress)
+        outcome = session.lockstep(arguments.output, Limits(), progress)
     progress.clear()
     report = {
         "passed": outcome.passed,

@@ -34,7 +34,7 @@ MEMORY = 10.0
 ANSWER_TIME = 1.0
 """Seconds for which the page rests until a service has answered."""
 VISITOR = "a browser shows the page"
-"""Logged when one has connected."""
+"""Logged when one has drawn the page."""
 THROTTLE = 2.0
 """Seconds between two log lines about the same fault."""
 
@@ -47,8 +47,8 @@ class WebView(Node):
         self.settings = parameters.declare(self, WebViewParameters)
         settings = self.settings
         platform = self._platform() if settings.machine else None
-        server, pages, address = _open(settings, self._on_stranger)
-        self._server = server
+        self._server, self._drawn, pages, address = _open(settings, self._on_stranger)
+        server = self._server
         self._patience = 0.0
         self._wishes: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         actions = pages.Actions(
@@ -74,7 +74,7 @@ class WebView(Node):
         self._hold = self.create_client(Trigger, f"{controller}/hold")
         self._reset = self.create_client(Trigger, f"{settings.simulator}/reset")
         self.create_subscription(Log, "/rosout", self._on_log, qos.TRAJECTORY)
-        server.on_client_connect(lambda _: self.get_logger().info(VISITOR))
+        server.on_client_connect(self._on_visitor)
         what = "robot" if platform is None else f"platform {platform.name}"
         self.get_logger().info(f"the {what} is shown at {address}")
 
@@ -83,6 +83,10 @@ class WebView(Node):
         for note in notes:
             self.get_logger().warning(note)
         return PlatformGeometry(machine)
+
+    def _on_visitor(self, client: Any) -> None:
+        self._drawn(client)
+        self.get_logger().info(VISITOR)
 
     def _on_stranger(self, reason: str) -> None:
         self.get_logger().warning(
@@ -156,8 +160,8 @@ class WebView(Node):
         self._server.stop()
 
 
-def _open(settings: WebViewParameters, on_stranger: Callable[[str], None]) -> tuple[Any, Any, str]:
-    """The server, the module of its page, and its address."""
+def _open(settings: WebViewParameters, on_stranger: Callable[[str], None]) -> tuple[Any, Any, Any, str]:
+    """The server, what waits for a browser to draw, the module of the page, and its address."""
     try:
         from robot_dynamics.view.browser import page, server
     except ImportError as error:
@@ -168,7 +172,7 @@ def _open(settings: WebViewParameters, on_stranger: Callable[[str], None]) -> tu
     opened = server.open_server(
         settings.host, settings.port, "robot_dynamics", settings.allowed_origins, on_stranger
     )
-    return opened, page, server.url_of(settings.host, settings.port)
+    return opened, server.wait_until_drawn, page, server.url_of(settings.host, settings.port)
 
 
 def run(node: WebView, stop: spin.StopEvent) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -72,6 +72,7 @@ class ArmRun:
         lockstep: simulated time instead of the wall clock.
         simulator: further parameters of the simulator.
         pause: see :class:`Observer`.
+        arguments: further ROS arguments of the controller.
     """
 
     def __init__(
@@ -82,8 +83,10 @@ class ArmRun:
         lockstep: bool,
         simulator: Mapping[str, Any] | None = None,
         pause: float = 0.0,
+        arguments: Sequence[str] = (),
     ) -> None:
         self._pause = pause
+        self._arguments = arguments
         self.chain = chain
         self._domain = claim_domain()
         drives = yaml.safe_load(resource("config/puma560.yaml").read_text(encoding="utf-8"))
@@ -104,9 +107,8 @@ class ArmRun:
 
     def __enter__(self) -> ArmRun:
         start = self._stack.enter_context
-        self.controller = start(
-            NodeProcess("robot_dynamics.ros.computed_torque_controller", self._domain, self._controller)
-        )
+        module = "robot_dynamics.ros.computed_torque_controller"
+        self.controller = start(NodeProcess(module, self._domain, self._controller, self._arguments))
         self.simulator = start(NodeProcess("robot_dynamics.ros.simulator", self._domain, self._simulator))
         self.observer = start(Observer(self._domain, (self.controller, self.simulator), self._pause))
         order = JointOrder(self.chain.joint_names)

@@ -2,8 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
+
+import numpy as np
+
+from robot_dynamics.report import arm as arm_report
+from robot_dynamics.report import platform as platform_report
+from robot_dynamics.report.platform import PlatformRecording
+from robot_dynamics.report.recording import ArmRecording
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Largest errors: of a joint [rad], of the platform's position [m] and orientation [rad]."""
+
+    joint: float = 1e-4
+    position: float = 2e-4
+    angle: float = float(np.radians(0.02))
 
 
 @dataclass(frozen=True)
@@ -26,3 +43,36 @@ class Outcome:
     def passed(self) -> bool:
         """Whether everything was within its limits."""
         return not self.failure
+
+
+def judge(
+    recordings: Mapping[str, ArmRecording], platform: PlatformRecording, folder: Path, limits: Limits
+) -> Outcome:
+    """The outcome of an arm's runs, of which the first counts, and a platform's; writes the plots."""
+    nominal, *others = recordings.values()
+    failures = [
+        f"{what} {value:.3g} {unit}, limit {limit:.3g} {unit}"
+        for what, value, limit, unit in (
+            ("largest joint error", nominal.largest_error, limits.joint, "rad"),
+            ("largest position error", platform.position_error.max(), limits.position, "m"),
+            ("largest angle error", platform.angle_error.max(), limits.angle, "rad"),
+        )
+        if not value < limit
+    ]
+    tables = (
+        arm_report.table([nominal, *others], limits.joint),
+        platform_report.table(platform, limits.position, limits.angle),
+    )
+    return Outcome(
+        "; ".join(failures),
+        "\n\n".join(tables),
+        {
+            "limits": asdict(limits),
+            "runs": arm_report.figures(recordings),
+            "platform": platform.figures(),
+        },
+        [
+            *arm_report.write_plots(nominal, others, folder, limits.joint),
+            *platform_report.write_plots(platform, folder, limits.position, limits.angle),
+        ],
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
 import numpy as np
@@ -82,8 +83,24 @@ def _values(message: PoseStamped) -> list[float]:
     return [place.x, place.y, place.z, turn.x, turn.y, turn.z, turn.w]
 
 
-def run(progress: Progress) -> PlatformRecording:
+Nodes = tuple[NodeProcess, ...]
+
+
+def run(
+    progress: Progress,
+    rate: float = RATE,
+    arguments: Sequence[str] = (),
+    before: Callable[[Nodes], None] = lambda _: None,
+    after: Callable[[Nodes], None] = lambda _: None,
+) -> PlatformRecording:
     """Start both nodes, make the motion in lockstep, stop them.
+
+    Args:
+        progress: told how far the motion is.
+        rate: of the control loop [Hz].
+        arguments: further ROS arguments of the controller.
+        before: called with the nodes when they talk, before the motion begins.
+        after: called with the nodes after the motion.
 
     Raises:
         RobotDynamicsError: a node ends or falls silent.
@@ -96,10 +113,12 @@ def run(progress: Progress) -> PlatformRecording:
     with ExitStack() as stack:
         domain = claim_domain()
         controller = stack.enter_context(
-            NodeProcess("robot_dynamics.ros.stewart_platform", domain, {**common, "safe_fade_time": 0.0})
+            NodeProcess(
+                "robot_dynamics.ros.stewart_platform", domain, {**common, "safe_fade_time": 0.0}, arguments
+            )
         )
         simulator = stack.enter_context(
-            NodeProcess("robot_dynamics.ros.simulator", domain, {**common, "rate": RATE})
+            NodeProcess("robot_dynamics.ros.simulator", domain, {**common, "rate": rate})
         )
         observer = stack.enter_context(Observer(domain, (controller, simulator)))
         order = JointOrder(machine.leg_names)
@@ -115,6 +134,7 @@ def run(progress: Progress) -> PlatformRecording:
             lambda: all((poses, references, forces)) and sender.get_subscription_count() > 0,
             "waiting for simulator and controller",
         )
+        before((controller, simulator))
         sender.publish(trajectory(machine))
         begin = wait_for_departure(observer, references, title)
         end = begin + round((DURATION + SETTLING) * SECOND)
@@ -124,6 +144,7 @@ def run(progress: Progress) -> PlatformRecording:
 
         observer.wait_until(lambda: min(map(newest, (poses, references, forces))) > end, title, show)
         stamps = complete_stamps((poses, references, forces), begin, end)
+        after((controller, simulator))
     wanted = np.array([references[stamp] for stamp in stamps])
     true = np.array([poses[stamp] for stamp in stamps])
     force = np.array([forces[stamp] for stamp in stamps])

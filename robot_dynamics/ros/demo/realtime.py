@@ -76,7 +76,7 @@ def _measure_relay(description: Path, chain: KinematicChain, progress: Progress)
             progress("a bare relay node, for comparison", elapsed / RELAY_DURATION)
             time.sleep(0.1)
         plant.stop()
-        return _summary(plant)
+        return summary(plant)
 
 
 def _control(
@@ -103,10 +103,10 @@ def _control(
         recording = run.recording("computed torque, by the wall clock", first, begin)
         run.simulator.stop()
         run.controller.stop()
-        return recording, _summary(run.simulator), _summary(run.controller)["largest_tracking_error"]
+        return recording, summary(run.simulator), summary(run.controller)["largest_tracking_error"]
 
 
-def _summary(process: NodeProcess) -> Mapping[str, Any]:
+def summary(process: NodeProcess) -> Mapping[str, Any]:
     """The figures that a node leaves in its log."""
     match = re.search(r"summary: (\{.*\})", process.output)
     if match is None:

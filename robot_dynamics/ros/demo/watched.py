@@ -1,36 +1,76 @@
-"""Lee's move by the wall clock with the web view beside it, for people to watch and to play with."""
+"""Arm and platform with the web view beside them, for people to watch.
+
+Both move in lockstep, no faster than the clock on the wall (see ``pacemaker``): a browser that takes the
+processors makes the motion slower, and never less exact.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
+import os
 import signal
 import time
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.chain import KinematicChain
+from robot_dynamics.ros.demo import pacemaker, platform
 from robot_dynamics.ros.demo.arm import NOMINAL, ArmRun, Progress
+from robot_dynamics.ros.demo.outcome import Limits, Outcome, judge
+from robot_dynamics.ros.demo.realtime import summary
 from robot_dynamics.ros.processes import NodeProcess, claim_domain
 from robot_dynamics.ros.web_view import VISITOR
 
-RATE = 200.0
+ARM_RATE, PLATFORM_RATE = 100.0, 200.0
+"""Of the control loops [Hz]: Lee's, and one that leaves time for a browser beside it."""
+SLOW = 0.9
+"""Share of real time below which the outcome tells why."""
 HOST, FIRST_PORT = "127.0.0.1", 8080
 VISITOR_TIME = 60.0
-"""Seconds for which the move waits for somebody to watch it."""
+"""Seconds for which the arm waits for somebody to watch it."""
+RETURN_TIME = 30.0
+"""Seconds for which the platform waits for the browser that has watched the arm."""
 PATIENCE = 60.0
 LOOK = 0.1
 """Seconds between two looks at the processes."""
+NICENESS = 5
+"""Of the page: the loops that it shows come first."""
 
 
-def run(description: Path, chain: KinematicChain, progress: Progress, say: Callable[[str], None]) -> None:
-    """Show the arm in a browser, make the move, and keep the page up until SIGINT or SIGTERM.
+@contextlib.contextmanager
+def _nodes_end_with_this_process() -> Iterator[None]:
+    """SIGTERM ends the nodes too, as Ctrl-C does."""
+    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+
+
+@_nodes_end_with_this_process()
+def run(
+    description: Path,
+    chain: KinematicChain,
+    folder: Path,
+    limits: Limits,
+    progress: Progress,
+    say: Callable[[str], None],
+    stay: bool,
+) -> Outcome:
+    """Show the arm's move in a browser, then the platform's motion on the same page.
 
     Args:
         description: path of the URDF.
         chain: of that URDF.
-        progress: told how far the move is.
+        folder: for the plots.
+        limits: of the errors.
+        progress: told how far a motion is.
         say: prints a line.
+        stay: keep the platform's page up until SIGINT or SIGTERM.
 
     Raises:
         RobotDynamicsError: viser is not installed, or a node ends.
@@ -42,40 +82,93 @@ def run(description: Path, chain: KinematicChain, progress: Progress, say: Calla
             f"the web view needs viser ({error}); from PyPI: pip install 'robot_dynamics[view]'"
         ) from error
     port = free_port(HOST, FIRST_PORT)
-    parameters = {
-        "robot_description": description.read_text(encoding="utf-8"),
-        "host": HOST,
-        "port": port,
-    }
-    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        with (
-            ArmRun(description, chain, RATE, lockstep=False) as arm,
-            NodeProcess("robot_dynamics.ros.web_view", claim_domain(), parameters) as page,
-        ):
-            nodes = (arm.controller, arm.simulator, page)
-            _wait(nodes, lambda: url_of(HOST, port) in page.output, PATIENCE)
-            say(f"the arm is shown at {url_of(HOST, port)}")
-            _open_browser(url_of(HOST, port))
-            _wait(nodes, lambda: VISITOR in page.output, VISITOR_TIME)
-            recording = arm.run(NOMINAL, progress)
-            say(f"Lee's move: largest joint error {recording.largest_error:.2e} rad")
-            say("the sliders move the arm; Ctrl-C ends")
-            _wait(nodes, lambda: False, None)
-    except KeyboardInterrupt:
-        return
-    finally:
-        signal.signal(signal.SIGTERM, previous)
+    url = url_of(HOST, port)
+    address = {"host": HOST, "port": port}
+    urdf = {"robot_description": description.read_text(encoding="utf-8")}
+    with (
+        _node("pacemaker") as pace,
+        ArmRun(description, chain, ARM_RATE, lockstep=True, arguments=pacemaker.ARGUMENTS) as arm,
+        _node("web_view", {**address, **urdf}) as page,
+    ):
+        nodes = (arm.controller, arm.simulator, pace, page)
+        _wait(nodes, lambda: url in page.output, PATIENCE)
+        say(f"the arm is shown at {url}")
+        _open_browser(url)
+        seen = _wait(nodes, lambda: VISITOR in page.output, VISITOR_TIME)
+        recording = arm.run(NOMINAL, progress)
+        say(f"Lee's move: largest joint error {recording.largest_error:.2e} rad")
+    speeds = {"arm": _speed(pace)}
+    # The same address: the browser finds the platform where it has lost the arm.
+    with (
+        _node("pacemaker") as pace,
+        _node("web_view", {**address, "machine": platform.MACHINE}) as page,
+    ):
+
+        def before(nodes: platform.Nodes) -> None:
+            _wait((*nodes, pace, page), lambda: url in page.output, PATIENCE)
+            say(f"the platform is shown at {url}")
+            _wait((*nodes, pace, page), lambda: VISITOR in page.output, RETURN_TIME if seen else 0.0)
+
+        def after(nodes: platform.Nodes) -> None:
+            if stay:
+                say("the sliders move the platform; Ctrl-C ends")
+                _stay((*nodes, pace, page))
+
+        shown = platform.run(progress, PLATFORM_RATE, pacemaker.ARGUMENTS, before, after)
+    speeds["platform"] = _speed(pace)
+    outcome = judge({NOMINAL.key: recording}, shown, folder, limits)
+    figures = {**outcome.figures, "watched": seen, "real_time_share": speeds}
+    return dataclasses.replace(outcome, table=f"{outcome.table}\n\n{_pace(speeds)}", figures=figures)
 
 
-def _wait(nodes: tuple[NodeProcess, ...], condition: Callable[[], bool], patience: float | None) -> None:
-    """Wait until the condition holds or patience ends; a node that has ended is an error."""
-    deadline = None if patience is None else time.monotonic() + patience
-    while not condition() and (deadline is None or time.monotonic() < deadline):
+@contextlib.contextmanager
+def _node(name: str, parameters: Mapping[str, Any] | None = None) -> Iterator[NodeProcess]:
+    """A node beside the loop that it shows or paces; the page gives way to it."""
+    module = "web_view" if name == "web_view" else f"demo.{name}"
+    with NodeProcess(f"robot_dynamics.ros.{module}", claim_domain(), parameters) as node:
+        if name == "web_view":
+            with contextlib.suppress(ProcessLookupError):
+                os.setpriority(os.PRIO_PROCESS, node.pid, NICENESS)
+        yield node
+
+
+def _speed(pace: NodeProcess) -> float:
+    """Simulated time over time on the wall."""
+    return float(summary(pace)["real_time_share"])
+
+
+def _pace(speeds: Mapping[str, float]) -> str:
+    """How fast it was shown, and why when that was slow."""
+    shares = ", ".join(f"{name} {100 * min(1.0, share):.0f} %" for name, share in speeds.items())
+    text = f"shown at a speed, of real time: {shares}"
+    if min(speeds.values()) < SLOW:
+        text += (
+            "\nThis machine was too busy for more, as it is when a browser draws without a graphics card;"
+            "\nin simulated time the errors do not depend on that."
+        )
+    return text
+
+
+def _wait(nodes: Sequence[NodeProcess], condition: Callable[[], bool], patience: float) -> bool:
+    """Wait until the condition holds or patience ends, and tell whether it does.
+
+    Raises:
+        RobotDynamicsError: a node has ended.
+    """
+    deadline = time.monotonic() + patience
+    while not (met := condition()) and time.monotonic() < deadline:
         for node in nodes:
             if not node.running:
                 raise RobotDynamicsError(f"{node.name} has ended; its output:\n{node.output}")
         time.sleep(LOOK)
+    return met
+
+
+def _stay(nodes: Sequence[NodeProcess]) -> None:
+    """Wait for SIGINT or SIGTERM, or the end of a node, which gets the same Ctrl-C."""
+    with contextlib.suppress(KeyboardInterrupt):
+        while all(node.running for node in nodes):
+            time.sleep(LOOK)
 
 
 def _open_browser(url: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import socket
 from collections.abc import Callable, Collection
@@ -13,6 +14,10 @@ from robot_dynamics.view.browser.guard import check_guard, guarded, names_of_thi
 
 ANY = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
 """Where this machine finds a server that listens on all of its addresses."""
+GLANCE = 16
+"""Edge of the picture that proves that a browser draws [pixels]."""
+DRAWING_TIME = 30.0
+"""Longest wait for it [s]."""
 
 
 def open_server(
@@ -47,6 +52,13 @@ def open_server(
         server.stop()
         raise
     return server
+
+
+def wait_until_drawn(client: viser.ClientHandle) -> None:
+    """Wait until a browser has drawn the scene once, which without a graphics card takes it a while."""
+    # A browser that goes away, or whose tab is hidden, is not waited for.
+    with contextlib.suppress(RuntimeError, TimeoutError):
+        client.get_render(GLANCE, GLANCE, timeout=DRAWING_TIME)
 
 
 def url_of(host: str, port: int) -> str:
