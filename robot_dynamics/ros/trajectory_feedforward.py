@@ -10,7 +10,6 @@ import time
 
 import numpy as np
 from rclpy.clock import Clock, ClockType
-from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -27,13 +26,11 @@ from robot_dynamics.ros.goal_relay import GoalRelay
 from robot_dynamics.ros.support import diagnostics, parameters, qos, spin
 from robot_dynamics.ros.support.arm_model import ArmModel, ModelLoader
 from robot_dynamics.ros.support.control_node import THROTTLE, Autostart
-from robot_dynamics.ros.support.halting import HaltingNode
+from robot_dynamics.ros.support.halting import LAST_WORD, HaltingNode
 from robot_dynamics.ros.support.messages import JointOrder, set_stamp, stamp_to_nanoseconds, to_array
 from robot_dynamics.ros.support.trajectories import waypoints
 
 DOWNSTREAM = "joint_trajectory_controller"
-LAST_WORD = Duration(seconds=1.0)
-"""How long a process that ends waits until the controller has got its hold."""
 
 
 class TrajectoryFeedforward(HaltingNode):
@@ -165,6 +162,8 @@ class TrajectoryFeedforward(HaltingNode):
         while self._halted_at is not None:
             self._stream()
             time.sleep(0.01)
+        if self._commands is not None:
+            self._commands.wait_for_all_acked(LAST_WORD)
 
     # Trajectories
 

@@ -23,7 +23,7 @@ from robot_dynamics.errors import ParameterError, RobotDynamicsError, StateError
 from robot_dynamics.parameters import parameter, validate
 from robot_dynamics.ros.support import diagnostics, parameters, qos
 from robot_dynamics.ros.support.cycle import CycleMonitor, VelocityEstimator
-from robot_dynamics.ros.support.halting import HaltingNode
+from robot_dynamics.ros.support.halting import LAST_WORD, HaltingNode
 from robot_dynamics.ros.support.messages import JointOrder, set_stamp, to_array
 from robot_dynamics.ros.support.safe_output import Controller, SafeOutput, Trouble, safe_effort
 
@@ -187,6 +187,8 @@ class ControlNode(HaltingNode):
         while self._safe is not None:
             self._watch()
             time.sleep(SAFE_PERIOD)
+        # The last command is no effort; lost, the one before would stay in force.
+        self._commands.wait_for_all_acked(LAST_WORD)
 
     # The loop
 

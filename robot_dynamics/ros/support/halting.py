@@ -8,11 +8,14 @@ from typing import Any
 
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
+from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.ros.support.faults import explain
 
+LAST_WORD = Duration(seconds=1.0)
+"""How long a process that ends waits for its last message to arrive."""
 _TRANSITIONS = {
     Transition.TRANSITION_CONFIGURE: "configure",
     Transition.TRANSITION_CLEANUP: "cleanup",
