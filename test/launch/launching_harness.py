@@ -43,10 +43,9 @@ class Launch:
     def __init__(self, file: str, environment: dict[str, str], *arguments: str) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="robot_dynamics_launch_")
         self._log = Path(self._folder.name) / "output"
-        path = str(resource(f"launch/{file}.launch.py"))
         with self._log.open("w", encoding="utf-8") as output:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", PROGRAM, path, *arguments],
+                self.command(file, arguments),
                 env={"ROS_LOG_DIR": self._folder.name, **environment},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
@@ -54,6 +53,10 @@ class Launch:
                 # Its nodes go with it, whatever happens.
                 start_new_session=True,
             )
+
+    def command(self, file: str, arguments: tuple[str, ...]) -> list[str]:
+        """What is run."""
+        return [sys.executable, "-c", PROGRAM, str(resource(f"launch/{file}.launch.py")), *arguments]
 
     def __enter__(self) -> "Launch":
         return self

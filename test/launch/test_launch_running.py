@@ -2,35 +2,23 @@
 
 import os
 import signal
-from pathlib import Path
 
 import pytest
 
 pytest.importorskip("launch.actions", reason="launch is not installed")
 pytest.importorskip("launch_ros.actions", reason="launch_ros is not installed")
 
-from ament_index_python.packages import get_package_prefix
 from launching_harness import Launch
 from lifecycle_msgs.srv import GetState
 from rclpy.qos import qos_profile_sensor_data
 from ros_harness import Peer
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
+from stock_ros2 import needs
 
 from robot_dynamics.ros.processes import claim_domain, node_environment
 
 pytestmark = pytest.mark.ros
-
-
-def needs(*packages: str) -> None:
-    """Skip where a package is not installed; this one must be built, so that its programs are found."""
-    for package in packages:
-        try:
-            prefix = get_package_prefix(package)
-        except (LookupError, ValueError):
-            pytest.skip(f"the package {package} is not in the ROS workspace")
-        if package == "robot_dynamics" and not Path(prefix, "lib", package).is_dir():
-            pytest.skip("robot_dynamics is not built with colcon")
 
 
 @pytest.fixture

@@ -36,7 +36,7 @@ from launch.substitutions import EqualsSubstitution, LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
 
-from robot_dynamics.errors import ParameterError
+from robot_dynamics.errors import ParameterError, RobotDynamicsError
 from robot_dynamics.resources import PACKAGE, resource
 from robot_dynamics.ros.launching.arguments import ARGUMENTS
 
@@ -124,15 +124,17 @@ def node(
         given: values of ``namespace``, ``use_sim_time`` and ``on_exit``.
         parameters: dictionaries and parameter files; the later ones win.
         package: where the executable is.
-        may_close: the node's clean end is the user's wish, as with a window, and has no consequence.
+        may_close: the node's clean end is the user's wish, as with a window, and has no consequence; nor has
+            any other end with ``on_exit:=respawn``.
         options: further ones of ``launch_ros.actions.Node``.
     """
-    respawn = given["on_exit"] == "respawn" and not may_close
+    lasting = given["on_exit"] == "respawn"
+    respawn = lasting and not may_close
 
     def end(event: ProcessExited, context: LaunchContext) -> list[Action] | None:
-        if context.is_shutdown or (may_close and event.returncode == 0):
+        if context.is_shutdown or (may_close and (lasting or event.returncode == 0)):
             return None
-        return _shutdown(f"{executable} has ended with exit code {event.returncode}")
+        return _shutdown(executable, event)
 
     return Node(
         package=package,
@@ -197,13 +199,23 @@ def _after(
         if context.is_shutdown:
             return None
         if event.returncode != 0:
-            return _shutdown(f"{done.node_executable} failed with exit code {event.returncode}")
+            return _shutdown(done.node_executable, event)
         return [following] if following else None
 
     return handle
 
 
-def _shutdown(reason: str) -> list[Action]:
+def _shutdown(program: str, event: ProcessExited) -> list[Action]:
+    """Take the launch down; what has failed makes ``ros2 launch`` fail too.
+
+    Raises:
+        RobotDynamicsError: the program has failed; launch logs it, stops everything and returns 1.
+    """
+    if event.returncode != 0:
+        raise RobotDynamicsError(
+            f"{program} has ended with exit code {event.returncode}: the launch goes down"
+        )
+    reason = f"{program} has ended"
     return [LogInfo(msg=f"{reason}: the launch goes down"), Shutdown(reason=reason)]
 
 
