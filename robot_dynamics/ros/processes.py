@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import functools
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -60,8 +61,15 @@ def node_environment(domain: int) -> dict[str, str]:
     }
 
 
+@functools.cache
+def _ends_with_parent() -> tuple[str, ...]:
+    """What to put before a command so that it gets SIGINT when this process dies, however it dies."""
+    setpriv = shutil.which("setpriv")
+    return (setpriv, "--pdeathsig", "INT") if setpriv else ()
+
+
 class NodeProcess:
-    """A node in its own process; a context manager that stops it by SIGINT.
+    """A node in its own process; a context manager that stops it by SIGINT, as does the end of its starter.
 
     Args:
         module: module to run with ``python -m``.
@@ -81,7 +89,7 @@ class NodeProcess:
     ) -> None:
         self.name = module.rpartition(".")[2]
         self._lines: list[str] = []
-        command = [sys.executable, "-m", module, "--ros-args", *arguments]
+        command = [*_ends_with_parent(), sys.executable, "-m", module, "--ros-args", *arguments]
         self._folder = tempfile.TemporaryDirectory(prefix="robot_dynamics_")
         if parameters:
             file = Path(self._folder.name) / "parameters.yaml"

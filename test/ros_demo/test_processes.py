@@ -1,0 +1,39 @@
+"""Nodes that a program of this package has started do not outlive it."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from ros_harness import PATIENCE
+
+from robot_dynamics.resources import resource
+
+pytest.importorskip("rclpy", reason="rclpy runs the nodes")
+pytestmark = pytest.mark.ros
+
+STARTER = """
+import sys
+from robot_dynamics.ros.processes import NodeProcess, claim_domain
+node = NodeProcess("robot_dynamics.ros.simulator", claim_domain(), {"machine": sys.argv[1]})
+while "simulating" not in node.output:
+    assert node.running, node.output
+print(node.pid, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_nodes_end_when_their_starter_is_killed():
+    machine = str(resource("config/stewart_demo.yaml"))
+    with subprocess.Popen(
+        [sys.executable, "-c", STARTER, machine], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as starter:
+        pid = int(starter.stdout.readline())
+        assert Path(f"/proc/{pid}").exists()
+        starter.send_signal(signal.SIGKILL)
+    deadline = time.monotonic() + PATIENCE
+    while Path(f"/proc/{pid}").exists():
+        assert time.monotonic() < deadline, "the node lives on"
+        time.sleep(0.02)
