@@ -1,4 +1,4 @@
-"""A Stewart platform under control: a plant, the node that computes its leg forces, and rviz if wanted."""
+"""A Stewart platform under control: a plant, the node that computes its leg forces, and rviz or a page."""
 
 from launch import Action, LaunchDescription
 
@@ -23,8 +23,8 @@ def generate_launch_description() -> LaunchDescription:
     """The arguments are told by ``ros2 launch robot_dynamics stewart.launch.py -s``."""
     return describe(
         actions,
-        *("platform", "plant", "rviz", "machine_file"),
-        *("controller_parameters", "simulator_parameters"),
+        *("platform", "plant", "rviz", "web_view", "machine_file"),
+        *("controller_parameters", "simulator_parameters", "web_view_parameters"),
         *("leg_controllers", "gui", "world", "rviz_config"),
         *GRAPH,
         use_sim_time=equals("plant", "gazebo"),
@@ -47,4 +47,7 @@ def actions(given: Given) -> list[Action]:
     if given["rviz"] == "true":
         picture = given["rviz_config"] or str(resource("rviz/stewart_demo.rviz"))
         parts.append(include("rviz", given, *GRAPH, rviz_config=picture))
+    if given["web_view"] == "true":
+        page = [which, zero, *parameter_files(given["web_view_parameters"])]
+        parts.append(node("web_view", given, page))
     return parts
