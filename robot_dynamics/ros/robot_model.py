@@ -70,14 +70,15 @@ class RobotModel(Node):
         self.create_service(Trigger, "~/print", self._on_print)
         self.create_service(Trigger, "~/publish", self._on_publish)
         self._diagnostics = diagnostics.DiagnosticsPublisher(self, self._status)
-        drives = parameters.declare(self, ActuatorParameters)
-        parameters.watch(self, drives, lambda _: self._publish_live(), check=self._check_drives)
+        self._drives = parameters.declare(self, ActuatorParameters)
+        parameters.watch(self, self._drives, self._on_drives, check=self._check_drives)
         self._live = LivePublisher(self)
         self._loader = ModelLoader(self, self._on_model, self._on_change, follows=False)
 
     # Model
 
     def _on_model(self, model: ArmModel) -> None:
+        self._drives.of(model.chain)  # refused here, not at those who follow
         self._table = self._make_table(model, self._settings)
         self._order = JointOrder(model.chain.joint_names)
         self._on_change(model)
@@ -113,6 +114,10 @@ class RobotModel(Node):
         """What the nodes that follow this one shall use."""
         if self._model is not None:
             self._live.publish({"gravity": list(self._model.gravity)})
+
+    def _on_drives(self, accepted: ActuatorParameters) -> None:
+        self._drives = accepted
+        self._publish_live()
 
     def _check_drives(self, candidate: ActuatorParameters) -> None:
         if self._model is not None:

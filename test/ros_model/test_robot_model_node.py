@@ -14,6 +14,7 @@ from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
 from robot_dynamics.control.payload import inertia_matrix
+from robot_dynamics.resources import resource
 from robot_dynamics.ros.support import qos
 
 pytestmark = pytest.mark.ros
@@ -198,3 +199,16 @@ def test_a_sound_description_is_well_and_gravity_without_samples_is_in_doubt():
         assert Report(peer).wait_for(WARN, "no usable sample on imu yet")["gravity from imu"] == "True"
     with NodeProcess(NODE) as node, peer_with(node) as peer:
         Report(peer).wait_for(WARN, "there is no robot description yet")
+
+
+def test_a_description_can_be_given_on_the_command_line_whatever_its_comments_say():
+    text = resource("urdf/scara.urdf").read_text(encoding="utf-8")
+    assert ": " in text
+    with NodeProcess(NODE, arguments=["-p", f"robot_description:={text}"]) as node, peer_with(node) as peer:
+        Report(peer).wait_for(OK, "the description is sound")
+
+
+def test_drives_that_do_not_fit_the_arm_end_with_one_clear_line():
+    with NodeProcess(NODE, {"robot_description": ARM, "friction": [1.0, 2.0, 3.0]}) as node:
+        assert node.wait_for_exit() == 1
+        node.wait_for_output("parameter 'friction' has 3 values; give 1, or 2 in the order shoulder, elbow")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import os
 import re
@@ -49,7 +50,7 @@ def run(
         loop: runs the node instead of :func:`spin`, until the event is set.
     """
     name = re.sub(r"(?<!^)(?=[A-Z])", "_", getattr(build, "__name__", "node")).lower()
-    given = sys.argv[1:] if args is None else list(args)
+    given = [_quoted(argument) for argument in (sys.argv[1:] if args is None else args)]
     # A thread that builds a model gives way to the control loop after so long, not after 5 ms.
     sys.setswitchinterval(SWITCH_INTERVAL)
     # Nodes log what is odd about a description; Python's own print of it would come twice.
@@ -89,6 +90,14 @@ def run(
             node.destroy_node()
         rclpy.try_shutdown()
     return 0
+
+
+def _quoted(argument: str) -> str:
+    """``robot_description:=<XML>`` as ROS takes it: values are YAML, where a colon in a comment is an error."""
+    name, given, value = argument.partition(":=")
+    if given and name.endswith("robot_description") and value.lstrip().startswith("<"):
+        return f"{name}:={json.dumps(value)}"
+    return argument
 
 
 def spin(node: Node, stop: StopEvent) -> None:
