@@ -93,7 +93,7 @@ def run(
 
 
 def _quoted(argument: str) -> str:
-    """``robot_description:=<XML>`` as ROS takes it: values are YAML, where a colon in a comment is an error."""
+    """``robot_description:=<XML>`` as ROS takes it: values are YAML, which has no place for XML's colons."""
     name, given, value = argument.partition(":=")
     if given and name.endswith("robot_description") and value.lstrip().startswith("<"):
         return f"{name}:={json.dumps(value)}"
