@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from robot_dynamics.resources import resource, share_directory
 
 pytestmark = pytest.mark.ros
 FILES = sorted(path.name for path in (share_directory() / "launch").glob("*.launch.py"))
+PAGE = Path(__file__).parents[2] / "docs/launch.md"
 CONTROLLER = "computed_torque_controller"
 OWN_ARM = """<robot name="crane"><link name="base"/>
   <link name="boom"><inertial><origin xyz="0.3 0 0"/><mass value="2"/>
@@ -104,6 +106,27 @@ def test_a_goal_is_reached_by_the_stock_action_command(session, tmp_path, robot,
     one.peer.wait_until(lambda: len(states) > count, "no further joint states")
     reached = dict(zip(states[-1].name, states[-1].position, strict=True))
     assert reached == pytest.approx(goal, abs=tolerance)
+
+
+def test_the_first_commands_on_the_page_do_what_it_says(session):
+    needs_command("action", "param", "service", "lifecycle")
+    needs("control_msgs")
+    if not PAGE.is_file():
+        pytest.skip("the documentation is not here")
+    block = next(text for text in PAGE.read_text(encoding="utf-8").split("```") if "ros2 action" in text)
+    commands = re.split(r"\n(?=ros2 )", block.removeprefix("sh\n").replace("\\\n", " "))
+    one = session("computed_torque")
+    states = joint_states(one)
+    answers = {
+        "action": "Goal finished with status: SUCCEEDED",
+        "param": "Set parameter successful",
+        "service": "success=True",
+        "lifecycle": "Transitioning successful",
+    }
+    for words in map(shlex.split, commands):
+        one.ros2(*words[1:], expect=answers[words[1]])
+    assert len(commands) == 5
+    one.peer.wait_until(lambda: states[-1].position[0] < 0.6, "the arm has not moved")
 
 
 def test_what_a_goal_asks_in_vain_is_told(session):
