@@ -35,6 +35,7 @@ KILLS = [
     ("feedforward", ("plant:=none",), ("trajectory_feedforward",), "trajectory_feedforward"),
     ("stewart", (), PLATFORM, "stewart_platform"),
     ("stewart", (), PLATFORM, "simulator"),
+    ("stewart", ("web_view:=true",), (*PLATFORM, "web_view"), "web_view"),
 ]
 
 

@@ -126,7 +126,9 @@ class TestWithLaunch:
             assert '<command_interface name="effort"/>' in parameters(made)["robot_description"]
 
     def test_the_platform_in_gazebo_starts_in_turn(self, tmp_path):
-        launch, calls = started(tmp_path, "stewart", "plant:=gazebo", "gui:=false", "namespace:=right")
+        views = ("rviz:=true", "web_view:=true")
+        where = ("plant:=gazebo", "gui:=false", "namespace:=right")
+        launch, calls = started(tmp_path, "stewart", *where, *views)
         with launch:
             launch.wait_for(lambda: call(calls(), "spawner", "leg_effort_controller"), "the last spawner")
             launch.wait_for(lambda: call(calls(), "stewart_platform"), "the controller")
@@ -134,7 +136,11 @@ class TestWithLaunch:
             model = parameters(call(made, "create"))
             assert model["name"] == "stewart_demo" and "<sdf version" in model["string"]
             assert "<namespace>/right</namespace>" in model["string"]
-            assert len(parameters(call(made, "stewart_platform"))["zero_lengths"]) == 6
+            for program in ("stewart_platform", "web_view"):
+                given = parameters(launch.wait_for(lambda name=program: call(calls(), name), program))
+                assert len(given["zero_lengths"]) == 6, program
+                assert given["machine"].endswith("stewart_demo.yaml"), program
+                assert given["use_sim_time"] is True, program
 
     def test_feedforward_runs_the_trajectory_controller(self, tmp_path):
         launch, calls = started(tmp_path, "feedforward", "robot:=scara", "gui:=false")
