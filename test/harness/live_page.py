@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-import socket
-
-from ros_harness import NodeProcess
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+from ros_harness import NodeProcess, free_port
 
 
 def web_view(namespace="", **parameters):
