@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.errors import ParameterError, StateError
+from robot_dynamics.errors import StateError
 from robot_dynamics.stewart.checks import (
     OnViolation,
     Violation,
@@ -39,6 +39,7 @@ from robot_dynamics.stewart.loader import load_machine
 from robot_dynamics.stewart.machine import Machine
 from robot_dynamics.stewart.newton_euler import Model, Motion, Reactions, balance
 from robot_dynamics.stewart.orientation import rotation_of
+from robot_dynamics.stewart.path_checks import singular_time, violations_along
 from robot_dynamics.stewart.paths import PlatformPath
 
 Array = NDArray[np.float64]
@@ -224,7 +225,11 @@ class StewartPlatform:
         return violations
 
     def check_path(
-        self, path: PlatformPath, step: float = 0.01, on_violation: OnViolation = "raise"
+        self,
+        path: PlatformPath,
+        step: float = 0.01,
+        on_violation: OnViolation = "raise",
+        from_outside: bool = False,
     ) -> tuple[Violation, ...]:
         """Refuse a path that leaves the limits or meets a singularity, before it is run.
 
@@ -234,6 +239,8 @@ class StewartPlatform:
             path: the path.
             step: greatest distance of the samples [s].
             on_violation: "raise", "warn" or "report".
+            from_outside: a stroke or an angle that is not kept where the path starts, e.g. because the
+                machine rests on a stop, may be left from there, as long as it gets no worse.
 
         Returns:
             What the path violates, with times in the messages.
@@ -243,42 +250,13 @@ class StewartPlatform:
             LimitError: a leg leaves its limits.
             ParameterError: a step that is not positive, or an unknown policy.
         """
-        crossing = self.singular_time(path, step)
-        if crossing is not None:
-            condition = float(condition_number(self.legs_of(path.at(crossing)).jacobian))
-            message = (
-                f"the path meets a singular pose at t = {crossing:.3f} s; its condition number there is"
-                f" {condition:.3g}"
-            )
-            limit = self.machine.condition_limit
-            met = (Violation("condition_number", None, None, condition, limit, message),)
-            act_on(met, on_violation)
-            return met
-        times = _samples(path, step)
-        result = self.inverse_dynamics_of(path.at(times), on_violation="report")
-        timed = tuple(
-            replace(violation, message=f"at t = {times[violation.state or 0]:.3f} s: {violation.message}")
-            for violation in result.violations
-        )
-        act_on(timed, on_violation)
-        return timed
+        found = violations_along(self, path, step, from_outside)
+        act_on(found, on_violation)
+        return found
 
     def singular_time(self, path: PlatformPath, step: float = 0.01) -> float | None:
         """When a path first crosses a singularity [s]; None when the determinant never changes sign."""
-        times = _samples(path, step)
-        determinants = np.linalg.det(self.legs_of(path.at(times)).jacobian)
-        changes = np.flatnonzero(determinants[:-1] * determinants[1:] <= 0.0)
-        if not len(changes):
-            return None
-        low, high = times[changes[0]], times[changes[0] + 1]
-        sign = np.sign(determinants[changes[0]])
-        for _ in range(40):
-            middle = 0.5 * (low + high)
-            if np.sign(np.linalg.det(self.legs_of(path.at(middle)).jacobian)) == sign:
-                low = middle
-            else:
-                high = middle
-        return float(0.5 * (low + high))
+        return singular_time(self, path, step)
 
     def forward_kinematics(
         self,
@@ -367,13 +345,6 @@ def load(source: str | Path | Mapping[str, Any]) -> StewartPlatform:
         ModelError: a parameter is missing, unknown, not finite, of a wrong shape or not physical.
     """
     return StewartPlatform(load_machine(source))
-
-
-def _samples(path: PlatformPath, step: float) -> Array:
-    """Equally spaced times at most ``step`` apart, ends included [s]."""
-    if not (np.isfinite(step) and step > 0.0):
-        raise ParameterError(f"step is {step} s; it must be positive")
-    return np.linspace(0.0, path.duration, max(2, int(np.ceil(path.duration / step)) + 1))
 
 
 def _vector(name: str, value: ArrayLike | None) -> Array:

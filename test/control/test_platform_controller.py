@@ -154,3 +154,25 @@ def test_safe_output_carries_the_weight_and_fades(platform):
 def test_gains_are_one_or_six():
     with pytest.raises(ParameterError, match="kp"):
         PlatformParameters(kp=(1.0, 2.0))
+
+
+def test_a_platform_that_rests_on_its_stops_can_be_moved_away_but_not_further(platform):
+    shortest = max(leg.limits.shortest for leg in platform.machine.legs)
+    low, high = 0.0, 0.5
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        low, high = (
+            (middle, high) if lengths_at(platform, (0, 0, -middle)).min() > shortest else (low, middle)
+        )
+    down = high + 2e-4
+    place, orientation = home(platform)
+    origin = at_rest(place - [0.0, 0.0, down], rotation_from_quaternion(orientation))
+    assert lengths_at(platform, (0, 0, -down)).min() < shortest - 1e-4
+    path = plan_pose(platform, [waypoint(platform, 2.0)], 0.0, origin, 0.0)
+    with pytest.raises(stewart.LimitError, match="at t = 0"):
+        platform.check_path(path, 0.01)
+    for worse in (down + 1e-4, down + 5e-3):
+        with pytest.raises(stewart.LimitError, match="below its least"):
+            plan_pose(platform, [waypoint(platform, 2.0, (0, 0, -worse))], 0.0, origin, 0.0)
+    with pytest.raises(stewart.LimitError, match="above its greatest"):
+        plan_pose(platform, [waypoint(platform, 2.0, (0, 0, 0.3))], 0.0, origin, 0.0)

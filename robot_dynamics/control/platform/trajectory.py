@@ -144,7 +144,8 @@ def plan_pose(
     )
     if np.abs(np.array(trajectory.spline.extremes()[:2])[:, 4]).max() > LARGEST_PITCH:
         raise TrajectoryError("the path tilts the platform by more than 80 degrees about y")
-    platform.check_path(trajectory, max(CHECK_STEP, trajectory.duration / CHECK_SAMPLES))
+    # A platform that rests on a stop must be allowed to leave it.
+    platform.check_path(trajectory, max(CHECK_STEP, trajectory.duration / CHECK_SAMPLES), from_outside=True)
     return trajectory
 
 
