@@ -18,12 +18,13 @@ from robot_dynamics.control.parameters import ControllerParameters
 from robot_dynamics.control.tracking import Command, Phase
 from robot_dynamics.control.trajectory import Trajectory
 from robot_dynamics.ros import follow_joint_trajectory
+from robot_dynamics.ros.control import controller_state
+from robot_dynamics.ros.control.control_node import ControlNode
+from robot_dynamics.ros.control.controller_state import ControllerStatePublisher
 from robot_dynamics.ros.follow_joint_trajectory import TrajectoryAction
-from robot_dynamics.ros.support import controller_state, parameters, qos, spin
-from robot_dynamics.ros.support.arm_model import ArmModel, ModelLoader
-from robot_dynamics.ros.support.control_node import ControlNode
-from robot_dynamics.ros.support.controller_state import ControllerStatePublisher
-from robot_dynamics.ros.support.description import NONE_YET
+from robot_dynamics.ros.models.arm_model import ArmModel, ModelLoader
+from robot_dynamics.ros.models.description import NONE_YET
+from robot_dynamics.ros.support import parameters, qos, spin
 from robot_dynamics.ros.support.faults import explain
 from robot_dynamics.ros.support.hot_loop import spin_on
 from robot_dynamics.ros.support.messages import set_stamp, stamp_to_nanoseconds, to_array

@@ -25,8 +25,8 @@ from robot_dynamics.control.tolerances import (
 )
 from robot_dynamics.control.trajectory import Reference, Trajectory
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
+from robot_dynamics.ros.control.controller_state import state_point
 from robot_dynamics.ros.support import parameters
-from robot_dynamics.ros.support.controller_state import state_point
 from robot_dynamics.ros.support.messages import set_stamp, stamp_to_nanoseconds
 
 if TYPE_CHECKING:

@@ -16,11 +16,11 @@ from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
 from robot_dynamics.model.urdf import Joint, JointType
+from robot_dynamics.ros.models.description import DescriptionSource
 from robot_dynamics.ros.support import parameters, qos, spin
-from robot_dynamics.ros.support.description import DescriptionSource
-from robot_dynamics.ros.support.joint_stream import STALE, JointStream, JointValues
 from robot_dynamics.ros.support.messages import nanoseconds_to_stamp
 from robot_dynamics.ros.support.paced import spin_at
+from robot_dynamics.ros.viewing.joint_stream import STALE, JointStream, JointValues
 from robot_dynamics.view.efforts import RGB, EffortScale, arc_points, axis_frame, effort_text
 from robot_dynamics.view.parameters import MarkerParameters
 from robot_dynamics.view.robot_geometry import RobotGeometry, read_robot

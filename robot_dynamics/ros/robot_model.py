@@ -21,9 +21,9 @@ from robot_dynamics.errors import RobotDynamicsError, StateError
 from robot_dynamics.model.dh import dh_parameters
 from robot_dynamics.model.dh_table import CONVENTIONS, DHTable
 from robot_dynamics.parameters import parameter, validate
+from robot_dynamics.ros.models.arm_model import ArmModel, ModelLoader
+from robot_dynamics.ros.models.live_parameters import LivePublisher
 from robot_dynamics.ros.support import diagnostics, parameters, qos, spin
-from robot_dynamics.ros.support.arm_model import ArmModel, ModelLoader
-from robot_dynamics.ros.support.live_parameters import LivePublisher
 from robot_dynamics.ros.support.messages import JointOrder, to_array
 
 

@@ -29,11 +29,11 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
 from robot_dynamics.errors import StateError
+from robot_dynamics.ros.models.plants import Plant, PlantSource, initial_position
 from robot_dynamics.ros.support import diagnostics, parameters, qos, spin
 from robot_dynamics.ros.support.hot_loop import run_ready, spin_on, take_all
 from robot_dynamics.ros.support.messages import JointOrder, set_stamp, stamp_to_nanoseconds, to_array
 from robot_dynamics.ros.support.pacing import GIVE_UP, Lateness, Pacer
-from robot_dynamics.ros.support.plants import Plant, PlantSource, initial_position
 from robot_dynamics.simulation.parameters import SimulatorParameters
 from robot_dynamics.stewart.orientation import quaternion_from_rotation
 

@@ -21,11 +21,11 @@ from robot_dynamics.control.platform.parameters import PlatformParameters
 from robot_dynamics.control.tracking import Command
 from robot_dynamics.errors import ParameterError, RobotDynamicsError
 from robot_dynamics.parameters import parameter, validate
+from robot_dynamics.ros.control.control_node import ControlNode
+from robot_dynamics.ros.models.machines import load_machine
 from robot_dynamics.ros.support import parameters, qos, spin
-from robot_dynamics.ros.support.control_node import ControlNode
 from robot_dynamics.ros.support.faults import explain
 from robot_dynamics.ros.support.hot_loop import spin_on
-from robot_dynamics.ros.support.machines import load_machine
 from robot_dynamics.ros.support.messages import set_stamp, stamp_to_nanoseconds, to_array
 from robot_dynamics.ros.support.platform_markers import platform_markers
 from robot_dynamics.ros.support.trajectories import pose_waypoints

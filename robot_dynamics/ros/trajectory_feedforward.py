@@ -22,11 +22,11 @@ from robot_dynamics.control.sampling import evaluate
 from robot_dynamics.control.tracking import fade
 from robot_dynamics.errors import ModelError, RobotDynamicsError, StateError, TrajectoryError
 from robot_dynamics.ros import follow_joint_trajectory
+from robot_dynamics.ros.control.control_node import THROTTLE, Autostart
+from robot_dynamics.ros.control.halting import LAST_WORD, HaltingNode
 from robot_dynamics.ros.goal_relay import GoalRelay
+from robot_dynamics.ros.models.arm_model import ArmModel, ModelLoader
 from robot_dynamics.ros.support import diagnostics, parameters, qos, spin
-from robot_dynamics.ros.support.arm_model import ArmModel, ModelLoader
-from robot_dynamics.ros.support.control_node import THROTTLE, Autostart
-from robot_dynamics.ros.support.halting import LAST_WORD, HaltingNode
 from robot_dynamics.ros.support.messages import JointOrder, set_stamp, stamp_to_nanoseconds, to_array
 from robot_dynamics.ros.support.trajectories import waypoints
 

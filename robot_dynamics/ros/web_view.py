@@ -19,8 +19,8 @@ from rclpy.node import Node
 from std_srvs.srv import Trigger
 
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.ros.models.machines import load_machine
 from robot_dynamics.ros.support import parameters, qos, spin
-from robot_dynamics.ros.support.machines import load_machine
 from robot_dynamics.ros.support.paced import spin_at
 from robot_dynamics.ros.viewing.arm import ArmSource
 from robot_dynamics.ros.viewing.platform import PlatformSource

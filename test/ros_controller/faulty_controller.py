@@ -4,7 +4,7 @@ import sys
 
 from robot_dynamics.control.controller import ArmController
 from robot_dynamics.ros import computed_torque_controller
-from robot_dynamics.ros.support.arm_model import ModelLoader
+from robot_dynamics.ros.models.arm_model import ModelLoader
 
 CYCLE, SAFE_OUTPUT_TOO = 2.0, 2.5
 """Positions [rad] at which the control law fails, and at which the safe output fails with it."""

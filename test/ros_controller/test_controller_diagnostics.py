@@ -7,8 +7,9 @@ from sensor_msgs.msg import Imu
 from std_msgs.msg import String
 from two_links import NODE, TWO_LINKS, Robot, controller
 
-from robot_dynamics.ros.support import cycle, qos
-from robot_dynamics.ros.support.cycle import CycleMonitor
+from robot_dynamics.ros.control import cycle
+from robot_dynamics.ros.control.cycle import CycleMonitor
+from robot_dynamics.ros.support import qos
 
 PLACE = [0.3, 0.2]
 

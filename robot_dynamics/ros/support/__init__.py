@@ -1,1 +1,1 @@
-"""What every node shares: parameters, QoS, message conversion, the robot's description, start and stop."""
+"""What every node shares: parameters, QoS, message conversion, diagnostics, faults, start and stop."""

@@ -1,1 +1,1 @@
-"""What the web view shows of an arm or a platform, from topics, and what it sends to them."""
+"""What displays show of an arm or a platform, from topics, and what the web view sends to them."""

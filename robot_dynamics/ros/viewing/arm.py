@@ -8,8 +8,8 @@ from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics.errors import TrajectoryError
-from robot_dynamics.ros.support.description import DescriptionSource
-from robot_dynamics.ros.support.joint_stream import JointStream, JointValues
+from robot_dynamics.ros.models.description import DescriptionSource
+from robot_dynamics.ros.viewing.joint_stream import JointStream, JointValues
 from robot_dynamics.ros.viewing.source import MachineSource, duration
 from robot_dynamics.view.machine import Geometry
 from robot_dynamics.view.moves import Goal, check_goal

@@ -12,8 +12,8 @@ from rclpy.node import Node
 
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.ros.support import qos
-from robot_dynamics.ros.support.joint_stream import JointStream
-from robot_dynamics.ros.support.streams import STALE, Stream
+from robot_dynamics.ros.viewing.joint_stream import JointStream
+from robot_dynamics.ros.viewing.streams import STALE, Stream
 from robot_dynamics.view.moves import Goal
 from robot_dynamics.view.samples import Sample
 

@@ -15,12 +15,12 @@ from robot_dynamics.dynamics.compiled import CompiledDynamics
 from robot_dynamics.errors import ModelError, ParameterError, RobotDynamicsError
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.parameters import by_name, parameter, validate
+from robot_dynamics.ros.models.description import NONE_YET, DescriptionSource
+from robot_dynamics.ros.models.imu_gravity import ImuGravity
+from robot_dynamics.ros.models.live_parameters import LiveFollower
 from robot_dynamics.ros.support import parameters
 from robot_dynamics.ros.support.background import Background
-from robot_dynamics.ros.support.description import NONE_YET, DescriptionSource
 from robot_dynamics.ros.support.faults import explain
-from robot_dynamics.ros.support.imu_gravity import ImuGravity
-from robot_dynamics.ros.support.live_parameters import LiveFollower
 
 _COMPENSATES = "robot_compensates_gravity"
 

@@ -14,10 +14,10 @@ from std_msgs.msg import String
 
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.parameters import by_name, per_joint
+from robot_dynamics.ros.models.description import NAME, DescriptionSource
+from robot_dynamics.ros.models.machines import load_machine
 from robot_dynamics.ros.support import parameters, qos
 from robot_dynamics.ros.support.background import Background
-from robot_dynamics.ros.support.description import NAME, DescriptionSource
-from robot_dynamics.ros.support.machines import load_machine
 from robot_dynamics.simulation.arm import ArmPlant
 from robot_dynamics.simulation.parameters import PlantParameters, SimulatorParameters
 from robot_dynamics.simulation.platform import PlatformPlant

@@ -11,8 +11,8 @@ from sensor_msgs.msg import JointState
 
 from robot_dynamics.errors import StateError
 from robot_dynamics.ros.support.messages import stamp_to_nanoseconds
-from robot_dynamics.ros.support.streams import STALE as STALE
-from robot_dynamics.ros.support.streams import Stream
+from robot_dynamics.ros.viewing.streams import STALE as STALE
+from robot_dynamics.ros.viewing.streams import Stream
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from rclpy.node import Node
 
 from robot_dynamics.errors import StateError
 from robot_dynamics.ros.support.messages import stamp_to_nanoseconds
-from robot_dynamics.ros.support.streams import Stream
+from robot_dynamics.ros.viewing.streams import Stream
 from robot_dynamics.stewart.orientation import rotation_of
 
 Array = NDArray[np.float64]

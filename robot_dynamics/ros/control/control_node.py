@@ -21,11 +21,11 @@ from std_srvs.srv import Trigger
 from robot_dynamics.control.tracking import Command, Phase
 from robot_dynamics.errors import ParameterError, RobotDynamicsError, StateError
 from robot_dynamics.parameters import parameter, validate
+from robot_dynamics.ros.control.cycle import CycleMonitor, VelocityEstimator
+from robot_dynamics.ros.control.halting import LAST_WORD, HaltingNode
+from robot_dynamics.ros.control.safe_output import Controller, SafeOutput, Trouble, safe_effort
 from robot_dynamics.ros.support import diagnostics, parameters, qos
-from robot_dynamics.ros.support.cycle import CycleMonitor, VelocityEstimator
-from robot_dynamics.ros.support.halting import LAST_WORD, HaltingNode
 from robot_dynamics.ros.support.messages import JointOrder, set_stamp, to_array
-from robot_dynamics.ros.support.safe_output import Controller, SafeOutput, Trouble, safe_effort
 
 THROTTLE = 2.0
 """Seconds between two log lines about the same recurring fault."""

@@ -1,0 +1,1 @@
+"""What nodes have that close a control loop over DDS: loop, watchdog, halt, lifecycle, safe output."""

@@ -1,0 +1,1 @@
+"""The models of the machines as nodes get them: descriptions, machine files, live parameters, plants."""
