@@ -55,6 +55,7 @@ class ArmController:
         self._last_effort: Array | None = None
         self._takes_over: Array | None = None
         self._transition = Transition()
+        self._parameters = parameters
         self.parameters = parameters
 
     @property
@@ -64,9 +65,13 @@ class ArmController:
 
     @parameters.setter
     def parameters(self, value: ControllerParameters) -> None:
+        """Use other parameters; the efforts go over to another law or other gains as to another model."""
+        before = self._parameters
         self._kp, self._kv = value.gains(self.chain.joint_names)
         self._mode = law.Mode(value.mode)
         self._parameters = value
+        if self.phase.controls and (before.mode, before.kp, before.kv) != (value.mode, value.kp, value.kv):
+            self._takes_over = self._last_effort
 
     @property
     def effort_limits(self) -> Array:
@@ -143,6 +148,8 @@ class ArmController:
             self._capture()
             self._transition.end()
             self._replaced = None
+        if displaced:
+            self._takes_over = None
         self._schedule.advance(time)
         if self._schedule.empty:
             self.phase = Phase.HOLDING
@@ -162,6 +169,7 @@ class ArmController:
         """Joint states have stopped: from now on ``safe_command`` is what goes out."""
         if self.phase is not Phase.WAITING:
             self.phase = Phase.STALE
+            self._takes_over = None
             self._schedule.stop(Reference.at_rest(self._position))
 
     def safe_command(self, since: float) -> Command:
@@ -189,6 +197,7 @@ class ArmController:
             finally:
                 self.dynamics = new
         if self._takes_over is not None:
+            self._transition.end()  # the last effort had what was left of it
             self._transition.begin(time, self._takes_over - effort, duration)
             self._takes_over = None
         return effort + self._transition.rest(time)

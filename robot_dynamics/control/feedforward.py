@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from robot_dynamics.control import law
 from robot_dynamics.control.sampling import EffortSamples, sample_efforts
-from robot_dynamics.control.tracking import Schedule
+from robot_dynamics.control.tracking import Schedule, Transition
 from robot_dynamics.control.trajectory import Reference, Trajectory, Waypoint, plan
 from robot_dynamics.errors import ParameterError, TrajectoryError
 from robot_dynamics.model.chain import KinematicChain
@@ -73,6 +73,13 @@ class FeedforwardParameters:
     safe_fade_time: float = parameter(
         2.0, "How long efforts on the command topic take to fade to zero", unit="s", minimum=0.0, maximum=60.0
     )
+    model_change_time: float = parameter(
+        0.2,
+        "How long efforts on the command topic take to go over to a model that was changed; 0 is at once",
+        unit="s",
+        minimum=0.0,
+        maximum=60.0,
+    )
 
     def __post_init__(self) -> None:
         validate(self)
@@ -102,7 +109,7 @@ class Feedforward:
 
     Args:
         chain: the arm.
-        dynamics: its model with its drives; replaceable at any time.
+        dynamics: its model with its drives.
         parameters: replaceable at any time.
     """
 
@@ -111,6 +118,8 @@ class Feedforward:
     ) -> None:
         self.chain = chain
         self.dynamics = dynamics
+        self._replaced: law.InverseDynamics | None = None
+        self._transition = Transition()
         self.check(parameters)
         self.parameters = parameters
         self.position: Array | None = None
@@ -122,6 +131,12 @@ class Feedforward:
     def check(self, candidate: FeedforwardParameters) -> None:
         """ParameterError when a list does not fit the arm."""
         per_joint(candidate.effort_error or (1.0,), self.chain.joint_names, "effort_error")
+
+    def change_model(self, dynamics: law.InverseDynamics) -> None:
+        """Use another model of the same arm; the efforts of the moment go over to it."""
+        if self._replaced is None:
+            self._replaced = self.dynamics
+        self.dynamics = dynamics
 
     def observe(self, position: Array) -> None:
         """The arm is at ``position`` (n,) [rad or m]."""
@@ -172,15 +187,23 @@ class Feedforward:
 
     def effort(self, now: float) -> Array:
         """(n,) of the moment: the trajectory's, or what holds the arm where it is [N·m or N]."""
-        if self.moving(now) and self._schedule.begun:
-            effort = law.feedforward(self.dynamics, self._schedule.reference(now))
-        elif self.position is not None:
-            effort = law.gravity_load(self.dynamics, self.position)
-        else:
-            effort = np.zeros(self.chain.dof)
+        self.moving(now)
+        effort = self._effort(self.dynamics, now)
+        if self._replaced is not None:
+            difference = self._effort(self._replaced, now) - effort
+            self._transition.begin(now, difference, self.parameters.model_change_time)
+            self._replaced = None
+        effort = effort + self._transition.rest(now)
         if not np.isfinite(effort).all():
             return np.zeros(self.chain.dof)
         return np.clip(effort, -self._limits, self._limits)
+
+    def _effort(self, dynamics: law.InverseDynamics, now: float) -> Array:
+        if not self._schedule.empty and self._schedule.begun:
+            return law.feedforward(dynamics, self._schedule.reference(now))
+        if self.position is not None:
+            return law.gravity_load(dynamics, self.position)
+        return np.zeros(self.chain.dof)
 
     def _tolerance(self, path: Trajectory) -> Array:
         if self.parameters.effort_error:

@@ -87,8 +87,8 @@ class ControllerParameters(LoopParameters):
 
     model_change_time: float = parameter(
         0.2,
-        "How long the efforts take to go over to a model that was changed (payload, gravity, drives); 0 is at"
-        " once",
+        "How long the efforts take to go over to a model (payload, gravity, drives), a mode or gains that"
+        " were changed; 0 is at once",
         unit="s",
         minimum=0.0,
         maximum=60.0,

@@ -82,7 +82,7 @@ class TrajectoryFeedforward(HaltingNode):
 
     def _on_change(self, model: ArmModel) -> None:
         if self.feedforward is not None:
-            self.feedforward.dynamics = self._drives(model)
+            self.feedforward.change_model(self._drives(model))
 
     def _drives(self, model: ArmModel) -> ActuatedArm:
         return ActuatedArm(model.dynamics, model.chain, self._actuators)

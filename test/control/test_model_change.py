@@ -1,10 +1,13 @@
 """Another model under a moving arm: the effort goes over to it without a jump."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from arms import GRAVITY, LENGTH, Pendulum, pendulum_chain
 
 from robot_dynamics.control.controller import ArmController
+from robot_dynamics.control.feedforward import Feedforward, FeedforwardParameters
 from robot_dynamics.control.parameters import ControllerParameters
 
 PERIOD, CHANGE = 0.001, 0.2
@@ -100,3 +103,34 @@ def test_zero_changes_at_once():
     held(control, 0, 5)
     control.change_model(Laden(2.0))
     assert held(control, 5, 1)[0] == pytest.approx(Laden(2.0).inverse_dynamics(Q, QD, QD)[0])
+
+
+def test_the_effort_goes_over_to_another_mode_and_to_other_gains_without_a_jump():
+    control = controller(Pendulum())
+    held(control, 0, 5)
+    away = Q - 0.01
+    last = held(control, 5, 1, away)[0]
+    control.parameters = replace(control.parameters, kp=(400.0,), kv=(40.0,))
+    firm = held(control, 6, CHANGES + 1, away)
+    assert firm[0] == pytest.approx(last)
+    assert firm[-1] == pytest.approx(last + 300.0 * 0.01 * Pendulum.inertia)
+    halfway = held(control, 300, 1, away)[0]
+    control.parameters = replace(control.parameters, mode="gravity_compensation")
+    efforts = held(control, 301, CHANGES // 2, away)
+    assert efforts[0] == pytest.approx(halfway)
+    control.parameters = replace(control.parameters, mode="computed_torque")
+    back = held(control, 301 + CHANGES // 2, CHANGES + 1, away)
+    assert back[0] == pytest.approx(efforts[-1])
+    assert back[-1] == pytest.approx(firm[-1])
+
+
+def test_efforts_of_the_moment_go_over_to_the_new_model_too():
+    feeder = Feedforward(pendulum_chain(), Pendulum(), FeedforwardParameters(model_change_time=CHANGE))
+    feeder.observe(Q)
+    old = feeder.effort(0.0)[0]
+    feeder.change_model(Laden(1.0))
+    feeder.change_model(Laden(3.0))
+    new = Laden(3.0).inverse_dynamics(Q, QD, QD)[0]
+    efforts = [feeder.effort(0.1 + k * PERIOD)[0] for k in range(CHANGES + 2)]
+    np.testing.assert_allclose(efforts[:-1], np.linspace(old, new, CHANGES + 1), rtol=1e-9)
+    assert efforts[-1] == pytest.approx(new)
