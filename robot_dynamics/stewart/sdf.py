@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from robot_dynamics.errors import ModelError
 from robot_dynamics.model.chain import RigidBody
+from robot_dynamics.resources import resource
 from robot_dynamics.spatial import rpy_from_rotation, shift_inertia
 from robot_dynamics.stewart.kinematics import leg_geometry
 from robot_dynamics.stewart.machine import Leg, Machine
@@ -93,7 +94,9 @@ def sdf(machine: Machine, controllers: Controllers | None = None) -> str:
         _texts(weld, parent_link=PLATFORM, child_model="__model__", child_link=f"{leg.name}_tip")
     if controllers is not None:
         control = _plugin(model, ROS2_CONTROL)
-        _texts(control, parameters=controllers.parameters, hold_joints="true")
+        for path in (controllers.parameters, str(resource("config/gazebo_time.yaml"))):
+            _texts(control, parameters=path)
+        _texts(control, hold_joints="true")
         _texts(_add(control, "ros"), namespace=f"/{controllers.namespace.strip('/')}")
     return _text(root)
 

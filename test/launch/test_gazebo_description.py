@@ -98,8 +98,16 @@ def test_the_plugin_gets_controllers_and_namespace():
     text = descriptions.gazebo_description(arguments(robot="scara", namespace="left"))
     plugin = ElementTree.fromstring(text).find("gazebo/plugin")
     assert plugin.get("filename") == "gz_ros2_control-system"
-    assert Path(plugin.findtext("parameters")).samefile(resource("config/scara_controllers.yaml"))
+    controllers, time = (Path(element.text) for element in plugin.findall("parameters"))
+    assert controllers.samefile(resource("config/scara_controllers.yaml"))
+    assert simulated_time(time)
     assert plugin.findtext("ros/namespace") == "/left"
+
+
+def simulated_time(path):
+    """Some releases of gz_ros2_control end in an exception unless the manager is told before it starts."""
+    document = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return document["/**/controller_manager"]["ros__parameters"]["use_sim_time"]
 
 
 def test_a_root_that_is_not_the_world_is_fixed_to_it(tmp_path):
@@ -150,6 +158,9 @@ def test_controllers_command_the_chain_in_its_order(robot):
     controllers = controllers_of(robot)
     manager = controllers["/**/controller_manager"]["ros__parameters"]
     assert manager["update_rate"] == 1000
+    # The broadcaster's rate is its own parameter: in the block of the manager it would have no effect.
+    broadcaster = controllers["/**/joint_state_broadcaster"]["ros__parameters"]
+    assert (broadcaster["update_rate"], "update_rate" in manager["joint_state_broadcaster"]) == (500, False)
     effort = controllers["/**/effort_controller"]["ros__parameters"]
     assert (effort["joints"], effort["interface_name"]) == (names, "effort")
     trajectory = controllers["/**/joint_trajectory_controller"]["ros__parameters"]

@@ -200,7 +200,9 @@ def test_the_plugin_gets_controllers_and_namespace(machine):
     model = ElementTree.fromstring(sdf(machine, Controllers("/some/file.yaml", "/left/"))).find("model")
     plugin = model.findall("plugin")[-1]
     assert plugin.get("name").startswith("gz_ros2_control")
-    assert (plugin.findtext("parameters"), plugin.findtext("ros/namespace")) == ("/some/file.yaml", "/left")
+    files = [element.text for element in plugin.findall("parameters")]
+    assert files == ["/some/file.yaml", str(resource("config/gazebo_time.yaml"))]
+    assert plugin.findtext("ros/namespace") == "/left"
 
 
 def test_the_command_prints_both_descriptions(machine, capsys):

@@ -127,6 +127,7 @@ def gazebo_description(given: Mapping[str, str]) -> str:
         name=robot.get("name", ""),
         description=str(path),
         controllers=str(controllers),
+        time=str(resource("config/gazebo_time.yaml")),
         initial_positions=str(initial_positions_path(given["initial_positions"])),
         held_joints=" ".join(name for name in further if name not in mimic),
         mimic_joints=" ".join(mimic),
