@@ -35,8 +35,9 @@ def actions(given: Given) -> list[Action]:
         *("namespace", "frame_prefix", "use_sim_time", "on_exit"),
     )
     return [
-        include("description", given, *description, hardware="gazebo"),
+        # First, because it refuses where a package is missing.
         include("gazebo_world", given, "world", "gui", "on_exit"),
+        include("description", given, *description, hardware="gazebo"),
         *in_turn(
             create,
             spawner("joint_state_broadcaster", given, controllers),

@@ -44,8 +44,9 @@ def actions(given: Given) -> list[Action]:
         "create", given, "ros_gz_sim", parameters=[text_parameter("string", model), {"name": platform.name}]
     )
     return [
-        actuators,
+        # First, because it refuses where a package is missing.
         include("gazebo_world", given, "world", "gui", "on_exit"),
+        actuators,
         *in_turn(
             create,
             spawner("joint_state_broadcaster", given, controllers),

@@ -4,7 +4,6 @@ import shlex
 
 from launch import Action, LaunchDescription
 
-from robot_dynamics.errors import ParameterError
 from robot_dynamics.resources import resource
 from robot_dynamics.ros.launching.actions import Given, describe, include_from, node
 
@@ -18,14 +17,11 @@ def generate_launch_description() -> LaunchDescription:
 
 def actions(given: Given) -> list[Action]:
     """The server, which runs at once, its window if wanted, and the bridge of the time."""
-    try:
-        server = "" if given["gui"] == "true" else "-s "
-        world = shlex.quote(given["world"] or str(resource("urdf/world.sdf")))
-        gazebo = include_from(
-            "ros_gz_sim", "gz_sim.launch.py", gz_args=f"-r {server}{world}", on_exit_shutdown="true"
-        )
-    except LookupError as error:
-        raise ParameterError("Gazebo is not there: install the package ros_gz_sim") from error
+    server = "" if given["gui"] == "true" else "-s "
+    world = shlex.quote(given["world"] or str(resource("urdf/world.sdf")))
+    gazebo = include_from(
+        "ros_gz_sim", "gz_sim.launch.py", gz_args=f"-r {server}{world}", on_exit_shutdown="true"
+    )
     # It brings the time: it must not wait for it.
     outside = {**given, "namespace": "", "use_sim_time": "false"}
     bridge = node(

@@ -5,6 +5,7 @@ from launch import Action, LaunchDescription
 from robot_dynamics.resources import resource
 from robot_dynamics.ros.launching.actions import (
     Given,
+    check_package,
     describe,
     equals,
     include,
@@ -45,6 +46,7 @@ def actions(given: Given) -> list[Action]:
     parameters = [which, zero, *parameter_files(given["controller_parameters"])]
     parts.append(node("stewart_platform", given, parameters))
     if given["rviz"] == "true":
+        check_package("rviz2")
         picture = given["rviz_config"] or str(resource("rviz/stewart_demo.rviz"))
         parts.append(include("rviz", given, *GRAPH, rviz_config=picture))
     if given["web_view"] == "true":

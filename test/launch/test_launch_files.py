@@ -204,6 +204,8 @@ class TestWithLaunch:
             launch.wait_for(lambda: call(calls(), "simulator"), "the simulator")
             os.kill(window["pid"], signal.SIGKILL)
             launch.wait_for_output(r"rviz2-\d+\]: process has died")
+            os.kill(call(calls(), "simulator")["pid"], signal.SIGKILL)
+            launch.wait_for_output(r"(?s)simulator-\d+\]: process has died.*simulator-\d+\]: process started")
             assert launch.stop() == 0
 
     @pytest.mark.parametrize(

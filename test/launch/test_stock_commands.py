@@ -1,5 +1,6 @@
 """From ``ros2 launch`` to a moving arm with stock commands alone; skipped by name where they are missing."""
 
+import contextlib
 import json
 import re
 import shlex
@@ -11,7 +12,7 @@ import pytest
 pytest.importorskip("launch.actions", reason="launch is not installed")
 pytest.importorskip("launch_ros.actions", reason="launch_ros is not installed")
 
-from ament_index_python.packages import PackageNotFoundError, get_package_prefix
+from ament_index_python.packages import get_package_prefix
 from rclpy.qos import qos_profile_sensor_data
 from ros_harness import PATIENCE, NodeProcess
 from sensor_msgs.msg import JointState
@@ -231,17 +232,25 @@ def test_another_plant_takes_the_simulators_place_on_the_same_topics(session):
         assert topics_of_the_controller(other) == expected
 
 
-def test_gazebo_that_is_missing_is_told_in_a_sentence(session):
-    try:
-        get_package_prefix("ros_gz_sim")
-        pytest.skip("Gazebo is installed")
-    except PackageNotFoundError:
-        pass
-    one = session("stewart", "plant:=gazebo")
+@pytest.mark.parametrize(
+    ("file", "argument", "package"),
+    [
+        ("computed_torque", "plant:=gazebo", "ros_gz_sim"),
+        ("stewart", "plant:=gazebo", "ros_gz_sim"),
+        ("computed_torque", "rviz:=true", "rviz2"),
+        ("stewart", "rviz:=true", "rviz2"),
+    ],
+)
+def test_a_missing_package_is_told_in_a_sentence_before_anything_runs(session, file, argument, package):
+    with contextlib.suppress(LookupError):
+        get_package_prefix(package)
+        pytest.skip(f"{package} is installed")
+    one = session(file, argument)
     one.peer.processes.clear()
     assert one.launch.wait() != 0
-    assert "Gazebo is not there: install the package ros_gz_sim" in one.launch.output
+    assert f"the package {package} is not installed" in one.launch.output
     assert "Traceback" not in one.launch.output
+    assert "process started" not in one.launch.output
 
 
 @pytest.mark.parametrize("file", FILES)

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ament_index_python.packages import get_package_share_directory
+from ament_index_python.packages import get_package_prefix, get_package_share_directory
 from launch import Action, LaunchContext, LaunchDescription
 from launch.actions import (
     DeclareLaunchArgument,
@@ -100,6 +100,7 @@ def include(file: str, given: Given, *names: str, **values: str) -> GroupAction:
 
 def include_from(package: str, file: str, **values: str) -> GroupAction:
     """A launch file of another package."""
+    check_package(package)
     return _scoped(Path(get_package_share_directory(package)) / "launch" / file, values)
 
 
@@ -128,6 +129,7 @@ def node(
             any other end with ``on_exit:=respawn``.
         options: further ones of ``launch_ros.actions.Node``.
     """
+    check_package(package)
     lasting = given["on_exit"] == "respawn"
     respawn = lasting and not may_close
 
@@ -149,6 +151,18 @@ def node(
     )
 
 
+def check_package(package: str) -> None:
+    """Refuse before anything runs: what launch itself finds missing later can leave started nodes behind.
+
+    Raises:
+        ParameterError: the package is not installed.
+    """
+    try:
+        get_package_prefix(package)
+    except LookupError as error:
+        raise ParameterError(f"the package {package} is not installed; these arguments need it") from error
+
+
 def simulator(given: Given, plant: Sequence[Any]) -> Node:
     """This package's simulator; with ``use_sim_time`` it is the one that publishes the time.
 
@@ -164,6 +178,7 @@ def simulator(given: Given, plant: Sequence[Any]) -> Node:
 
 def step(executable: str, given: Given, package: str, **options: Any) -> Node:
     """A program that does one thing and ends, for :func:`in_turn`; options as for :func:`node`."""
+    check_package(package)
     return Node(
         package=package, executable=executable, namespace=given["namespace"], output="screen", **options
     )

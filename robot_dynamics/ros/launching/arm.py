@@ -9,6 +9,7 @@ from launch import Action
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.ros.launching.actions import (
     Given,
+    check_package,
     description_parameter,
     include,
     node,
@@ -74,6 +75,7 @@ def onlookers(given: Given) -> list[Action]:
     if given["robot_model"] == "true":
         parts.append(node("robot_model", given, [*drive_parameters(given), *model(given)]))
     if given["rviz"] == "true":
+        check_package("rviz2")
         parts.append(node("markers", given, [{"frame_prefix": given["frame_prefix"]}, *model(given)]))
         parts.append(include("rviz", given, "robot", "rviz_config", "namespace", "use_sim_time", "on_exit"))
     if given["web_view"] == "true":
