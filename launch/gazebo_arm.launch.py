@@ -2,7 +2,15 @@
 
 from launch import Action, LaunchDescription
 
-from robot_dynamics.ros.launching.actions import Given, describe, in_turn, include, spawner, step
+from robot_dynamics.ros.launching.actions import (
+    Given,
+    check_package,
+    describe,
+    in_turn,
+    include,
+    spawner,
+    step,
+)
 from robot_dynamics.ros.launching.descriptions import controllers_path, plain_description, robot_name
 
 
@@ -30,14 +38,15 @@ def actions(given: Given) -> list[Action]:
     controllers = str(controllers_path(given))
     name = robot_name(plain_description(given))
     create = step("create", given, "ros_gz_sim", arguments=["-topic", "robot_description", "-name", name])
+    check_package("ros_gz_bridge")
     description = (
         *("robot", "description_file", "controllers", "initial_positions"),
         *("namespace", "frame_prefix", "use_sim_time", "on_exit"),
     )
     return [
-        # First, because it refuses where a package is missing.
-        include("gazebo_world", given, "world", "gui", "on_exit"),
+        # First, because it refuses what Gazebo cannot have.
         include("description", given, *description, hardware="gazebo"),
+        include("gazebo_world", given, "world", "gui", "on_exit"),
         *in_turn(
             create,
             spawner("joint_state_broadcaster", given, controllers),

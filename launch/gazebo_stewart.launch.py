@@ -4,6 +4,7 @@ from launch import Action, LaunchDescription
 
 from robot_dynamics.ros.launching.actions import (
     Given,
+    check_package,
     describe,
     description_parameter,
     in_turn,
@@ -43,10 +44,10 @@ def actions(given: Given) -> list[Action]:
     create = step(
         "create", given, "ros_gz_sim", parameters=[text_parameter("string", model), {"name": platform.name}]
     )
+    check_package("ros_gz_bridge")
     return [
-        # First, because it refuses where a package is missing.
-        include("gazebo_world", given, "world", "gui", "on_exit"),
         actuators,
+        include("gazebo_world", given, "world", "gui", "on_exit"),
         *in_turn(
             create,
             spawner("joint_state_broadcaster", given, controllers),
