@@ -19,8 +19,10 @@ def actions(given: Given) -> list[Action]:
     """The server, which runs at once, its window if wanted, and the bridge of the time."""
     server = "" if given["gui"] == "true" else "-s "
     world = shlex.quote(given["world"] or str(resource("urdf/world.sdf")))
+    # ros_gz_sim starts Gazebo by a shell, which would get launch's signals in its place and leave it running.
+    by_itself = {"launch-prefix": "exec"}
     gazebo = include_from(
-        "ros_gz_sim", "gz_sim.launch.py", gz_args=f"-r {server}{world}", on_exit_shutdown="true"
+        "ros_gz_sim", "gz_sim.launch.py", gz_args=f"-r {server}{world}", on_exit_shutdown="true", **by_itself
     )
     # It brings the time: it must not wait for it.
     outside = {**given, "namespace": "", "use_sim_time": "false"}

@@ -27,9 +27,10 @@ from launch.actions import DeclareLaunchArgument, ExecuteProcess
 from launch.substitutions import LaunchConfiguration
 
 def generate_launch_description():
-    command = ["gz_server", LaunchConfiguration("gz_args"), LaunchConfiguration("on_exit_shutdown")]
+    arguments = ["'", LaunchConfiguration("gz_args"), "'"]
+    command = ["gz_server", arguments, LaunchConfiguration("on_exit_shutdown")]
     return LaunchDescription([DeclareLaunchArgument("gz_args"), DeclareLaunchArgument("on_exit_shutdown"),
-                              ExecuteProcess(cmd=command)])
+                              ExecuteProcess(cmd=command, shell=True)])
 """
 PACKAGES = {
     "robot_state_publisher": ["robot_state_publisher"],
