@@ -14,7 +14,7 @@ from robot_dynamics.parameters import parameter, per_joint, validate
 
 Array = NDArray[np.float64]
 
-STICTION_VELOCITY = 0.01
+STICTION_VELOCITY = 0.005
 """Below about this speed Coulomb friction goes smoothly through zero and cannot chatter [rad/s or m/s]."""
 
 
@@ -86,5 +86,9 @@ class ActuatedArm:
         effort = self._links.inverse_dynamics(q, qd, qdd)
         if self._ideal:
             return effort
-        coulomb = self._friction * np.tanh(qd / STICTION_VELOCITY)
-        return np.asarray(effort + self._rotor_inertia * qdd + self._damping * qd + coulomb)
+        viscous = self._damping * qd
+        return np.asarray(effort + self._rotor_inertia * qdd + viscous + self.dry_friction(qd))
+
+    def dry_friction(self, velocity: Array) -> Array:
+        """Efforts (n,) that overcome Coulomb friction at a velocity (n,) [rad/s or m/s]."""
+        return np.asarray(self._friction * np.tanh(velocity / STICTION_VELOCITY))

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 from robot_dynamics.control.trajectory import Reference
 
 Array = NDArray[np.float64]
+SLOWEST = 1.0
+"""Least velocity gain by which an acceleration is turned into a velocity to be reached [1/s]."""
 
 
 class InverseDynamics(Protocol):
@@ -27,6 +29,14 @@ class InverseDynamics(Protocol):
 
     def inverse_dynamics(self, q: Array, qd: Array, qdd: Array) -> Array:
         """Joint efforts (n,) for the motion."""
+
+
+@runtime_checkable
+class DryFriction(Protocol):
+    """What a model has besides whose efforts contain dry friction."""
+
+    def dry_friction(self, velocity: Array) -> Array:
+        """The part (n,) of the efforts that overcomes dry friction at a velocity (n,)."""
 
 
 class Mode(enum.Enum):
@@ -53,6 +63,9 @@ def computed_torque(
     of that period: position and velocity are extrapolated there with the commanded acceleration, and the
     reference acceleration is taken there. ``half_period = 0`` is the law as published.
 
+    Dry friction is overcome along the velocity to which the law leads the joint, qd + a / Kv, not along the
+    measured one: a joint that friction holds has none, and would stay where it is.
+
     Args:
         dynamics: the model.
         q: (n,) measured positions [rad or m].
@@ -67,12 +80,14 @@ def computed_torque(
     """
     now = reference(0.0)
     feedback = kv * (now.velocity - qd) + kp * (now.position - q)
-    if half_period == 0.0:
-        return dynamics.inverse_dynamics(q, qd, now.acceleration + feedback)
     acceleration = reference(half_period).acceleration + feedback
     velocity_ahead = qd + half_period * acceleration
     position_ahead = q + half_period * (qd + 0.5 * half_period * acceleration)
-    return dynamics.inverse_dynamics(position_ahead, velocity_ahead, acceleration)
+    effort = dynamics.inverse_dynamics(position_ahead, velocity_ahead, acceleration)
+    if isinstance(dynamics, DryFriction):
+        heading = qd + acceleration / np.maximum(kv, SLOWEST)
+        effort = effort + dynamics.dry_friction(heading) - dynamics.dry_friction(velocity_ahead)
+    return effort
 
 
 def feedforward(dynamics: InverseDynamics, reference: Reference) -> Array:

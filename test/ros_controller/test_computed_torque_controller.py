@@ -164,7 +164,7 @@ def test_without_states_the_safe_output_fades_and_returning_states_are_held():
 
 
 def test_gains_change_live_and_bad_values_are_refused_with_a_reason():
-    with controller(half_period_ahead=False) as node, peer_with(node) as peer:
+    with controller(half_period_ahead=False, model_change_time=0.0) as node, peer_with(node) as peer:
         robot = Robot(peer)
         robot.hold_at([0.0, 0.0])
         for name, value, reason in [

@@ -5,7 +5,7 @@ import pinocchio as pin
 import pytest
 
 from robot_dynamics import compile_dynamics, load_urdf
-from robot_dynamics.control.actuators import ActuatedArm, ActuatorParameters
+from robot_dynamics.control.actuators import STICTION_VELOCITY, ActuatedArm, ActuatorParameters
 from robot_dynamics.control.sampling import evaluate, sample_efforts
 from robot_dynamics.control.spline import minimum_jerk_spline
 from robot_dynamics.errors import TrajectoryError
@@ -63,7 +63,12 @@ def test_the_steps_of_coulomb_friction_are_resolved_where_joints_turn_round():
     samples = sample_efforts(spline, ActuatedArm(compile_dynamics(chain, GRAVITY), chain, drives), tolerance)
 
     def effort(q, qd, qdd):
-        return pin.rnea(model, data, q, qd, qdd) + rotor * qdd + 1.5 * qd + friction * np.tanh(qd / 0.01)
+        return (
+            pin.rnea(model, data, q, qd, qdd)
+            + rotor * qdd
+            + 1.5 * qd
+            + friction * np.tanh(qd / STICTION_VELOCITY)
+        )
 
     assert np.all(dense_error(samples, spline, effort) <= tolerance)
     evenly = 2.0 / np.diff(samples.times).min()
