@@ -6,13 +6,11 @@ The geometry is in ``robot_dynamics.view``; this module moves messages.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
-from geometry_msgs.msg import Point
 from numpy.typing import NDArray
 from rclpy.node import Node
-from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
 from robot_dynamics.model.urdf import Joint, JointType
@@ -20,8 +18,10 @@ from robot_dynamics.ros.models.description import DescriptionSource
 from robot_dynamics.ros.support import parameters, qos, spin
 from robot_dynamics.ros.support.messages import nanoseconds_to_stamp
 from robot_dynamics.ros.support.paced import spin_at
+from robot_dynamics.ros.support.rviz_shapes import LINE_HEIGHT, TEXT_WIDTH, arrow, gone, line, text
 from robot_dynamics.ros.viewing.joint_stream import STALE, JointStream, JointValues
 from robot_dynamics.view.efforts import RGB, EffortScale, arc_points, axis_frame, effort_text
+from robot_dynamics.view.labels import spread_labels
 from robot_dynamics.view.parameters import MarkerParameters
 from robot_dynamics.view.robot_geometry import RobotGeometry, read_robot
 
@@ -30,10 +30,11 @@ Array = NDArray[np.float64]
 EFFORT, LIMIT, GRAVITY, NUMBERS = "effort", "effort_limit", "gravity_load", "numbers"
 """Namespaces of the markers; rviz can hide each."""
 GRAY: RGB = (0.45, 0.50, 0.55)
-WHITE: RGB = (1.0, 1.0, 1.0)
 WEIGHT_COLOR: RGB = (0.55, 0.40, 0.80)
 ARC_COUNT = 33
 """Points of an arc."""
+TEXT_HEIGHT = 0.028
+"""As a share of the robot's size."""
 
 
 class Markers(Node):
@@ -85,85 +86,85 @@ class Markers(Node):
         stamp = nanoseconds_to_stamp(state.nanoseconds)
         poses = geometry.link_poses(state.position)
         load = geometry.gravity_efforts(poses, self._gravity)
-        markers: list[Marker] = []
+        markers = self._numbers(geometry, poses, efforts, load)
         for number, (joint, scale) in enumerate(zip(geometry.independent_joints, self._scales, strict=True)):
-            markers += self._effort(number, joint, scale, efforts.get(joint.name), load[joint.name])
-        for number, (weight, arrow) in enumerate(zip(geometry.weights, self._arrows, strict=True)):
+            markers += self._effort(number, joint, scale, efforts.get(joint.name))
+        for number, (weight, tip) in enumerate(zip(geometry.weights, self._arrows, strict=True)):
             # In the link's frame the arrow starts where the link is drawn, however late the markers are.
-            tip = weight.center_of_mass + poses[weight.link][:3, :3].T @ arrow
+            start = weight.center_of_mass
+            end = start + poses[weight.link][:3, :3].T @ tip
             markers.append(
-                self._arrow(GRAVITY, number, weight.link, weight.center_of_mass, tip, WEIGHT_COLOR)
+                arrow(self._frame(weight.link), GRAVITY, number, start, end, WEIGHT_COLOR, self._thickness)
             )
         for marker in markers:
             marker.header.stamp = stamp
+            marker.frame_locked = True
         return markers
 
-    def _effort(
-        self, number: int, joint: Joint, scale: EffortScale, effort: float | None, load: float
+    def _numbers(
+        self,
+        geometry: RobotGeometry,
+        poses: Mapping[str, Array],
+        efforts: Mapping[str, float],
+        load: Mapping[str, float],
     ) -> list[Marker]:
-        """Arc or arrow of one joint, the ring it is read on, and the numbers."""
-        frame = axis_frame(joint.axis)
-        radius = 1.3 * self._geometry.girth(joint) * self.settings.scale
-        text = self._marker(NUMBERS, number, joint.child, Marker.TEXT_VIEW_FACING, WHITE)
-        text.scale.z = 0.035 * self._size
-        text.text = (
-            f"{joint.name}: {effort_text(effort, joint.limits.effort, joint.kind) or 'no effort known'}"
+        """What cannot be read off the arcs, above each joint's ring where there is room."""
+        joints = geometry.independent_joints
+        words, places = [], []
+        for joint in joints:
+            effort = effort_text(efforts.get(joint.name), joint.limits.effort, joint.kind)
+            weight = effort_text(load[joint.name], np.inf, joint.kind)
+            words.append(f"{joint.name}: {effort or 'no effort known'}\nweight: {weight}")
+            pose = poses[joint.child]
+            up = np.array([0.0, 0.0, 1.5 * self._radius(joint)])
+            places.append(pose[:3, 3] + up)
+        height = TEXT_HEIGHT * self._size
+        width = (
+            TEXT_WIDTH * height * max((len(line) for text in words for line in text.split("\n")), default=0)
         )
-        text.text += f"\nholding the weight: {effort_text(load, np.inf, joint.kind)}"
-        place = frame @ np.array([1.5 * radius, 0.0, 0.0])
-        text.pose.position.x, text.pose.position.y, text.pose.position.z = map(float, place)
+        spread = spread_labels(np.array(places), width, 2.0 * LINE_HEIGHT * height)
+        markers = []
+        for number, joint in enumerate(joints):
+            pose = poses[joint.child]
+            place = pose[:3, :3].T @ (spread[number] - pose[:3, 3])
+            markers.append(text(self._frame(joint.child), NUMBERS, number, place, words[number], height))
+        return markers
+
+    def _effort(self, number: int, joint: Joint, scale: EffortScale, effort: float | None) -> list[Marker]:
+        """Arc or arrow of one joint, and the ring that the arc is read on."""
+        where, frame, radius = self._frame(joint.child), axis_frame(joint.axis), self._radius(joint)
         turns = joint.kind is not JointType.PRISMATIC
-        ring = self._line(
-            LIMIT, 2 * number, joint.child, frame, arc_points(1.2, radius, ARC_COUNT), GRAY, 0.003
-        )
+        ring = arc_points(1.2, radius, ARC_COUNT) @ frame.T
+        markers = [line(where, LIMIT, 2 * number, ring, GRAY, 0.003 * self._size)] if turns else []
         if effort is None:
-            gone = [Marker(ns=EFFORT, id=2 * number + i, action=Marker.DELETE) for i in (0, 1)]
-            return [text, *([ring] if turns else []), *gone]
+            return [*markers, *(gone(where, EFFORT, 2 * number + i) for i in (0, 1))]
         share, color = scale(effort)
         if not turns:
             tip = frame @ np.array([0.0, 0.0, 3.0 * radius * share])
-            return [text, self._arrow(EFFORT, 2 * number, joint.child, np.zeros(3), tip, color)]
+            return [arrow(where, EFFORT, 2 * number, np.zeros(3), tip, color, self._thickness)]
         points = arc_points(share, radius, ARC_COUNT)
-        arc = self._line(EFFORT, 2 * number, joint.child, frame, points, color, 0.012)
         way = np.array([-points[-1][1], points[-1][0], 0.0]) * (0.35 if share >= 0.0 else -0.35)
         way *= min(1.0, 0.3 + 10.0 * abs(share))
-        head = self._arrow(
-            EFFORT, 2 * number + 1, joint.child, frame @ points[-1], frame @ (points[-1] + way), color
-        )
-        return [text, ring, arc, head]
+        head = np.array([points[-1], points[-1] + way]) @ frame.T
+        return [
+            *markers,
+            line(where, EFFORT, 2 * number, points @ frame.T, color, self._thickness),
+            arrow(where, EFFORT, 2 * number + 1, head[0], head[1], color, self._thickness),
+        ]
+
+    def _radius(self, joint: Joint) -> float:
+        return 1.3 * self._geometry.girth(joint) * self.settings.scale
 
     @property
     def _size(self) -> float:
         return self._geometry.size * self.settings.scale
 
-    def _line(
-        self, namespace: str, number: int, link: str, frame: Array, points: Array, color: RGB, width: float
-    ) -> Marker:
-        marker = self._marker(namespace, number, link, Marker.LINE_STRIP, color)
-        marker.scale.x = width * self._size
-        marker.points = [_point(point) for point in points @ frame.T]
-        return marker
+    @property
+    def _thickness(self) -> float:
+        return 0.012 * self._size
 
-    def _arrow(
-        self, namespace: str, number: int, link: str, start: Sequence[float], tip: Sequence[float], color: RGB
-    ) -> Marker:
-        marker = self._marker(namespace, number, link, Marker.ARROW, color)
-        marker.scale.x, marker.scale.y, marker.scale.z = 0.012 * self._size, 0.03 * self._size, 0.0
-        marker.points = [_point(start), _point(tip)]
-        return marker
-
-    def _marker(self, namespace: str, number: int, link: str, kind: int, color: RGB) -> Marker:
-        marker = Marker(ns=namespace, id=number, type=kind, action=Marker.ADD, frame_locked=True)
-        marker.header.frame_id = self.settings.frame_prefix + link
-        marker.pose.orientation.w = 1.0
-        red, green, blue = color
-        marker.color = ColorRGBA(r=red, g=green, b=blue, a=1.0)
-        return marker
-
-
-def _point(values: Sequence[float]) -> Point:
-    x, y, z = map(float, values)
-    return Point(x=x, y=y, z=z)
+    def _frame(self, link: str) -> str:
+        return self.settings.frame_prefix + link
 
 
 def run(node: Markers, stop: spin.StopEvent) -> None:

@@ -236,7 +236,7 @@ class StewartPlatformNode(ControlNode):
         self._markers.publish(
             platform_markers(
                 header,
-                self._platform.machine,
+                self._platform,
                 pose.position,
                 pose.rotation,
                 command.effort,

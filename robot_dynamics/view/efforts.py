@@ -51,7 +51,8 @@ def quantity_text(effort: float | None, limit: float, unit: str) -> str:
     if effort is None:
         return ""
     share = share_of_limit(effort, limit)
-    return f"{effort:.1f} {unit}" + ("" if share is None else f" ({100 * abs(share):.0f} %)")
+    # Adding zero takes the sign off a zero.
+    return f"{round(effort, 1) + 0.0:.1f} {unit}" + ("" if share is None else f" ({100 * abs(share):.0f} %)")
 
 
 class EffortScale:

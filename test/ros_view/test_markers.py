@@ -116,8 +116,33 @@ def test_numbers_tell_effort_share_and_static_load(scene):
     shown = scene.picture([10.0, -25.0])
     model = pin.buildModelFromXML(ARM)
     load = pin.computeGeneralizedGravity(model, model.createData(), POSTURE)
-    assert shown["numbers", 0].text == (f"shoulder: 10.0 N·m (25 %)\nholding the weight: {load[0]:.1f} N·m")
-    assert shown["numbers", 1].text == f"rail: -25.0 N (50 %)\nholding the weight: {load[1]:.1f} N"
+    assert shown["numbers", 0].text == f"shoulder: 10.0 N m (25 %)\nweight: {load[0]:.1f} N m"
+    assert shown["numbers", 1].text == f"rail: -25.0 N (50 %)\nweight: {load[1]:.1f} N"
+
+
+def test_rviz_can_draw_the_numbers(scene):
+    """Its font ends with ASCII, and its spaces fit the text only if scale.x tells their width."""
+    shown = scene.picture([-0.01, 0.0])
+    for number in (0, 1):
+        label = shown["numbers", number]
+        assert label.text.isascii() and "-0.0" not in label.text
+        assert 0.2 * label.scale.z < label.scale.x < label.scale.z
+
+
+def test_numbers_do_not_cover_each_other(scene):
+    shown = scene.picture([10.0, 10.0], np.array([0.0, 0.0]))
+    model = pin.buildModelFromXML(ARM)
+    data = model.createData()
+    pin.framesForwardKinematics(model, data, np.zeros(2))
+    places = []
+    for number, link in enumerate(["upper", "slide"]):
+        label = shown["numbers", number]
+        local = label.pose.position
+        placed = data.oMf[model.getFrameId(link, pin.FrameType.BODY)]
+        places.append(placed.act(np.array([local.x, local.y, local.z])))
+    height = shown["numbers", 0].scale.z
+    apart = np.abs(places[1] - places[0])
+    assert apart[2] >= 2.0 * height or np.hypot(*apart[:2]) >= 10.0 * height
 
 
 def test_no_effort_leaves_no_arc(scene):

@@ -2,90 +2,120 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
 
 import numpy as np
-from geometry_msgs.msg import Point
-from std_msgs.msg import ColorRGBA, Header
+from std_msgs.msg import Header
 from visualization_msgs.msg import Marker, MarkerArray
 
-from robot_dynamics.stewart import Machine
-from robot_dynamics.stewart.kinematics import leg_geometry
+from robot_dynamics.model.urdf import JointType
+from robot_dynamics.ros.support.rviz_shapes import LINE_HEIGHT, TEXT_WIDTH, arrow, line, put, solid, text
+from robot_dynamics.stewart import StewartPlatform
+from robot_dynamics.view.efforts import RGB, EffortScale, effort_text
+from robot_dynamics.view.labels import spread_labels
+from robot_dynamics.view.platform_geometry import PlatformGeometry, pose_values
+from robot_dynamics.view.platform_parts import JOINT_COLOR, ROD_COLOR
 
 Array = np.ndarray
-LEG_WIDTH, PLATE_WIDTH, ARROW_WIDTH = 0.02, 0.012, 0.03
-ARROW_SHARE = 0.25
-"""Length of the arrow of a force at its limit, as a share of the leg."""
-LARGE_FORCE = 1000.0
-"""Stands for the limit where the machine has none [N]."""
+
+LEGS, FORCES, LIMITS, NUMBERS, CONDITION = "legs", "forces", "force_limits", "numbers", "condition"
+"""Namespaces beside those of the plates, ``base`` and ``platform``; rviz can hide each."""
+GRAY: RGB = (0.45, 0.50, 0.55)
+TEXT_HEIGHT = 0.04
+"""Of the numbers, as a share of the machine's size."""
+LONGEST_NUMBERS = 18
 
 
 def platform_markers(
     header: Header,
-    machine: Machine,
+    platform: StewartPlatform,
     position: Array,
     rotation: Array,
     forces: Array,
     condition_number: float,
 ) -> MarkerArray:
-    """Base, platform, legs coloured by their share of the force limit, force arrows and a line of text.
+    """Plates, legs whose rods show the share of the force limit by their colour, force arrows and numbers.
 
     Args:
         header: stamp and base frame.
-        machine: the platform.
+        platform: the machine.
         position: (3,) of the platform's origin [m].
         rotation: (3, 3) from the platform frame to the base frame.
         forces: (6,) actuator forces [N], positive when the leg pushes.
         condition_number: of the pose.
     """
-    legs = leg_geometry(machine, position, rotation)
-    base = machine.base_points
-    top = base + legs.vectors
-    markers = [
-        _polygon(header, "base", base, ColorRGBA(r=0.35, g=0.37, b=0.4, a=1.0)),
-        _polygon(header, "platform", top, ColorRGBA(r=0.15, g=0.45, b=0.8, a=1.0)),
-    ]
-    limits = np.array([leg.limits.force for leg in machine.legs])
-    shares = forces / np.where(np.isfinite(limits), limits, LARGE_FORCE)
-    for k in range(len(forces)):
-        colour = share_colour(abs(float(shares[k])))
-        line = _marker(header, "legs", k, Marker.LINE_STRIP, colour)
-        line.scale.x = LEG_WIDTH
-        line.points = [_point(base[k]), _point(top[k])]
-        arrow = _marker(header, "forces", k, Marker.ARROW, colour)
-        arrow.scale.x, arrow.scale.y = ARROW_WIDTH, 2.0 * ARROW_WIDTH
-        # A pushing leg's arrow points out of the platform's joint, a pulling one's back along the leg.
-        length = ARROW_SHARE * legs.lengths[k] * float(np.clip(shares[k], -1.0, 1.0))
-        arrow.points = [_point(top[k]), _point(top[k] + length * legs.directions[k])]
-        markers += [line, arrow]
-    text = _marker(header, "condition", 0, Marker.TEXT_VIEW_FACING, ColorRGBA(r=0.9, g=0.9, b=0.9, a=1.0))
-    text.scale.z = 0.05
-    text.pose.position = _point(position + np.array([0.0, 0.0, 0.15]))
-    text.text = f"condition {condition_number:.1f}   " + "  ".join(f"{force:.0f} N" for force in forces)
-    return MarkerArray(markers=[*markers, text])
+    markers = _picture(platform, header.frame_id).markers(position, rotation, forces, condition_number)
+    for marker in markers:
+        marker.header.stamp = header.stamp
+    return MarkerArray(markers=markers)
 
 
-def share_colour(share: float) -> ColorRGBA:
-    """Green at no load, yellow at half the limit, red at the limit and beyond."""
-    share = min(max(share, 0.0), 1.0)
-    return ColorRGBA(r=min(1.0, 2.0 * share), g=min(1.0, 2.0 * (1.0 - share)), b=0.1, a=1.0)
+@functools.lru_cache(maxsize=1)
+def _picture(platform: StewartPlatform, frame: str) -> _Picture:
+    return _Picture(platform, frame)
 
 
-def _marker(header: Header, namespace: str, number: int, kind: int, colour: ColorRGBA) -> Marker:
-    marker = Marker(header=header, ns=namespace, id=number, type=kind, action=Marker.ADD, color=colour)
-    marker.pose.orientation.w = 1.0
-    return marker
+class _Picture:
+    """What the pictures of one machine have in common."""
 
+    def __init__(self, platform: StewartPlatform, frame: str) -> None:
+        self._geometry = PlatformGeometry(platform)
+        self._machine = platform.machine
+        self._frame = frame
+        self._scales = [EffortScale(leg.limits.force) for leg in self._machine.legs]
+        self._solids = []
+        for number, visual in enumerate(self._geometry.shapes):
+            if visual.color == JOINT_COLOR:
+                # Small parts, which the loop's time is too good for.
+                continue
+            namespace = visual.link if visual.link in ("base", "platform") else LEGS
+            marker = solid(frame, namespace, number, visual)
+            if marker is not None:
+                put(marker, visual.origin)
+                self._solids.append((visual, marker))
 
-def _polygon(header: Header, namespace: str, points: Array, colour: ColorRGBA) -> Marker:
-    centre = points.mean(axis=0)
-    order = np.argsort(np.arctan2(points[:, 1] - centre[1], points[:, 0] - centre[0]))
-    marker = _marker(header, namespace, 0, Marker.LINE_STRIP, colour)
-    marker.scale.x = PLATE_WIDTH
-    marker.points = [_point(points[k]) for k in [*order, order[0]]]
-    return marker
+    def markers(
+        self, position: Array, rotation: Array, forces: Array, condition_number: float
+    ) -> list[Marker]:
+        """The markers of a pose and its forces."""
+        geometry = self._geometry
+        poses = geometry.link_poses(pose_values(position, rotation))
+        drawn = [scale(float(force)) for scale, force in zip(self._scales, forces, strict=True)]
+        colors = dict(
+            zip((leg.name for leg in self._machine.legs), (color for _, color in drawn), strict=True)
+        )
+        for visual, marker in self._solids:
+            if visual.link != "base":
+                put(marker, poses[visual.link] @ visual.origin)
+            if visual.color == ROD_COLOR:
+                red, green, blue = colors[visual.link.removesuffix("_upper")]
+                marker.color.r, marker.color.g, marker.color.b = red, green, blue
+        markers = [marker for _, marker in self._solids]
+        places = []
+        for number, (gauge, (share, color)) in enumerate(zip(geometry.gauges, drawn, strict=True)):
+            frame = poses[gauge.link] @ gauge.frame
+            middle, along = frame[:3, 3], frame[:3, 2]
+            ends = np.array([middle - gauge.extent * along, middle + gauge.extent * along])
+            # A pushing leg's arrow grows from the base, a pulling one's from the platform.
+            start = ends[0] if share >= 0.0 else ends[1]
+            tip = start + share * (ends[1] - ends[0])
+            markers.append(line(self._frame, LIMITS, number, ends, GRAY, 0.15 * gauge.thickness))
+            markers.append(arrow(self._frame, FORCES, number, start, tip, color, gauge.thickness))
+            across = middle - poses[gauge.link][:3, 3]
+            places.append(middle + across - (across @ along) * along)
+        return markers + self._numbers(
+            position, np.array(places), forces, condition_number, TEXT_HEIGHT * geometry.size
+        )
 
-
-def _point(values: Sequence[float] | Array) -> Point:
-    x, y, z = (float(value) for value in values)
-    return Point(x=x, y=y, z=z)
+    def _numbers(
+        self, position: Array, places: Array, forces: Array, condition_number: float, height: float
+    ) -> list[Marker]:
+        width = LONGEST_NUMBERS * TEXT_WIDTH * height
+        spread = spread_labels(places, width, LINE_HEIGHT * height)
+        markers = []
+        for number, (leg, force) in enumerate(zip(self._machine.legs, forces, strict=True)):
+            words = f"{leg.name}: {effort_text(float(force), leg.limits.force, JointType.PRISMATIC)}"
+            markers.append(text(self._frame, NUMBERS, number, spread[number], words, height))
+        words = f"condition number {condition_number:.1f} (limit {self._machine.condition_limit:g})"
+        above = position + np.array([0.0, 0.0, 5.0 * height])
+        return [*markers, text(self._frame, CONDITION, 0, above, words, 1.2 * height)]
