@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rclpy.node import Node
 from visualization_msgs.msg import Marker, MarkerArray
 
-from robot_dynamics.model.urdf import Joint, JointType
+from robot_dynamics.model.urdf import Joint, JointType, RobotTree
 from robot_dynamics.ros.models.description import DescriptionSource
 from robot_dynamics.ros.support import parameters, qos, spin
 from robot_dynamics.ros.support.messages import nanoseconds_to_stamp
@@ -86,16 +86,20 @@ class Markers(Node):
         stamp = nanoseconds_to_stamp(state.nanoseconds)
         poses = geometry.link_poses(state.position)
         load = geometry.gravity_efforts(poses, self._gravity)
-        markers = self._numbers(geometry, poses, efforts, load)
+        markers = self._numbers(geometry, poses, state, efforts, load)
         for number, (joint, scale) in enumerate(zip(geometry.independent_joints, self._scales, strict=True)):
-            markers += self._effort(number, joint, scale, efforts.get(joint.name))
+            if joint.name in state.position:
+                markers += self._effort(number, joint, scale, efforts.get(joint.name))
+            else:
+                markers += self._no_marks(number)
+        frames = frames_with_states(geometry.tree, state.position)
         for number, (weight, tip) in enumerate(zip(geometry.weights, self._arrows, strict=True)):
             # In the link's frame the arrow starts where the link is drawn, however late the markers are.
-            start = weight.center_of_mass
-            end = start + poses[weight.link][:3, :3].T @ tip
-            markers.append(
-                arrow(self._frame(weight.link), GRAVITY, number, start, end, WEIGHT_COLOR, self._thickness)
-            )
+            frame, pose = poses[frames[weight.link]], poses[weight.link]
+            start = frame[:3, :3].T @ (pose[:3, :3] @ weight.center_of_mass + pose[:3, 3] - frame[:3, 3])
+            end = start + frame[:3, :3].T @ tip
+            where = self._frame(frames[weight.link])
+            markers.append(arrow(where, GRAVITY, number, start, end, WEIGHT_COLOR, self._thickness))
         for marker in markers:
             marker.header.stamp = stamp
             marker.frame_locked = True
@@ -105,11 +109,12 @@ class Markers(Node):
         self,
         geometry: RobotGeometry,
         poses: Mapping[str, Array],
+        state: JointValues,
         efforts: Mapping[str, float],
         load: Mapping[str, float],
     ) -> list[Marker]:
         """What cannot be read off the arcs, above each joint's ring where there is room."""
-        joints = geometry.independent_joints
+        joints = [joint for joint in geometry.independent_joints if joint.name in state.position]
         words, places = [], []
         for joint in joints:
             effort = effort_text(efforts.get(joint.name), joint.limits.effort, joint.kind)
@@ -124,10 +129,11 @@ class Markers(Node):
         )
         spread = spread_labels(np.array(places), width, 2.0 * LINE_HEIGHT * height)
         markers = []
-        for number, joint in enumerate(joints):
+        for k, joint in enumerate(joints):
             pose = poses[joint.child]
-            place = pose[:3, :3].T @ (spread[number] - pose[:3, 3])
-            markers.append(text(self._frame(joint.child), NUMBERS, number, place, words[number], height))
+            place = pose[:3, :3].T @ (spread[k] - pose[:3, 3])
+            number = geometry.independent_joints.index(joint)
+            markers.append(text(self._frame(joint.child), NUMBERS, number, place, words[k], height))
         return markers
 
     def _effort(self, number: int, joint: Joint, scale: EffortScale, effort: float | None) -> list[Marker]:
@@ -152,6 +158,12 @@ class Markers(Node):
             arrow(where, EFFORT, 2 * number + 1, head[0], head[1], color, self._thickness),
         ]
 
+    def _no_marks(self, number: int) -> list[Marker]:
+        """Takes away what a joint had as long as its state was known."""
+        where = self._frame(self._geometry.tree.root)
+        marks = ((LIMIT, 2 * number), (EFFORT, 2 * number), (EFFORT, 2 * number + 1), (NUMBERS, number))
+        return [gone(where, namespace, mark) for namespace, mark in marks]
+
     def _radius(self, joint: Joint) -> float:
         return 1.3 * self._geometry.girth(joint) * self.settings.scale
 
@@ -165,6 +177,22 @@ class Markers(Node):
 
     def _frame(self, link: str) -> str:
         return self.settings.frame_prefix + link
+
+
+def frames_with_states(tree: RobotTree, positions: Mapping[str, float]) -> dict[str, str]:
+    """For every link the nearest one towards the root that robot_state_publisher knows a transform of.
+
+    It has none beyond a joint that no joint state tells the position of.
+    """
+    frames = {tree.root: tree.root}
+    for joint in tree.subtree(tree.root):
+        leader = joint
+        while leader.mimic is not None:
+            leader = tree.joints[leader.mimic.joint]
+        known = joint.kind is JointType.FIXED or leader.name in positions
+        parent = frames[joint.parent]
+        frames[joint.child] = joint.child if known and parent == joint.parent else parent
+    return frames
 
 
 def run(node: Markers, stop: spin.StopEvent) -> None:

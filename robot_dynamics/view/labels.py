@@ -9,10 +9,10 @@ Array = NDArray[np.float64]
 
 
 def spread_labels(places: Array, width: float, height: float) -> Array:
-    """Raise labels until none covers another, from whatever side one looks.
+    """Raise labels until each has room above those that are less than its width beside it.
 
     Args:
-        places: (N, 3) wanted centres, z up; of two that are in each other's way the later one gives way [m].
+        places: (N, 3) wanted centres, z up; the later one gives way [m].
         width: of a label [m].
         height: of a label [m].
 

@@ -43,10 +43,10 @@ class Robot:
         self.pictures = peer.subscribe(MarkerArray, f"{namespace}/markers", qos.TRAJECTORY)
         self.now = 1_000_000_000
 
-    def picture(self, effort, position=POSTURE):
+    def picture(self, effort, position=POSTURE, names=NAMES):
         """The markers of a state, by namespace and number."""
         self.now += 1_000_000
-        message = JointState(name=NAMES, position=list(position), effort=list(map(float, effort)))
+        message = JointState(name=names, position=list(position), effort=list(map(float, effort)))
         message.header.stamp = nanoseconds_to_stamp(self.now)
 
         def shown():
@@ -143,6 +143,18 @@ def test_numbers_do_not_cover_each_other(scene):
     height = shown["numbers", 0].scale.z
     apart = np.abs(places[1] - places[0])
     assert apart[2] >= 2.0 * height or np.hypot(*apart[:2]) >= 10.0 * height
+
+
+def test_what_has_no_frame_is_drawn_in_the_one_before(scene):
+    """Beyond a joint without a state robot_state_publisher has no transforms, which rviz takes for errors."""
+    whole = scene.picture([10.0, 10.0], np.array([0.5, 0.0]))
+    shown = scene.picture([10.0], [0.5], names=NAMES[:1])
+    assert {("effort", 0), ("numbers", 0)} <= {key for key, m in shown.items() if m.action == Marker.ADD}
+    assert shown["effort", 2].action == shown["numbers", 1].action == Marker.DELETE
+    assert {marker.header.frame_id for marker in shown.values()} <= {"left/base", "left/upper"}
+    slide = shown["gravity_load", 1]
+    offset = points(slide) - points(whole["gravity_load", 1])
+    np.testing.assert_allclose(offset, [[0.4, 0.0, 0.0]] * 2, atol=1e-9)
 
 
 def test_no_effort_leaves_no_arc(scene):
