@@ -47,7 +47,7 @@ class FeedforwardParameters:
         maximum=1e6,
     )
     effort_error_share: float = parameter(
-        0.01,
+        0.001,
         "The same as a share of the joint's effort limit or, without one, of its largest effort on the way",
         minimum=1e-5,
         maximum=1.0,

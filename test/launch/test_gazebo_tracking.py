@@ -137,7 +137,7 @@ def test_a_stock_trajectory_controller_follows_far_better_with_the_models_effort
     needs("joint_trajectory_controller", "control_msgs")
     from control_msgs.msg import JointTrajectoryControllerState
 
-    session = running("feedforward", "robot:=puma560", effort_error_share=0.001)
+    session = running("feedforward", "robot:=puma560")
     peer = session.peer
     wait_for_controller(session, "joint_trajectory_controller")
     states = peer.subscribe(

@@ -91,6 +91,7 @@ class TestWithLaunch:
         assert create[:4] == ["-topic", "robot_description", "-name", "arm7"]
         spawner = call(made, "spawner", "effort_controller")["arguments"]
         assert float(spawner[spawner.index("--switch-timeout") + 1]) > 1.0
+        assert float(spawner[spawner.index("--controller-manager-timeout") + 1]) > 10.0
         assert spawner[spawner.index("--param-file") + 1].endswith("config/arm7_controllers.yaml")
 
     def test_everybody_takes_the_time_from_gazebo(self, tmp_path):

@@ -13,6 +13,7 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from robot_dynamics.control.actuators import STICTION_VELOCITY
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.messages import nanoseconds_to_stamp, stamp_to_nanoseconds
 
@@ -42,7 +43,7 @@ def effort(q, qd, qdd, gravity=True):
     links = pin.rnea(MODEL, DATA, q, qd, qdd)
     if not gravity:
         links = links - pin.computeGeneralizedGravity(MODEL, DATA, q)
-    return links + ROTOR * qdd + DAMPING * qd + FRICTION * np.tanh(qd / 0.01)
+    return links + ROTOR * qdd + DAMPING * qd + FRICTION * np.tanh(qd / STICTION_VELOCITY)
 
 
 class Robot:

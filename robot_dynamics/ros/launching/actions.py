@@ -45,6 +45,8 @@ Given = Mapping[str, str]
 
 RESPAWN_DELAY = 1.0
 """Seconds after which a node that has ended is started again, with ``on_exit:=respawn``."""
+MANAGER_TIMEOUT = 60.0
+"""Seconds of patience for a controller manager, which is not there at all when Gazebo could not load it."""
 SWITCH_TIMEOUT = 10.0
 """Seconds of patience for the switch to a controller: a simulation that has just begun is slow."""
 
@@ -192,9 +194,12 @@ def spawner(controller: str, given: Given, parameters: str) -> Node:
         given: value of ``namespace``.
         parameters: path of the controllers' YAML file.
     """
-    timeout = ["--switch-timeout", f"{SWITCH_TIMEOUT:g}"]
+    timeouts = [
+        *("--controller-manager-timeout", f"{MANAGER_TIMEOUT:g}"),
+        *("--switch-timeout", f"{SWITCH_TIMEOUT:g}"),
+    ]
     manager = ["--controller-manager", "controller_manager"]
-    arguments = [controller, *manager, "--param-file", parameters, *timeout]
+    arguments = [controller, *manager, "--param-file", parameters, *timeouts]
     return step("spawner", given, "controller_manager", arguments=arguments, name=f"{controller}_spawner")
 
 
