@@ -21,6 +21,9 @@ LAYERS = [
     ["cli"],
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
+# The folders of the ROS layer; the nodes, which stand beside them, may import all but the last.
+ROS_FOLDERS = [["support"], ["models"], ["control", "viewing"], ["demo", "launching"]]
+ROS_RANK = {name: rank for rank, names in enumerate(ROS_FOLDERS) for name in names}
 ROBOT_FREE = {"codegen"}
 
 
@@ -41,6 +44,18 @@ def imports(path: Path):
 def layer(path: Path) -> str:
     relative = path.relative_to(PACKAGE)
     return relative.parts[0] if len(relative.parts) > 1 else relative.stem
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "ros").rglob("*.py")), ids=lambda path: path.stem)
+def test_folders_of_the_ros_layer_build_on_each_other(path):
+    own = path.relative_to(PACKAGE / "ros").parts[0]
+    top = len(ROS_FOLDERS) - 1
+    rank = ROS_RANK.get(own, top)
+    for name in imports(path):
+        parts = name.split(".")
+        if parts[:2] == ["robot_dynamics", "ros"] and len(parts) > 2 and parts[2] != own:
+            below = ROS_RANK[parts[2]] < rank if parts[2] in ROS_RANK else rank == top
+            assert below, f"{path.name} in {own} imports {name}"
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))

@@ -18,8 +18,8 @@ from robot_dynamics.ros.models.description import DescriptionSource
 from robot_dynamics.ros.support import parameters, qos, spin
 from robot_dynamics.ros.support.messages import nanoseconds_to_stamp
 from robot_dynamics.ros.support.paced import spin_at
-from robot_dynamics.ros.support.rviz_shapes import LINE_HEIGHT, TEXT_WIDTH, arrow, gone, line, text
 from robot_dynamics.ros.viewing.joint_stream import STALE, JointStream, JointValues
+from robot_dynamics.ros.viewing.rviz_shapes import LINE_HEIGHT, TEXT_WIDTH, arrow, gone, line, text
 from robot_dynamics.view.efforts import RGB, EffortScale, arc_points, axis_frame, effort_text
 from robot_dynamics.view.labels import spread_labels
 from robot_dynamics.view.parameters import MarkerParameters

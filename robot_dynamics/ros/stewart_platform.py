@@ -27,8 +27,8 @@ from robot_dynamics.ros.support import parameters, qos, spin
 from robot_dynamics.ros.support.faults import explain
 from robot_dynamics.ros.support.hot_loop import spin_on
 from robot_dynamics.ros.support.messages import set_stamp, stamp_to_nanoseconds, to_array
-from robot_dynamics.ros.support.platform_markers import platform_markers
 from robot_dynamics.ros.support.trajectories import pose_waypoints
+from robot_dynamics.ros.viewing.platform_markers import platform_markers
 from robot_dynamics.stewart import StewartPlatform
 from robot_dynamics.stewart.orientation import quaternion_from_rotation
 

@@ -9,7 +9,7 @@ from std_msgs.msg import Header
 from visualization_msgs.msg import Marker, MarkerArray
 
 from robot_dynamics.model.urdf import JointType
-from robot_dynamics.ros.support.rviz_shapes import LINE_HEIGHT, TEXT_WIDTH, arrow, line, put, solid, text
+from robot_dynamics.ros.viewing.rviz_shapes import LINE_HEIGHT, TEXT_WIDTH, arrow, line, put, solid, text
 from robot_dynamics.stewart import StewartPlatform
 from robot_dynamics.view.efforts import RGB, EffortScale, effort_text
 from robot_dynamics.view.labels import spread_labels
