@@ -104,6 +104,10 @@ class Simulator(Node):
         self._plant = plant
         self._order = JointOrder(plant.joint_names)
         self._message = self._order.message()
+        # Who looks at the whole robot needs the joints too that do not take part.
+        self._message.name = [*plant.joint_names, *plant.held_joints]
+        self._held = to_array(np.array([*plant.held_joints.values()]))
+        self._still = to_array(np.zeros(len(self._held)))
         self._halt()
         steps = round(1e-9 * self.period / plant.parameters.physics_timestep)
         self.get_logger().info(
@@ -181,9 +185,9 @@ class Simulator(Node):
         message = self._message
         stamp = self._now if simulated else self._wall_stamp()
         set_stamp(message.header.stamp, stamp)
-        message.position = to_array(plant.position)
-        message.velocity = to_array(plant.velocity)
-        message.effort = to_array(self._applied)
+        message.position = to_array(plant.position) + self._held
+        message.velocity = to_array(plant.velocity) + self._still
+        message.effort = to_array(self._applied) + self._still
         if self._pose is not None and self._pose.get_subscription_count():
             self._pose.publish(_pose_message(stamp, *plant.platform_pose))
         self._states.publish(message)

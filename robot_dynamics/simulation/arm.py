@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import mujoco
@@ -65,6 +66,11 @@ class ArmPlant:
     def joint_names(self) -> tuple[str, ...]:
         """The independent joints in chain order: the order of every position, velocity and effort."""
         return self._arm.joint_names
+
+    @property
+    def held_joints(self) -> Mapping[str, float]:
+        """Where the description's other independent joints are held, such as a gripper's [rad or m]."""
+        return self._arm.held
 
     @property
     def dof(self) -> int:

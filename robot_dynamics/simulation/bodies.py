@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -43,12 +43,14 @@ class ArmBodies:
         bodies: all moving bodies and those that are fixed to them.
         tip: index of the body whose frame is the tip frame.
         joint_names: the independent joints, in chain order.
+        held: where the other independent joints of the description are held [rad or m].
     """
 
     name: str
     bodies: tuple[Body, ...]
     tip: int
     joint_names: tuple[str, ...]
+    held: Mapping[str, float] = field(default_factory=dict)
 
 
 def bodies_of_chain(chain: KinematicChain) -> ArmBodies:
@@ -82,7 +84,12 @@ def bodies_of_tree(tree: RobotTree, chain: KinematicChain, locked_joints: Mappin
         parent = indices[joint.parent]
         indices[joint.child] = len(bodies)
         bodies.append(Body(joint.child, parent, origin, properties, moving.get(joint.name)))
-    return ArmBodies(chain.name, tuple(bodies), indices[chain.tip], chain.joint_names)
+    held = {
+        name: _locked_position(tree, joint, locked_joints)
+        for name, joint in tree.joints.items()
+        if joint.kind.moves_on_axis and joint.mimic is None and name not in moving
+    }
+    return ArmBodies(chain.name, tuple(bodies), indices[chain.tip], chain.joint_names, held)
 
 
 def _locked_pose(tree: RobotTree, joint: Joint, locked_joints: Mapping[str, float]) -> Array:

@@ -6,6 +6,7 @@ the platform's point. The platform itself is free. None of this package's own dy
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import mujoco
@@ -67,6 +68,11 @@ class PlatformPlant:
     def joint_names(self) -> tuple[str, ...]:
         """The legs, in the machine's order."""
         return self._machine.leg_names
+
+    @property
+    def held_joints(self) -> Mapping[str, float]:
+        """None: every joint is a leg's."""
+        return {}
 
     @property
     def dof(self) -> int:

@@ -272,14 +272,16 @@ def test_what_cannot_start_says_why_in_one_line(parameters, message):
 
 
 def test_locked_joints_are_held_and_take_no_effort():
-    names = NAMES[:4]
     node = simulator(locked_joints=NAMES[4:], locked_positions=[0.5, -0.3], on_timeout="zero_effort")
     with peer_with(node) as peer:
         states = peer.subscribe(JointState, "joint_states", qos.STATE_SUBSCRIPTION)
-        peer.wait_until(lambda: states and list(states[-1].name) == names, "the locked joints are there")
+        peer.wait_until(lambda: states, "no state")
+        assert list(states[-1].name) == NAMES, "the frames behind a held joint would be unknown"
         commands = peer.publisher(Float64MultiArray, "effort_controller/commands", qos.COMMAND)
         commands.publish(Float64MultiArray(data=[1.0, 2.0, 3.0, 4.0]))
-        peer.wait_until(lambda: list(states[-1].effort) == [1.0, 2.0, 3.0, 4.0], "the efforts are refused")
+        applied = [1.0, 2.0, 3.0, 4.0, 0.0, 0.0]
+        peer.wait_until(lambda: list(states[-1].effort) == applied, "the efforts are refused")
+        assert list(states[-1].position[4:]) == [0.5, -0.3]
 
 
 def test_a_live_payload_reaches_the_plant_while_it_moves_on():

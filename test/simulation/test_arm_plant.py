@@ -332,3 +332,11 @@ def test_a_duration_is_a_whole_number_of_steps():
 def test_bad_parameters_are_refused(given, message):
     with pytest.raises(ParameterError, match=message):
         PlantParameters(**given)
+
+
+def test_joints_beside_the_chain_are_told_where_they_are_held():
+    arm = PUMA.with_name("arm7.urdf")
+    assert ArmPlant(arm).held_joints == {"finger_left": 0.0}
+    locked = {"finger_left": 0.01, "joint2": 0.3}
+    assert ArmPlant(arm, locked_joints=locked).held_joints == locked
+    assert ArmPlant(PUMA).held_joints == {}
