@@ -4,14 +4,18 @@ from launch import Action, LaunchDescription
 
 from robot_dynamics.resources import resource
 from robot_dynamics.ros.launching.actions import Given, describe, node
+from robot_dynamics.ros.launching.rviz import with_frame_prefix
 
 
 def generate_launch_description() -> LaunchDescription:
     """The arguments are told by ``ros2 launch robot_dynamics rviz.launch.py -s``."""
-    return describe(actions, "robot", "rviz_config", "namespace", "use_sim_time", "on_exit")
+    return describe(
+        actions, "robot", "rviz_config", "namespace", "frame_prefix", "use_sim_time", "on_exit"
+    )
 
 
 def actions(given: Given) -> list[Action]:
     """One window; closing it has no consequence."""
     path = given["rviz_config"] or str(resource(f"rviz/{given['robot']}.rviz"))
-    return [node("rviz2", given, package="rviz2", may_close=True, arguments=["-d", path])]
+    configuration = with_frame_prefix(path, given["frame_prefix"])
+    return [node("rviz2", given, package="rviz2", may_close=True, arguments=["-d", configuration])]

@@ -1,12 +1,14 @@
 """rviz configurations: they show what is there, in a frame that exists; rviz2 loads them where it is."""
 
 import re
+from pathlib import Path
 
 import pytest
 import yaml
 from rviz_window import RvizWindow, rviz_program
 
 import robot_dynamics as rd
+from robot_dynamics.errors import ParameterError
 from robot_dynamics.resources import resource, share_directory
 
 ARMS = sorted(path.stem for path in (share_directory() / "urdf").glob("*.urdf"))
@@ -85,6 +87,31 @@ def test_the_namespaces_of_the_markers_are_open_in_the_tree(name):
     panel = document(name)["Panels"][0]
     title = displays(name)[1]["MarkerArray"]["Name"]
     assert panel["Property Tree Widget"]["Expanded"] == [f"/{title}1", f"/{title}1/Namespaces1"]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_configuration_for_frames_with_a_prefix_differs_in_the_frames_only(name):
+    plain = resource(f"rviz/{name}.rviz")
+    from robot_dynamics.ros.launching.rviz import with_frame_prefix
+
+    assert with_frame_prefix(str(plain), "") == str(plain)
+    paths = (plain, Path(with_frame_prefix(str(plain), "left/")))
+    given, changed = (yaml.safe_load(path.read_text(encoding="utf-8")) for path in paths)
+    options = changed["Visualization Manager"]["Global Options"]
+    assert options["Fixed Frame"] == "left/" + given["Visualization Manager"]["Global Options"]["Fixed Frame"]
+    options["Fixed Frame"] = options["Fixed Frame"].removeprefix("left/")
+    for display in changed["Visualization Manager"]["Displays"]:
+        if display["Class"].endswith("RobotModel"):
+            assert display.pop("TF Prefix") == "left"
+    assert changed == given
+
+
+@pytest.mark.parametrize(("path", "prefix"), [("rviz/scara.rviz", "left"), ("urdf/scara.urdf", "left/")])
+def test_what_rviz_cannot_show_with_a_prefix_is_refused(path, prefix):
+    from robot_dynamics.ros.launching.rviz import with_frame_prefix
+
+    with pytest.raises(ParameterError, match=r"ends in '/'|configuration of rviz"):
+        with_frame_prefix(str(resource(path)), prefix)
 
 
 @pytest.mark.ros

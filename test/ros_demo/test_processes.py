@@ -1,4 +1,4 @@
-"""Nodes that a program of this package has started do not outlive it."""
+"""How the processes of nodes end."""
 
 import signal
 import subprocess
@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from ros_harness import PATIENCE
+from ros_harness import PATIENCE, NodeProcess
 
 from robot_dynamics.resources import resource
 
@@ -37,3 +37,15 @@ def test_nodes_end_when_their_starter_is_killed():
     while Path(f"/proc/{pid}").exists():
         assert time.monotonic() < deadline, "the node lives on"
         time.sleep(0.02)
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.02, 0.1])
+def test_an_interrupt_during_the_end_does_not_disturb_it(delay):
+    """A terminal and a launch, or an impatient user, interrupt twice."""
+    with NodeProcess("simulator", {"machine": str(resource("config/stewart_demo.yaml"))}) as node:
+        node.wait_for_output("simulating")
+        node.send_signal(signal.SIGINT)
+        time.sleep(delay)
+        node.send_signal(signal.SIGINT)
+        assert node.wait_for_exit() == 0
+        assert "Traceback" not in node.output

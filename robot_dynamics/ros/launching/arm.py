@@ -77,7 +77,7 @@ def onlookers(given: Given) -> list[Action]:
     if given["rviz"] == "true":
         check_package("rviz2")
         parts.append(node("markers", given, [{"frame_prefix": given["frame_prefix"]}, *model(given)]))
-        parts.append(include("rviz", given, "robot", "rviz_config", "namespace", "use_sim_time", "on_exit"))
+        parts.append(include("rviz", given, "robot", "rviz_config", *GRAPH))
     if given["web_view"] == "true":
         parts.append(node("web_view", given, [*parameter_files(given["web_view_parameters"]), *model(given)]))
     return parts

@@ -37,7 +37,7 @@ def run(
     args: Sequence[str] | None = None,
     loop: Callable[[Node, StopEvent], None] | None = None,
 ) -> int:
-    """Run one node until SIGINT or SIGTERM, and return the process's exit code.
+    """Run one node until SIGINT or SIGTERM, and return the exit code of the process, which is to end then.
 
     The ROS context stays alive until the node has stopped, so a node can still send its safe output: a method
     ``on_stop()`` of the node is called for that. A second signal, a second or more later, ends the process at
@@ -68,15 +68,22 @@ def run(
             f"{name}: unknown arguments {' '.join(unknown)}; ROS arguments follow --ros-args", file=sys.stderr
         )
         return 2
+    with _stop_event() as stop:
+        return _live(name, build, loop or spin, stop)
+
+
+def _live(
+    name: str, build: Callable[[], Node], loop: Callable[[Node, StopEvent], None], stop: StopEvent
+) -> int:
+    """The node's life; returns the exit code."""
     node = None
     forward = _RosLog(name)
     logging.getLogger("robot_dynamics").addHandler(forward)
     try:
-        with _stop_event() as stop:
-            node = build()
-            (loop or spin)(node, stop)
-            if hasattr(node, "on_stop"):
-                node.on_stop()
+        node = build()
+        loop(node, stop)
+        if hasattr(node, "on_stop"):
+            node.on_stop()
     except ExternalShutdownException:
         pass
     except Exception as error:
@@ -177,7 +184,8 @@ def _stop_event() -> Iterator[StopEvent]:
             elif time.monotonic() - first > ONE_STROKE:
                 os._exit(128 + number[0])
 
-    previous = {number: signal.signal(number, lambda *_: None) for number in _SIGNALS}
+    for number in _SIGNALS:
+        signal.signal(number, lambda *_: None)
     descriptor = signal.set_wakeup_fd(writer.fileno())
     thread = threading.Thread(target=listen, name="signals", daemon=True)
     thread.start()
@@ -185,8 +193,9 @@ def _stop_event() -> Iterator[StopEvent]:
         yield stop
     finally:
         signal.set_wakeup_fd(descriptor)
-        for number, handler in previous.items():
-            signal.signal(number, handler)
+        for number in _SIGNALS:
+            # The process is at its end; another signal would only interrupt it on its way out.
+            signal.signal(number, signal.SIG_IGN)
         writer.close()
         thread.join()
         reader.close()
