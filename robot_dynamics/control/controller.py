@@ -48,6 +48,7 @@ class ArmController:
         self._schedule = Schedule(Reference.at_rest(np.zeros(chain.dof)))
         self._meter = PeriodMeter()
         self._jumps = JumpDetector()
+        self.displaced = ""
         self._inertia: Array | None = None
         self._time = -np.inf
         self._position = np.zeros(chain.dof)
@@ -140,15 +141,15 @@ class ArmController:
             velocity: (n,) measured [rad/s or m/s].
         """
         lost = not self.phase.controls
-        displaced = self._jumps.add(time, position, velocity) or time < self._time
+        self.displaced = self._jumps.add(time, position, velocity)
         self._meter.add(time - self._time)
         self._time = time
         self._position = position
-        if lost or displaced:
+        if lost or self.displaced:
             self._capture()
             self._transition.end()
             self._replaced = None
-        if displaced:
+        if self.displaced:
             self._takes_over = None
         self._schedule.advance(time)
         if self._schedule.empty:

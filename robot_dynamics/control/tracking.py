@@ -137,7 +137,7 @@ class PeriodMeter:
 
 
 class JumpDetector:
-    """Notices positions that no motion can have reached: a simulation was reset, an encoder was zeroed."""
+    """Notices states that no motion can have reached: a simulation was reset, an encoder was zeroed."""
 
     STEP = 0.05
     """A smaller step is left to the feedback [rad or m]."""
@@ -150,15 +150,19 @@ class JumpDetector:
         self._position: Array | None = None
         self._speed: Array | None = None
 
-    def add(self, time: float, position: Array, velocity: Array) -> bool:
-        """Note a state at ``time`` [s]; whether the machine cannot have come here from the last one."""
-        jumped = False
+    def add(self, time: float, position: Array, velocity: Array) -> str:
+        """Note a state at ``time`` [s]; why the machine cannot have come here from the last one, if so."""
+        reason = ""
+        if time < self._time:
+            reason = f"time ran backwards by {self._time - time:.3f} s"
         if self._position is not None and self._speed is not None and time > self._time:
             elapsed = time - self._time
             reach = elapsed * (self.SPEED_MARGIN * self._speed + 0.5 * self.ACCELERATION * elapsed)
-            jumped = bool((np.abs(position - self._position) > self.STEP + reach).any())
+            step = np.abs(position - self._position)
+            if (step > self.STEP + reach).any():
+                reason = f"a joint jumped by {step.max():.3f} rad or m in {elapsed:.3f} s"
         self._time, self._position, self._speed = time, position, np.abs(velocity)
-        return jumped
+        return reason
 
 
 class Transition:

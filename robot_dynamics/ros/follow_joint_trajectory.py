@@ -163,7 +163,8 @@ class TrajectoryAction:
         verdict = self._monitor.judge(now, reference, position, velocity)
         if verdict.outcome is Outcome.RUNNING:
             if now < self._trajectory.end and not self._node.controller.follows(self._trajectory):
-                self.drop("the controller has left the trajectory: a hold, or missing joint states")
+                reason = self._node.controller.displaced or "a hold, or missing joint states"
+                self.drop(f"the controller has left the trajectory: {reason}")
             return
         if verdict.outcome is Outcome.REACHED:
             self._end(GoalStatus.STATUS_SUCCEEDED, FollowJointTrajectory.Result.SUCCESSFUL, "Goal reached")

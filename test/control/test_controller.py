@@ -145,6 +145,7 @@ def test_time_running_backwards_drops_the_trajectory():
     control.follow(["swing"], [Waypoint(1.0, [1.0])], None)
     assert control.update(0.5, np.array([0.3]), np.zeros(1)).reference.position == pytest.approx(0.3)
     assert control.phase is Phase.HOLDING
+    assert control.displaced == "time ran backwards by 9.500 s"
 
 
 def test_an_arm_that_was_put_elsewhere_is_held_there():
@@ -157,6 +158,9 @@ def test_an_arm_that_was_put_elsewhere_is_held_there():
     command = control.update(0.004, np.array([-0.6]), np.zeros(1))
     assert command.reference.position == pytest.approx(-0.6)
     assert control.phase is Phase.HOLDING
+    assert control.displaced == "a joint jumped by 0.610 rad or m in 0.002 s"
+    control.update(0.006, np.array([-0.6]), np.zeros(1))
+    assert control.displaced == ""
 
 
 @pytest.mark.parametrize(

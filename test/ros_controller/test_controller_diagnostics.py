@@ -4,7 +4,7 @@ import pytest
 from reports import ERROR, OK, STALE, WARN, Report
 from ros_harness import Lifecycle, NodeProcess, peer_with
 from sensor_msgs.msg import Imu
-from std_msgs.msg import String
+from std_msgs.msg import Float64MultiArray, String
 from two_links import NODE, TWO_LINKS, Robot, controller
 
 from robot_dynamics.ros.control import cycle
@@ -56,6 +56,18 @@ def test_the_values_while_it_holds_and_what_makes_a_warning():
         assert values["saturated joints"] == "shoulder, elbow"
         robot.hold_at(PLACE)
         report.wait_for(OK, "holding position")
+
+
+@pytest.mark.ros
+def test_a_second_sender_of_efforts_is_a_warning():
+    with controller() as node, peer_with(node) as peer:
+        report, robot = Report(peer), Robot(peer)
+        robot.hold_at(PLACE)
+        report.wait_for(OK, "holding position")
+        other = peer.node.create_publisher(Float64MultiArray, "effort_controller/commands", qos.COMMAND)
+        report.wait_for(WARN, "2 publishers on /effort_controller/commands", lambda: robot.hold_at(PLACE))
+        peer.node.destroy_publisher(other)
+        report.wait_for(OK, "holding position", lambda: robot.hold_at(PLACE))
 
 
 @pytest.mark.ros

@@ -64,6 +64,7 @@ class PlatformController:
         self._schedule = Schedule(self._here())
         self._meter = PeriodMeter()
         self._jumps = JumpDetector()
+        self.displaced = ""
         self.parameters = parameters
 
     @property
@@ -132,10 +133,10 @@ class PlatformController:
         """
         self._locate(position, velocity)
         lost = not self.phase.controls
-        displaced = self._jumps.add(time, position, velocity) or time < self._time
+        self.displaced = self._jumps.add(time, position, velocity)
         self._meter.add(time - self._time)
         self._time = time
-        if lost or displaced:
+        if lost or self.displaced:
             self._capture()
         self._schedule.advance(time)
         if self._schedule.empty:

@@ -229,6 +229,10 @@ class ControlNode(HaltingNode):
             self._trouble = None
             self._publish(command.effort, nanoseconds)
             self.publish_reference(command, nanoseconds)
+            if controller.displaced:
+                self.get_logger().warning(
+                    f"{controller.displaced}: holding here, nothing is followed any more"
+                )
             if self._safe is not None:
                 self._safe = None
                 self.get_logger().info("joint states are back: holding")
@@ -343,6 +347,11 @@ class ControlNode(HaltingNode):
         doubts = self.doubts()
         if not self.node_parameters.lockstep:
             doubts += self.monitor.doubts(self.safety.state_timeout)
+        senders = self.count_publishers(self._commands.topic_name)
+        if senders > 1:
+            doubts.append(
+                f"{senders} publishers on {self._commands.topic_name}: efforts of others get in between"
+            )
         if self._saturated:
             doubts.append(f"effort limited at {', '.join(self._saturated)}")
         if doubts:

@@ -38,6 +38,8 @@ class Controller(Protocol):
     """What the node asks of a controller."""
 
     phase: Phase
+    displaced: str
+    """Why the last state cannot follow from the one before, which ended what was followed; else empty."""
 
     def update(self, time: float, position: Array, velocity: Array) -> Command:
         """One control cycle."""

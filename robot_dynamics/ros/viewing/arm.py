@@ -16,6 +16,9 @@ from robot_dynamics.view.moves import Goal, check_goal
 from robot_dynamics.view.robot_geometry import RobotGeometry, read_robot
 from robot_dynamics.view.samples import Sample
 
+STILL = 2e-3
+"""By how much a slider may miss where its joint is, and still ask for no motion [rad or m]."""
+
 
 class ArmSource(MachineSource):
     """The arm of ``robot_description``.
@@ -87,6 +90,13 @@ class ArmSource(MachineSource):
         check_goal(self._geometry, state.position, goal)
         # The controller may move only some of the robot's joints; its reference tells which.
         names = [name for name in goal.positions if reference is None or name in reference.position]
+        stuck = [
+            name
+            for name, value in goal.positions.items()
+            if name not in names and abs(value - state.position.get(name, value)) > STILL
+        ]
+        if stuck:
+            raise TrajectoryError(f"the controller does not move {', '.join(stuck)}; put its slider back")
         point = JointTrajectoryPoint(positions=[goal.positions[name] for name in names])
         point.time_from_start = duration(goal.duration)
         return JointTrajectory(joint_names=names, points=[point])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Mapping
 
@@ -48,8 +49,8 @@ class LivePlot:
         self._changed = False
 
     def add(self, time: float, values: Mapping[str, float]) -> None:
-        """Note the SI values at a time [s], if every name has one. Going back in time starts anew."""
-        if not all(name in values for name in self._factors):
+        """Note the SI values at a time [s]; what has none is left out. Going back in time starts anew."""
+        if not any(name in values for name in self._factors):
             return
         if self._rows and time <= self._rows[-1][0]:
             if time == self._rows[-1][0]:
@@ -58,7 +59,9 @@ class LivePlot:
             self._origin = None
         if self._origin is None:
             self._origin = time
-        self._rows.append((time, *(factor * values[name] for name, factor in self._factors.items())))
+        self._rows.append(
+            (time, *(factor * values.get(name, math.nan) for name, factor in self._factors.items()))
+        )
         while time - self._rows[0][0] > self._window:
             self._rows.popleft()
         self._changed = True
