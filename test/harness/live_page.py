@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import time
+
 from ros_harness import NodeProcess, free_port
+
+RETRY = 2.0
+"""Seconds after which a person types again what the page has not taken."""
 
 
 def web_view(namespace="", **parameters):
@@ -51,11 +56,20 @@ class Page:
     def type(self, name, value):
         from selenium.webdriver.common.keys import Keys
 
-        _, field = self.slider(name)
-        field.send_keys(Keys.CONTROL, "a")
-        field.send_keys(str(value), Keys.ENTER)
+        typed = 0.0
+
+        def taken():
+            # A slider that follows a moving robot overwrites what is being typed: then type again.
+            nonlocal typed
+            if time.monotonic() > typed + RETRY:
+                typed = time.monotonic()
+                _, field = self.slider(name)
+                field.send_keys(Keys.CONTROL, "a")
+                field.send_keys(str(value), Keys.ENTER)
+            return self.slider_value(name) == value
+
         self.peer.wait_until(
-            lambda: self.slider_value(name) == value,
+            taken,
             f"the slider {name} does not take {value}",
         )
 

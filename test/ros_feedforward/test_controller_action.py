@@ -39,12 +39,13 @@ ARM = """<robot name="crane"><link name="base"/>
 class Arm:
     """A robot that is wherever the test says, at the time that it says, and a client of its controller."""
 
-    def __init__(self, peer):
+    def __init__(self, peer, namespace=""):
         self.peer = peer
         self.now = SECOND
-        self.states = peer.publisher(JointState, "joint_states", qos.STATE_PUBLISHER)
-        self.commands = peer.subscribe(JointState, "joint_command", qos.LOCKSTEP)
-        self.client = ActionClient(peer.node, FollowJointTrajectory, f"{NODE}/follow_joint_trajectory")
+        self.states = peer.publisher(JointState, f"{namespace}/joint_states", qos.STATE_PUBLISHER)
+        self.commands = peer.subscribe(JointState, f"{namespace}/joint_command", qos.LOCKSTEP)
+        action = f"{namespace}/{NODE}/follow_joint_trajectory"
+        self.client = ActionClient(peer.node, FollowJointTrajectory, action)
         peer.wait_until(self.client.server_is_ready, "no action server")
         self.feedback = []
         self.be([0.0, 0.0])
@@ -222,8 +223,10 @@ def test_the_state_of_the_controller_tells_reference_state_error_and_output(arm)
 
 
 def test_a_goal_ends_with_the_process_that_follows_it():
-    node = NodeProcess(NODE, {"robot_description": ARM, "state_timeout": 60.0, "safe_fade_time": 0.5})
-    with node, peer_with(node) as peer, contextlib.closing(Arm(peer)) as arm:
+    # Beside the node of the other tests, whose action would answer too.
+    parameters = {"robot_description": ARM, "state_timeout": 60.0, "safe_fade_time": 0.5}
+    node = NodeProcess(NODE, parameters, ["-r", "__ns:=/ending"])
+    with node, peer_with(node) as peer, contextlib.closing(Arm(peer, "/ending")) as arm:
         answer = arm.send(goal()).get_result_async()
         arm.be([0.1, 0.1], after=0.5)
         peer.wait_until(lambda: arm.feedback, "no feedback")
