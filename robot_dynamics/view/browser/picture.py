@@ -79,9 +79,11 @@ class Picture:
         self._plots.dock_left()
         self._plots.set_width(PLOTS_WIDTH)
         charts = geometry.charts
-        with self._plots.add_tab("Plots"):
-            height = min(TALLEST, PLOTS_HEIGHT // len(charts))
-            self._charts = [(chart, LivePlot(server, chart, window, height)) for chart in charts]
+        tab = self._plots.add_tab("Plots")
+        height = min(TALLEST, PLOTS_HEIGHT // len(charts))
+        self._charts = [
+            (chart, LivePlot(server, tab, order, chart, window, height)) for order, chart in enumerate(charts)
+        ]
         self._drawn = 0.0
 
     def update(self, sample: Sample) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Mapping
 
@@ -16,52 +15,75 @@ COLORS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf", "#8c
 
 
 class LivePlot:
-    """A chart over time of one value per name.
+    """A chart over time of one value per name, for as many of its names as have one.
 
     Args:
-        server: the page; the chart goes where the page's panel is being built.
+        server: the page.
+        container: where on the page the chart goes.
+        order: its place there.
         chart: what it shows.
         window: seconds that are shown.
         height: in pixels.
     """
 
-    def __init__(self, server: viser.ViserServer, chart: Chart, window: float, height: int) -> None:
-        self._factors = dict(chart.factors)
-        self._window = window
+    def __init__(
+        self,
+        server: viser.ViserServer,
+        container: viser.GuiTabHandle,
+        order: float,
+        chart: Chart,
+        window: float,
+        height: int,
+    ) -> None:
+        self._server, self._container, self._order = server, container, order
+        self._description = chart
+        self._window, self._height = window, height
+        self._names = tuple(chart.factors)
         self._origin: float | None = None
         self._rows: deque[tuple[float, ...]] = deque()
+        self._changed = False
+        self._chart = self._made()
+
+    def _made(self) -> viser.GuiUplotHandle:
+        """The empty chart of the present names."""
         # The chart chooses its range, but never a smaller one.
-        low, high = ({"pad": 0.1, "soft": soft, "mode": 1} for soft in (-chart.least_span, chart.least_span))
+        span = self._description.least_span
+        low, high = ({"pad": 0.1, "soft": soft, "mode": 1} for soft in (-span, span))
         empty = np.zeros(1)
         series = [uplot.Series(label="t [s]")]
-        for number, name in enumerate(self._factors):
+        for number, name in enumerate(self._names):
             color = COLORS[number % len(COLORS)]
             series.append(uplot.Series(label=name, stroke=color, width=1.5))
-        self._chart = server.gui.add_uplot(
-            tuple(empty for _ in series),
-            tuple(series),
-            title=chart.title,
-            height=height,
-            legend=uplot.Legend(show=True, live=False),
-            scales={"x": uplot.Scale(time=False), "y": uplot.Scale(range={"min": low, "max": high})},
-            axes=(uplot.Axis(size=34), uplot.Axis(size=56)),
-        )
-        self._changed = False
+        with self._container:
+            return self._server.gui.add_uplot(
+                tuple(empty for _ in series),
+                tuple(series),
+                title=self._description.title,
+                height=self._height,
+                legend=uplot.Legend(show=True, live=False),
+                scales={"x": uplot.Scale(time=False), "y": uplot.Scale(range={"min": low, "max": high})},
+                axes=(uplot.Axis(size=34), uplot.Axis(size=56)),
+                order=self._order,
+            )
 
     def add(self, time: float, values: Mapping[str, float]) -> None:
-        """Note the SI values at a time [s]; what has none is left out. Going back in time starts anew."""
-        if not any(name in values for name in self._factors):
+        """Note the SI values at a time [s]. Going back in time, or other names with values, start anew."""
+        factors = self._description.factors
+        names = tuple(name for name in factors if name in values)
+        if not names:
             return
+        if names != self._names:
+            self._names = names
+            self._chart.remove()
+            self._chart = self._made()
+            self._rows.clear()
         if self._rows and time <= self._rows[-1][0]:
             if time == self._rows[-1][0]:
                 return
             self._rows.clear()
-            self._origin = None
-        if self._origin is None:
+        if not self._rows:
             self._origin = time
-        self._rows.append(
-            (time, *(factor * values.get(name, math.nan) for name, factor in self._factors.items()))
-        )
+        self._rows.append((time, *(factors[name] * values[name] for name in names)))
         while time - self._rows[0][0] > self._window:
             self._rows.popleft()
         self._changed = True
