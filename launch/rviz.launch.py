@@ -9,9 +9,7 @@ from robot_dynamics.ros.launching.rviz import with_frame_prefix
 
 def generate_launch_description() -> LaunchDescription:
     """The arguments are told by ``ros2 launch robot_dynamics rviz.launch.py -s``."""
-    return describe(
-        actions, "robot", "rviz_config", "namespace", "frame_prefix", "use_sim_time", "on_exit"
-    )
+    return describe(actions, "robot", "rviz_config", "namespace", "frame_prefix", "use_sim_time", "on_exit")
 
 
 def actions(given: Given) -> list[Action]:
