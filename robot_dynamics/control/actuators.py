@@ -15,7 +15,7 @@ from robot_dynamics.parameters import parameter, per_joint, validate
 Array = NDArray[np.float64]
 
 STICTION_VELOCITY = 0.005
-"""Below about this speed Coulomb friction goes smoothly through zero and cannot chatter [rad/s or m/s]."""
+"""Below this speed Coulomb friction goes smoothly through zero and cannot chatter [rad/s or m/s]."""
 
 
 @dataclass(frozen=True)
@@ -91,4 +91,6 @@ class ActuatedArm:
 
     def dry_friction(self, velocity: Array) -> Array:
         """Efforts (n,) that overcome Coulomb friction at a velocity (n,) [rad/s or m/s]."""
-        return np.asarray(self._friction * np.tanh(velocity / STICTION_VELOCITY))
+        slow = np.clip(velocity / STICTION_VELOCITY, -1.0, 1.0)
+        # Not a hyperbolic tangent: its tail would leave light joints stuck far from their goal.
+        return np.asarray(self._friction * 0.5 * slow * (3.0 - slow * slow))

@@ -43,7 +43,8 @@ def effort(q, qd, qdd, gravity=True):
     links = pin.rnea(MODEL, DATA, q, qd, qdd)
     if not gravity:
         links = links - pin.computeGeneralizedGravity(MODEL, DATA, q)
-    return links + ROTOR * qdd + DAMPING * qd + FRICTION * np.tanh(qd / STICTION_VELOCITY)
+    slow = np.clip(np.asarray(qd) / STICTION_VELOCITY, -1.0, 1.0)
+    return links + ROTOR * qdd + DAMPING * qd + FRICTION * (1.5 * slow - 0.5 * slow**3)
 
 
 class Robot:
