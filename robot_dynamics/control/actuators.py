@@ -81,16 +81,19 @@ class ActuatedArm:
         self._rotor_inertia, self._damping, self._friction = parameters.of(chain)
         self._ideal = not (self._rotor_inertia.any() or self._damping.any() or self._friction.any())
 
-    def inverse_dynamics(self, q: Array, qd: Array, qdd: Array) -> Array:
-        """Joint efforts (n,) for the motion [N·m or N]."""
+    def inverse_dynamics(self, q: Array, qd: Array, qdd: Array, heading: Array | None = None) -> Array:
+        """Joint efforts (n,) for the motion [N·m or N].
+
+        Args:
+            q: (n,) positions [rad or m].
+            qd: (n,) velocities [rad/s or m/s].
+            qdd: (n,) accelerations [rad/s² or m/s²].
+            heading: (n,) velocities along which Coulomb friction is overcome; ``qd`` when None.
+        """
         effort = self._links.inverse_dynamics(q, qd, qdd)
         if self._ideal:
             return effort
-        viscous = self._damping * qd
-        return np.asarray(effort + self._rotor_inertia * qdd + viscous + self.dry_friction(qd))
-
-    def dry_friction(self, velocity: Array) -> Array:
-        """Efforts (n,) that overcome Coulomb friction at a velocity (n,) [rad/s or m/s]."""
-        slow = np.clip(velocity / STICTION_VELOCITY, -1.0, 1.0)
+        slow = np.clip((qd if heading is None else heading) / STICTION_VELOCITY, -1.0, 1.0)
         # Not a hyperbolic tangent: its tail would leave light joints stuck far from their goal.
-        return np.asarray(self._friction * 0.5 * slow * (3.0 - slow * slow))
+        coulomb = self._friction * 0.5 * slow * (3.0 - slow * slow)
+        return np.asarray(effort + self._rotor_inertia * qdd + self._damping * qd + coulomb)

@@ -39,7 +39,7 @@ class ArmController:
     """
 
     def __init__(
-        self, chain: KinematicChain, dynamics: law.InverseDynamics, parameters: ControllerParameters
+        self, chain: KinematicChain, dynamics: law.DrivenDynamics, parameters: ControllerParameters
     ) -> None:
         self.chain = chain
         self.dynamics = dynamics
@@ -52,7 +52,7 @@ class ArmController:
         self._inertia: Array | None = None
         self._time = -np.inf
         self._position = np.zeros(chain.dof)
-        self._replaced: law.InverseDynamics | None = None
+        self._replaced: law.DrivenDynamics | None = None
         self._last_effort: Array | None = None
         self._takes_over: Array | None = None
         self._transition = Transition()
@@ -116,7 +116,7 @@ class ArmController:
         self.phase = Phase.TRACKING
         return planned
 
-    def change_model(self, dynamics: law.InverseDynamics) -> None:
+    def change_model(self, dynamics: law.DrivenDynamics) -> None:
         """Use another model of the same arm; the efforts go over to it in ``model_change_time``."""
         if self._replaced is None:
             self._replaced = self.dynamics

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,12 +31,11 @@ class InverseDynamics(Protocol):
         """Joint efforts (n,) for the motion."""
 
 
-@runtime_checkable
-class DryFriction(Protocol):
-    """What a model has besides whose efforts contain dry friction."""
+class DrivenDynamics(Protocol):
+    """What Lee's law needs: the model with the dry friction of its drives."""
 
-    def dry_friction(self, velocity: Array) -> Array:
-        """The part (n,) of the efforts that overcomes dry friction at a velocity (n,)."""
+    def inverse_dynamics(self, q: Array, qd: Array, qdd: Array, heading: Array | None = None) -> Array:
+        """Joint efforts (n,) for the motion; dry friction is overcome along ``heading`` (n,), else ``qd``."""
 
 
 class Mode(enum.Enum):
@@ -49,7 +48,7 @@ class Mode(enum.Enum):
 
 
 def computed_torque(
-    dynamics: InverseDynamics,
+    dynamics: DrivenDynamics,
     q: Array,
     qd: Array,
     reference: Callable[[float], Reference],
@@ -83,11 +82,8 @@ def computed_torque(
     acceleration = reference(half_period).acceleration + feedback
     velocity_ahead = qd + half_period * acceleration
     position_ahead = q + half_period * (qd + 0.5 * half_period * acceleration)
-    effort = dynamics.inverse_dynamics(position_ahead, velocity_ahead, acceleration)
-    if isinstance(dynamics, DryFriction):
-        heading = qd + acceleration / np.maximum(kv, SLOWEST)
-        effort = effort + dynamics.dry_friction(heading) - dynamics.dry_friction(velocity_ahead)
-    return effort
+    heading = qd + acceleration / np.maximum(kv, SLOWEST)
+    return dynamics.inverse_dynamics(position_ahead, velocity_ahead, acceleration, heading)
 
 
 def feedforward(dynamics: InverseDynamics, reference: Reference) -> Array:

@@ -22,7 +22,7 @@ class Pendulum:
 
     inertia = MASS * LENGTH**2
 
-    def inverse_dynamics(self, q, qd, qdd):
+    def inverse_dynamics(self, q, qd, qdd, heading=None):
         return self.inertia * qdd + MASS * GRAVITY * LENGTH * np.sin(q)
 
     def acceleration(self, q, effort):

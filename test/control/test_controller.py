@@ -130,7 +130,7 @@ def test_lost_states_fade_the_weight_and_returning_states_are_held():
 
 def test_a_model_that_gives_no_number_never_reaches_the_actuator():
     class Broken:
-        def inverse_dynamics(self, q, qd, qdd):
+        def inverse_dynamics(self, q, qd, qdd, heading=None):
             return np.full(1, np.nan)
 
     control = controller(dynamics=Broken())

@@ -21,7 +21,7 @@ class Laden(Pendulum):
     def __init__(self, mass):
         self.mass = mass
 
-    def inverse_dynamics(self, q, qd, qdd):
+    def inverse_dynamics(self, q, qd, qdd, heading=None):
         load = self.mass * LENGTH * (LENGTH * qdd + GRAVITY * np.sin(q))
         return super().inverse_dynamics(q, qd, qdd) + load
 
