@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from robot_dynamics.control.payload import PayloadParameters
 from robot_dynamics.errors import ParameterError
-from robot_dynamics.parameters import by_name, parameter, validate
+from robot_dynamics.model.chain_parameters import ChainParameters
+from robot_dynamics.parameters import by_name, parameter
 
 INTEGRATORS = ("auto", "rk4", "implicitfast")
 
@@ -61,7 +62,7 @@ class PlantParameters(PayloadParameters):
 
 
 @dataclass(frozen=True)
-class SimulatorParameters:
+class SimulatorParameters(ChainParameters):
     """How the simulator node runs the arm."""
 
     machine: str = parameter(
@@ -69,14 +70,6 @@ class SimulatorParameters:
         "YAML file of a Stewart platform, a path or the name of one in the package, to simulate instead of"
         " an arm",
         read_only=True,
-    )
-    root: str = parameter("", "Link fixed to the ground; empty: the root of the robot", read_only=True)
-    tip: str = parameter("", "Link at the end of the arm; empty: the only possible one", read_only=True)
-    locked_joints: tuple[str, ...] = parameter(
-        (), "Joints that are held and do not count as the arm's", read_only=True
-    )
-    locked_positions: tuple[float, ...] = parameter(
-        (), "Where each of locked_joints is held", unit="rad or m", read_only=True
     )
     initial_joints: tuple[str, ...] = parameter(
         (), "Joints that do not start at zero; the others start at zero, or at the limit next to it"
@@ -125,6 +118,5 @@ class SimulatorParameters:
     )
 
     def __post_init__(self) -> None:
-        validate(self)
+        super().__post_init__()
         by_name(self, "initial_joints", "initial_positions")
-        by_name(self, "locked_joints", "locked_positions")

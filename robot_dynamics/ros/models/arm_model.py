@@ -14,7 +14,8 @@ from robot_dynamics.control.payload import PayloadParameters
 from robot_dynamics.dynamics.compiled import CompiledDynamics
 from robot_dynamics.errors import ModelError, ParameterError, RobotDynamicsError
 from robot_dynamics.model.chain import KinematicChain
-from robot_dynamics.parameters import by_name, parameter, validate
+from robot_dynamics.model.chain_parameters import ChainParameters
+from robot_dynamics.parameters import parameter, validate
 from robot_dynamics.ros.models.description import NONE_YET, DescriptionSource
 from robot_dynamics.ros.models.imu_gravity import ImuGravity
 from robot_dynamics.ros.models.live_parameters import LiveFollower
@@ -26,17 +27,9 @@ _COMPENSATES = "robot_compensates_gravity"
 
 
 @dataclass(frozen=True)
-class ModelParameters:
+class ModelParameters(ChainParameters):
     """Which chain of the robot, where down is, and who carries the weight."""
 
-    root: str = parameter("", "Root link of the chain; empty: the root of the robot", read_only=True)
-    tip: str = parameter("", "Tip link of the chain; empty: the only possible one", read_only=True)
-    locked_joints: tuple[str, ...] = parameter(
-        (), "Joints that are held and do not count as the arm's", read_only=True
-    )
-    locked_positions: tuple[float, ...] = parameter(
-        (), "Where each of locked_joints is held", unit="rad or m", read_only=True
-    )
     gravity: tuple[float, ...] = parameter(
         (0.0, 0.0, -9.81),
         "Gravity vector in the root frame, for tilted mounts",
@@ -49,17 +42,11 @@ class ModelParameters:
     )
 
     def __post_init__(self) -> None:
-        validate(self)
+        super().__post_init__()
         if len(self.gravity) != 3:
             raise ParameterError(
                 f"parameter 'gravity' has {len(self.gravity)} values; it must have 3: x, y, z"
             )
-        by_name(self, "locked_joints", "locked_positions")
-
-    @property
-    def locked(self) -> dict[str, float]:
-        """Position of every locked joint [rad or m]."""
-        return by_name(self, "locked_joints", "locked_positions")
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from rclpy.node import Node
 from std_msgs.msg import String
 
 from robot_dynamics.errors import ParameterError
-from robot_dynamics.parameters import by_name, per_joint
+from robot_dynamics.parameters import per_joint
 from robot_dynamics.ros.models.description import NAME, DescriptionSource
 from robot_dynamics.ros.models.machines import load_machine
 from robot_dynamics.ros.support import parameters, qos
@@ -88,7 +88,7 @@ class PlantSource:
                 root=self._settings.root or None,
                 tip=self._settings.tip or None,
                 parameters=self._fitted(self._faults),
-                locked_joints=by_name(self._settings, "locked_joints", "locked_positions"),
+                locked_joints=self._settings.locked,
             )
         return text, plant, [str(warning.message) for warning in caught]
 

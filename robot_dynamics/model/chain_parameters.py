@@ -1,0 +1,32 @@
+"""Parameters that choose a chain of a robot description."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from robot_dynamics.parameters import by_name, parameter, validate
+
+
+@dataclass(frozen=True)
+class ChainParameters:
+    """Which links and joints are the arm's; see :func:`robot_dynamics.load_urdf`."""
+
+    root: str = parameter(
+        "", "Root link of the chain, fixed to the ground; empty: the root of the robot", read_only=True
+    )
+    tip: str = parameter("", "Tip link of the chain; empty: the only possible one", read_only=True)
+    locked_joints: tuple[str, ...] = parameter(
+        (), "Joints that are held and do not count as the arm's", read_only=True
+    )
+    locked_positions: tuple[float, ...] = parameter(
+        (), "Where each of locked_joints is held", unit="rad or m", read_only=True
+    )
+
+    def __post_init__(self) -> None:
+        validate(self)
+        by_name(self, "locked_joints", "locked_positions")
+
+    @property
+    def locked(self) -> dict[str, float]:
+        """Position of every locked joint [rad or m]."""
+        return by_name(self, "locked_joints", "locked_positions")
