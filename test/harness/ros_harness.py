@@ -19,6 +19,9 @@ from robot_dynamics.ros import processes
 PATIENCE = 30.0
 """Longest wait for anything [s]; machines are busy, and a passing test never waits so long."""
 
+REPEAT = 0.5
+"""Between two tries of a message that goes best effort [s]."""
+
 
 def free_port() -> int:
     """A TCP port of this machine that nobody listens on."""
@@ -130,6 +133,19 @@ class Peer:
         self.node.create_subscription(message_type, topic, received.append, qos)
         self.wait_until(lambda: self.node.count_publishers(topic) > 0, f"nobody publishes {topic}")
         return received
+
+    def repeat_until(self, publish: Callable[[], Any], condition: Callable[[], Any], what: str) -> Any:
+        """Send what may get lost, again and again, until ``condition()`` is true; returns its value."""
+        due = 0.0
+
+        def met() -> Any:
+            nonlocal due
+            if time.monotonic() > due:
+                publish()
+                due = time.monotonic() + REPEAT
+            return condition()
+
+        return self.wait_until(met, what)
 
     def call(self, service_type: type, name: str, request: Any = None) -> Any:
         """Call a service and return its response."""

@@ -1,7 +1,5 @@
 """Every node of a launch is killed in turn: the launch goes down, or starts it again, as declared."""
 
-import socket
-
 import pytest
 
 pytest.importorskip("launch.actions", reason="launch is not installed")
@@ -10,6 +8,7 @@ pytest.importorskip("launch_ros.actions", reason="launch_ros is not installed")
 import stub_ros_packages
 from lifecycle_msgs.srv import GetState
 from rclpy.qos import qos_profile_sensor_data
+from ros_harness import free_port
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from stock_ros2 import Session, description, needs, needs_command
@@ -72,12 +71,6 @@ def session(tmp_path):
     yield start
     for one in started:
         one.close()
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def identity(kill: tuple) -> str:

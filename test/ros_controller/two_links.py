@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pinocchio as pin
 from ros_harness import NodeProcess
@@ -61,16 +59,11 @@ class Robot:
     def answer(self, message):
         """Send a state, repeatedly as it goes best effort, until its command comes; returns the efforts."""
         stamp = stamp_to_nanoseconds(message.header.stamp)
-        due = 0.0
-
-        def answered():
-            nonlocal due
-            if time.monotonic() > due:
-                self.states.publish(message)
-                due = time.monotonic() + 0.5
-            return next((m for m in self.stamped if stamp_to_nanoseconds(m.header.stamp) == stamp), None)
-
-        command = self.peer.wait_until(answered, f"no command for the state at {stamp} ns")
+        command = self.peer.repeat_until(
+            lambda: self.states.publish(message),
+            lambda: next((m for m in self.stamped if stamp_to_nanoseconds(m.header.stamp) == stamp), None),
+            f"no command for the state at {stamp} ns",
+        )
         self.now += 2_000_000
         return np.array(command.effort)
 

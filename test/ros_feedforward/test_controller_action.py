@@ -2,7 +2,6 @@
 
 import contextlib
 import signal
-import time
 
 import numpy as np
 import pytest
@@ -55,16 +54,11 @@ class Arm:
         self.now += round(after * SECOND)
         message = JointState(name=NAMES, position=list(map(float, position)), velocity=list(velocity))
         message.header.stamp = nanoseconds_to_stamp(self.now)
-        due = 0.0
-
-        def answered():
-            nonlocal due
-            if time.monotonic() > due:
-                self.states.publish(message)
-                due = time.monotonic() + 0.5
-            return any(stamp_to_nanoseconds(m.header.stamp) == self.now for m in self.commands)
-
-        self.peer.wait_until(answered, "the state was not answered")
+        self.peer.repeat_until(
+            lambda: self.states.publish(message),
+            lambda: any(stamp_to_nanoseconds(m.header.stamp) == self.now for m in self.commands),
+            "the state was not answered",
+        )
 
     def send(self, goal):
         sent = self.client.send_goal_async(goal, lambda message: self.feedback.append(message.feedback))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -53,13 +51,8 @@ class Legs:
     def answer(self, lengths):
         message = self.state(lengths)
         self.now += 2_000_000
-        due = 0.0
-
-        def answered():
-            nonlocal due
-            if time.monotonic() > due:
-                self.states.publish(message)
-                due = time.monotonic() + 0.5
-            return next((m for m in self.stamped if m.header.stamp == message.header.stamp), None)
-
-        return self.peer.wait_until(answered, f"no command at {self.now} ns")
+        return self.peer.repeat_until(
+            lambda: self.states.publish(message),
+            lambda: next((m for m in self.stamped if m.header.stamp == message.header.stamp), None),
+            f"no command at {self.now} ns",
+        )

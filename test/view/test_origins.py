@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import base64
 import http.client
-import socket
 
 import pytest
+from ros_harness import free_port
 
 from robot_dynamics.errors import ParameterError, RobotDynamicsError
 from robot_dynamics.view.origins import is_origin, refusal
@@ -72,9 +72,7 @@ def server():
     pytest.importorskip("viser", reason="viser is not installed")
     from robot_dynamics.view.browser.server import open_server
 
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     reasons = []
     opened = open_server("127.0.0.1", port, "test", ["https://view.example"], reasons.append)
     yield port, reasons
@@ -124,9 +122,7 @@ def test_a_server_that_cannot_be_guarded_is_not_opened(monkeypatch):
     pytest.importorskip("viser", reason="viser is not installed")
     from robot_dynamics.view.browser import guard, server
 
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     monkeypatch.setattr(guard, "refusal", lambda *_: "")
     with pytest.raises(RobotDynamicsError, match="other web sites could use it"):
         server.open_server("127.0.0.1", port, "test")
