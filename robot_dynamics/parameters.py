@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.errors import ParameterError
+from robot_dynamics.spatial import Array
 
 _WORDS: dict[Any, str] = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 _KEY = "robot_dynamics.parameter"
@@ -132,7 +132,7 @@ def validate(instance: Any) -> None:
         object.__setattr__(instance, description.name, checked)
 
 
-def per_joint(values: Sequence[float], joint_names: Sequence[str], name: str) -> NDArray[np.float64]:
+def per_joint(values: Sequence[float], joint_names: Sequence[str], name: str) -> Array:
     """(n,) value of every joint from a list with one value per joint, or one for all.
 
     Args:

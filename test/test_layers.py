@@ -12,11 +12,14 @@ PACKAGE = Path(__file__).resolve().parent.parent / "robot_dynamics"
 # Each layer may import itself and what stands before it.
 LAYERS = [
     ["errors"],
-    ["parameters", "resources", "spatial"],
+    ["resources", "spatial"],
+    ["parameters"],
     ["codegen", "model"],
+    ["native"],
     ["dynamics"],
     ["control", "stewart"],
     ["simulation", "benchmark", "report", "view"],
+    ["papers"],
     ["ros"],
     ["cli"],
 ]

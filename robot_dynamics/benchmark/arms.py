@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.model.chain import ChainJoint, JointKind, KinematicChain, RigidBody
 from robot_dynamics.model.load import load_urdf
 from robot_dynamics.resources import resource
-
-Array = NDArray[np.float64]
+from robot_dynamics.spatial import Array
 
 
 def robot(name: str) -> KinematicChain:

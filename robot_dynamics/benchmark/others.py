@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.benchmark.timing import Statement
-from robot_dynamics.dynamics.native.cache import cached
-from robot_dynamics.dynamics.native.compiler import cpu_identity
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.chain import JointKind, KinematicChain
+from robot_dynamics.native.cache import cached
+from robot_dynamics.native.compiler import cpu_identity
+from robot_dynamics.spatial import Array
 
-Array = NDArray[np.float64]
 GRAVITY = (0.0, 0.0, -9.81)
 # What Pinocchio's own build passes to the compiler.
 PINOCCHIO_DEFINITIONS = (

@@ -13,19 +13,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.benchmark import others
 from robot_dynamics.benchmark.arms import random_arm, robot
 from robot_dynamics.benchmark.timing import Statement, median_times
 from robot_dynamics.codegen.emit_lanes import lanes_source
 from robot_dynamics.dynamics.compiled import CompiledDynamics, compile_dynamics
-from robot_dynamics.dynamics.native.compiler import find_compiler
 from robot_dynamics.dynamics.programs import make_program
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.chain import KinematicChain
+from robot_dynamics.native.compiler import find_compiler
 
-Array = NDArray[np.float64]
 BATCH = 2048
 Progress = Callable[[str], None]
 

@@ -7,15 +7,15 @@ import json
 from dataclasses import asdict
 
 from robot_dynamics.cli.chain_source import add_chain_arguments, add_gravity_argument, chain_of
-from robot_dynamics.dynamics.complexity.report import make_report
 from robot_dynamics.dynamics.formulations import FORMULATIONS
-from robot_dynamics.dynamics.generator.reference_models import (
+from robot_dynamics.dynamics.serial_model import SerialModel
+from robot_dynamics.errors import ParameterError
+from robot_dynamics.papers.counts.reference_models import (
     ReferenceCount,
     reference_counts,
     reference_table,
 )
-from robot_dynamics.dynamics.serial_model import SerialModel
-from robot_dynamics.errors import ParameterError
+from robot_dynamics.papers.counts.report import make_report
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

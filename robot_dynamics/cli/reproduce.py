@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from robot_dynamics.benchmark.arms import random_arm, robot
-from robot_dynamics.stewart.reproduction import (
+from robot_dynamics.papers.dasgupta.reproduction import (
     MODELS,
     Reproduction,
     model_difference,
@@ -44,8 +44,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Compute, write and report; 0 when every statement of the paper holds under the published equations."""
-    from robot_dynamics.report.stewart import reproduction_figures
-    from robot_dynamics.stewart.cost import operation_lines, timing_lines
+    from robot_dynamics.papers.dasgupta.cost import operation_lines, timing_lines
+    from robot_dynamics.papers.dasgupta.figures import reproduction_figures
 
     done = reproduce()
     directory: Path = arguments.output

@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.control.law import InverseDynamics
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.parameters import parameter, per_joint, validate
-
-Array = NDArray[np.float64]
+from robot_dynamics.spatial import Array
 
 STICTION_VELOCITY = 0.005
 """Below this speed Coulomb friction goes smoothly through zero and cannot chatter [rad/s or m/s]."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.control import law
 from robot_dynamics.control.parameters import ControllerParameters, SafeOutput
@@ -21,8 +20,7 @@ from robot_dynamics.control.tracking import (
 from robot_dynamics.control.trajectory import Reference, Trajectory, Waypoint, plan
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.model.chain import KinematicChain
-
-Array = NDArray[np.float64]
+from robot_dynamics.spatial import Array
 
 
 class ArmController:

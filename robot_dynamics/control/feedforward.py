@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.control import law
 from robot_dynamics.control.sampling import EffortSamples, sample_efforts
@@ -16,8 +15,7 @@ from robot_dynamics.control.trajectory import Reference, Trajectory, Waypoint, p
 from robot_dynamics.errors import ParameterError, TrajectoryError
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.parameters import parameter, per_joint, validate
-
-Array = NDArray[np.float64]
+from robot_dynamics.spatial import Array
 
 
 class EffortPath(enum.Enum):

@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.errors import ParameterError, StateError
 from robot_dynamics.parameters import parameter, validate
-from robot_dynamics.spatial import rotation_from_rpy
-
-Array = NDArray[np.float64]
+from robot_dynamics.spatial import Array, rotation_from_rpy
 
 STANDARD_GRAVITY = 9.80665
 

@@ -15,11 +15,10 @@ from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.control.trajectory import Reference
+from robot_dynamics.spatial import Array
 
-Array = NDArray[np.float64]
 SLOWEST = 1.0
 """Least velocity gain by which an acceleration is turned into a velocity to be reached [1/s]."""
 

@@ -6,14 +6,10 @@ import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from robot_dynamics.control.law import Mode
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.parameters import parameter, per_joint, validate
-
-Array = NDArray[np.float64]
+from robot_dynamics.spatial import Array
 
 
 class SafeOutput(enum.Enum):

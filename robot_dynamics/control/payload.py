@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.chain import KinematicChain, RigidBody
 from robot_dynamics.model.lumping import lumped_body, moved_body
 from robot_dynamics.parameters import parameter, validate
-from robot_dynamics.spatial import principal_moments
-
-Array = NDArray[np.float64]
+from robot_dynamics.spatial import Array, principal_moments
 
 _ROUNDING = 1e-6  # relative to the largest principal moment
 

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from robot_dynamics.control.law import InverseDynamics
 from robot_dynamics.control.spline import QuinticSpline
 from robot_dynamics.errors import TrajectoryError
-
-Array = NDArray[np.float64]
+from robot_dynamics.spatial import Array
 
 LARGEST_TURN = 0.25
 """No joint moves farther between two points [rad or m], so that no wave of the efforts is missed."""

@@ -11,11 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.errors import TrajectoryError
-
-Array = NDArray[np.float64]
+from robot_dynamics.spatial import Array
 
 # Coefficients of c0 + c1 s + ... + c5 s^5 on s in [0, 1] from (p0, v0, a0, p1, v1, a1), derivatives with
 # respect to s.

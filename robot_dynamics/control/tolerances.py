@@ -12,13 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.control.trajectory import Reference
 from robot_dynamics.errors import ParameterError, TrajectoryError
 from robot_dynamics.parameters import parameter, per_joint, validate
-
-Array = NDArray[np.float64]
+from robot_dynamics.spatial import Array
 
 ERASED = -1.0
 """In a goal: the joint may move without restriction."""

@@ -9,7 +9,8 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from robot_dynamics.spatial import Array
+
 R = TypeVar("R", covariant=True)
 S = TypeVar("S")
 

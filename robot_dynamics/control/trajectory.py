@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from robot_dynamics.control.spline import QuinticSpline, minimum_jerk_spline
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.model.chain import KinematicChain
-
-Array = NDArray[np.float64]
+from robot_dynamics.spatial import Array
 
 # A waypoint closer than this to the start is not worth a segment of its own [s].
 SHORTEST_SEGMENT = 1e-6

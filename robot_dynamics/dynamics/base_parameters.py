@@ -21,11 +21,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.dynamics.serial_model import LinkFrame, SerialModel
-
-Array = NDArray[np.float64]
+from robot_dynamics.spatial import Array
 
 STANDARD = ("XX", "XY", "XZ", "YY", "YZ", "ZZ", "MX", "MY", "MZ", "M")
 _PARALLEL = 1e-12

@@ -13,18 +13,18 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.codegen.program import OperationCount, count_operations
 from robot_dynamics.dynamics.evaluator import Evaluator, Kernel
 from robot_dynamics.dynamics.loading import KernelLoader
-from robot_dynamics.dynamics.native.bridge import load_bridge
-from robot_dynamics.dynamics.native.library import NativeKernel
 from robot_dynamics.dynamics.quantities import QUANTITIES, Quantity
 from robot_dynamics.errors import BackendError, ParameterError
 from robot_dynamics.model.chain import KinematicChain
+from robot_dynamics.native.bridge import load_bridge
+from robot_dynamics.native.library import NativeKernel
+from robot_dynamics.spatial import Array
 
-Array = NDArray[np.float64]
 BACKENDS = ("auto", "c", "python")
 
 

@@ -8,7 +8,7 @@ Christoffel symbols of the first kind, so that dM/dt - 2 C is skew symmetric.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.dynamics.spatial_chain import (
@@ -19,8 +19,7 @@ from robot_dynamics.dynamics.spatial_chain import (
     spatial_chain,
     velocities,
 )
-
-Array = NDArray[np.float64]
+from robot_dynamics.spatial import Array
 
 
 def coriolis_matrix(model: SerialModel, q: ArrayLike, qd: ArrayLike) -> Array:

@@ -7,12 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.dynamics.quantities import Quantity
 from robot_dynamics.errors import SingularityError, StateError
-
-Array = NDArray[np.float64]
+from robot_dynamics.spatial import Array
 
 
 class Kernel(Protocol):

@@ -8,9 +8,6 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
 from robot_dynamics.codegen.emit_c import c_header, c_source
 from robot_dynamics.codegen.emit_python import python_module
 from robot_dynamics.codegen.program import Argument, Program
@@ -18,6 +15,7 @@ from robot_dynamics.dynamics.programs import make_program
 from robot_dynamics.dynamics.quantities import QUANTITIES
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.chain import JointKind, KinematicChain
+from robot_dynamics.spatial import Array
 
 LANGUAGES = ("c", "python")
 EXPORTED = ("inverse_dynamics", "gravity", "mass_matrix", "forward_dynamics")
@@ -59,7 +57,7 @@ class Export:
     """
 
     chain: KinematicChain
-    gravity: NDArray[np.float64]
+    gravity: Array
     quantities: Sequence[str]
     wrench: bool
     name: str

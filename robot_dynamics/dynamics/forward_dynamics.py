@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.dynamics.composite_body import mass_matrix
 from robot_dynamics.dynamics.formulations import augmented_body
@@ -17,8 +17,7 @@ from robot_dynamics.dynamics.scalar import FLOATS, Matrix, Scalar, ScalarField, 
 from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.dynamics.spatial_chain import joint_rates, motion_cross, spatial_chain, velocities
 from robot_dynamics.errors import ModelError, SingularityError
-
-Array = NDArray[np.float64]
+from robot_dynamics.spatial import Array
 
 
 def forward_dynamics(

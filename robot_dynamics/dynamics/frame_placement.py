@@ -11,11 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.model.chain import JointKind, KinematicChain, RigidBody
-
-Array = NDArray[np.float64]
+from robot_dynamics.spatial import Array
 
 # A foot of the common normal farther from the joint than this many arm lengths is not used.
 _REACH = 4.0

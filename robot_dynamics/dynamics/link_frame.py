@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.model.chain import JointKind
-
-Array = NDArray[np.float64]
+from robot_dynamics.spatial import Array
 
 
 def _exact(value: float) -> float:

@@ -9,24 +9,20 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from robot_dynamics.codegen.emit_lanes import lanes_source
 from robot_dynamics.codegen.emit_python import python_module
 from robot_dynamics.codegen.program import Program
 from robot_dynamics.dynamics.evaluator import Kernel, PythonKernel
-from robot_dynamics.dynamics.native.cache import cached, content
-from robot_dynamics.dynamics.native.fingerprint import generator_fingerprint, model_fingerprint
-from robot_dynamics.dynamics.native.library import load_kernel
 from robot_dynamics.dynamics.programs import make_program
 from robot_dynamics.dynamics.quantities import QUANTITIES
 from robot_dynamics.errors import BackendError
 from robot_dynamics.model.chain import KinematicChain
+from robot_dynamics.native.cache import cached, content
+from robot_dynamics.native.fingerprint import generator_fingerprint, model_fingerprint
+from robot_dynamics.native.library import load_kernel
+from robot_dynamics.spatial import Array
 
 _LOG = logging.getLogger(__name__)
-
-Array = NDArray[np.float64]
 
 
 class KernelLoader:

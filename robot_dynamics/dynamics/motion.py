@@ -9,14 +9,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.dynamics.forward_dynamics import articulated_body, forward_dynamics
 from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.dynamics.spatial_chain import joint_rates, spatial_chain, velocities
 from robot_dynamics.errors import ParameterError, StateError
+from robot_dynamics.spatial import Array
 
-Array = NDArray[np.float64]
 Effort = Callable[[float, Array, Array], Array]
 
 

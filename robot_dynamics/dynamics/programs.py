@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.codegen.program import Program
 from robot_dynamics.dynamics.generator import generate
@@ -11,11 +10,12 @@ from robot_dynamics.dynamics.quantities import QUANTITIES
 from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.errors import BackendError, ModelError, SingularityError
 from robot_dynamics.model.chain import KinematicChain
+from robot_dynamics.spatial import Array
 
 
 def make_program(
     chain: KinematicChain,
-    gravity: NDArray[np.float64] | None,
+    gravity: Array | None,
     quantity: str,
     wrench: bool = False,
 ) -> Program:

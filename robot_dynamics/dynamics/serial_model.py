@@ -16,16 +16,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.dynamics.frame_placement import place_frames, snap_angle
 from robot_dynamics.dynamics.link_frame import LinkFrame, StandardLink
 from robot_dynamics.errors import ConversionError, ParameterError, StateError
 from robot_dynamics.model.chain import JointKind, KinematicChain
+from robot_dynamics.spatial import Array
 
 __all__ = ["LinkFrame", "SerialModel", "StandardLink"]
 
-Array = NDArray[np.float64]
 
 # Residual of the forward kinematics [relative to the arm's size] above which a placement is refused.
 _RESIDUAL = 1e-9

@@ -9,11 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.dynamics.serial_model import LinkFrame, SerialModel
-
-Array = NDArray[np.float64]
+from robot_dynamics.spatial import Array
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.dynamics.formulations import Formulation, modified_newton_euler
 from robot_dynamics.dynamics.serial_model import SerialModel
-
-Array = NDArray[np.float64]
+from robot_dynamics.spatial import Array
 
 
 def strobed_mass_matrix(

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics.errors import ModelError
-from robot_dynamics.model.chain import Array, ChainJoint, JointKind, KinematicChain
+from robot_dynamics.model.chain import ChainJoint, JointKind, KinematicChain
 from robot_dynamics.model.lumping import MASSLESS, lumped_body, moved_body
 from robot_dynamics.model.selection import choose_tip
 from robot_dynamics.model.urdf.tree import Joint, JointType, RobotTree
 from robot_dynamics.model.urdf.validation import LARGEST, check_moving_body
-from robot_dynamics.spatial import pose, rotation_about
+from robot_dynamics.spatial import Array, pose, rotation_about
 
 
 @dataclass(frozen=True)

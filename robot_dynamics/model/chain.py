@@ -10,11 +10,9 @@ import enum
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.errors import StateError
-
-Array = NDArray[np.float64]
+from robot_dynamics.spatial import Array
 
 
 class JointKind(enum.Enum):

@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from robot_dynamics.errors import ConversionError, ParameterError
-from robot_dynamics.model.chain import Array, ChainJoint, JointKind, KinematicChain
+from robot_dynamics.model.chain import ChainJoint, JointKind, KinematicChain
 from robot_dynamics.model.dh_table import DHRow, DHTable, about_x, about_z, check_convention
-from robot_dynamics.spatial import inverse_pose, pose, rotation_x, rotation_z
+from robot_dynamics.spatial import Array, inverse_pose, pose, rotation_x, rotation_z
 
 # Beyond this distance [m] of the common normal, d has too few digits left for 1e-9 m.
 _FARTHEST_NORMAL = 1e5

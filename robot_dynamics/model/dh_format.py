@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from robot_dynamics.model.chain import Array, JointKind
-from robot_dynamics.spatial import rpy_from_rotation
+from robot_dynamics.model.chain import JointKind
+from robot_dynamics.spatial import Array, rpy_from_rotation
 
 if TYPE_CHECKING:
     from robot_dynamics.model.dh_table import DHRow, DHTable

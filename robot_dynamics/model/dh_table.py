@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics.errors import ParameterError, StateError
-from robot_dynamics.model.chain import Array, JointKind
+from robot_dynamics.model.chain import JointKind
 from robot_dynamics.model.dh_format import csv_text, json_text, text
-from robot_dynamics.spatial import pose, rotation_x, rotation_z
+from robot_dynamics.spatial import Array, pose, rotation_x, rotation_z
 
 CONVENTIONS = ("modified", "standard")
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from robot_dynamics.model.chain import Array, RigidBody
-from robot_dynamics.spatial import rotate_inertia, shift_inertia
+from robot_dynamics.model.chain import RigidBody
+from robot_dynamics.spatial import Array, rotate_inertia, shift_inertia
 
 MASSLESS = RigidBody(0.0, np.zeros(3), np.zeros((3, 3)))
 

@@ -1,111 +1,119 @@
-"""Figures of the Stewart platform as PNG files, drawn without a screen."""
+"""A recorded run of a Stewart platform: its figures, plots and table."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from robot_dynamics.report.plots import blank_figure, panels
-from robot_dynamics.stewart.reproduction import MODELS, Reproduction, singular_instant
-
-Array = NDArray[np.float64]
-WORDS = {"exact": "exact model", "published": "equations as published"}
-# Line styles of the paper's letters: total, static, dynamic.
-CURVES = (
-    ("T: total", "-", "C0", 1.8),
-    ("S: massless legs", "--", "C1", 1.4),
-    ("D: difference", ":", "C2", 1.8),
-)
-# Dynamic fractions beyond this come from a force that crosses zero and are cut off.
-SHOWN_FRACTION = 1.0
+from robot_dynamics.report.plots import panels, save
+from robot_dynamics.spatial import Array
 
 
-def reproduction_figures(done: Reproduction, directory: Path) -> list[Path]:
-    """Figures 4 to 10 of Dasgupta and Mruthyunjaya 1998, those with forces under both models."""
-    files = []
-    for model in MODELS:
-        for number, name in ((4, "I"), (7, "II"), (9, "III")):
-            result, times = done.results[name, model], done.paths[name].times
-            files.append(
-                force_figure(
-                    times,
-                    (result.actuator_forces, result.static_forces, result.dynamic_forces),
-                    f"Figure {number}: Path {name}, leg forces ({WORDS[model]})",
-                    directory / f"figure_{number:02d}_path_{name}_forces_{model}.png",
-                )
-            )
-        for number, name in ((6, "I"), (8, "II")):
-            files.append(
-                fraction_figure(
-                    done.paths[name].times,
-                    done.results[name, model].dynamic_fraction,
-                    f"Figure {number}: Path {name}, fraction of dynamic forces ({WORDS[model]})",
-                    directory / f"figure_{number:02d}_path_{name}_fractions_{model}.png",
-                )
-            )
-    for number, name in ((5, "I"), (10, "III")):
-        files.append(
-            condition_figure(
-                done.paths[name].times,
-                done.results[name, "exact"].condition_number,
-                singular_instant(done)[0] if name == "III" else None,
-                f"Figure {number}: Path {name}, condition number of H",
-                directory / f"figure_{number:02d}_path_{name}_condition.png",
-            )
-        )
-    return sorted(files)
+@dataclass(frozen=True)
+class PlatformRecording:
+    """K samples of a platform that follows a reference.
+
+    Attributes:
+        name: of the run.
+        leg_names: in the order of the forces.
+        time: (K,) [s].
+        reference: (K, 6) position [m] and rotation vector [rad] of the reference.
+        pose: (K, 6) the platform's true ones at the same stamps.
+        angle_error: (K,) angle between wanted and true orientation [rad].
+        force: (K, 6) commanded actuator forces, positive when the leg pushes [N].
+        force_limits: (6,) [N].
+    """
+
+    name: str
+    leg_names: Sequence[str]
+    time: Array
+    reference: Array
+    pose: Array
+    angle_error: Array
+    force: Array
+    force_limits: Array
+
+    @property
+    def position_error(self) -> Array:
+        """(K,) distance between wanted and true position [m]."""
+        return np.asarray(np.linalg.norm(self.reference[:, :3] - self.pose[:, :3], axis=1))
+
+    def figures(self) -> dict[str, object]:
+        """The run in numbers, for the report."""
+        return {
+            "title": self.name,
+            "samples": len(self.time),
+            "largest_position_error_m": float(self.position_error.max()),
+            "largest_angle_error_rad": float(self.angle_error.max()),
+            "amplitude_m": float(np.abs(self.reference[:, :3] - self.reference[0, :3]).max()),
+            "largest_force_per_leg_N": dict(
+                zip(self.leg_names, np.abs(self.force).max(axis=0).tolist(), strict=True)
+            ),
+            "saturated_samples": int(
+                np.any(np.abs(self.force) >= self.force_limits * (1.0 - 1e-9), axis=1).sum()
+            ),
+        }
 
 
-def force_figure(times: Array, curves: Sequence[Array], title: str, path: Path) -> Path:
-    """Total, static and dynamic forces (N, 6) [N] of the six legs over time [s]."""
-    figure, grid = panels(6, title, "force [N]")
-    for leg, axes in enumerate(grid):
-        for (label, style, color, width), values in zip(CURVES, curves, strict=True):
-            axes.plot(times, values[:, leg], style, color=color, linewidth=width, label=label)
-        axes.axhline(0.0, color="0.6", linewidth=0.7, zorder=0)
-        axes.set_title(f"leg {leg + 1}", fontsize="medium")
-        axes.margins(x=0.0)
-        axes.ticklabel_format(axis="y", scilimits=(-3, 4))
-    handles, labels = grid[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize="small")
-    figure.savefig(path, dpi=120)
-    return path
+def table(recording: PlatformRecording, position_limit: float, angle_limit: float) -> str:
+    """Largest errors and forces, a few lines."""
+    position, angle = recording.position_error.max(), recording.angle_error.max()
+    forces = "  ".join(
+        f"{name} {np.abs(recording.force[:, k]).max():.0f}" for k, name in enumerate(recording.leg_names)
+    )
+    return (
+        f"{recording.name}\n"
+        f"largest position error {1e3 * position:.4f} mm (limit {1e3 * position_limit:g} mm),"
+        f" largest angle error {np.degrees(angle):.5f}° (limit {np.degrees(angle_limit):g}°)\n"
+        f"largest forces [N]: {forces}"
+    )
 
 
-def fraction_figure(times: Array, fractions: Array, title: str, path: Path) -> Path:
-    """Dynamic fractions (N, 6) of the six legs over time [s]."""
-    figure, grid = panels(6, title, "$F_d / F$ [%]")
-    for leg, axes in enumerate(grid):
-        values = 100.0 * fractions[:, leg]
-        axes.plot(times, values, color="C3", linewidth=1.6)
-        axes.axhline(0.0, color="0.6", linewidth=0.7, zorder=0)
-        axes.set_title(f"leg {leg + 1}", fontsize="medium")
-        axes.margins(x=0.0)
-        if np.abs(values).max() > 100.0 * SHOWN_FRACTION:
-            axes.set_ylim(-100.0 * SHOWN_FRACTION, 100.0 * SHOWN_FRACTION)
-            axes.set_title(f"leg {leg + 1} (its force crosses zero)", fontsize="medium")
-    figure.savefig(path, dpi=120)
-    return path
+def write_plots(
+    recording: PlatformRecording, folder: Path, position_limit: float, angle_limit: float
+) -> list[Path]:
+    """Every plot of the run; returns the files."""
+    return [
+        _pose_plot(recording, folder / "platform_pose.png"),
+        _error_plot(recording, folder / "platform_error.png", position_limit, angle_limit),
+        _force_plot(recording, folder / "platform_forces.png"),
+    ]
 
 
-def condition_figure(times: Array, values: Array, singular: float | None, title: str, path: Path) -> Path:
-    """Condition number (N,) over time [s], logarithmic where it grows by decades."""
-    figure = blank_figure(7.0, 4.2, title)
-    axes = figure.subplots()
-    axes.plot(times, values, ".-", color="C0", linewidth=1.5, markersize=4)
-    axes.set_xlabel("time [s]")
-    axes.set_ylabel("condition number [1]")
-    axes.grid(alpha=0.3, which="both")
-    axes.margins(x=0.0)
-    if values.max() > 30.0 * values.min():
-        axes.set_yscale("log")
-    if singular is not None:
-        axes.axvline(
-            singular, color="C3", linestyle="--", linewidth=1.2, label=f"singular at {singular:.3f} s"
-        )
-        axes.legend(loc="upper left", fontsize="small")
-    figure.savefig(path, dpi=120)
-    return path
+def _pose_plot(recording: PlatformRecording, path: Path) -> Path:
+    figure, grid = panels(6, f"Pose: {recording.name}", "")
+    units = [("x [mm]", 1e3), ("y [mm]", 1e3), ("z [mm]", 1e3)]
+    units += [(f"rotation about {axis} [°]", float(np.degrees(1.0))) for axis in "xyz"]
+    for k, axes in enumerate(grid):
+        label, scale = units[k]
+        axes.plot(recording.time, scale * recording.reference[:, k], lw=3.0, alpha=0.4, label="reference")
+        axes.plot(recording.time, scale * recording.pose[:, k], "k--", lw=1.0, label="true")
+        axes.set_ylabel(label)
+    grid[0].legend(fontsize="small")
+    return save(figure, path)
+
+
+def _error_plot(recording: PlatformRecording, path: Path, position_limit: float, angle_limit: float) -> Path:
+    figure, grid = panels(2, f"Tracking error: {recording.name}", "")
+    rows: list[tuple[Any, float, str]] = [
+        (1e3 * recording.position_error, 1e3 * position_limit, "position [mm]"),
+        (np.degrees(recording.angle_error), float(np.degrees(angle_limit)), "angle [°]"),
+    ]
+    for axes, (values, limit, label) in zip(grid, rows, strict=True):
+        axes.plot(recording.time, values, lw=1.1)
+        axes.axhline(limit, color="tab:red", ls=":", lw=1.0)
+        axes.set_ylim(bottom=0.0)
+        axes.set_ylabel(label)
+    return save(figure, path)
+
+
+def _force_plot(recording: PlatformRecording, path: Path) -> Path:
+    figure, grid = panels(len(recording.leg_names), f"Actuator forces: {recording.name}", "N")
+    for k, axes in enumerate(grid):
+        axes.plot(recording.time, recording.force[:, k], lw=1.1)
+        axes.set_title(recording.leg_names[k], fontsize="medium")
+    return save(figure, path)

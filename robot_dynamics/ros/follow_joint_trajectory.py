@@ -9,9 +9,7 @@ import contextlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from action_msgs.msg import GoalStatus
-from numpy.typing import NDArray
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode
@@ -28,6 +26,7 @@ from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
 from robot_dynamics.ros.control.controller_state import state_point
 from robot_dynamics.ros.support import parameters
 from robot_dynamics.ros.support.messages import set_stamp, stamp_to_nanoseconds
+from robot_dynamics.spatial import Array
 
 if TYPE_CHECKING:
     from robot_dynamics.ros.computed_torque_controller import ComputedTorqueController
@@ -37,7 +36,6 @@ try:
 except ImportError:
     FollowJointTrajectory = None
 
-Array = NDArray[np.float64]
 AVAILABLE = FollowJointTrajectory is not None
 """Whether ``control_msgs`` is installed."""
 NAME = "~/follow_joint_trajectory"

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 from rclpy.node import Node
 from visualization_msgs.msg import Marker, MarkerArray
 
@@ -20,12 +19,11 @@ from robot_dynamics.ros.support.messages import nanoseconds_to_stamp
 from robot_dynamics.ros.support.paced import spin_at
 from robot_dynamics.ros.viewing.joint_stream import STALE, JointStream, JointValues
 from robot_dynamics.ros.viewing.rviz_shapes import LINE_HEIGHT, TEXT_WIDTH, arrow, gone, line, text
+from robot_dynamics.spatial import Array
 from robot_dynamics.view.efforts import RGB, EffortScale, arc_points, axis_frame, effort_text
 from robot_dynamics.view.labels import spread_labels
 from robot_dynamics.view.parameters import MarkerParameters
 from robot_dynamics.view.robot_geometry import RobotGeometry, read_robot
-
-Array = NDArray[np.float64]
 
 EFFORT, LIMIT, GRAVITY, NUMBERS = "effort", "effort_limit", "gravity_load", "numbers"
 """Namespaces of the markers; rviz can hide each."""

@@ -1,6 +1,6 @@
 """Node ``stewart_platform``: leg states and pose trajectories in, six actuator forces out.
 
-The maths is in ``robot_dynamics.stewart`` and ``robot_dynamics.control.platform``; messages move here.
+The maths is in ``robot_dynamics.stewart`` and ``robot_dynamics.control.stewart``; messages move here.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 from visualization_msgs.msg import MarkerArray
 
-from robot_dynamics.control.platform.controller import PlatformController
-from robot_dynamics.control.platform.parameters import PlatformParameters
+from robot_dynamics.control.stewart.controller import PlatformController
+from robot_dynamics.control.stewart.parameters import PlatformParameters
 from robot_dynamics.control.tracking import Command
 from robot_dynamics.errors import ParameterError, RobotDynamicsError
 from robot_dynamics.parameters import parameter, validate
@@ -28,7 +28,7 @@ from robot_dynamics.ros.support.faults import explain
 from robot_dynamics.ros.support.hot_loop import spin_on
 from robot_dynamics.ros.support.messages import set_stamp, stamp_to_nanoseconds, to_array
 from robot_dynamics.ros.support.trajectories import pose_waypoints
-from robot_dynamics.ros.viewing.platform_markers import platform_markers
+from robot_dynamics.ros.viewing.stewart_markers import platform_markers
 from robot_dynamics.stewart import StewartPlatform
 from robot_dynamics.stewart.orientation import quaternion_from_rotation
 

@@ -23,11 +23,11 @@ from robot_dynamics.ros.models.machines import load_machine
 from robot_dynamics.ros.support import parameters, qos, spin
 from robot_dynamics.ros.support.paced import spin_at
 from robot_dynamics.ros.viewing.arm import ArmSource
-from robot_dynamics.ros.viewing.platform import PlatformSource
 from robot_dynamics.ros.viewing.source import MachineSource
+from robot_dynamics.ros.viewing.stewart import PlatformSource
 from robot_dynamics.view.moves import Goal
 from robot_dynamics.view.parameters import WebViewParameters
-from robot_dynamics.view.platform_geometry import PlatformGeometry
+from robot_dynamics.view.stewart_geometry import PlatformGeometry
 
 MEMORY = 10.0
 """Seconds for which the page shows an answer or another node's warning."""

@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import ParameterError, StateError
-from robot_dynamics.model.chain import Array, JointLimits, KinematicChain
+from robot_dynamics.model.chain import JointLimits, KinematicChain
 from robot_dynamics.model.load import load_urdf
 from robot_dynamics.model.urdf import parse_urdf
 from robot_dynamics.simulation.bodies import ArmBodies, bodies_of_chain, bodies_of_tree
 from robot_dynamics.simulation.mujoco_model import ArmModel, compile_arm
 from robot_dynamics.simulation.mujoco_parts import quiet
 from robot_dynamics.simulation.parameters import PlantParameters
+from robot_dynamics.spatial import Array
 
 # Coulomb friction of an engaged brake [N·m or N]: more than any arm can overcome.
 BRAKE = 1e6

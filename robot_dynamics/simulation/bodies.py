@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from robot_dynamics.model.chain import Array, ChainJoint, KinematicChain, RigidBody
+from robot_dynamics.model.chain import ChainJoint, KinematicChain, RigidBody
 from robot_dynamics.model.urdf import Joint, JointType, RobotTree
-from robot_dynamics.spatial import pose, rotation_about
+from robot_dynamics.spatial import Array, pose, rotation_about
 
 GROUND = -1
 NO_MASS = RigidBody(0.0, np.zeros(3), np.zeros((3, 3)))

@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 
 from robot_dynamics.errors import ModelError
-from robot_dynamics.model.chain import Array, ChainJoint, JointKind
+from robot_dynamics.model.chain import ChainJoint, JointKind
 from robot_dynamics.parameters import per_joint
 from robot_dynamics.simulation.bodies import GROUND, ArmBodies
 from robot_dynamics.simulation.mujoco_parts import (
@@ -22,6 +22,7 @@ from robot_dynamics.simulation.mujoco_parts import (
     use_exact_masses,
 )
 from robot_dynamics.simulation.parameters import PlantParameters
+from robot_dynamics.spatial import Array
 
 # Explicit integration of damping is stable up to 2.78 (rk4); the damping rate changes with the posture.
 STIFF_DAMPING = 0.5

@@ -9,8 +9,9 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from robot_dynamics.model.chain import Array, RigidBody
+from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.simulation.parameters import PlantParameters
+from robot_dynamics.spatial import Array
 
 # MuJoCo's constraints are soft: d of solimp is the share of the constraint force that is applied, and the
 # time constant of solref may not be shorter than two steps.

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.errors import ParameterError, SingularityError, StateError
+from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.kinematics import LegGeometry, condition_number
 from robot_dynamics.stewart.machine import LEG_COUNT, Machine
 
-Array = NDArray[np.float64]
 OnViolation = Literal["raise", "warn", "report"]
 
 

@@ -11,21 +11,21 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.codegen.emit_lanes import lanes_source
 from robot_dynamics.codegen.emit_python import python_module
 from robot_dynamics.dynamics.evaluator import Kernel, PythonKernel
-from robot_dynamics.dynamics.native.bridge import load_bridge
-from robot_dynamics.dynamics.native.cache import cached, content
-from robot_dynamics.dynamics.native.fingerprint import generator_fingerprint
-from robot_dynamics.dynamics.native.library import NativeKernel, load_kernel
 from robot_dynamics.errors import BackendError, SingularityError, StateError
+from robot_dynamics.native.bridge import load_bridge
+from robot_dynamics.native.cache import cached, content
+from robot_dynamics.native.fingerprint import generator_fingerprint
+from robot_dynamics.native.library import NativeKernel, load_kernel
+from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.machine import LEG_COUNT, Machine
 from robot_dynamics.stewart.program import DESCRIPTION, MOTION_SIZE, StewartProgram, make_program
 
 _LOG = logging.getLogger(__name__)
-Array = NDArray[np.float64]
 BACKENDS = ("auto", "c", "python")
 
 

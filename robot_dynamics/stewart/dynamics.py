@@ -10,14 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.errors import ParameterError, SingularityError, StateError
+from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.machine import LEG_COUNT, Machine
 from robot_dynamics.stewart.newton_euler import Model, Motion, balance
 from robot_dynamics.stewart.orientation import quaternion_from_rotation, rotation_from_quaternion
 
-Array = NDArray[np.float64]
 Forces = Callable[[float, "State"], Array]
 
 

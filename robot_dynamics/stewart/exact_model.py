@@ -25,13 +25,12 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.codegen.expression import sqrt
+from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.regrouping import LegParameters, Parameters
 
 Scalar: TypeAlias = Any
-Array = NDArray[np.float64]
 Vector: TypeAlias = Sequence[Any] | Array
 Matrix: TypeAlias = Sequence[Sequence[Any]] | Array
 Keep = Callable[[str, Sequence[Any]], None]

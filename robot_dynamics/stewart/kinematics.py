@@ -10,14 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import SingularityError, StateError
-from robot_dynamics.spatial import rotation_about
+from robot_dynamics.spatial import Array, rotation_about
 from robot_dynamics.stewart.machine import LEG_COUNT, Machine
 from robot_dynamics.stewart.orientation import quaternion_from_rotation
 
-Array = NDArray[np.float64]
 # A Newton step that moves the platform by more than this multiple of the error in length is a singularity's.
 LONGEST_STEP = 1e8
 

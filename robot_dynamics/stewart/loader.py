@@ -9,16 +9,14 @@ from typing import Any
 
 import numpy as np
 import yaml
-from numpy.typing import NDArray
 
 from robot_dynamics.errors import ModelError
 from robot_dynamics.model.chain import RigidBody
-from robot_dynamics.spatial import rotation_from_rpy
+from robot_dynamics.spatial import Array, rotation_from_rpy
 from robot_dynamics.stewart.machine import LEG_COUNT, JointFriction, Leg, LegLimits, Machine
 from robot_dynamics.stewart.orientation import rotation_from_quaternion
 from robot_dynamics.stewart.physical import check_body, check_geometry, check_spinning_leg
 
-Array = NDArray[np.float64]
 UNLIMITED = "unlimited"
 LEG_FIELDS = (
     "base_joint",

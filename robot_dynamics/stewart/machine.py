@@ -11,11 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.model.chain import RigidBody
+from robot_dynamics.spatial import Array
 
-Array = NDArray[np.float64]
 LEG_COUNT = 6
 
 

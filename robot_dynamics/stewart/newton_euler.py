@@ -17,15 +17,14 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.errors import ParameterError, SingularityError
 from robot_dynamics.model.chain import RigidBody
+from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.kinematics import LegGeometry, cross, leg_geometry
 from robot_dynamics.stewart.machine import Machine
 from robot_dynamics.stewart.physical import LOCKED_SINE
 
-Array = NDArray[np.float64]
 Model = Literal["exact", "published"]
 
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import StateError
-
-Array = NDArray[np.float64]
+from robot_dynamics.spatial import Array
 
 
 def rotation_from_quaternion(quaternion: ArrayLike) -> Array:

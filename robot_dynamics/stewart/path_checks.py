@@ -6,16 +6,15 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.errors import ParameterError
+from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.checks import Violation, pose_violations
 from robot_dynamics.stewart.kinematics import LegGeometry, condition_number
 from robot_dynamics.stewart.machine import Machine
 from robot_dynamics.stewart.newton_euler import Motion
 from robot_dynamics.stewart.paths import PlatformPath
 
-Array = NDArray[np.float64]
 HALVINGS = 40
 # How much worse than at its start a pose may be, and still count as no worse [m or rad].
 ROUNDING = 1e-9

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.newton_euler import Motion
 from robot_dynamics.stewart.orientation import (
     angular_motion,
@@ -24,7 +25,6 @@ from robot_dynamics.stewart.orientation import (
     rotation_vector,
 )
 
-Array = NDArray[np.float64]
 Profile = Literal["quintic", "parabolic"]
 # Peak speed of the quintic over its mean speed.
 QUINTIC_PEAK = 1.875

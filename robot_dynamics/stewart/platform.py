@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import StateError
+from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.checks import (
     OnViolation,
     Violation,
@@ -41,8 +42,6 @@ from robot_dynamics.stewart.newton_euler import Model, Motion, Reactions, balanc
 from robot_dynamics.stewart.orientation import rotation_of
 from robot_dynamics.stewart.path_checks import singular_time, violations_along
 from robot_dynamics.stewart.paths import PlatformPath
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.model.chain import RigidBody
-from robot_dynamics.spatial import shift_inertia
+from robot_dynamics.spatial import Array, shift_inertia
 from robot_dynamics.stewart.machine import Leg, Machine
 
-Array = NDArray[np.float64]
 # A number below this fraction of the others of its kind is a zero that rounding has spoilt.
 NEGLIGIBLE = 1e-15
 

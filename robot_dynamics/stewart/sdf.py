@@ -16,17 +16,15 @@ from dataclasses import dataclass
 from xml.etree import ElementTree
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.errors import ModelError
 from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.resources import resource
-from robot_dynamics.spatial import rpy_from_rotation, shift_inertia
+from robot_dynamics.spatial import Array, rpy_from_rotation, shift_inertia
 from robot_dynamics.stewart.kinematics import leg_geometry
 from robot_dynamics.stewart.machine import Leg, Machine
 from robot_dynamics.stewart.physical import check_body
 
-Array = NDArray[np.float64]
 Element = ElementTree.Element
 
 SDF_VERSION = "1.9"

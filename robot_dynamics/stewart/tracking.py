@@ -9,13 +9,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.errors import SingularityError, StateError
+from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.machine import Machine
 from robot_dynamics.stewart.orientation import quaternion_from_rotation
 
-Array = NDArray[np.float64]
 Quaternion = tuple[float, float, float, float]
 
 TOLERANCE = 1e-10

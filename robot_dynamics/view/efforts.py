@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.model.urdf import JointType
+from robot_dynamics.spatial import Array
 
-Array = NDArray[np.float64]
 RGB = tuple[float, float, float]
 
 FULL_SWEEP = math.radians(300.0)

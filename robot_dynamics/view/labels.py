@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from robot_dynamics.spatial import Array
 
 
 def spread_labels(places: Array, width: float, height: float) -> Array:

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robot_dynamics.spatial import Array
 from robot_dynamics.view.visuals import Box, Cylinder, Plate, Sphere, Visual
 
-Array = NDArray[np.float64]
 LONGEST_WEIGHT = 0.25
 """Arrow of the heaviest link's weight, as a share of the machine's size."""
 SMALLEST = 0.2

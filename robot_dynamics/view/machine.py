@@ -6,14 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
+from robot_dynamics.spatial import Array
 from robot_dynamics.view.efforts import share_of_limit
 from robot_dynamics.view.links import Weight
 from robot_dynamics.view.visuals import Visual
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from robot_dynamics.spatial import pose
+from robot_dynamics.spatial import Array, pose
 from robot_dynamics.view.efforts import Mesh, axis_frame
 from robot_dynamics.view.visuals import Plate
 
-Array = NDArray[np.float64]
 CORNER = 12
 """Points of the circle about each joint that rounds the outline."""
 

@@ -9,16 +9,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.model.urdf import Joint, JointType, RobotTree, parse_urdf
-from robot_dynamics.spatial import pose, rotation_about
+from robot_dynamics.spatial import Array, pose, rotation_about
 from robot_dynamics.view.efforts import axis_frame
 from robot_dynamics.view.links import SMALLEST, Weight, bounds, weight_arrows
 from robot_dynamics.view.machine import Chart, Coordinate, Gauge, effort_chart
 from robot_dynamics.view.visuals import Cylinder, Sphere, Visual, Visuals, read_visuals
 
-Array = NDArray[np.float64]
 UNLIMITED_TURN = math.pi
 """Range of the slider of a joint without limits [rad or m]."""
 

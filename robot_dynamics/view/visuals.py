@@ -14,13 +14,11 @@ from urllib.parse import unquote, urlparse
 from xml.etree import ElementTree
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.errors import ModelError
 from robot_dynamics.model.urdf.gate import read_source
-from robot_dynamics.spatial import pose, rotation_from_rpy
+from robot_dynamics.spatial import Array, pose, rotation_from_rpy
 
-Array = NDArray[np.float64]
 Color = tuple[float, float, float, float]
 """Red, green, blue and opacity, 0 to 1."""
 

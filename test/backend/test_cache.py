@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from robot_dynamics.dynamics.native import cache
+from robot_dynamics.native import cache
 
 
 @pytest.fixture(autouse=True)

@@ -12,9 +12,9 @@ from robot_dynamics.codegen.emit_lanes import lanes_source
 from robot_dynamics.codegen.emit_python import python_module
 from robot_dynamics.codegen.expression import ExpressionGraph, cos, sin, sqrt
 from robot_dynamics.codegen.program import Argument, Instruction, Operation, Program
-from robot_dynamics.dynamics.native.compiler import find_compiler
-from robot_dynamics.dynamics.native.library import NativeKernel
 from robot_dynamics.errors import BackendError
+from robot_dynamics.native.compiler import find_compiler
+from robot_dynamics.native.library import NativeKernel
 
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 

@@ -7,7 +7,7 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
-from robot_dynamics.dynamics.native.compiler import find_compiler
+from robot_dynamics.native.compiler import find_compiler
 
 HARNESS = """
 void both(size_t count, const double *x, double *s, double *c)

@@ -11,9 +11,9 @@ import pytest
 from random_arms import PinocchioArm, random_chain
 
 from robot_dynamics import compile_dynamics
-from robot_dynamics.dynamics.native import bridge, cache
-from robot_dynamics.dynamics.native.library import NativeKernel
 from robot_dynamics.errors import BackendError
+from robot_dynamics.native import bridge, cache
+from robot_dynamics.native.library import NativeKernel
 
 SCRIPT = """
 import sys

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from robot_dynamics import stewart
-from robot_dynamics.control.platform.controller import PlatformController
-from robot_dynamics.control.platform.parameters import PlatformParameters
-from robot_dynamics.control.platform.trajectory import PoseWaypoint, at_rest, plan_pose
+from robot_dynamics.control.stewart.controller import PlatformController
+from robot_dynamics.control.stewart.parameters import PlatformParameters
+from robot_dynamics.control.stewart.trajectory import PoseWaypoint, at_rest, plan_pose
 from robot_dynamics.control.tracking import Phase
 from robot_dynamics.errors import ParameterError, RobotDynamicsError, StateError, TrajectoryError
 from robot_dynamics.resources import resource

@@ -9,20 +9,20 @@ import pytest
 import random_robots
 
 from robot_dynamics.cli.main import main
-from robot_dynamics.dynamics.complexity.comparison import comparisons
-from robot_dynamics.dynamics.complexity.measure import (
+from robot_dynamics.dynamics.formulations import FORMULATIONS, modified_newton_euler
+from robot_dynamics.dynamics.scalar import cross
+from robot_dynamics.dynamics.serial_model import SerialModel
+from robot_dynamics.papers.counts.comparison import comparisons
+from robot_dynamics.papers.counts.counting import OperationCounter, Tally, concurrent_steps
+from robot_dynamics.papers.counts.measure import (
     concurrent_formula,
     count_robot,
     feedback_formula,
     general_formulas,
     total,
 )
-from robot_dynamics.dynamics.complexity.polynomial import Polynomial
-from robot_dynamics.dynamics.counting import OperationCounter, Tally, concurrent_steps
-from robot_dynamics.dynamics.formulations import FORMULATIONS, modified_newton_euler
-from robot_dynamics.dynamics.scalar import cross
-from robot_dynamics.dynamics.serial_model import SerialModel
-from robot_dynamics.dynamics.textbook import general_arm, renaud_arm
+from robot_dynamics.papers.counts.polynomial import Polynomial
+from robot_dynamics.papers.counts.textbook import general_arm, renaud_arm
 
 TABLES = {table.key: table for table in comparisons(tuple(FORMULATIONS))}
 

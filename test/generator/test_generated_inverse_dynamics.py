@@ -13,10 +13,10 @@ import robot_dynamics as rd
 from robot_dynamics.codegen.interpreter import evaluate
 from robot_dynamics.codegen.program import count_operations
 from robot_dynamics.dynamics.generator import Objective, generate
-from robot_dynamics.dynamics.generator.reference_models import REFERENCE_MODELS
 from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.chain import JointKind
+from robot_dynamics.papers.counts.reference_models import REFERENCE_MODELS
 
 URDF = Path(__file__).parents[2] / "urdf"
 

@@ -2,7 +2,7 @@
 
 import sys
 
-from robot_dynamics.control.platform.controller import PlatformController
+from robot_dynamics.control.stewart.controller import PlatformController
 from robot_dynamics.ros import stewart_platform
 
 LONG = 0.95

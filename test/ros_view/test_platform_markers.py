@@ -9,7 +9,7 @@ from std_msgs.msg import Header
 from visualization_msgs.msg import Marker
 
 from robot_dynamics.resources import resource
-from robot_dynamics.ros.viewing.platform_markers import platform_markers
+from robot_dynamics.ros.viewing.stewart_markers import platform_markers
 from robot_dynamics.stewart import load
 
 FORCES = np.array([0.0, 150.0, -150.0, 1500.0, -3000.0, 750.0])

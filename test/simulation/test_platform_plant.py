@@ -7,7 +7,7 @@ from robot_dynamics import stewart
 from robot_dynamics.errors import ModelError, StateError
 from robot_dynamics.resources import resource
 from robot_dynamics.simulation.parameters import PlantParameters
-from robot_dynamics.simulation.platform import PlatformPlant
+from robot_dynamics.simulation.stewart import PlatformPlant
 from robot_dynamics.stewart.orientation import quaternion_from_rotation, rotation_from_vector
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics.cli.main import main
-from robot_dynamics.stewart.reproduction import (
+from robot_dynamics.papers.dasgupta.reproduction import (
     paper_paths,
     paper_platform,
     reproduce,

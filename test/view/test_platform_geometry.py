@@ -14,7 +14,7 @@ from robot_dynamics.resources import resource
 from robot_dynamics.stewart.orientation import rotation_from_roll_pitch_yaw, rotation_from_vector
 from robot_dynamics.view.moves import Goal
 from robot_dynamics.view.plates import convex_hull, plate_below, plate_mesh
-from robot_dynamics.view.platform_geometry import (
+from robot_dynamics.view.stewart_geometry import (
     PLACE,
     POSE,
     TURNS,
@@ -23,7 +23,7 @@ from robot_dynamics.view.platform_geometry import (
     pose_from,
     pose_values,
 )
-from robot_dynamics.view.platform_parts import part_lengths
+from robot_dynamics.view.stewart_parts import part_lengths
 from robot_dynamics.view.visuals import Cylinder, Plate
 
 MACHINES = ["stewart_demo", "stewart_dasgupta1998"]

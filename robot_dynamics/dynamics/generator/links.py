@@ -13,11 +13,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.dynamics.serial_model import SerialModel
-
-Array = NDArray[np.float64]
+from robot_dynamics.spatial import Array
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,8 @@ from dataclasses import replace
 import numpy as np
 
 from robot_dynamics.dynamics.generator.choices import Choices, Isotropic, LinkChoice, PointMass, Turn
-from robot_dynamics.dynamics.generator.links import Array, Link, parallel_runs
+from robot_dynamics.dynamics.generator.links import Link, parallel_runs
+from robot_dynamics.spatial import Array
 
 # A point mass whose second moment is so many times the robot's largest would make rounding errors grow.
 _LARGEST_SECOND_MOMENT = 1e3

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.errors import ModelError
-from robot_dynamics.model.chain import Array, JointLimits, RigidBody
+from robot_dynamics.model.chain import JointLimits, RigidBody
 from robot_dynamics.model.urdf.gate import kinematics_only, read_source
 from robot_dynamics.model.urdf.tree import Finding, Joint, JointType, Link, Mimic, RobotTree
 from robot_dynamics.model.urdf.validation import LARGEST, check_body, check_limits, check_mimics, check_tree
-from robot_dynamics.spatial import pose, rotate_inertia, rotation_from_rpy
+from robot_dynamics.spatial import Array, pose, rotate_inertia, rotation_from_rpy
 
 
 def parse_urdf(source: str | bytes | os.PathLike[str]) -> RobotTree:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from robot_dynamics.errors import ModelError
-from robot_dynamics.model.chain import Array, JointLimits, RigidBody
+from robot_dynamics.model.chain import JointLimits, RigidBody
+from robot_dynamics.spatial import Array
 
 
 class JointType(enum.Enum):

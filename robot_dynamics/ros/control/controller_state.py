@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from robot_dynamics.control.tracking import Command
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.messages import set_stamp, to_array
+from robot_dynamics.spatial import Array
 
 try:
     from control_msgs.msg import JointTrajectoryControllerState
@@ -21,7 +21,6 @@ AVAILABLE = JointTrajectoryControllerState is not None
 PERIOD = 20_000_000
 """Nanoseconds of the states' clock between two messages."""
 
-Array = NDArray[np.float64]
 NOTHING = np.zeros(0)
 
 

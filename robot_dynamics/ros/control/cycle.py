@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.ros.support.diagnostics import MISSED
-
-Array = NDArray[np.float64]
+from robot_dynamics.spatial import Array
 
 LEAST = 100
 """Cycles from which on a share of them says something."""

@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.control.tracking import Command, Phase
 from robot_dynamics.ros.support.messages import JointOrder
-
-Array = NDArray[np.float64]
+from robot_dynamics.spatial import Array
 
 
 @dataclass(frozen=True)

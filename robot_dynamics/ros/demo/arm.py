@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import yaml
-from numpy.typing import NDArray
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -28,6 +27,7 @@ from robot_dynamics.ros.demo.observer import (
 from robot_dynamics.ros.processes import NodeProcess, claim_domain
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.messages import JointOrder, nanoseconds_to_stamp
+from robot_dynamics.spatial import Array
 
 START = np.radians([90.0, 0.0, 90.0, 0.0, 0.0, 0.0])
 GOAL = np.radians([45.0, 30.0, 0.0, 45.0, 60.0, 90.0])
@@ -38,7 +38,6 @@ SETTLING = 0.5
 NOTICE = 2.0
 """Simulated seconds before a move in which what the conditions of a run change can settle."""
 
-Array = NDArray[np.float64]
 Progress = Callable[[str, float], None]
 
 

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import rclpy
 from builtin_interfaces.msg import Duration
-from numpy.typing import NDArray
 from rcl_interfaces.srv import SetParameters
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
@@ -19,8 +18,8 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.ros.processes import NodeProcess
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.messages import stamp_to_nanoseconds
+from robot_dynamics.spatial import Array
 
-Array = NDArray[np.float64]
 SECOND = 1_000_000_000
 PATIENCE = 60.0
 """Longest wait for anything; far more than a busy machine needs [s]."""

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from robot_dynamics.report import arm as arm_report
-from robot_dynamics.report import platform as platform_report
-from robot_dynamics.report.platform import PlatformRecording
+from robot_dynamics.report import stewart as stewart_report
 from robot_dynamics.report.recording import ArmRecording
+from robot_dynamics.report.stewart import PlatformRecording
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def judge(
     ]
     tables = (
         arm_report.table([nominal, *others], limits.joint),
-        platform_report.table(platform, limits.position, limits.angle),
+        stewart_report.table(platform, limits.position, limits.angle),
     )
     return Outcome(
         "; ".join(failures),
@@ -73,6 +73,6 @@ def judge(
         },
         [
             *arm_report.write_plots(nominal, others, folder, limits.joint),
-            *platform_report.write_plots(platform, folder, limits.position, limits.angle),
+            *stewart_report.write_plots(platform, folder, limits.position, limits.angle),
         ],
     )

@@ -13,7 +13,7 @@ from robot_dynamics.ros.demo import realtime as wall_clock
 from robot_dynamics.ros.demo import watched
 from robot_dynamics.ros.demo.arm import COMPARISONS, NOMINAL, ArmRun, Progress
 from robot_dynamics.ros.demo.outcome import Limits, Outcome, judge
-from robot_dynamics.ros.demo.platform import run as run_platform
+from robot_dynamics.ros.demo.stewart import run as run_platform
 
 RATE = 100.0
 """Control rate of Lee's simulation [Hz]."""

@@ -20,7 +20,7 @@ from robot_dynamics.ros.support import parameters, qos
 from robot_dynamics.ros.support.background import Background
 from robot_dynamics.simulation.arm import ArmPlant
 from robot_dynamics.simulation.parameters import PlantParameters, SimulatorParameters
-from robot_dynamics.simulation.platform import PlatformPlant
+from robot_dynamics.simulation.stewart import PlatformPlant
 
 Plant = ArmPlant | PlatformPlant
 

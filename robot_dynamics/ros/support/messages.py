@@ -8,12 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from builtin_interfaces.msg import Time
-from numpy.typing import NDArray
 from sensor_msgs.msg import JointState
 
 from robot_dynamics.errors import StateError
+from robot_dynamics.spatial import Array
 
-Array = NDArray[np.float64]
 _SECOND = 1_000_000_000
 
 

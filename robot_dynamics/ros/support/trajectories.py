@@ -6,7 +6,7 @@ from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import Twist, Vector3
 from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory
 
-from robot_dynamics.control.platform.trajectory import PoseWaypoint
+from robot_dynamics.control.stewart.trajectory import PoseWaypoint
 from robot_dynamics.control.trajectory import Waypoint
 from robot_dynamics.errors import TrajectoryError
 

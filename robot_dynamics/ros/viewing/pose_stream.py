@@ -6,15 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped
-from numpy.typing import NDArray
 from rclpy.node import Node
 
 from robot_dynamics.errors import StateError
 from robot_dynamics.ros.support.messages import stamp_to_nanoseconds
 from robot_dynamics.ros.viewing.streams import Stream
+from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.orientation import rotation_of
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

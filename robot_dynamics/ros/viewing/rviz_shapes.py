@@ -6,16 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 from geometry_msgs.msg import Point
-from numpy.typing import NDArray
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker
 
+from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.orientation import quaternion_from_rotation
 from robot_dynamics.view.efforts import RGB
 from robot_dynamics.view.plates import plate_mesh
 from robot_dynamics.view.visuals import Box, Cylinder, Plate, Sphere, Visual
-
-Array = NDArray[np.float64]
 
 TEXT_WIDTH = 0.55
 """Mean width of a character, as a share of the text's height."""

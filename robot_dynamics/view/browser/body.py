@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 import viser
-from numpy.typing import NDArray
 
+from robot_dynamics.spatial import Array
 from robot_dynamics.view.browser.shapes import Frame, add_visual, rgb255
 from robot_dynamics.view.efforts import (
     RGB,
@@ -21,8 +21,6 @@ from robot_dynamics.view.efforts import (
     straight_arrow,
 )
 from robot_dynamics.view.machine import Gauge, Geometry
-
-Array = NDArray[np.float64]
 
 WEIGHT_COLOR: RGB = (0.42, 0.30, 0.62)
 RING_COLOR: RGB = (0.45, 0.50, 0.55)

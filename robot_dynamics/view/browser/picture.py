@@ -5,18 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-import numpy as np
 import viser
-from numpy.typing import NDArray
 
+from robot_dynamics.spatial import Array
 from robot_dynamics.view.browser.body import Body, EffortGauge, Weights
 from robot_dynamics.view.browser.panel import Actions, MovePanel
 from robot_dynamics.view.browser.plots import LivePlot
 from robot_dynamics.view.efforts import RGB
 from robot_dynamics.view.machine import Geometry
 from robot_dynamics.view.samples import Sample
-
-Array = NDArray[np.float64]
 
 REFERENCE_COLOR: RGB = (0.15, 0.45, 0.85)
 GOAL_COLOR: RGB = (0.95, 0.55, 0.10)

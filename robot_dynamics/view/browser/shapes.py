@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 import viser
-from numpy.typing import NDArray
 from transforms3d.quaternions import mat2quat
 
+from robot_dynamics.spatial import Array
 from robot_dynamics.view.efforts import RGB
 from robot_dynamics.view.plates import plate_mesh
 from robot_dynamics.view.visuals import Box, Cylinder, MeshFile, Plate, Sphere, Visual
 
-Array = NDArray[np.float64]
 GHOST_SCALE = 1.02
 """Ghosts are a little larger: two surfaces in one place would flicker."""
 MOVED = 1e-5

@@ -6,7 +6,7 @@ import numpy as np
 import viser
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from robot_dynamics.spatial import Array
 
 
 class Stage:

@@ -12,10 +12,10 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from robot_dynamics.dynamics.native.library import NativeKernel, shared_library
 from robot_dynamics.errors import BackendError
+from robot_dynamics.native.library import NativeKernel, shared_library
+from robot_dynamics.spatial import Array
 
 _LOG = logging.getLogger(__name__)
 _PY_ARRAY_NEW = 93  # place in numpy's table of C functions, part of its ABI
@@ -56,7 +56,7 @@ class Bridge:
         joints: int,
         shape: tuple[int, ...],
         takes_wrench: bool,
-        gravity: NDArray[np.float64] | None,
+        gravity: Array | None,
         general: Callable[..., Any],
     ) -> Any:
         """A function of ``states`` arrays (joints,) or (N, joints), and optionally ``wrench`` and ``out``.
@@ -98,7 +98,7 @@ def load_bridge() -> Bridge | None:
     """The bridge, or None (and a note in the log) where Python or numpy are not as it expects."""
     reason = _unsupported()
     if reason is None:
-        source = files("robot_dynamics.dynamics.native").joinpath("bridge.c").read_text(encoding="utf-8")
+        source = files("robot_dynamics.native").joinpath("bridge.c").read_text(encoding="utf-8")
         try:
             key = f"bridge {sys.implementation.cache_tag} {np.__version__}\n{source}"
             path = shared_library(key, lambda: source)

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from geometry_msgs.msg import Transform
-from numpy.typing import NDArray
 from rclpy.node import Node
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 
@@ -16,10 +15,9 @@ from robot_dynamics.ros.viewing.pose_stream import PoseStream, StampedPose
 from robot_dynamics.ros.viewing.source import MachineSource, duration
 from robot_dynamics.stewart.orientation import quaternion_from_rotation
 from robot_dynamics.view.moves import Goal
-from robot_dynamics.view.platform_geometry import PlatformGeometry, pose_errors, pose_from, pose_values
 from robot_dynamics.view.samples import Sample
+from robot_dynamics.view.stewart_geometry import PlatformGeometry, pose_errors, pose_from, pose_values
 
-Array = NDArray[np.float64]
 Pose = dict[str, float]
 FOUND = 1e-6
 """How well the leg lengths must be met [m]."""

@@ -11,13 +11,13 @@ from robot_dynamics.codegen.expression import ExpressionGraph
 from robot_dynamics.codegen.lowering import reachable
 from robot_dynamics.codegen.nodes import ADD, COS, MUL, SIN, SUB
 from robot_dynamics.codegen.program import count_operations
-from robot_dynamics.dynamics.complexity.polynomial import Polynomial
-from robot_dynamics.dynamics.counting import OperationCounter, Tally, concurrent_steps
 from robot_dynamics.dynamics.formulations import FORMULATIONS
 from robot_dynamics.dynamics.generator import Objective, generate
 from robot_dynamics.dynamics.scalar import SymbolField
 from robot_dynamics.dynamics.serial_model import SerialModel
-from robot_dynamics.dynamics.textbook import general_arm
+from robot_dynamics.papers.counts.counting import OperationCounter, Tally, concurrent_steps
+from robot_dynamics.papers.counts.polynomial import Polynomial
+from robot_dynamics.papers.counts.textbook import general_arm
 
 # Numbers of links that determine the polynomials and confirm them.
 _SIZES = range(1, 7)

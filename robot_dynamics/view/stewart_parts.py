@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from robot_dynamics.spatial import pose
+from robot_dynamics.spatial import Array, pose
 from robot_dynamics.stewart.machine import Leg, Machine
 from robot_dynamics.view.efforts import axis_frame
 from robot_dynamics.view.plates import plate_below
 from robot_dynamics.view.visuals import Color, Cylinder, Sphere, Visual
-
-Array = NDArray[np.float64]
 
 BASE_COLOR: Color = (0.33, 0.36, 0.42, 1.0)
 PLATFORM_COLOR: Color = (0.93, 0.80, 0.62, 1.0)

@@ -8,12 +8,11 @@ from contextlib import ExitStack
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped, Transform
-from numpy.typing import NDArray
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 
 from robot_dynamics import stewart
-from robot_dynamics.report.platform import PlatformRecording
+from robot_dynamics.report.stewart import PlatformRecording
 from robot_dynamics.resources import resource
 from robot_dynamics.ros.demo.arm import Progress
 from robot_dynamics.ros.demo.observer import (
@@ -27,14 +26,13 @@ from robot_dynamics.ros.demo.observer import (
 from robot_dynamics.ros.processes import NodeProcess, claim_domain
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.messages import JointOrder
+from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.orientation import (
     quaternion_from_rotation,
     rotation_from_quaternion,
     rotation_from_vector,
     rotation_vector,
 )
-
-Array = NDArray[np.float64]
 
 MACHINE = "stewart_demo"
 RATE = 500.0

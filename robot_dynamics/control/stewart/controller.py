@@ -13,20 +13,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.control.parameters import SafeOutput
-from robot_dynamics.control.platform.parameters import Mode, PlatformParameters
-from robot_dynamics.control.platform.trajectory import PoseTrajectory, PoseWaypoint, at_rest, plan_pose
+from robot_dynamics.control.stewart.parameters import Mode, PlatformParameters
+from robot_dynamics.control.stewart.trajectory import PoseTrajectory, PoseWaypoint, at_rest, plan_pose
 from robot_dynamics.control.tracking import Command, JumpDetector, PeriodMeter, Phase, Schedule, fade
 from robot_dynamics.errors import SingularityError, StateError, TrajectoryError
+from robot_dynamics.spatial import Array
 from robot_dynamics.stewart import Motion, StewartPlatform
 from robot_dynamics.stewart.kinematics import leg_geometry
 from robot_dynamics.stewart.orientation import quaternion_from_rotation, rotation_vector
 from robot_dynamics.stewart.program import MOTION_SIZE
 from robot_dynamics.stewart.tracking import PoseTracker, Quaternion, turned
-
-Array = NDArray[np.float64]
 
 
 class PlatformController:

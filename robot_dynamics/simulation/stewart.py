@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import ModelError, ParameterError, StateError
-from robot_dynamics.model.chain import Array, JointLimits, RigidBody
+from robot_dynamics.model.chain import JointLimits, RigidBody
 from robot_dynamics.model.lumping import lumped_body
 from robot_dynamics.simulation.mujoco_parts import (
     add_body,
@@ -26,7 +26,7 @@ from robot_dynamics.simulation.mujoco_parts import (
     use_exact_masses,
 )
 from robot_dynamics.simulation.parameters import PlantParameters
-from robot_dynamics.spatial import pose
+from robot_dynamics.spatial import Array, pose
 from robot_dynamics.stewart import Machine, StewartPlatform
 from robot_dynamics.stewart.kinematics import leg_geometry
 

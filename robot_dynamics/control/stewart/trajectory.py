@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robot_dynamics.control.spline import QuinticSpline, minimum_jerk_spline
 from robot_dynamics.control.trajectory import check_times, waypoints_ahead
 from robot_dynamics.errors import StateError, TrajectoryError
-from robot_dynamics.spatial import rpy_from_rotation
+from robot_dynamics.spatial import Array, rpy_from_rotation
 from robot_dynamics.stewart.newton_euler import Motion
 from robot_dynamics.stewart.orientation import (
     angular_motion,
@@ -23,8 +23,6 @@ from robot_dynamics.stewart.orientation import (
     rotation_of,
 )
 from robot_dynamics.stewart.platform import StewartPlatform
-
-Array = NDArray[np.float64]
 
 # Roll and yaw cannot be told apart at a pitch of 90 degrees; no platform tilts so far.
 LARGEST_PITCH = np.radians(80.0)

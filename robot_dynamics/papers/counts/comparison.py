@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from robot_dynamics.dynamics.complexity.measure import (
+from robot_dynamics.papers.counts.counting import Tally
+from robot_dynamics.papers.counts.measure import (
     Formula,
     concurrent_formula,
     count_generated,
@@ -15,10 +16,9 @@ from robot_dynamics.dynamics.complexity.measure import (
     task_tallies,
     total,
 )
-from robot_dynamics.dynamics.complexity.polynomial import Polynomial
-from robot_dynamics.dynamics.complexity.published import POLYNOMIAL_TABLES, PublishedTable
-from robot_dynamics.dynamics.counting import Tally
-from robot_dynamics.dynamics.textbook import renaud_arm
+from robot_dynamics.papers.counts.polynomial import Polynomial
+from robot_dynamics.papers.counts.published import POLYNOMIAL_TABLES, PublishedTable
+from robot_dynamics.papers.counts.textbook import renaud_arm
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ import numpy as np
 
 from robot_dynamics.codegen.program import CONVENTION, count_operations
 from robot_dynamics.dynamics.compiled import compile_dynamics
-from robot_dynamics.model.chain import Array, KinematicChain
+from robot_dynamics.model.chain import KinematicChain
+from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.compiled import compile_stewart, pack
 from robot_dynamics.stewart.machine import JointFriction, Machine
 from robot_dynamics.stewart.orientation import quaternion_from_rotation

@@ -13,8 +13,8 @@ from robot_dynamics.ros.viewing.rviz_shapes import LINE_HEIGHT, TEXT_WIDTH, arro
 from robot_dynamics.stewart import StewartPlatform
 from robot_dynamics.view.efforts import RGB, EffortScale, effort_text
 from robot_dynamics.view.labels import spread_labels
-from robot_dynamics.view.platform_geometry import PlatformGeometry, pose_values
-from robot_dynamics.view.platform_parts import JOINT_COLOR, ROD_COLOR
+from robot_dynamics.view.stewart_geometry import PlatformGeometry, pose_values
+from robot_dynamics.view.stewart_parts import JOINT_COLOR, ROD_COLOR
 
 Array = np.ndarray
 

@@ -6,14 +6,10 @@ import ctypes
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
-from robot_dynamics.dynamics.native.cache import cached, discard
-from robot_dynamics.dynamics.native.compiler import FLAGS, FOR_THIS_CPU, cpu_identity, find_compiler
 from robot_dynamics.errors import BackendError
-
-Array = NDArray[np.float64]
+from robot_dynamics.native.cache import cached, discard
+from robot_dynamics.native.compiler import FLAGS, FOR_THIS_CPU, cpu_identity, find_compiler
+from robot_dynamics.spatial import Array
 
 
 class NativeKernel:

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from robot_dynamics.dynamics.complexity.measure import Formula
-from robot_dynamics.dynamics.complexity.polynomial import Polynomial
+from robot_dynamics.papers.counts.measure import Formula
+from robot_dynamics.papers.counts.polynomial import Polynomial
 
 Number = int | Fraction
 

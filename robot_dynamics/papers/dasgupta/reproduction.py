@@ -9,16 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.errors import SingularityError
 from robot_dynamics.resources import resource
+from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.loader import StewartModelWarning
 from robot_dynamics.stewart.newton_euler import Model
 from robot_dynamics.stewart.paths import StraightLine, straight_line
 from robot_dynamics.stewart.platform import InverseDynamics, StewartPlatform, load
 
-Array = NDArray[np.float64]
 MODELS: tuple[Model, ...] = ("exact", "published")
 # Beyond this condition number forces of the two models are not compared.
 WELL_CONDITIONED = 1000.0

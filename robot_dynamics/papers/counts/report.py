@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from robot_dynamics.codegen.program import CONVENTION
-from robot_dynamics.dynamics.complexity.comparison import Comparison, Row, comparisons
-from robot_dynamics.dynamics.complexity.measure import (
+from robot_dynamics.dynamics.serial_model import SerialModel
+from robot_dynamics.papers.counts.comparison import Comparison, Row, comparisons
+from robot_dynamics.papers.counts.counting import Tally
+from robot_dynamics.papers.counts.measure import (
     Formula,
     RobotCount,
     concurrent_formula,
@@ -22,9 +24,7 @@ from robot_dynamics.dynamics.complexity.measure import (
     longest_chain,
     total,
 )
-from robot_dynamics.dynamics.complexity.polynomial import Polynomial
-from robot_dynamics.dynamics.counting import Tally
-from robot_dynamics.dynamics.serial_model import SerialModel
+from robot_dynamics.papers.counts.polynomial import Polynomial
 
 PAPERS_CONVENTION = (
     "products of 3x3 and 4x4 matrices count in full, whatever zeros this robot has; only the zeros of z and"

@@ -5,14 +5,10 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from robot_dynamics.control.parameters import LoopParameters
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.parameters import parameter, per_joint, validate
-
-Array = NDArray[np.float64]
+from robot_dynamics.spatial import Array
 
 DIRECTIONS = ("x", "y", "z", "about x", "about y", "about z")
 

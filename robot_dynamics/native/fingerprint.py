@@ -8,14 +8,19 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.model.chain import KinematicChain
+from robot_dynamics.spatial import Array
 
-_SOURCES = ("robot_dynamics.codegen", "robot_dynamics.dynamics", "robot_dynamics.model")
+_SOURCES = (
+    "robot_dynamics.codegen",
+    "robot_dynamics.dynamics",
+    "robot_dynamics.model",
+    "robot_dynamics.native",
+)
 
 
-def model_fingerprint(chain: KinematicChain, gravity: NDArray[np.float64] | None) -> str:
+def model_fingerprint(chain: KinematicChain, gravity: Array | None) -> str:
     """Digest of every number that the dynamics of ``chain`` depend on; names do not count.
 
     ``gravity`` is (3,) in the root frame [m/s²], None where nothing depends on it.

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from robot_dynamics.control.platform.trajectory import PoseWaypoint, at_rest, plan_pose
+from robot_dynamics.control.stewart.trajectory import PoseWaypoint, at_rest, plan_pose
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
-from robot_dynamics.spatial import pose, rpy_from_rotation
+from robot_dynamics.spatial import Array, pose, rpy_from_rotation
 from robot_dynamics.stewart import StewartPlatform
 from robot_dynamics.stewart.checks import pose_violations
 from robot_dynamics.stewart.kinematics import condition_number, leg_geometry
@@ -26,10 +25,8 @@ from robot_dynamics.view.efforts import axis_frame
 from robot_dynamics.view.links import Weight, bounds, weight_arrows
 from robot_dynamics.view.machine import Chart, Coordinate, Gauge, effort_chart
 from robot_dynamics.view.moves import Goal
-from robot_dynamics.view.platform_parts import leg_axes, lower, platform_shapes, upper
+from robot_dynamics.view.stewart_parts import leg_axes, lower, platform_shapes, upper
 from robot_dynamics.view.visuals import Visual
-
-Array = NDArray[np.float64]
 
 PLACE, ANGLES = ("x", "y", "z"), ("roll", "pitch", "yaw")
 POSE = PLACE + ANGLES
