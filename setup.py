@@ -1,10 +1,12 @@
 """Package definition for both worlds: colcon (ament_python) and pip."""
 
+import re
 from pathlib import Path
 
 from setuptools import find_packages, setup
 
 PACKAGE = "robot_dynamics"
+VERSION = re.search(r'^__version__ = "(.*)"$', Path(PACKAGE, "__init__.py").read_text(encoding="utf-8"), re.M)
 ROS_WHEELS = [
     "ros-jazzy-rclpy[fastrtps]",
     *(
@@ -54,7 +56,7 @@ def share(folder: str) -> tuple[str, list[str]]:
 
 setup(
     name=PACKAGE,
-    version="0.1.0",
+    version=VERSION.group(1),
     packages=find_packages(include=[PACKAGE, f"{PACKAGE}.*"]),
     package_data={PACKAGE: ["py.typed", "**/*.c", "**/*.cpp", "**/*.h"]},
     data_files=[

@@ -16,12 +16,24 @@ class ModelWarning(UserWarning):
     """A robot description can be used, but probably does not say what its author meant."""
 
 
+class StewartModelWarning(ModelWarning):
+    """A machine is used although its parameters are those of no real one."""
+
+
 class ConversionError(ModelError):
     """A kinematic conversion does not reproduce the original within its tolerance."""
 
 
 class StateError(RobotDynamicsError, ValueError):
     """Joint values, velocities, accelerations or wrenches of a wrong shape, or not finite."""
+
+
+class LimitError(StateError):
+    """A leg outside its stroke, its joint angles, its speed or its force."""
+
+
+class LimitWarning(UserWarning):
+    """A leg outside its limits or a pose near a singularity, where the caller asked for a warning only."""
 
 
 class ParameterError(RobotDynamicsError, ValueError):

@@ -8,11 +8,11 @@ result = platform.inverse_dynamics(position, orientation, linear_velocity, angul
 result.actuator_forces  # (6,) [N], positive when the leg pushes
 """
 
-from robot_dynamics.stewart.checks import LimitError, LimitWarning, Violation
+from robot_dynamics.errors import LimitError, LimitWarning, StewartModelWarning
+from robot_dynamics.stewart.checks import Violation
 from robot_dynamics.stewart.compiled import CompiledStewart, pack
 from robot_dynamics.stewart.dynamics import State, TaskSpaceDynamics
 from robot_dynamics.stewart.kinematics import LegGeometry, PoseEstimate
-from robot_dynamics.stewart.loader import StewartModelWarning
 from robot_dynamics.stewart.machine import JointFriction, Leg, LegLimits, Machine
 from robot_dynamics.stewart.newton_euler import Motion, Reactions
 from robot_dynamics.stewart.paths import PlatformPath, StraightLine, straight_line

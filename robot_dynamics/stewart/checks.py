@@ -9,20 +9,12 @@ from typing import Literal
 
 import numpy as np
 
-from robot_dynamics.errors import ParameterError, SingularityError, StateError
+from robot_dynamics.errors import LimitError, LimitWarning, ParameterError, SingularityError
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.kinematics import LegGeometry, condition_number
 from robot_dynamics.stewart.machine import LEG_COUNT, Machine
 
 OnViolation = Literal["raise", "warn", "report"]
-
-
-class LimitError(StateError):
-    """A leg outside its stroke, its joint angles, its speed or its force."""
-
-
-class LimitWarning(UserWarning):
-    """A leg outside its limits or a pose near a singularity, where the caller asked for a warning only."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from robot_dynamics.errors import ModelError
+from robot_dynamics.errors import ModelError, StewartModelWarning
 from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.spatial import Array, rotation_from_rpy
 from robot_dynamics.stewart.machine import LEG_COUNT, JointFriction, Leg, LegLimits, Machine
@@ -28,10 +28,6 @@ LEG_FIELDS = (
     "friction",
     "limits",
 )
-
-
-class StewartModelWarning(UserWarning):
-    """A machine is used although its parameters are those of no real one."""
 
 
 def load_machine(source: str | Path | Mapping[str, Any]) -> Machine:

@@ -10,10 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics.errors import SingularityError
+from robot_dynamics.errors import SingularityError, StewartModelWarning
 from robot_dynamics.resources import resource
 from robot_dynamics.spatial import Array
-from robot_dynamics.stewart.loader import StewartModelWarning
 from robot_dynamics.stewart.newton_euler import Model
 from robot_dynamics.stewart.paths import StraightLine, straight_line
 from robot_dynamics.stewart.platform import InverseDynamics, StewartPlatform, load
