@@ -18,7 +18,7 @@ from typing import Any
 
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.chain import KinematicChain
-from robot_dynamics.ros.demo import pacemaker, platform
+from robot_dynamics.ros.demo import pacemaker, stewart
 from robot_dynamics.ros.demo.arm import NOMINAL, ArmRun, Progress
 from robot_dynamics.ros.demo.outcome import Limits, Outcome, judge
 from robot_dynamics.ros.demo.realtime import summary
@@ -101,20 +101,20 @@ def run(
     # The same address: the browser finds the platform where it has lost the arm.
     with (
         _node("pacemaker") as pace,
-        _node("web_view", {**address, "machine": platform.MACHINE}) as page,
+        _node("web_view", {**address, "machine": stewart.MACHINE}) as page,
     ):
 
-        def before(nodes: platform.Nodes) -> None:
+        def before(nodes: stewart.Nodes) -> None:
             _wait((*nodes, pace, page), lambda: url in page.output, PATIENCE)
             say(f"the platform is shown at {url}")
             _wait((*nodes, pace, page), lambda: VISITOR in page.output, RETURN_TIME if seen else 0.0)
 
-        def after(nodes: platform.Nodes) -> None:
+        def after(nodes: stewart.Nodes) -> None:
             if stay:
                 say("the sliders move the platform; Ctrl-C ends")
                 _stay((*nodes, pace, page))
 
-        shown = platform.run(progress, PLATFORM_RATE, pacemaker.ARGUMENTS, before, after)
+        shown = stewart.run(progress, PLATFORM_RATE, pacemaker.ARGUMENTS, before, after)
     speeds["platform"] = _speed(pace)
     outcome = judge({NOMINAL.key: recording}, shown, folder, limits)
     figures = {**outcome.figures, "watched": seen, "real_time_share": speeds}
