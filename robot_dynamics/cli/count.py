@@ -10,12 +10,13 @@ from robot_dynamics.cli.chain_source import add_chain_arguments, add_gravity_arg
 from robot_dynamics.dynamics.formulations import FORMULATIONS
 from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.errors import ParameterError
-from robot_dynamics.papers.counts.reference_models import (
+from robot_dynamics.papers.count_report.report import make_report
+from robot_dynamics.papers.count_report.text import text
+from robot_dynamics.papers.reference_models import (
     ReferenceCount,
     reference_counts,
     reference_table,
 )
-from robot_dynamics.papers.counts.report import make_report
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -54,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
         rows = [] if arguments.formulation else [_row(count) for count in reference_counts("normal")]
         print(json.dumps({**json.loads(report.json()), "generated_reference_models": rows}, indent=2))
     else:
-        print(report.text())
+        print(text(report))
         if not arguments.formulation:
             print("\nCustomised models of textbook arms, as the generator writes them\n")
             print(reference_table("normal"))

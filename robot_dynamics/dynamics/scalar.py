@@ -2,7 +2,7 @@
 
 A formulation uses ``+``, ``-``, ``*`` and the sign on its scalars, in NumPy arrays (of dtype object where the
 scalars are not floats), and leaves everything else to a `ScalarField`. With `FLOATS` it computes, with
-`robot_dynamics.papers.counts.counting.OperationCounter` it is counted, with `SYMBOLS` it writes a program.
+`robot_dynamics.papers.counts.scalars.OperationCounter` it is counted, with `SYMBOLS` it writes a program.
 """
 
 from __future__ import annotations

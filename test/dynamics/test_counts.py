@@ -12,8 +12,7 @@ from robot_dynamics.cli.main import main
 from robot_dynamics.dynamics.formulations import FORMULATIONS, modified_newton_euler
 from robot_dynamics.dynamics.scalar import cross
 from robot_dynamics.dynamics.serial_model import SerialModel
-from robot_dynamics.papers.counts.comparison import comparisons
-from robot_dynamics.papers.counts.counting import OperationCounter, Tally, concurrent_steps
+from robot_dynamics.papers.counts.general_arm import general_arm
 from robot_dynamics.papers.counts.measure import (
     concurrent_formula,
     count_robot,
@@ -22,7 +21,9 @@ from robot_dynamics.papers.counts.measure import (
     total,
 )
 from robot_dynamics.papers.counts.polynomial import Polynomial
-from robot_dynamics.papers.counts.textbook import general_arm, renaud_arm
+from robot_dynamics.papers.counts.scalars import OperationCounter, Tally, concurrent_steps
+from robot_dynamics.papers.published_tables import comparisons
+from robot_dynamics.papers.renaud.arm import renaud_arm
 
 TABLES = {table.key: table for table in comparisons(tuple(FORMULATIONS))}
 

@@ -12,7 +12,7 @@ import robot_dynamics as rd
 from robot_dynamics.dynamics.base_parameters import base_parameters, standard_parameters
 from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.model.chain import JointKind
-from robot_dynamics.papers.counts.reference_models import puma560_base, rx90_base
+from robot_dynamics.papers.reference_models import puma560_base, rx90_base
 
 URDF = Path(__file__).parents[2] / "urdf"
 

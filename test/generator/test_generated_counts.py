@@ -9,7 +9,7 @@ import pytest
 
 from robot_dynamics.codegen.program import CONVENTION
 from robot_dynamics.dynamics.generator import generate
-from robot_dynamics.papers.counts.reference_models import (
+from robot_dynamics.papers.reference_models import (
     REFERENCE_MODELS,
     reference_counts,
     reference_table,
@@ -48,7 +48,7 @@ def digest(hash_seed):
     script = (
         "import hashlib, sys\n"
         "from robot_dynamics.dynamics.generator import generate\n"
-        "from robot_dynamics.papers.counts.reference_models import rx90_base\n"
+        "from robot_dynamics.papers.reference_models import rx90_base\n"
         "programs = [generate(rx90_base(), name) for name in ('inverse_dynamics', 'mass_matrix')]\n"
         "print(hashlib.sha256(repr(programs).encode()).hexdigest())\n"
     )

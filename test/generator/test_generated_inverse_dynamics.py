@@ -16,7 +16,7 @@ from robot_dynamics.dynamics.generator import Objective, generate
 from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.chain import JointKind
-from robot_dynamics.papers.counts.reference_models import REFERENCE_MODELS
+from robot_dynamics.papers.reference_models import REFERENCE_MODELS
 
 URDF = Path(__file__).parents[2] / "urdf"
 

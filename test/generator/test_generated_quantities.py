@@ -14,7 +14,7 @@ from robot_dynamics.dynamics.generator.articulated_body import articulated_body
 from robot_dynamics.dynamics.generator.links import links_of
 from robot_dynamics.dynamics.generator.recursion import State
 from robot_dynamics.errors import ModelError
-from robot_dynamics.papers.counts.reference_models import puma560_base
+from robot_dynamics.papers.reference_models import puma560_base
 
 ARMS = [plain_recursion.random_arm(seed, generic=seed % 5 == 4) for seed in range(200, 212)]
 

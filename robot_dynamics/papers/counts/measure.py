@@ -15,9 +15,9 @@ from robot_dynamics.dynamics.formulations import FORMULATIONS
 from robot_dynamics.dynamics.generator import Objective, generate
 from robot_dynamics.dynamics.scalar import SymbolField
 from robot_dynamics.dynamics.serial_model import SerialModel
-from robot_dynamics.papers.counts.counting import OperationCounter, Tally, concurrent_steps
+from robot_dynamics.papers.counts.general_arm import general_arm
 from robot_dynamics.papers.counts.polynomial import Polynomial
-from robot_dynamics.papers.counts.textbook import general_arm
+from robot_dynamics.papers.counts.scalars import OperationCounter, Tally, concurrent_steps
 
 # Numbers of links that determine the polynomials and confirm them.
 _SIZES = range(1, 7)

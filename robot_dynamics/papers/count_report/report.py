@@ -1,19 +1,17 @@
-"""What ``robot_dynamics count`` prints."""
+"""What ``robot_dynamics count`` finds out, and its two forms for programs."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from robot_dynamics.codegen.program import CONVENTION
 from robot_dynamics.dynamics.serial_model import SerialModel
-from robot_dynamics.papers.counts.comparison import Comparison, Row, comparisons
-from robot_dynamics.papers.counts.counting import Tally
+from robot_dynamics.papers.counts.comparison import Comparison
 from robot_dynamics.papers.counts.measure import (
     Formula,
     RobotCount,
@@ -25,6 +23,8 @@ from robot_dynamics.papers.counts.measure import (
     total,
 )
 from robot_dynamics.papers.counts.polynomial import Polynomial
+from robot_dynamics.papers.counts.scalars import Tally
+from robot_dynamics.papers.published_tables import comparisons
 
 PAPERS_CONVENTION = (
     "products of 3x3 and 4x4 matrices count in full, whatever zeros this robot has; only the zeros of z and"
@@ -34,7 +34,6 @@ PAPERS_CONVENTION = (
     " beforehand; sign changes, sines and cosines count 0; equal results are not shared unless the paper"
     " says so"
 )
-_WIDTH = 108
 # Longer robots are not run through the O(n^4) formulation unless it is asked for by name.
 _DIRECT_LIMIT = 9
 _CSV_HEADER = (
@@ -95,20 +94,6 @@ class CountReport:
     prismatic: int = 0
     generated: Tally | None = None
 
-    def text(self) -> str:
-        """For people."""
-        lines = [
-            *_paragraph("Counting convention (this robot): " + CONVENTION + "."),
-            *_paragraph("Counting convention (general arm, the papers'): " + PAPERS_CONVENTION + "."),
-            "",
-            *self._summary(),
-        ]
-        if self.detailed:
-            lines += [line for count in self.formulations for line in self._steps(count)]
-        for table in self.tables:
-            lines += ["", *self._table(table)]
-        return "\n".join(lines)
-
     def json(self) -> str:
         """For programs; formulas as text in n and as numbers at ``links``."""
         document = {
@@ -156,7 +141,7 @@ class CountReport:
         writer.writerow(_CSV_HEADER)
         for count in self.formulations:
             for step, formula in (*count.steps.items(), ("Total", count.total)):
-                writer.writerow([f"general arm: {count.name}", step, "", "", *_texts(formula), "", ""])
+                writer.writerow([f"general arm: {count.name}", step, "", "", *formula_texts(formula), "", ""])
             if count.robot is not None:
                 for label, tally in (("as run", count.robot.as_run), ("shared", count.robot.shared)):
                     numbers = [tally.multiplications, tally.additions]
@@ -167,91 +152,9 @@ class CountReport:
         for table in self.tables:
             for row in table.rows:
                 reached = "" if row.printed is None else ("yes" if row.reached else "no")
-                cells = [*_texts(row.printed), *_texts(row.measured)]
+                cells = [*formula_texts(row.printed), *formula_texts(row.measured)]
                 writer.writerow([table.key, row.label, *cells, reached, row.remark])
         return stream.getvalue().rstrip("\n")
-
-    def _summary(self) -> list[str]:
-        head = ["formulation", "general arm x", "+", f"n = {self.links}: x", "+"]
-        if self.robot:
-            head += ["as run x", "+", "shared x", "+"]
-        rows = []
-        for count in self.formulations:
-            at = count.total.at(self.links)
-            row = [count.name, *_texts(count.total), str(at.multiplications), str(at.additions)]
-            if count.robot is not None:
-                numbers = (count.robot.as_run, count.robot.shared)
-                row += [str(x) for tally in numbers for x in (tally.multiplications, tally.additions)]
-            elif self.robot:
-                row += ["not run", "", "", ""]
-            rows.append(row)
-        if self.generated is not None:
-            customised = [str(self.generated.multiplications), str(self.generated.additions)]
-            rows.append(["customised model", *[""] * 6, *customised])
-        title = (
-            "Operations of one inverse-dynamics call (x multiplications, + additions), counted by running it"
-        )
-        lines = [title, *_columns(head, rows)]
-        if self.robot:
-            lines += _paragraph(
-                f"The last four columns are for {self.robot}. As run: its zeros and ones left out. Shared: by"
-                " the convention above in full, equal results computed once and unused ones dropped too. The"
-                " customised model is what robot_dynamics generate writes, parameters regrouped."
-            )
-        if self.prismatic:
-            lines += _paragraph(
-                f"{self.prismatic} of its joints slide; the general arm and the papers' formulas have"
-                f" revolute"
-                " joints only."
-            )
-        return lines
-
-    def _steps(self, count: FormulationCount) -> list[str]:
-        head = ["step", "general arm x", "+"]
-        shared = None if count.robot is None else count.robot.shared_steps
-        if shared is not None:
-            head += ["shared x", "+"]
-        rows = []
-        for step, formula in count.steps.items():
-            row = [step, *_texts(formula)]
-            if shared is not None:
-                tally = shared.get(step, Tally())
-                row += [str(tally.multiplications), str(tally.additions)]
-            rows.append(row)
-        lines = ["", f"Steps of {count.name}", *_columns(head, rows)]
-        if count.concurrent is not None:
-            products, sums = _texts(count.concurrent)
-            lines += _paragraph(
-                f"One processor for each step of each link: {products} multiplications and {sums} additions"
-                " one after the other (n >= 3)."
-            )
-        lines += _paragraph(
-            f"Every operation as soon as its operands are there: {count.chain} operations one after the other"
-            " (n >= 3)."
-        )
-        return lines
-
-    def _table(self, table: Comparison) -> list[str]:
-        rows, notes = [], []
-        for row in table.rows:
-            mark = ""
-            if row.remark:
-                notes.append(row.remark)
-                mark = f" [{len(notes)}]"
-            cells = [row.label + mark, *_texts(row.printed), *_texts(row.measured)]
-            rows.append([*cells, _verdict(row), self._both(row.printed), self._both(row.measured)])
-        lines = [table.title, *_rows(rows, self.links)]
-        for number, note in enumerate(notes, 1):
-            lines += _paragraph(f"[{number}] {note}.", "      ")
-        for remark in table.remarks:
-            lines += _paragraph(f"{remark[0].upper()}{remark[1:]}.")
-        return lines
-
-    def _both(self, formula: Formula | None) -> str:
-        if formula is None:
-            return ""
-        tally = formula.at(self.links)
-        return f"{tally.multiplications} {tally.additions}"
 
     def _values(self, formula: Formula) -> dict[str, Any]:
         at = formula.at(self.links)
@@ -309,42 +212,6 @@ def _tally_values(tally: Tally) -> dict[str, int]:
     return {"multiplications": tally.multiplications, "additions": tally.additions}
 
 
-def _verdict(row: Row) -> str:
-    if row.printed is None:
-        return ""
-    return "reached" if row.reached else "differs"
-
-
-def _texts(formula: Formula | None) -> tuple[str, str]:
+def formula_texts(formula: Formula | None) -> tuple[str, str]:
+    """Multiplications and additions as polynomials, empty for none."""
     return ("", "") if formula is None else (str(formula.multiplications), str(formula.additions))
-
-
-def _paragraph(text: str, indent: str = "  ") -> list[str]:
-    return textwrap.wrap(text, _WIDTH, initial_indent="  ", subsequent_indent=indent, break_on_hyphens=False)
-
-
-def _rows(rows: Sequence[Sequence[str]], links: int) -> list[str]:
-    """Lines of a table side by side, or one below the other where the formulas are long."""
-    head = ["line", "printed x", "+", "run x", "+", "", f"n = {links}: printed", "run"]
-    lines = _columns(head, rows)
-    if max(map(len, lines)) <= 140:
-        return lines
-    stacked = []
-    for label, *printed, run_products, run_sums, verdict, printed_at, run_at in rows:
-        equal = verdict == "reached"
-        stacked.append(f"  {label}: {verdict or 'not in the table'}")
-        if printed[0]:
-            how = "printed, run" if equal else "printed     "
-            stacked.append(f"      {how}  {printed[0]} x,  {printed[1]} +   (n = {links}: {printed_at})")
-        if not equal:
-            stacked.append(f"      run           {run_products} x,  {run_sums} +   (n = {links}: {run_at})")
-    return stacked
-
-
-def _columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(len(line[column]) for line in (head, *rows)) for column in range(len(head))]
-    lines = []
-    for line in (head, *rows):
-        cells = [cell.ljust(width) for cell, width in zip(line, widths, strict=True)]
-        lines.append("  " + "  ".join(cells).rstrip())
-    return lines
