@@ -16,7 +16,8 @@ import numpy as np
 
 from robot_dynamics.benchmark import others
 from robot_dynamics.benchmark.arms import random_arm, robot
-from robot_dynamics.benchmark.timing import Statement, median_times
+from robot_dynamics.benchmark.contest import Contest
+from robot_dynamics.benchmark.timing import median_times
 from robot_dynamics.codegen.emit_lanes import lanes_source
 from robot_dynamics.dynamics.compiled import CompiledDynamics, compile_dynamics
 from robot_dynamics.dynamics.programs import make_program
@@ -25,6 +26,8 @@ from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.native.compiler import find_compiler
 
 BATCH = 2048
+ONE_STATE = "inverse dynamics, one state"
+A_BATCH = "inverse dynamics, batch"
 Progress = Callable[[str], None]
 
 
@@ -93,69 +96,24 @@ def _time_arm(
 ) -> ArmTimes:
     count = dynamics.operation_count()
     times = ArmTimes(chain.name, chain.dof, (count.multiplications, count.additions))
-    rng = np.random.default_rng(chain.dof)
-    rows = rng.uniform(-1.0, 1.0, (3, BATCH, chain.dof))
-    q, qd, qdd = (np.ascontiguousarray(array[0]) for array in rows)
-    reference = dynamics.inverse_dynamics(*rows)
-    ours = {"f": dynamics.inverse_dynamics, "q": q, "qd": qd, "x": qdd, "out": np.empty(chain.dof)}
-    single = {
-        "robot_dynamics": Statement("f(q, qd, x)", ours),
-        "robot_dynamics, out=": Statement("f(q, qd, x, None, out)", ours),
-    }
-    batch_names = {"f": dynamics.inverse_dynamics, "a": rows, "out": np.empty_like(rows[0])}
-    batch_names |= dict(zip(("q", "qd", "x"), rows, strict=True))
-    batch = {"robot_dynamics": Statement("f(q, qd, x, None, out)", batch_names, BATCH)}
-
-    def add(name: str, make: Callable[[], Statement], result: Callable[[Statement], Any]) -> None:
-        try:
-            statement = make()
-            exec(statement.code, dict(statement.names))
-            got = np.array([float(value) for value in result(statement)])
-            error = np.abs(got - reference[0]).max() / np.abs(reference[0]).max()
-            if error > 1e-9:
-                raise RobotDynamicsError(f"its result differs by {error:.1e}")
-            single[name] = statement
-        except (ImportError, RobotDynamicsError, ValueError, TypeError, AttributeError) as problem:
-            times.left_out[name] = str(problem)
-
-    pinocchio: dict[str, Statement] = {}
-
-    def pinocchio_rnea() -> Statement:
-        pinocchio.update(others.pinocchio_statements(chain, q, qd, qdd))
-        return pinocchio["inverse_dynamics"]
-
-    add("Pinocchio", pinocchio_rnea, lambda s: s.names["data"].tau)
-    add(
-        "MuJoCo",
-        lambda: others.mujoco_statement(chain, q, qd, qdd),
-        lambda s: s.names["data"].qfrc_inverse,
-    )
-    add("PyKDL", lambda: others.pykdl_statement(chain, q, qd, qdd), lambda s: list(s.names["tau"]))
+    contest = Contest(chain, dynamics, BATCH)
+    contest.enter_libraries()
     if loop is None:
-        times.left_out["Pinocchio, C++ loop"] = no_loop
+        contest.left_out["Pinocchio, C++ loop"] = no_loop
     else:
-        out = np.empty_like(reference)
-        statement = loop.statement(chain, rows[0], rows[1], rows[2], out)
-        exec(statement.code, dict(statement.names))
-        if not np.allclose(out, reference, rtol=1e-9, atol=1e-9 * np.abs(reference).max()):
-            raise RobotDynamicsError("the C++ loop over Pinocchio computes other efforts")
-        batch["Pinocchio, C++ loop"] = statement
+        contest.enter_loop(loop)
+    times.left_out = contest.left_out
     timed = median_times(
-        {**{f"single:{k}": v for k, v in single.items()}, **{f"batch:{k}": v for k, v in batch.items()}},
+        {(ONE_STATE, name): statement for name, statement in contest.single.items()}
+        | {(A_BATCH, name): statement for name, statement in contest.batch.items()},
         rounds,
     )
-    for key, value in timed.items():
-        kind, name = key.split(":", 1)
-        label = "inverse dynamics, one state" if kind == "single" else "inverse dynamics, batch"
-        times.seconds.setdefault(label, {})[name] = value
+    for (label, name), seconds in timed.items():
+        times.seconds.setdefault(label, {})[name] = seconds
     if all_quantities:
         for quantity in ("forward_dynamics", "mass_matrix"):
-            names = {**ours, "f": getattr(dynamics, quantity)}
-            code = "f(q, qd, x)" if quantity == "forward_dynamics" else "f(q)"
-            pair = {"robot_dynamics": Statement(code, names)}
-            if quantity in pinocchio:
-                pair["Pinocchio"] = pinocchio[quantity]
-            times.seconds[f"{quantity.replace('_', ' ')}, one state"] = median_times(pair, rounds)
+            label = f"{quantity.replace('_', ' ')}, one state"
+            times.seconds[label] = median_times(contest.pair(quantity), rounds)
     return times
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import statistics
 import timeit
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 SLICE = 0.004
+Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Statement:
     states: int = 1
 
 
-def median_times(statements: Mapping[str, Statement], rounds: int) -> dict[str, float]:
+def median_times(statements: Mapping[Key, Statement], rounds: int) -> dict[Key, float]:
     """Median seconds per state of every statement.
 
     Every round times each of them once for about four milliseconds, so that what disturbs the machine
@@ -40,7 +41,7 @@ def median_times(statements: Mapping[str, Statement], rounds: int) -> dict[str, 
         while (elapsed := timers[name].timeit(count)) < SLICE / 4:
             count *= 2
         repetitions[name] = max(1, round(count * SLICE / elapsed))
-    times: dict[str, list[float]] = {name: [] for name in statements}
+    times: dict[Key, list[float]] = {name: [] for name in statements}
     for _ in range(rounds):
         for name, timer in timers.items():
             executions = repetitions[name]

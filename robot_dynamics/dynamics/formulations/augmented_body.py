@@ -17,12 +17,37 @@ with rho_{i-1} = alpha_{i-1} + b_{i-1} p_{i-1,i} (Renaud's r_{i-1}), sigma = 1 f
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from robot_dynamics.dynamics.formulations import common
 from robot_dynamics.dynamics.scalar import FLOATS, Matrix, Scalar, ScalarField, Vector, cross
 from robot_dynamics.dynamics.serial_model import SerialModel
+
+
+@dataclass(frozen=True)
+class _LinkMotion:
+    """What the backward recursion needs of a link's motion, in its own frame.
+
+    Attributes:
+        rotation, displacement: R_{i-1,i} and p_{i-1,i}, from the frame before.
+        a: angular acceleration.
+        delta: omega (x) omega.
+        b: a^ + omega^ omega^.
+        t: acceleration along a sliding joint, zero for a revolute one.
+        rho: acceleration of the joint's place on the link before.
+        alpha: acceleration of the link's origin.
+    """
+
+    rotation: Matrix
+    displacement: Vector
+    a: Vector
+    delta: Matrix
+    b: Matrix
+    t: Vector
+    rho: Vector
+    alpha: Vector
 
 
 def augmented_body(
@@ -34,16 +59,23 @@ def augmented_body(
     scalars: ScalarField = FLOATS,
 ) -> Vector:
     """Generalised forces (n,) [N·m or N]; see `common.Formulation` for the arguments."""
-    links, size = model.links, len(model.links)
-    motions = common.joint_motions(links, q, qd, qdd, scalars)
+    motions = _forward(model, common.joint_motions(model.links, q, qd, qdd, scalars), scalars)
+    forces = _backward(model, motions, common.tip_load(model, wrench, scalars), scalars)
+    return common.coordinate_forces(model.links, forces, model.dof)
+
+
+def _forward(
+    model: SerialModel, joints: Sequence[common.JointMotion], scalars: ScalarField
+) -> list[_LinkMotion]:
+    """Relations (1) to (6), from the base to the last link."""
     w, a, alpha = common.base_motion(model.gravity, scalars)
     b: Matrix = scalars.as_variables(scalars.parameters(np.zeros((3, 3))))
-    rotations, displacements, states = [], [], []
-    for i, (link, motion) in enumerate(zip(links, motions, strict=True), 1):
+    motions = []
+    for i, (link, joint) in enumerate(zip(model.links, joints, strict=True), 1):
         scalars.step("rotation and displacement", i)
-        rot = common.modified_rotation(link, motion, scalars)
-        p = common.modified_displacement(link, motion, scalars)
-        zqd, zqdd = common.about_z(motion.rate), common.about_z(motion.acceleration)
+        rot = common.modified_rotation(link, joint, scalars)
+        p = common.modified_displacement(link, joint, scalars)
+        zqd, zqdd = common.about_z(joint.rate), common.about_z(joint.acceleration)
         scalars.step("6 (alpha)", i)
         rho = rot.T @ (alpha + b @ p)  # (6a), (6b)
         scalars.step("1 (omega)", i)
@@ -63,38 +95,42 @@ def augmented_body(
             t = cross(w_before, zqd + zqd) + zqdd  # (5)
             scalars.step("6 (alpha)", i)
         alpha = t + rho  # (6c)
-        rotations.append(rot)
-        displacements.append(p)
-        states.append((a, delta, b, t, rho, alpha))
+        motions.append(_LinkMotion(rot, p, a, delta, b, t, rho, alpha))
+    return motions
 
-    e, n = common.tip_load(model, wrench, scalars)
+
+def _backward(
+    model: SerialModel, motions: Sequence[_LinkMotion], load: tuple[Vector, Vector], scalars: ScalarField
+) -> list[Scalar]:
+    """Relations (0) and (7) to (10), from the last link to the base: one force per joint, base first."""
+    links, size = model.links, len(model.links)
+    e, n = load
+    rot_next: Matrix = np.eye(3)
+    p_next: Vector = np.zeros(3)
     forces: list[Scalar] = []
-    beyond = np.cumsum([0.0, *(link.mass for link in links[::-1])])[::-1]  # m*_i at i-1, m*_{n+1} = 0 at n
+    masses = np.cumsum([0.0, *(link.mass for link in links[::-1])])[::-1]  # m*_i at i-1, m*_{n+1} = 0 at n
     for i in range(size, 0, -1):
-        link = links[i - 1]
-        a, delta, b, t, rho, alpha = states[i - 1]
-        rot_next, p_next = (rotations[i], displacements[i]) if i < size else (np.eye(3), np.zeros(3))
+        link, motion = links[i - 1], motions[i - 1]
         scalars.step("0 (augmented body)", i)
-        u = scalars.parameters(link.first_moment) + p_next * scalars.parameters(beyond[i])[()]  # (0a)
-        k = scalars.parameters(link.inertia) + _point_inertia(
-            p_next, scalars.parameters(beyond[i])[()]
-        )  # (0b)
+        beyond = scalars.parameters(masses[i])[()]
+        u = scalars.parameters(link.first_moment) + p_next * beyond  # (0a)
+        k = scalars.parameters(link.inertia) + _point_inertia(p_next, beyond)  # (0b)
         scalars.step("7 (e)", i)
         e_next = rot_next @ e  # (7b)
-        e = e_next + b @ u  # (7a)
-        mass = scalars.parameters(beyond[i - 1])[()]
+        e = e_next + motion.b @ u  # (7a)
+        mass = scalars.parameters(masses[i - 1])[()]
         if not link.revolute:
-            e = e + t * mass
+            e = e + motion.t * mass
         scalars.step("9 (n)", i)
-        n = (
-            (rot_next @ n) + _gyroscopic(k, a, delta, b) + cross(u, alpha) + cross(p_next, e_next)
-        )  # (9a), (9b)
+        gyroscopic = _gyroscopic(k, motion.a, motion.delta, motion.b)
+        n = (rot_next @ n) + gyroscopic + cross(u, motion.alpha) + cross(p_next, e_next)  # (9a), (9b)
         if link.revolute:
             forces.append(n[2])  # (10)
         else:
             scalars.step("8 (f)", i)
-            forces.append(e[2] + rho[2] * mass)  # (8), (10)
-    return common.coordinate_forces(links, forces[::-1], model.dof)
+            forces.append(e[2] + motion.rho[2] * mass)  # (8), (10)
+        rot_next, p_next = motion.rotation, motion.displacement
+    return forces[::-1]
 
 
 def _products(w: Vector) -> Matrix:

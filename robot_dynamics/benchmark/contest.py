@@ -1,0 +1,95 @@
+"""Who computes the efforts of one arm, each shown to compute the same ones before it is timed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.benchmark import others
+from robot_dynamics.benchmark.timing import Statement
+from robot_dynamics.dynamics.compiled import CompiledDynamics
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.model.chain import KinematicChain
+
+# Greatest difference of another library's efforts, relative to the greatest effort.
+_SAME = 1e-9
+
+
+class Contest:
+    """The contenders for one arm.
+
+    Attributes:
+        single: statements that evaluate one state, by contender.
+        batch: statements that evaluate a batch of states, by contender.
+        left_out: why a contender is missing.
+    """
+
+    def __init__(self, chain: KinematicChain, dynamics: CompiledDynamics, batch: int) -> None:
+        """This package's own entries, at ``batch`` random states."""
+        self.chain, self.dynamics = chain, dynamics
+        self.left_out: dict[str, str] = {}
+        self._rows = np.random.default_rng(chain.dof).uniform(-1.0, 1.0, (3, batch, chain.dof))
+        q, qd, qdd = (np.ascontiguousarray(array[0]) for array in self._rows)
+        self._state = q, qd, qdd
+        self._reference = dynamics.inverse_dynamics(*self._rows)
+        self._pinocchio: dict[str, Statement] = {}
+        function = dynamics.inverse_dynamics
+        self._ours = {"f": function, "q": q, "qd": qd, "x": qdd, "out": np.empty(chain.dof)}
+        self.single = {
+            "robot_dynamics": Statement("f(q, qd, x)", self._ours),
+            "robot_dynamics, out=": Statement("f(q, qd, x, None, out)", self._ours),
+        }
+        names: dict[str, Any] = {"f": function, "a": self._rows, "out": np.empty_like(self._rows[0])}
+        names |= dict(zip(("q", "qd", "x"), self._rows, strict=True))
+        self.batch = {"robot_dynamics": Statement("f(q, qd, x, None, out)", names, batch)}
+
+    def enter_libraries(self) -> None:
+        """Pinocchio, MuJoCo and PyKDL, where they are installed and agree."""
+        chain, state = self.chain, self._state
+
+        def pinocchio() -> Statement:
+            self._pinocchio = others.pinocchio_statements(chain, *state)
+            return self._pinocchio["inverse_dynamics"]
+
+        self._enter("Pinocchio", pinocchio, lambda names: names["data"].tau)
+        self._enter(
+            "MuJoCo", lambda: others.mujoco_statement(chain, *state), lambda names: names["data"].qfrc_inverse
+        )
+        self._enter("PyKDL", lambda: others.pykdl_statement(chain, *state), lambda names: list(names["tau"]))
+
+    def enter_loop(self, loop: others.PinocchioLoop) -> None:
+        """A C++ loop over Pinocchio.
+
+        Raises:
+            RobotDynamicsError: it computes other efforts.
+        """
+        out = np.empty_like(self._reference)
+        statement = loop.statement(self.chain, self._rows[0], self._rows[1], self._rows[2], out)
+        exec(statement.code, dict(statement.names))
+        if not np.allclose(out, self._reference, rtol=_SAME, atol=_SAME * np.abs(self._reference).max()):
+            raise RobotDynamicsError("the C++ loop over Pinocchio computes other efforts")
+        self.batch["Pinocchio, C++ loop"] = statement
+
+    def pair(self, quantity: str) -> dict[str, Statement]:
+        """Statements of another quantity at one state: ours and, where it takes part, Pinocchio's."""
+        code = "f(q, qd, x)" if quantity == "forward_dynamics" else "f(q)"
+        pair = {"robot_dynamics": Statement(code, {**self._ours, "f": getattr(self.dynamics, quantity)})}
+        if quantity in self._pinocchio:
+            pair["Pinocchio"] = self._pinocchio[quantity]
+        return pair
+
+    def _enter(
+        self, name: str, make: Callable[[], Statement], efforts: Callable[[Any], Iterable[Any]]
+    ) -> None:
+        try:
+            statement = make()
+            exec(statement.code, dict(statement.names))
+            got = np.array([float(value) for value in efforts(statement.names)])
+            error = np.abs(got - self._reference[0]).max() / np.abs(self._reference[0]).max()
+            if error > _SAME:
+                raise RobotDynamicsError(f"its result differs by {error:.1e}")
+            self.single[name] = statement
+        except (ImportError, RobotDynamicsError, ValueError, TypeError, AttributeError) as problem:
+            self.left_out[name] = str(problem)
