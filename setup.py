@@ -73,7 +73,7 @@ setup(
         "ros": ROS_WHEELS,
         "simulation": ["mujoco>=3.2"],
         "plots": ["matplotlib>=3.7"],
-        "view": ["viser>=1.1"],
+        "view": ["viser>=1.1", "pycollada>=0.8"],
         "test": TEST_TOOLS,
     },
     zip_safe=True,

@@ -11,6 +11,7 @@ import queue
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from rcl_interfaces.msg import Log
@@ -25,6 +26,7 @@ from robot_dynamics.ros.support.paced import spin_at
 from robot_dynamics.ros.viewing.arm import ArmSource
 from robot_dynamics.ros.viewing.source import MachineSource
 from robot_dynamics.ros.viewing.stewart import PlatformSource
+from robot_dynamics.view.machine import Geometry
 from robot_dynamics.view.moves import Goal
 from robot_dynamics.view.parameters import WebViewParameters
 from robot_dynamics.view.stewart_geometry import PlatformGeometry
@@ -35,6 +37,8 @@ ANSWER_TIME = 1.0
 """Seconds for which the page rests until a service has answered."""
 VISITOR = "a browser shows the page"
 """Logged when one has drawn the page."""
+SAID = 5
+"""Lines in the log about what of a robot is not drawn, at most."""
 THROTTLE = 2.0
 """Seconds between two log lines about the same fault."""
 
@@ -65,8 +69,9 @@ class WebView(Node):
             self._source = ArmSource(
                 self,
                 controller,
-                self._page.show,
+                self._show,
                 lambda text, level: self._page.notices.say("description", text, level),
+                Path(settings.description_folder) if settings.description_folder else None,
             )
         else:
             self._source = PlatformSource(self, controller, platform, settings.zero_lengths)
@@ -83,6 +88,12 @@ class WebView(Node):
         for note in notes:
             self.get_logger().warning(note)
         return PlatformGeometry(machine)
+
+    def _show(self, geometry: Geometry) -> None:
+        """Show another robot, and say once in the log what of it cannot be drawn."""
+        self._page.show(geometry)
+        for line in geometry.skipped[:SAID]:
+            self.get_logger().warning(line)
 
     def _on_visitor(self, client: Any) -> None:
         self._drawn(client)

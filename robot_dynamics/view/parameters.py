@@ -61,6 +61,12 @@ class WebViewParameters:
         unit="m/s²",
         read_only=True,
     )
+    description_folder: str = parameter(
+        "",
+        "Folder of the robot's description: relative mesh names begin there, and packages are looked for in"
+        " the folders above it",
+        read_only=True,
+    )
     allowed_origins: tuple[str, ...] = parameter(
         (),
         "Further addresses under which browsers may use the page, such as https://robot.example behind a"

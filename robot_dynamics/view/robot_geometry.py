@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 
@@ -15,7 +16,9 @@ from robot_dynamics.spatial import Array, pose, rotation_about
 from robot_dynamics.view.efforts import axis_frame
 from robot_dynamics.view.links import SMALLEST, Weight, bounds, weight_arrows
 from robot_dynamics.view.machine import Chart, Coordinate, Gauge, effort_chart
-from robot_dynamics.view.visuals import Cylinder, Sphere, Visual, Visuals, read_visuals
+from robot_dynamics.view.mesh_files import MISSING
+from robot_dynamics.view.stand_ins import stand_ins
+from robot_dynamics.view.visuals import Cylinder, MeshCheck, Sphere, Visual, Visuals, read_visuals
 
 UNLIMITED_TURN = math.pi
 """Range of the slider of a joint without limits [rad or m]."""
@@ -40,15 +43,23 @@ class RobotGeometry:
         """Of the robot."""
         return self.tree.name
 
-    @property
+    @cached_property
     def shapes(self) -> tuple[Visual, ...]:
-        """What its links look like."""
-        return tuple(visual for visual in self.visuals.shapes if visual.link in self.tree.links)
+        """What its links look like; a capsule stands in for a link without a shape."""
+        own = tuple(visual for visual in self.visuals.shapes if visual.link in self.tree.links)
+        return own + stand_ins(self.tree, own, self.visuals.faults, self.size)
 
     @property
     def skipped(self) -> tuple[str, ...]:
-        """What cannot be drawn and why, one line each."""
-        return self.visuals.skipped
+        """What cannot be drawn as the description has it and why, one line each; missing meshes share one."""
+        others = tuple(line for line in self.visuals.skipped if MISSING not in line)
+        return (self.visuals.missing, *others) if self.visuals.missing else others
+
+    @cached_property
+    def not_drawn(self) -> dict[str, str]:
+        """The links that nothing is drawn for, and why."""
+        drawn = {visual.link for visual in self.shapes}
+        return {name: "a frame: no shape, no mass" for name in self.tree.links if name not in drawn}
 
     @cached_property
     def coordinates(self) -> tuple[Coordinate, ...]:
@@ -172,12 +183,12 @@ class RobotGeometry:
 
     def bounds(self, poses: Mapping[str, Array]) -> tuple[Array, Array]:
         """Least and greatest coordinates (3,), (3,) of the link origins and shapes, root frame [m]."""
-        return bounds(poses, self.visuals.shapes)
+        return bounds(poses, self.shapes)
 
     def girth(self, joint: Joint) -> float:
         """Radius of the round shapes about a joint's axis [m]; without any, a share of the robot's size."""
         found = 0.06 * self.size
-        for visual in self.visuals.shapes:
+        for visual in self.shapes:
             if visual.link != joint.child or not isinstance(visual.shape, Cylinder | Sphere):
                 continue
             offset = visual.origin[:3, 3]
@@ -188,14 +199,21 @@ class RobotGeometry:
         return found
 
 
-def read_robot(source: str | bytes | os.PathLike[str]) -> RobotGeometry:
+def read_robot(
+    source: str | bytes | os.PathLike[str], folder: Path | None = None, check: MeshCheck | None = None
+) -> RobotGeometry:
     """Geometry of a robot description.
+
+    Args:
+        source: path of a URDF file, or its XML text.
+        folder: where relative mesh names begin; None: the folder of ``source`` if that is a path.
+        check: looks into the mesh files that are found.
 
     Raises:
         ModelError: the description cannot be used; the message names the link or joint.
     """
     tree = parse_urdf(source)
-    return RobotGeometry(tree, read_visuals(source))
+    return RobotGeometry(tree, read_visuals(source, folder, check))
 
 
 def _coordinate(joint: Joint) -> Coordinate:

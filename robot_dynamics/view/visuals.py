@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote, urlparse
 from xml.etree import ElementTree
 
 import numpy as np
@@ -18,6 +17,7 @@ import numpy as np
 from robot_dynamics.errors import ModelError
 from robot_dynamics.model.urdf.gate import read_source
 from robot_dynamics.spatial import Array, pose, rotation_from_rpy
+from robot_dynamics.view.mesh_files import MISSING, advice, find_mesh, package_of
 
 Color = tuple[float, float, float, float]
 """Red, green, blue and opacity, 0 to 1."""
@@ -104,20 +104,33 @@ class Visuals:
     """All shapes of a robot.
 
     Attributes:
-        shapes: in the order of the description.
+        shapes: in the order of the description; of a link none of whose visuals can be drawn, its collision
+            shapes.
         skipped: what was left out and why, one line each.
+        faults: the links that have a <visual> or <collision> but nothing to draw, and why.
+        missing: one line about meshes that are not on this machine and how to get them; empty without any.
     """
 
     shapes: tuple[Visual, ...]
     skipped: tuple[str, ...]
+    faults: Mapping[str, str]
+    missing: str
 
 
-def read_visuals(source: str | bytes | os.PathLike[str]) -> Visuals:
+MeshCheck = Callable[[Path], str]
+"""Why a mesh file cannot be drawn; empty when it can."""
+
+
+def read_visuals(
+    source: str | bytes | os.PathLike[str], folder: Path | None = None, check: MeshCheck | None = None
+) -> Visuals:
     """The shapes of a description that the model layer has accepted.
 
     Args:
         source: path of a URDF file, or its XML text; :func:`robot_dynamics.model.urdf.parse_urdf` must have
             read it before, because that refuses document types, entities and broken XML.
+        folder: where relative mesh names begin; None: the folder of ``source`` if that is a path.
+        check: looks into the mesh files that are found.
 
     Raises:
         ModelError: the text is no XML.
@@ -128,24 +141,66 @@ def read_visuals(source: str | bytes | os.PathLike[str]) -> Visuals:
         robot = ElementTree.fromstring(description.data, parser=parser)
     except (ElementTree.ParseError, ValueError, LookupError) as error:
         raise ModelError(f"{description.label}: not well-formed XML: {error}") from error
+    if folder is None and (isinstance(source, os.PathLike) or Path(description.label).is_file()):
+        folder = Path(description.label).resolve().parent
     palette = {
         material.get("name", ""): color
         for material in robot.iter("material")
         if (color := _color(material)) is not None
     }
-    shapes: list[Visual] = []
-    skipped: list[str] = []
-    for link in robot.findall("link"):
-        name = link.get("name", "")
-        for element in link.findall("visual"):
+    return _Reader(folder, palette, check).read(robot)
+
+
+class _Reader:
+    def __init__(self, folder: Path | None, palette: Mapping[str, Color], check: MeshCheck | None) -> None:
+        self._folder, self._palette, self._check = folder, palette, check
+        self._skipped: list[str] = []
+        self._missing: list[str] = []
+
+    def read(self, robot: ElementTree.Element) -> Visuals:
+        shapes: list[Visual] = []
+        faults: dict[str, str] = {}
+        for link in robot.findall("link"):
+            name = link.get("name", "")
+            reason = ""
+            for kind in ("visual", "collision"):
+                drawn, why = self._shapes(name, link.findall(kind), report=kind == "visual")
+                shapes += drawn
+                reason = "" if drawn else reason or why
+                if drawn:
+                    break
+            if reason:
+                faults[name] = reason
+        missing = advice(map(package_of, self._missing), len(set(self._missing))) if self._missing else ""
+        return Visuals(tuple(shapes), tuple(self._skipped), faults, missing)
+
+    def _shapes(
+        self, link: str, elements: list[ElementTree.Element], report: bool
+    ) -> tuple[list[Visual], str]:
+        """What can be drawn, and why the first of the others cannot."""
+        drawn: list[Visual] = []
+        reasons: list[str] = []
+        for element in elements:
             try:
-                shapes.append(_visual(name, element, palette))
+                visual = _visual(link, element, self._palette, self._folder)
+                if isinstance(visual.shape, MeshFile) and self._check is not None:
+                    problem = self._check(visual.shape.path)
+                    if problem:
+                        raise ModelError(problem)
+                drawn.append(visual)
             except ModelError as error:
-                skipped.append(f"link {name!r}: {error}")
-    return Visuals(tuple(shapes), tuple(skipped))
+                reasons.append(str(error))
+                mesh = element.find("geometry/mesh")
+                if report and mesh is not None and MISSING in str(error):
+                    self._missing.append(mesh.get("filename", ""))
+        if report:
+            self._skipped += [f"link {link!r}: {reason}" for reason in reasons]
+        return drawn, reasons[0] if reasons else ""
 
 
-def _visual(link: str, element: ElementTree.Element, palette: Mapping[str, Color]) -> Visual:
+def _visual(
+    link: str, element: ElementTree.Element, palette: Mapping[str, Color], folder: Path | None
+) -> Visual:
     geometry = element.find("geometry")
     if geometry is None or len(geometry) == 0:
         raise ModelError("a <visual> has no <geometry>")
@@ -159,10 +214,10 @@ def _visual(link: str, element: ElementTree.Element, palette: Mapping[str, Color
     material = element.find("material")
     if material is not None:
         color = _color(material) or palette.get(material.get("name", ""), DEFAULT_COLOR)
-    return Visual(link, origin, _shape(geometry[0]), color)
+    return Visual(link, origin, _shape(geometry[0], folder), color)
 
 
-def _shape(element: ElementTree.Element) -> Shape:
+def _shape(element: ElementTree.Element, folder: Path | None) -> Shape:
     if element.tag == "box":
         size = _positive(element, "size", 3)
         return Box((size[0], size[1], size[2]))
@@ -172,7 +227,7 @@ def _shape(element: ElementTree.Element) -> Shape:
         return Cylinder(_positive(element, "radius")[0], _positive(element, "length")[0])
     if element.tag == "mesh":
         scale = _numbers(element.get("scale", "1 1 1"), 3, "scale")
-        return MeshFile(find_mesh(element.get("filename", "")), (scale[0], scale[1], scale[2]))
+        return MeshFile(find_mesh(element.get("filename", ""), folder), (scale[0], scale[1], scale[2]))
     raise ModelError(f"unknown geometry <{element.tag}>; known are box, cylinder, sphere and mesh")
 
 
@@ -204,33 +259,3 @@ def _color(material: ElementTree.Element) -> Color | None:
     except ModelError:
         return None
     return (red, green, blue, alpha)
-
-
-def find_mesh(name: str) -> Path:
-    """The file that a mesh's name means: ``package://``, ``file://`` or an absolute path.
-
-    Raises:
-        ModelError: the file is not on this machine.
-    """
-    for candidate in _candidates(name):
-        if candidate.is_file():
-            return candidate
-    raise ModelError(f"mesh {name[:120]!r} is not on this machine")
-
-
-def _candidates(name: str) -> Iterator[Path]:
-    if "\0" in name:
-        return
-    address = urlparse(name)
-    if address.scheme == "package":
-        relative = unquote(address.path).lstrip("/")
-        for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep):
-            if prefix:
-                yield Path(prefix) / "share" / address.netloc / relative
-        for folder in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep):
-            if folder:
-                yield Path(folder) / address.netloc / relative
-    elif address.scheme == "file":
-        yield Path(unquote(address.path))
-    elif not address.scheme and name.startswith("/"):
-        yield Path(name)

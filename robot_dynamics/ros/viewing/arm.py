@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -12,6 +13,7 @@ from robot_dynamics.ros.models.description import DescriptionSource
 from robot_dynamics.ros.viewing.joint_stream import JointStream, JointValues
 from robot_dynamics.ros.viewing.source import MachineSource, duration
 from robot_dynamics.view.machine import Geometry
+from robot_dynamics.view.mesh_files import unreadable
 from robot_dynamics.view.moves import Goal, check_goal
 from robot_dynamics.view.robot_geometry import RobotGeometry, read_robot
 from robot_dynamics.view.samples import Sample
@@ -28,6 +30,7 @@ class ArmSource(MachineSource):
         controller: name of the node that controls the arm.
         show: called with another robot.
         say: called with what is wrong with the description, and how bad that is; an empty text takes it back.
+        folder: where the description's relative mesh names begin.
     """
 
     TRAJECTORY = (JointTrajectory, "joint_trajectory")
@@ -38,7 +41,9 @@ class ArmSource(MachineSource):
         controller: str,
         show: Callable[[Geometry], None],
         say: Callable[[str, str], None],
+        folder: Path | None = None,
     ) -> None:
+        self._folder = folder
         super().__init__(node, controller, JointStream(node, f"{controller}/reference"))
         self._geometry: RobotGeometry | None = None
         self._show, self._say = show, say
@@ -46,7 +51,7 @@ class ArmSource(MachineSource):
         self._source = DescriptionSource(node, self._on_description, self._on_refusal)
 
     def _on_description(self, text: str) -> None:
-        self._geometry = read_robot(text)
+        self._geometry = read_robot(text, self._folder, unreadable)
         self._show(self._geometry)
         self._say("", "")
 

@@ -8,8 +8,10 @@ import numpy as np
 import viser
 from transforms3d.quaternions import mat2quat
 
+from robot_dynamics.errors import ModelError
 from robot_dynamics.spatial import Array
 from robot_dynamics.view.efforts import RGB
+from robot_dynamics.view.mesh_files import read_mesh
 from robot_dynamics.view.plates import plate_mesh
 from robot_dynamics.view.visuals import Box, Cylinder, MeshFile, Plate, Sphere, Visual
 
@@ -95,15 +97,10 @@ def add_visual(
 
 
 def _add_mesh(scene: viser.SceneApi, name: str, shape: MeshFile, placed: dict[str, Any]) -> str:
-    import trimesh
-
     try:
-        mesh: Any = trimesh.load(str(shape.path), force="mesh")
-        vertices = np.asarray(mesh.vertices, dtype=float) * np.asarray(shape.scale)
-        faces = np.asarray(mesh.faces)
-        if not len(faces) or not np.isfinite(vertices).all():
-            return f"mesh {shape.path} has no triangles"
-    except Exception as error:  # the readers of mesh formats raise whatever they like
-        return f"mesh {shape.path} cannot be read: {error}"
-    scene.add_mesh_simple(name, vertices=vertices, faces=faces, side="double", **placed)
+        vertices, faces = read_mesh(shape.path)
+    except ModelError as error:
+        return str(error)
+    scale = np.asarray(shape.scale)
+    scene.add_mesh_simple(name, vertices=vertices * scale, faces=faces, side="double", **placed)
     return ""
