@@ -17,7 +17,8 @@ from robot_dynamics.control.tracking import (
     Transition,
     fade,
 )
-from robot_dynamics.control.trajectory import Reference, Trajectory, Waypoint, plan
+from robot_dynamics.control.trajectory import Reference, Trajectory, plan
+from robot_dynamics.control.waypoints import Waypoint
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.spatial import Array

@@ -11,7 +11,8 @@ import numpy as np
 from robot_dynamics.control import law
 from robot_dynamics.control.sampling import EffortSamples, sample_efforts
 from robot_dynamics.control.tracking import Schedule, Transition
-from robot_dynamics.control.trajectory import Reference, Trajectory, Waypoint, plan
+from robot_dynamics.control.trajectory import Reference, Trajectory, plan
+from robot_dynamics.control.waypoints import Waypoint
 from robot_dynamics.errors import ParameterError, TrajectoryError
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.parameters import parameter, per_joint, validate

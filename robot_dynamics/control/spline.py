@@ -9,9 +9,11 @@ that give positions only become the quintic spline with continuous fourth deriva
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import comb
 
 import numpy as np
 
+from robot_dynamics.control.tridiagonal import product, solve_symmetric
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.spatial import Array
 
@@ -40,6 +42,16 @@ def _jerk_form() -> Array:
 
 
 _JERK = _jerk_form()
+# Powers 0 to 5 of s at the 33 samples, what makes the Bernstein coefficients of c0 + ... + c5 s^5,
+# and the same for the derivative.
+_SAMPLES = np.linspace(0.0, 1.0, 33)[:, None] ** np.arange(6)
+_RATE_SAMPLES = np.hstack([np.zeros((33, 1)), _SAMPLES[:, :-1] * np.arange(1.0, 6.0)])
+_BERNSTEIN = np.array([[comb(i, j) / comb(5, j) for j in range(6)] for i in range(6)])
+_RATE_BERNSTEIN = np.array(
+    [[j * comb(i, j - 1) / comb(4, j - 1) if j else 0.0 for j in range(6)] for i in range(5)]
+)
+# Segments looked at together for their extremes: what belongs to them stays in the caches.
+_CHUNK = 1024
 
 
 @dataclass(frozen=True)
@@ -72,15 +84,51 @@ class QuinticSpline:
         return position, velocity / h, acceleration / (h * h)
 
     def extremes(self) -> tuple[Array, Array, Array]:
-        """Smallest and largest position and largest speed (n,), from 33 samples of every segment."""
-        s = np.linspace(0.0, 1.0, 33)
-        powers = s[:, None] ** np.arange(6)
-        rates = np.zeros_like(powers)
-        rates[:, 1:] = powers[:, :-1] * np.arange(1.0, 6.0)
-        positions = np.einsum("si,kij->ksj", powers, self.coefficients)
-        steps = np.diff(self.times)[:, None, None]
-        speeds = np.abs(np.einsum("si,kij->ksj", rates, self.coefficients) / steps)
-        return positions.min(axis=(0, 1)), positions.max(axis=(0, 1)), speeds.max(axis=(0, 1))
+        """Smallest and largest position and largest speed (n,), from 33 samples of every segment.
+
+        A polynomial stays within its Bernstein coefficients, so that most segments need no sampling: those
+        that cannot reach beyond the knots' own values.
+        """
+        steps = np.diff(self.times)
+        bounds = [
+            _hull(self.coefficients[first : first + _CHUNK], steps[first : first + _CHUNK])
+            for first in range(0, len(steps), _CHUNK)
+        ]
+        lower, upper, fastest = (np.concatenate(part) for part in list(zip(*bounds, strict=True))[:3])
+        at_knots = [np.stack(part) for part in list(zip(*bounds, strict=True))[3:]]
+        lowest, highest, speed = at_knots[0].min(axis=0), at_knots[1].max(axis=0), at_knots[2].max(axis=0)
+        open_ = np.flatnonzero(((lower < lowest) | (upper > highest) | (fastest > speed)).any(axis=1))
+        for first in range(0, len(open_), _CHUNK):
+            chosen = open_[first : first + _CHUNK]
+            flat = _by_power(self.coefficients[chosen])
+            positions = _SAMPLES @ flat
+            lowest = np.minimum(lowest, positions.min(axis=0).reshape(-1, len(lowest)).min(axis=0))
+            highest = np.maximum(highest, positions.max(axis=0).reshape(-1, len(lowest)).max(axis=0))
+            speeds = np.abs(_RATE_SAMPLES @ flat).max(axis=0).reshape(-1, len(lowest))
+            speed = np.maximum(speed, (speeds / steps[chosen, None]).max(axis=0))
+        return lowest, highest, speed
+
+
+def _hull(coefficients: Array, steps: Array) -> tuple[Array, ...]:
+    """Bounds (k, n) of position and speed in k segments, and the extremes (n,) of their ends."""
+    flat = _by_power(coefficients)
+    shape = coefficients[:, 0].shape
+    position = _BERNSTEIN @ flat
+    rate = np.abs(_RATE_BERNSTEIN @ flat)
+    ends, end_rates = position[[0, -1]], (rate[[0, -1]].max(axis=0).reshape(shape) / steps[:, None])
+    return (
+        position.min(axis=0).reshape(shape),
+        position.max(axis=0).reshape(shape),
+        rate.max(axis=0).reshape(shape) / steps[:, None],
+        ends.reshape(-1, shape[1]).min(axis=0),
+        ends.reshape(-1, shape[1]).max(axis=0),
+        end_rates.max(axis=0),
+    )
+
+
+def _by_power(coefficients: Array) -> Array:
+    """(6, k n) from (k, 6, n)."""
+    return np.ascontiguousarray(coefficients.transpose(1, 0, 2)).reshape(6, -1)
 
 
 def minimum_jerk_spline(
@@ -100,20 +148,49 @@ def minimum_jerk_spline(
     times = np.asarray(times, dtype=float)
     if len(times) < 2 or not np.all(np.diff(times) > 0.0):
         raise TrajectoryError("a path needs at least two knots at strictly increasing times")
-    slopes, curvatures = _fill_open_derivatives(times, positions, velocities, accelerations)
-    h = np.diff(times)[:, None]
-    ends = np.stack(
-        [
-            positions[:-1],
-            h * slopes[:-1],
-            h * h * curvatures[:-1],
-            positions[1:],
-            h * slopes[1:],
-            h * h * curvatures[1:],
-        ],
-        axis=1,
-    )
-    return QuinticSpline(times, np.einsum("ij,kjn->kin", _HERMITE, ends))
+    with np.errstate(all="ignore"):
+        slopes, curvatures = _fill_open_derivatives(times, positions, velocities, accelerations)
+        coefficients = _hermite(np.diff(times), positions, slopes, curvatures)
+    spline = QuinticSpline(times, coefficients)
+    _check_finite(spline)
+    return spline
+
+
+def _hermite(h: Array, positions: Array, velocities: Array, accelerations: Array) -> Array:
+    """(K - 1, 6, n) coefficients of the quintics between knots that lie ``h`` (K - 1,) apart."""
+    count, joints = positions.shape
+    coefficients = np.empty((count - 1, 6, joints))
+    for first in range(0, count - 1, _CHUNK):
+        left = slice(first, min(first + _CHUNK, count - 1))
+        right = slice(left.start + 1, left.stop + 1)
+        step = h[left, None]
+        ends = [
+            scale * values[side]
+            for side in (left, right)
+            for scale, values in ((1.0, positions), (step, velocities), (step * step, accelerations))
+        ]
+        flat = _HERMITE @ np.concatenate(ends).reshape(6, -1)
+        coefficients[left] = flat.reshape(6, -1, joints).transpose(1, 0, 2)
+    return coefficients
+
+
+def _check_finite(spline: QuinticSpline) -> None:
+    """TrajectoryError unless position, velocity and acceleration are finite everywhere on the path.
+
+    Comparisons with a NaN are false, whatever the limit, so this comes before every one of them.
+    """
+    c, h = spline.coefficients, np.diff(spline.times)[:, None]
+    with np.errstate(all="ignore"):
+        if np.isfinite(120.0 * max(c.max(), -c.min()) / min(1.0, h.min() ** 2)):
+            return
+        size = np.abs(c).sum(axis=1)
+        wrong = np.argwhere(~np.isfinite(20.0 * size * np.maximum(1.0, 1.0 / (h * h))))
+    if len(wrong):
+        k, joint = wrong[0].tolist()
+        raise TrajectoryError(
+            f"value {joint} has no finite position, velocity and acceleration between knots {k} and {k + 1},"
+            f" {h[k, 0]:.3g} s apart; give smaller numbers, or more time between them"
+        )
 
 
 def _fill_open_derivatives(
@@ -122,41 +199,39 @@ def _fill_open_derivatives(
     """Velocities and accelerations at the knots with the open ones chosen for least squared jerk.
 
     The stationarity conditions couple neighbouring knots only: a block tridiagonal system with one 2 x 2
-    block a knot, solved by block elimination, the same matrix for every joint.
+    block a knot, the same matrix for every joint.
     """
-    knots, joints = positions.shape
-    given = np.stack([velocities, accelerations], axis=1)
-    open_ = np.isnan(given).any(axis=2)
+    given = np.stack([velocities, accelerations]).transpose(0, 2, 1)
+    open_ = np.isnan(given).any(axis=1)
     if not open_.any():
         return velocities, accelerations
     # Unknowns are scaled by one common time so that blocks stay well conditioned whatever the unit.
     unit = float(np.mean(np.diff(times)))
-    scale = np.array([unit, unit * unit])
-    diagonal = np.zeros((knots, 2, 2))
-    upper = np.zeros((knots, 2, 2))
-    lower = np.zeros((knots, 2, 2))
-    right = np.zeros((knots, 2, joints))
-    for k in range(knots - 1):
-        h = (times[k + 1] - times[k]) / unit
-        weight = np.array([1.0, h, h * h, 1.0, h, h * h])
-        form = _JERK * np.outer(weight, weight) / h**5
-        diagonal[k] += form[1:3, 1:3]
-        diagonal[k + 1] += form[4:6, 4:6]
-        upper[k] = form[1:3, 4:6]
-        lower[k + 1] = form[4:6, 1:3]
-        right[k] -= np.outer(form[1:3, 0], positions[k]) + np.outer(form[1:3, 3], positions[k + 1])
-        right[k + 1] -= np.outer(form[4:6, 0], positions[k]) + np.outer(form[4:6, 3], positions[k + 1])
-    for k, i in np.argwhere(~open_):
-        diagonal[k, i] = upper[k, i] = lower[k, i] = 0.0
-        diagonal[k, i, i] = 1.0
-        right[k, i] = given[k, i] * scale[i]
-    for k in range(1, knots):
-        factor = np.linalg.solve(diagonal[k - 1].T, lower[k].T).T
-        diagonal[k] -= factor @ upper[k - 1]
-        right[k] -= factor @ right[k - 1]
-    solution = np.zeros((knots, 2, joints))
-    solution[-1] = np.linalg.solve(diagonal[-1], right[-1])
-    for k in range(knots - 2, -1, -1):
-        solution[k] = np.linalg.solve(diagonal[k], right[k] - upper[k] @ solution[k + 1])
-    solution /= scale[None, :, None]
-    return solution[:, 0], solution[:, 1]
+    scale = np.array([unit, unit * unit])[:, None, None]
+    h = np.diff(times) / unit
+    diagonal = np.zeros((2, 2, len(times)))
+    upper = np.empty((2, 2, len(h)))
+    right = np.zeros(given.shape)
+    step = np.diff(positions, axis=0).T
+    # The jerk's quadratic form in the values at both ends of a segment takes their places' difference alone.
+    for i in (0, 1):
+        right[i, :, :-1] += _JERK[1 + i, 0] * h ** (i - 4.0) * step
+        right[i, :, 1:] += _JERK[4 + i, 0] * h ** (i - 4.0) * step
+        for j in (0, 1):
+            power = h ** (i + j - 3.0)
+            diagonal[i, j, :-1] += _JERK[1 + i, 1 + j] * power
+            diagonal[i, j, 1:] += _JERK[4 + i, 4 + j] * power
+            upper[i, j] = _JERK[1 + i, 4 + j] * power
+    # What is given is known: its column goes to the right-hand side, its row becomes an identity.
+    k = np.flatnonzero(~open_.all(axis=0))
+    known = np.where(open_[:, None, k], 0.0, given[:, :, k] * scale)
+    right[:, :, k] -= product(diagonal[:, :, k], known)
+    after, before = k < len(h), k > 0
+    right[:, :, k[after] + 1] -= product(upper[:, :, k[after]].swapaxes(0, 1), known[:, :, after])
+    right[:, :, k[before] - 1] -= product(upper[:, :, k[before] - 1], known[:, :, before])
+    right[:, :, k] = np.where(open_[:, None, k], right[:, :, k], known)
+    upper *= open_[:, None, :-1] & open_[None, :, 1:]
+    diagonal *= open_[:, None] & open_[None, :]
+    diagonal[[0, 1], [0, 1]] += ~open_
+    slopes, curvatures = solve_symmetric(diagonal, upper, right) / scale
+    return slopes.T, curvatures.T

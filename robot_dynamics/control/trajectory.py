@@ -9,26 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.control.spline import QuinticSpline, minimum_jerk_spline
+from robot_dynamics.control.waypoints import Waypoint, WaypointTable, check_count, joint_order, tabulate
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.spatial import Array
 
 # A waypoint closer than this to the start is not worth a segment of its own [s].
 SHORTEST_SEGMENT = 1e-6
-LONGEST_TRAJECTORY = 100_000
-
-
-@dataclass(frozen=True)
-class Waypoint:
-    """One point of a trajectory, in the order of the trajectory's own joint names.
-
-    Empty velocities or accelerations mean "not given". ``time`` is counted from the trajectory's start [s].
-    """
-
-    time: float
-    positions: Sequence[float]
-    velocities: Sequence[float] = ()
-    accelerations: Sequence[float] = ()
 
 
 @dataclass(frozen=True)
@@ -71,7 +58,7 @@ class Trajectory:
 def plan(
     chain: KinematicChain,
     joint_names: Sequence[str],
-    waypoints: Sequence[Waypoint],
+    waypoints: Sequence[Waypoint] | WaypointTable,
     start_time: float,
     origin: Reference,
     now: float,
@@ -84,7 +71,7 @@ def plan(
     Args:
         chain: gives joint order and limits.
         joint_names: order of the waypoints' values; every joint of the chain exactly once.
-        waypoints: at non-negative, strictly increasing times.
+        waypoints: at non-negative, strictly increasing times; as objects, or as arrays in the same order.
         start_time: when time 0 of the waypoints is, on the controller's clock [s].
         origin: reference at the moment of departure, in chain order.
         now: the controller's clock [s].
@@ -92,45 +79,29 @@ def plan(
     Raises:
         TrajectoryError: names the joint or waypoint at fault and what would be right.
     """
-    order = _joint_order(chain, joint_names)
-    times = np.array([point.time for point in waypoints], dtype=float)
-    check_times(times)
-    values = [
-        _rows(waypoints, field, order, joint_names) for field in ("positions", "velocities", "accelerations")
-    ]
+    order = joint_order(chain.joint_names, joint_names)
+    table = waypoints if isinstance(waypoints, WaypointTable) else tabulate(waypoints, joint_names)
+    check_times(table.times)
     departure = max(now, start_time)
-    ahead = waypoints_ahead(times, start_time, departure, now)
-    positions, velocities, accelerations = (rows[ahead] for rows in values)
-    _check_end(velocities[-1], accelerations[-1], chain)
+    ahead = table.where(waypoints_ahead(table.times, start_time, departure, now)).in_order(order)
+    _check_end(ahead.velocities[-1], ahead.accelerations[-1], chain)
     spline = minimum_jerk_spline(
-        np.concatenate(([departure], times[ahead] + start_time)),
-        np.vstack((origin.position, positions)),
-        np.vstack((origin.velocity, velocities)),
-        np.vstack((origin.acceleration, accelerations)),
+        np.concatenate(([departure], ahead.times + start_time)),
+        np.vstack((origin.position, ahead.positions)),
+        np.vstack((origin.velocity, ahead.velocities)),
+        np.vstack((origin.acceleration, ahead.accelerations)),
     )
     _check_limits(chain, spline, origin)
     return Trajectory(spline)
 
 
-def _joint_order(chain: KinematicChain, names: Sequence[str]) -> list[int]:
-    names = list(names)
-    unknown = sorted(set(names) - set(chain.joint_names))
-    missing = [name for name in chain.joint_names if name not in names]
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    for problem, which in (("unknown", unknown), ("missing", missing), ("repeated", repeated)):
-        if which:
-            raise TrajectoryError(
-                f"{problem} joint names {which}; a trajectory must name each of"
-                f" {list(chain.joint_names)} once"
-            )
-    return [names.index(name) for name in chain.joint_names]
-
-
 def check_times(times: Array) -> None:
     """TrajectoryError unless ``times`` (K,) [s] are finite, not negative and increase strictly."""
-    if not 0 < len(times) <= LONGEST_TRAJECTORY:
-        raise TrajectoryError(f"{len(times)} waypoints; 1 to {LONGEST_TRAJECTORY} are accepted")
-    if not np.all(np.isfinite(times)) or times[0] < 0.0:
+    check_count(len(times))
+    if not np.all(np.isfinite(times)):
+        k = int(np.argmin(np.isfinite(times)))
+        raise TrajectoryError(f"time_from_start of waypoint {k} is {times[k]} s, not finite")
+    if times[0] < 0.0:
         raise TrajectoryError(f"time_from_start of the first waypoint is {times[0]}; it must not be negative")
     for k in np.flatnonzero(np.diff(times) <= 0.0).tolist():
         raise TrajectoryError(
@@ -152,22 +123,6 @@ def waypoints_ahead(times: Array, start_time: float, departure: float, now: floa
             f" the clock says {now:.3f} s"
         )
     return ahead
-
-
-def _rows(waypoints: Sequence[Waypoint], field: str, order: list[int], names: Sequence[str]) -> Array:
-    """(K, n) values in chain order; NaN rows where a waypoint does not give them."""
-    rows = np.full((len(waypoints), len(order)), np.nan)
-    for k, point in enumerate(waypoints):
-        given = getattr(point, field)
-        if len(given) == 0 and field != "positions":
-            continue
-        if len(given) != len(names):
-            raise TrajectoryError(f"waypoint {k} has {len(given)} {field} for {len(names)} joints")
-        values = np.asarray(given, dtype=float)
-        for j in np.flatnonzero(~np.isfinite(values)).tolist():
-            raise TrajectoryError(f"waypoint {k}: {field} of joint {names[j]!r} is {values[j]}, not finite")
-        rows[k] = values[order]
-    return rows
 
 
 def _check_end(velocities: Array, accelerations: Array, chain: KinematicChain) -> None:

@@ -7,7 +7,7 @@ from arms import GRAVITY, LENGTH, MASS, Pendulum, pendulum_chain
 from robot_dynamics.control.controller import ArmController
 from robot_dynamics.control.parameters import ControllerParameters
 from robot_dynamics.control.tracking import Phase
-from robot_dynamics.control.trajectory import Waypoint
+from robot_dynamics.control.waypoints import Waypoint
 from robot_dynamics.errors import ParameterError, TrajectoryError
 
 

@@ -9,7 +9,7 @@ from robot_dynamics import compile_dynamics, load_urdf
 from robot_dynamics.control.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.controller import ArmController
 from robot_dynamics.control.parameters import ControllerParameters
-from robot_dynamics.control.trajectory import Waypoint
+from robot_dynamics.control.waypoints import Waypoint
 from robot_dynamics.resources import resource
 
 pytest.importorskip("mujoco", reason="MuJoCo simulates the arms")

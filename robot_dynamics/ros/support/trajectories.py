@@ -7,7 +7,7 @@ from geometry_msgs.msg import Twist, Vector3
 from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory
 
 from robot_dynamics.control.stewart.trajectory import PoseWaypoint
-from robot_dynamics.control.trajectory import Waypoint
+from robot_dynamics.control.waypoints import Waypoint
 from robot_dynamics.errors import TrajectoryError
 
 

@@ -1,0 +1,143 @@
+"""The points of a joint trajectory: as a user gives them, and as arrays to compute with."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain as joined
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.spatial import Array
+
+LONGEST_TRAJECTORY = 100_000
+"""Most waypoints of one trajectory."""
+_NAMED = 5  # names that a message about a long list of them quotes
+
+
+@dataclass(frozen=True)
+class Waypoint:
+    """One point of a trajectory, in the order of the trajectory's own joint names.
+
+    Empty velocities or accelerations mean "not given". ``time`` is counted from the trajectory's start [s].
+    """
+
+    time: float
+    positions: Sequence[float]
+    velocities: Sequence[float] = ()
+    accelerations: Sequence[float] = ()
+
+
+@dataclass(frozen=True)
+class WaypointTable:
+    """K points of m joints as arrays; what a point leaves open is a row of NaN.
+
+    Attributes:
+        times: (K,) since the trajectory's start [s].
+        positions: (K, m) [rad or m].
+        velocities: (K, m) [rad/s or m/s].
+        accelerations: (K, m) [rad/s² or m/s²].
+    """
+
+    times: Array
+    positions: Array
+    velocities: Array
+    accelerations: Array
+
+    def in_order(self, order: Sequence[int]) -> WaypointTable:
+        """The same points with the joints ``order`` of them."""
+        return WaypointTable(
+            self.times, self.positions[:, order], self.velocities[:, order], self.accelerations[:, order]
+        )
+
+    def where(self, chosen: NDArray[np.bool_]) -> WaypointTable:
+        """The points (K,) that are chosen."""
+        return WaypointTable(
+            self.times[chosen], self.positions[chosen], self.velocities[chosen], self.accelerations[chosen]
+        )
+
+
+def tabulate(waypoints: Sequence[Waypoint], joint_names: Sequence[str]) -> WaypointTable:
+    """The points as arrays, in time proportional to their number.
+
+    Raises:
+        TrajectoryError: too many points, a value that is not finite, or one too few or too many.
+    """
+    check_count(len(waypoints))
+    times = np.fromiter((point.time for point in waypoints), dtype=float, count=len(waypoints))
+    return WaypointTable(times, *(_rows(waypoints, field, joint_names) for field in _FIELDS))
+
+
+_FIELDS = ("positions", "velocities", "accelerations")
+
+
+def _rows(waypoints: Sequence[Waypoint], field: str, names: Sequence[str]) -> Array:
+    given = [getattr(point, field) for point in waypoints]
+    counts = np.fromiter(map(len, given), dtype=int, count=len(given))
+    check_lengths(counts, field, len(names))
+    values = np.fromiter(joined.from_iterable(given), dtype=float, count=int(counts.sum()))
+    rows = np.full((len(given), len(names)), np.nan)
+    rows[counts > 0] = values.reshape(-1, max(1, len(names)))
+    check_finite(rows, counts, field, names)
+    return rows
+
+
+def check_count(count: int) -> None:
+    """TrajectoryError unless a trajectory may have so many waypoints."""
+    if not 0 < count <= LONGEST_TRAJECTORY:
+        raise TrajectoryError(f"{count} waypoints; 1 to {LONGEST_TRAJECTORY} are accepted")
+
+
+def check_lengths(counts: NDArray[np.int_], field: str, joints: int) -> None:
+    """TrajectoryError unless every waypoint has one value a joint, or none of a field that may be left open.
+
+    Args:
+        counts: (K,) how many values each waypoint has.
+        field: which they are of.
+        joints: number of the trajectory's joints.
+    """
+    wrong = (counts != joints) & ((counts != 0) | (field == "positions"))
+    if wrong.any():
+        k = int(np.argmax(wrong))
+        raise TrajectoryError(f"waypoint {k} has {counts[k]} {field} for {joints} joints")
+
+
+def check_finite(rows: Array, counts: NDArray[np.int_], field: str, names: Sequence[str]) -> None:
+    """TrajectoryError unless ``rows`` (K, m) are finite where a waypoint gives any, by its count (K,)."""
+    wrong = ~np.isfinite(rows).all(axis=1) & (counts > 0)
+    if wrong.any():
+        k = int(np.argmax(wrong))
+        j = int(np.argmin(np.isfinite(rows[k])))
+        raise TrajectoryError(f"waypoint {k}: {field} of joint {names[j]!r} is {rows[k, j]}, not finite")
+
+
+def joint_order(wanted: Sequence[str], given: Sequence[str]) -> list[int]:
+    """Where each joint of ``wanted`` stands in ``given``, in time proportional to their number.
+
+    Raises:
+        TrajectoryError: ``given`` does not name each of them exactly once.
+    """
+    places = {name: place for place, name in enumerate(given)}
+    known = set(wanted)
+    problems = {
+        "unknown": sorted(name for name in places if name not in known),
+        "missing": [name for name in wanted if name not in places],
+        "repeated": sorted(name for name, count in Counter(given).items() if count > 1),
+    }
+    for problem, which in problems.items():
+        if which:
+            raise TrajectoryError(
+                f"{problem} joint names {_quoted(which)}; a trajectory must name each of"
+                f" {_quoted(wanted, 40)} once"
+            )
+    return [places[name] for name in wanted]
+
+
+def _quoted(names: Iterable[str], most: int = _NAMED) -> str:
+    """The names as a list, and how many more there are."""
+    listed = list(names)
+    more = f" and {len(listed) - most} more" if len(listed) > most else ""
+    return f"{listed[:most]}{more}"

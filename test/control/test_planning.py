@@ -1,0 +1,136 @@
+"""Planning of long, odd and impossible trajectories: the same path in time proportional to its points."""
+
+import itertools
+
+import numpy as np
+import pytest
+from arms import Pendulum, pendulum_chain
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from robot_dynamics.control.controller import ArmController
+from robot_dynamics.control.parameters import ControllerParameters
+from robot_dynamics.control.spline import _JERK, minimum_jerk_spline
+from robot_dynamics.control.trajectory import Reference, plan
+from robot_dynamics.control.tridiagonal import solve_symmetric
+from robot_dynamics.control.waypoints import Waypoint, WaypointTable, joint_order
+from robot_dynamics.errors import TrajectoryError
+
+OPEN = np.nan
+
+
+@settings(deadline=None, derandomize=True, max_examples=40)
+@given(st.integers(1, 20), st.integers(0, 10_000))
+def test_block_tridiagonal_systems_are_solved_as_dense_ones(count, seed):
+    random = np.random.default_rng(seed)
+    upper = random.normal(size=(2, 2, count - 1))
+    dense = np.zeros((2 * count, 2 * count))
+    for k in range(count - 1):
+        dense[2 * k : 2 * k + 2, 2 * k + 2 : 2 * k + 4] = upper[:, :, k]
+    dense += dense.T
+    diagonal = np.zeros((2, 2, count))
+    for k in range(count):
+        block = random.normal(size=(2, 2))
+        diagonal[:, :, k] = block @ block.T + 10.0 * np.eye(2)
+        dense[2 * k : 2 * k + 2, 2 * k : 2 * k + 2] = diagonal[:, :, k]
+    right = random.normal(size=(2, 3, count))
+    expected = np.linalg.solve(dense, right.transpose(2, 0, 1).reshape(2 * count, 3))
+    np.testing.assert_allclose(
+        solve_symmetric(diagonal, upper, right), expected.reshape(count, 2, 3).transpose(1, 2, 0), atol=1e-12
+    )
+
+
+def least_jerk(times, positions, velocities, accelerations):
+    """Knot values (K, 3) of one joint from one dense system in all that is open: an independent way."""
+    count = len(times)
+    matrix, values = np.zeros((3 * count, 3 * count)), np.zeros(3 * count)
+    for k, h in enumerate(np.diff(times)):
+        weight = np.tile([1.0, h, h * h], 2)
+        matrix[3 * k : 3 * k + 6, 3 * k : 3 * k + 6] += _JERK * np.outer(weight, weight) / h**5
+    values[0::3], values[1::3], values[2::3] = positions, velocities, accelerations
+    open_ = np.isnan(values)
+    values[open_] = 0.0
+    values[open_] = np.linalg.solve(matrix[np.ix_(open_, open_)], -matrix[open_] @ values)
+    return values.reshape(-1, 3)
+
+
+@settings(deadline=None, derandomize=True, max_examples=40)
+@given(st.integers(2, 12), st.integers(0, 10_000))
+def test_any_mixture_of_given_and_open_derivatives_has_the_least_jerk(count, seed):
+    random = np.random.default_rng(seed)
+    times = np.cumsum(random.uniform(0.1, 1.5, count))
+    rows = random.normal(size=(3, count, 1))
+    rows[1:, 1:-1][random.random((2, count - 2)) < 0.6] = OPEN
+    spline = minimum_jerk_spline(times, *rows)
+    expected = least_jerk(times, *rows[:, :, 0])
+    reached = np.array([np.ravel(spline.sample(t)) for t in times])
+    np.testing.assert_allclose(reached, expected, atol=1e-8)
+
+
+def test_extremes_are_those_of_33_samples_of_every_segment():
+    random = np.random.default_rng(3)
+    times = np.cumsum(random.uniform(0.05, 1.0, 2500))
+    rows = np.full((3, 2500, 2), OPEN)
+    rows[0] = random.normal(size=(2500, 2))
+    rows[1:, [0, -1]] = 0.0
+    spline = minimum_jerk_spline(times, *rows)
+    grid = [spline.sample(t) for a, b in itertools.pairwise(times) for t in np.linspace(a, b, 33)]
+    positions, speeds = np.array([p for p, _, _ in grid]), np.abs([v for _, v, _ in grid])
+    expected = positions.min(axis=0), positions.max(axis=0), speeds.max(axis=0)
+    np.testing.assert_allclose(spline.extremes(), expected, rtol=1e-9)
+
+
+def test_a_hundred_thousand_points_make_the_path_that_they_are_taken_from():
+    """Far from its ends the spline through samples of sin t is sin t, up to the spline's own error, h^6."""
+    times = 0.02 * np.arange(1, 100_001)
+    points = [Waypoint(t, [p]) for t, p in zip(times.tolist(), np.sin(times).tolist(), strict=True)]
+    origin = Reference(np.zeros(1), np.ones(1), np.zeros(1))
+    trajectory = plan(pendulum_chain(), ["swing"], points, 0.0, origin, 0.0)
+    for t in (1.003, 999.995, 1998.87):
+        reference = trajectory.sample(t)
+        np.testing.assert_allclose(reference.position, np.sin(t), atol=1e-8)
+        np.testing.assert_allclose(reference.velocity, np.cos(t), atol=1e-8)
+        np.testing.assert_allclose(reference.acceleration, -np.sin(t), atol=1e-6)
+    with pytest.raises(TrajectoryError, match="100001 waypoints; 1 to 100000 are accepted"):
+        plan(pendulum_chain(), ["swing"], [*points, Waypoint(2001.0, [0.0])], 0.0, origin, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("points", "expected"),
+    [
+        ([Waypoint(1.0, [1e308]), Waypoint(2.0, [-1e308]), Waypoint(3.0, [0.0])], "no finite position"),
+        ([Waypoint(1.0, [0.1], [1e308], [1e308]), Waypoint(3.0, [0.0])], "no finite position"),
+        ([Waypoint(1.0, [0.1]), Waypoint(np.inf, [0.2])], "waypoint 1 is inf s, not finite"),
+        ([Waypoint(1.0, [0.1]), Waypoint(1e308, [0.2])], "no finite position"),
+    ],
+)
+def test_numbers_that_no_path_can_have_are_refused_and_the_trajectory_in_force_goes_on(points, expected):
+    """Also where no limit stands in the way: comparing NaN with a limit is false whatever the limit."""
+    unlimited = pendulum_chain(lower=-np.inf, upper=np.inf, velocity=np.inf)
+    for chain in (unlimited, pendulum_chain()):
+        control = ArmController(chain, Pendulum(), ControllerParameters())
+        control.update(0.0, np.zeros(1), np.zeros(1))
+        control.follow(["swing"], [Waypoint(1.0, [1.0])], None)
+        with pytest.raises(TrajectoryError, match=expected):
+            control.follow(["swing"], points, None)
+        assert control.reference(0.5).position == pytest.approx(0.5)
+
+
+def test_arrays_and_waypoints_make_the_same_path():
+    times, positions = np.array([0.5, 1.0, 2.0]), np.array([[0.1], [0.4], [0.2]])
+    velocities = np.array([[OPEN], [0.3], [OPEN]])
+    table = WaypointTable(times, positions, velocities, np.full((3, 1), OPEN))
+    points = [Waypoint(0.5, [0.1]), Waypoint(1.0, [0.4], [0.3]), Waypoint(2.0, [0.2])]
+    origin = Reference.at_rest(np.zeros(1))
+    one, other = (plan(pendulum_chain(), ["swing"], w, 0.0, origin, 0.0) for w in (table, points))
+    np.testing.assert_array_equal(one.spline.coefficients, other.spline.coefficients)
+    assert np.isnan(table.velocities[2]).all(), "what was handed over stays as it is"
+
+
+def test_joint_names_are_found_in_any_order_and_long_lists_are_quoted_in_part():
+    names = [f"joint_{i}" for i in range(20_000)]
+    assert joint_order(names, names[::-1]) == list(range(20_000))[::-1]
+    assert joint_order(("a", "b", "c"), ["c", "a", "b"]) == [1, 2, 0]
+    with pytest.raises(TrajectoryError, match=r"unknown joint names .*and 19994 more") as unknown:
+        joint_order(names[:1], names)
+    assert len(str(unknown.value)) < 500
