@@ -43,7 +43,7 @@ class ArmController:
         self.chain = chain
         self.dynamics = dynamics
         self.phase = Phase.WAITING
-        self._limits = np.array([_effort_limit(chain, j) for j in range(chain.dof)])
+        self._limits = parameters.limits_of(chain)
         self._schedule = Schedule(Reference.at_rest(np.zeros(chain.dof)))
         self._meter = PeriodMeter()
         self._jumps = JumpDetector()
@@ -68,6 +68,7 @@ class ArmController:
         """Use other parameters; the efforts go over to another law or other gains as to another model."""
         before = self._parameters
         self._kp, self._kv = value.gains(self.chain.joint_names)
+        self._limits = value.limits_of(self.chain)
         self._mode = law.Mode(value.mode)
         self._parameters = value
         if self.phase.controls and (before.mode, before.kp, before.kv) != (value.mode, value.kp, value.kv):
@@ -75,7 +76,7 @@ class ArmController:
 
     @property
     def effort_limits(self) -> Array:
-        """(n,) [N·m or N], infinite where the description gives none."""
+        """(n,) in force [N·m or N]; infinite where neither ``max_effort`` nor the description gives one."""
         return self._limits
 
     @property
@@ -229,9 +230,3 @@ class ArmController:
 
     def _limited(self, effort: Array, reference: Reference) -> Command:
         return Command(np.clip(effort, -self._limits, self._limits), effort, reference, self.phase)
-
-
-def _effort_limit(chain: KinematicChain, coordinate: int) -> float:
-    """Effort limit of a coordinate; a limit of zero stands for "not given", as many descriptions have it."""
-    limit = chain.driving_joint(coordinate).limits.effort
-    return limit if limit > 0.0 else np.inf

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics.control import law
+from robot_dynamics.control.effort_limits import EffortLimitParameters
 from robot_dynamics.control.sampling import EffortSamples, sample_efforts
 from robot_dynamics.control.tracking import Schedule, Transition
 from robot_dynamics.control.trajectory import Reference, Trajectory, plan
@@ -27,7 +28,7 @@ class EffortPath(enum.Enum):
 
 
 @dataclass(frozen=True)
-class FeedforwardParameters:
+class FeedforwardParameters(EffortLimitParameters):
     """How the feeder samples a trajectory and sends its efforts."""
 
     effort_path: str = parameter(
@@ -119,17 +120,35 @@ class Feedforward:
         self.dynamics = dynamics
         self._replaced: law.InverseDynamics | None = None
         self._transition = Transition()
-        self.check(parameters)
         self.parameters = parameters
         self.position: Array | None = None
         self._schedule: Schedule[Reference] = Schedule(Reference.at_rest(np.zeros(chain.dof)))
-        limits = np.array([chain.driving_joint(j).limits.effort for j in range(chain.dof)])
-        # A limit of zero stands for "not given", as many descriptions have it.
-        self._limits = np.where(limits > 0.0, limits, np.inf)
+
+    @property
+    def parameters(self) -> FeedforwardParameters:
+        """The parameters in force."""
+        return self._parameters
+
+    @parameters.setter
+    def parameters(self, value: FeedforwardParameters) -> None:
+        """Use other parameters from now on.
+
+        Raises:
+            ParameterError: a list does not fit the arm.
+        """
+        self.check(value)
+        self._parameters = value
+        self._limits = value.limits_of(self.chain)
+
+    @property
+    def effort_limits(self) -> Array:
+        """(n,) in force [N·m or N]; infinite where neither ``max_effort`` nor the description gives one."""
+        return self._limits
 
     def check(self, candidate: FeedforwardParameters) -> None:
         """ParameterError when a list does not fit the arm."""
         per_joint(candidate.effort_error or (1.0,), self.chain.joint_names, "effort_error")
+        candidate.limits_of(self.chain)
 
     def change_model(self, dynamics: law.InverseDynamics) -> None:
         """Use another model of the same arm; the efforts of the moment go over to it."""

@@ -6,6 +6,7 @@ import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from robot_dynamics.control.effort_limits import EffortLimitParameters
 from robot_dynamics.control.law import Mode
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.parameters import parameter, per_joint, validate
@@ -56,7 +57,7 @@ class LoopParameters:
 
 
 @dataclass(frozen=True)
-class ControllerParameters(LoopParameters):
+class ControllerParameters(EffortLimitParameters, LoopParameters):
     """Gains and mode of the arm controller; all can be changed while it runs."""
 
     mode: str = parameter(

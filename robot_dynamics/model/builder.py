@@ -205,6 +205,7 @@ class _Builder:
 
     def _warnings(self, joints: list[ChainJoint]) -> tuple[str, ...]:
         found = [str(f) for f in self._tree.findings if (f.kind, f.name) in self._concerned]
+        found.extend(self._zero_limits(joints))
         if self._bodiless:
             found.append(f"links without <inertial>, taken as massless: {', '.join(self._bodiless)}")
         if self._massless:
@@ -216,6 +217,15 @@ class _Builder:
                 " forward dynamics and simulation are impossible"
             )
         return tuple(found)
+
+    def _zero_limits(self, joints: list[ChainJoint]) -> list[str]:
+        """One warning for all limits that were written as 0."""
+        parts = []
+        for limit in ("effort", "velocity"):
+            names = [j.name for j in joints if limit in self._tree.joints[j.name].zero_limits]
+            if names:
+                parts.append(f"{limit} of {', '.join(names)}")
+        return [f"limits of 0 are taken as not given, so there is none: {'; '.join(parts)}"] if parts else []
 
 
 def _displacement(joint: Joint, value: float) -> Array:

@@ -26,6 +26,8 @@ class JointKind(enum.Enum):
 class JointLimits:
     """Limits of one joint; infinite where the description gives none.
 
+    A description's effort or velocity limit of 0 stands for "not given": the loader makes it infinite.
+
     Units are rad, rad/s and N·m for a revolute joint, m, m/s and N for a prismatic one.
     """
 

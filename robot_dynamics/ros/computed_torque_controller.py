@@ -14,6 +14,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics.control.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.controller import ArmController
+from robot_dynamics.control.effort_limits import unlimited
 from robot_dynamics.control.parameters import ControllerParameters
 from robot_dynamics.control.tracking import Command, Phase
 from robot_dynamics.control.trajectory import Trajectory
@@ -96,6 +97,7 @@ class ComputedTorqueController(ControlNode):
     def _check_parameters(self, candidate: ControllerParameters) -> None:
         if self.controller is not None:
             candidate.gains(self.controller.chain.joint_names)
+            candidate.limits_of(self.controller.chain)
 
     def _on_parameters(self, accepted: ControllerParameters) -> None:
         self._control_parameters = accepted
@@ -180,8 +182,11 @@ class ComputedTorqueController(ControlNode):
         self._reference.publish(message)
 
     def doubts(self) -> list[str]:
-        """What may be wrong with the model in use."""
-        return list(self._loader.doubts)
+        """What may be wrong with the model in use, and the joints that nothing limits."""
+        controller = self.controller
+        return list(
+            filter(None, [*self._loader.doubts, unlimited(controller.chain, controller.effort_limits)])
+        )
 
     def describe_model(self) -> dict[str, object]:
         """Mode and model, for the diagnostics."""

@@ -17,6 +17,7 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics.control.actuators import ActuatedArm, ActuatorParameters
+from robot_dynamics.control.effort_limits import unlimited
 from robot_dynamics.control.feedforward import EffortPath, Feedforward, FeedforwardParameters, Plan
 from robot_dynamics.control.sampling import evaluate
 from robot_dynamics.control.tracking import fade
@@ -345,8 +346,9 @@ class TrajectoryFeedforward(HaltingNode):
         level = diagnostics.WARN if reason and self.active else diagnostics.OK
         if not reason and not self._out.get_subscription_count():
             level, reason = diagnostics.WARN, f"nobody listens to {self._out.topic_name}"
-        if not reason and self._loader.doubts:
-            level, reason = diagnostics.WARN, "; ".join(self._loader.doubts)
+        doubts = [*self._loader.doubts, unlimited(chain, self.feedforward.effort_limits)]
+        if not reason and any(doubts):
+            level, reason = diagnostics.WARN, "; ".join(filter(None, doubts))
         values = {
             **lifecycle,
             "effort path": self._settings.effort_path,

@@ -52,7 +52,6 @@ class ArmPlant:
     ) -> None:
         self.parameters = PlantParameters() if parameters is None else parameters
         self._arm = _read(source, root, tip, locked_joints)
-        self._largest_effort = np.array([limit.effort for limit in self.limits])
         self._brakes = False
         built = compile_arm(self._arm, self.parameters)
         self._use(built, mujoco.MjData(built.model))
@@ -217,6 +216,7 @@ class ArmPlant:
             ModelError: the arm cannot be simulated so.
             ParameterError: a list of parameters does not fit the joints.
         """
+        self._effort_limits(parameters)
         return compile_arm(self._arm, parameters)
 
     def reconfigure(self, parameters: PlantParameters, prepared: ArmModel | None = None) -> None:
@@ -237,11 +237,16 @@ class ArmPlant:
         self._use(built, data)
 
     def _use(self, built: ArmModel, data: mujoco.MjData) -> None:
+        self._largest_effort = self._effort_limits(self.parameters)
         self._built = built
         self._data = data
         self._scratch = mujoco.MjData(built.model)
         self._friction = np.array(built.model.dof_frictionloss)
         self.set_brakes(self._brakes)
+
+    def _effort_limits(self, parameters: PlantParameters) -> Array:
+        """(n,) the efforts that the simulated actuators can give [N·m or N]."""
+        return parameters.effort_limits_of(self.joint_names, [limit.effort for limit in self.limits])
 
     def _checked(self, what: str, values: ArrayLike) -> Array:
         array = np.asarray(values, dtype=float)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from robot_dynamics.control.effort_limits import EffortLimitParameters
 from robot_dynamics.control.payload import PayloadParameters
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.chain_parameters import ChainParameters
@@ -13,7 +14,7 @@ INTEGRATORS = ("auto", "rk4", "implicitfast")
 
 
 @dataclass(frozen=True)
-class PlantParameters(PayloadParameters):
+class PlantParameters(PayloadParameters, EffortLimitParameters):
     """What the simulated arm is, beside its description: the world it stands in, its load and its faults.
 
     A payload or a scale other than 1 is an error that the controller's model does not know.
@@ -53,7 +54,7 @@ class PlantParameters(PayloadParameters):
     )
     joint_friction: bool = parameter(True, "Apply the damping and the Coulomb friction of the description")
     joint_limits: bool = parameter(True, "Stop the joints at the position limits of the description")
-    effort_limits: bool = parameter(True, "Clamp efforts to the limits of the description")
+    effort_limits: bool = parameter(True, "Clamp efforts to the limits of max_effort or the description")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -54,7 +54,7 @@ class PlatformPlant:
         self._machine = platform.machine
         home = self._machine
         self._home = leg_geometry(home, home.home_position, home.home_rotation)
-        self._largest_force = np.array([leg.limits.force for leg in platform.machine.legs])
+        self._largest_force = self._force_limits(self.parameters)
         self._brakes = False
         self._use(self._compile(self.parameters))
         self.reset(self.rest_position())
@@ -221,6 +221,7 @@ class PlatformPlant:
         Raises:
             ModelError: the machine cannot be simulated so.
         """
+        self._force_limits(parameters)
         return self._compile(parameters)
 
     def reconfigure(self, parameters: PlantParameters, prepared: Any = None) -> None:
@@ -235,10 +236,16 @@ class PlatformPlant:
         """
         model = prepared or self.prepare(parameters)
         old = self._data
+        self._largest_force = self._force_limits(parameters)
         self.parameters = parameters
         self._use(model)
         self._data.time = old.time
         self._data.qpos[:], self._data.qvel[:] = old.qpos, old.qvel
+
+    def _force_limits(self, parameters: PlantParameters) -> Array:
+        """(6,) the forces that the simulated actuators can give [N]."""
+        described = [leg.limits.force for leg in self._machine.legs]
+        return parameters.effort_limits_of(self.joint_names, described)
 
     def _load_spherical_joints(self) -> None:
         """The external wrench, and the viscous friction of the spherical joints, which MuJoCo has not."""

@@ -25,10 +25,8 @@ UNLIMITED: RGB = (0.27, 0.46, 0.71)
 
 
 def share_of_limit(effort: float, limit: float) -> float | None:
-    """Signed share of the limit; None when there is no finite, positive limit."""
-    if not (math.isfinite(limit) and limit > 0.0):
-        return None
-    return effort / limit
+    """Signed share of the limit; None when there is no limit."""
+    return effort / limit if math.isfinite(limit) else None
 
 
 def share_color(share: float | None) -> RGB:

@@ -34,7 +34,7 @@ def shortest_duration(geometry: RobotGeometry, start: Mapping[str, float], goal:
             continue
         way = abs(goal.positions[joint.name] - start[joint.name])
         speed = joint.limits.velocity
-        if math.isfinite(speed) and speed > 0.0 and PEAK_TO_MEAN * way / speed > slowest:
+        if math.isfinite(speed) and PEAK_TO_MEAN * way / speed > slowest:
             slowest, name = PEAK_TO_MEAN * way / speed, joint.name
     return slowest, name
 

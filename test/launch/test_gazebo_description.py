@@ -122,6 +122,30 @@ def test_a_root_that_is_not_the_world_is_fixed_to_it(tmp_path):
     assert (chain.root, chain.joint_names) == ("world", ("pivot",))
 
 
+def test_gazebo_gets_no_effort_or_velocity_limit_of_zero(tmp_path):
+    """A limit that is not given must not be enforced; a range from 0 to 0 blocks the joint, here too."""
+    zeros = '<axis xyz="0 1 0"/><limit lower="0" upper="0" effort="0" velocity="0.0"/>'
+    robot, controllers = tmp_path / "swing.urdf", tmp_path / "swing.yaml"
+    robot.write_text(EXTERNAL_BASE.replace('<axis xyz="0 1 0"/>', zeros), encoding="utf-8")
+    controllers.write_text(
+        yaml.safe_dump({"/**/effort_controller": {"ros__parameters": {"joints": ["pivot"]}}}),
+        encoding="utf-8",
+    )
+    given = arguments(description_file=str(robot), controllers=str(controllers))
+    text = descriptions.gazebo_description(given)
+    limit = ElementTree.fromstring(text).find("joint[@name='pivot']/limit")
+    assert {name: float(word) for name, word in limit.attrib.items()} == {
+        "lower": 0.0, "upper": 0.0, "effort": 1e6, "velocity": 1e6,
+    }  # fmt: skip
+    assert [name for name, command, _ in control_joints(text) if command == "effort"] == ["pivot"]
+
+
+@pytest.mark.parametrize("robot", ROBOTS)
+def test_the_arms_of_the_package_reach_gazebo_with_their_own_limits(robot):
+    text = descriptions.gazebo_description(arguments(robot=robot))
+    assert descriptions.without_zero_limits(text) is text
+
+
 def test_a_joint_that_the_robot_does_not_have_is_refused(tmp_path):
     robot = tmp_path / "swing.urdf"
     robot.write_text(EXTERNAL_BASE, encoding="utf-8")

@@ -304,7 +304,7 @@ def test_doubtful_mass_properties_warn_by_name(mass, moments, message):
     ("limit", "message"),
     [
         ("", "joint 'elbow': .*needs <limit>"),
-        (LIMIT.replace('"10"', '"0"'), "joint 'elbow': the effort limit is 0"),
+        (LIMIT.replace('"10"', '"0"'), "limits of 0 are taken as not given.*: effort of elbow"),
         ('<limit effort="1" velocity="1"/>', "joint 'elbow': lower and upper limit are both 0"),
     ],
     ids=["none", "no effort", "no range"],
@@ -314,6 +314,39 @@ def test_doubtful_limits_warn_by_name(limit, message):
     faulty = joint("elbow", "upper", "fore", axis="0 1 0", limit=limit)
     with pytest.warns(ModelWarning, match=message):
         load_urdf(description.replace("</robot>", faulty + "</robot>"))
+
+
+@pytest.mark.parametrize("zero", ["0", "0.0", "-0", "0e5"])
+def test_effort_and_velocity_limits_of_zero_are_not_given(zero):
+    nothing = f'<limit lower="-2" upper="2" effort="{zero}" velocity="{zero}"/>'
+    half = f'<limit lower="-2" upper="2" effort="10" velocity="{zero}"/>'
+    description = robot(
+        *(link(name) for name in ("ground", "upper", "fore", "hand")),
+        joint("shoulder", "ground", "upper", limit=nothing),
+        joint("elbow", "upper", "fore", axis="0 1 0", limit=half),
+        joint("wrist", "fore", "hand", limit=nothing),
+    )
+    with pytest.warns(ModelWarning) as caught:
+        chain = load_urdf(description)
+    about_limits = [str(warning.message) for warning in caught if "limit" in str(warning.message)]
+    assert about_limits == [
+        "limits of 0 are taken as not given, so there is none:"
+        " effort of shoulder, wrist; velocity of shoulder, elbow, wrist"
+    ]
+    assert [joint.limits.effort for joint in chain.joints] == [np.inf, 10.0, np.inf]
+    assert [joint.limits.velocity for joint in chain.joints] == [np.inf] * 3
+    assert [(joint.limits.lower, joint.limits.upper) for joint in chain.joints] == [(-2.0, 2.0)] * 3
+
+
+def test_a_range_from_zero_to_zero_keeps_its_meaning():
+    blocked = '<limit lower="0" upper="0" effort="0" velocity="0"/>'
+    description = two_joint_arm().replace(LIMIT, blocked, 1)
+    with (
+        pytest.warns(ModelWarning, match="joint 'shoulder': lower and upper limit are both 0"),
+        pytest.warns(ModelWarning, match="limits of 0"),
+    ):
+        chain = load_urdf(description)
+    assert (chain.joints[0].limits.lower, chain.joints[0].limits.upper) == (0.0, 0.0)
 
 
 def test_warnings_of_other_branches_are_not_repeated():

@@ -1,5 +1,6 @@
 """What the controller says of itself on /diagnostics: each level provoked, with its reason."""
 
+import numpy as np
 import pytest
 from reports import ERROR, OK, STALE, WARN, Report
 from ros_harness import Lifecycle, NodeProcess, peer_with
@@ -68,6 +69,23 @@ def test_a_second_sender_of_efforts_is_a_warning():
         report.wait_for(WARN, "2 publishers on /effort_controller/commands")
         peer.node.destroy_publisher(other)
         report.wait_for(OK, "holding position")
+
+
+@pytest.mark.ros
+def test_a_joint_without_an_effort_limit_is_a_warning_until_max_effort_gives_one():
+    zeros = TWO_LINKS.replace('effort="40"', 'effort="0"').replace('velocity="5"', 'velocity="0"')
+    with controller(robot_description=zeros, kp=[1e5]) as node, peer_with(node) as peer:
+        node.wait_for_output("limits of 0 are taken as not given, so there is none: effort of shoulder;")
+        report, robot = Report(peer), Robot(peer)
+        robot.hold_at(PLACE)
+        report.wait_for(WARN, "holding position; no effort limit for shoulder: the parameter max_effort")
+        assert abs(robot.hold_at([PLACE[0] + 0.04, PLACE[1]])[0]) > 100.0
+        refused = peer.set_parameter(NODE, "max_effort", [30.0, 5.0, 3.0])
+        assert not refused.successful and "give 1, or 2 in the order shoulder, elbow" in refused.reason
+        assert peer.set_parameter(NODE, "max_effort", [30.0, 0.0]).successful
+        robot.hold_at(PLACE)
+        report.wait_for(OK, "holding position")
+        assert np.abs(robot.hold_at([PLACE[0] + 0.04, PLACE[1]])).tolist() == [30.0, 5.0]
 
 
 @pytest.mark.ros

@@ -8,7 +8,7 @@ import pytest
 from reports import ERROR, OK, WARN, Report
 from ros_harness import Lifecycle, NodeProcess, peer_with
 from std_msgs.msg import String
-from test_trajectory_feedforward import ARM, NODE, feeder, started
+from test_trajectory_feedforward import ARM, NODE, Robot, feeder, started
 
 from robot_dynamics.ros.support import qos
 
@@ -93,3 +93,16 @@ def test_a_fault_of_the_running_cycle_ends_in_no_effort_and_can_be_configured_ag
         peer.wait_until(carried, "no holding effort after the second start")
         assert node.output.count("nobody tested") == count
         assert "Traceback" not in node.output
+
+
+def test_a_joint_without_an_effort_limit_is_a_warning_until_max_effort_gives_one():
+    zeros = ARM.replace('effort="20" velocity="5"', 'effort="0" velocity="0"')
+    with feeder(robot_description=zeros) as node, peer_with(node) as peer:
+        robot, report = Robot(peer), Report(peer)
+
+        def be_there():
+            robot.be([0.0, 0.0])
+
+        report.wait_for(WARN, "no effort limit for elbow: the parameter max_effort sets one", be_there)
+        assert peer.set_parameter(NODE, "max_effort", [0.0, 20.0]).successful
+        report.wait_for(OK, "ready", be_there)

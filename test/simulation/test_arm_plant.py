@@ -340,3 +340,30 @@ def test_joints_beside_the_chain_are_told_where_they_are_held():
     locked = {"finger_left": 0.01, "joint2": 0.3}
     assert ArmPlant(arm, locked_joints=locked).held_joints == locked
     assert ArmPlant(PUMA).held_joints == {}
+
+
+STANDING = """<robot name="standing"><link name="base"/>
+  <link name="beam"><inertial><origin xyz="0.4 0 0"/><mass value="2"/>
+    <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.02" iyz="0" izz="0.02"/></inertial></link>
+  <joint name="swing" type="revolute"><parent link="base"/><child link="beam"/><axis xyz="0 1 0"/>
+    <limit lower="-3" upper="3" effort="0" velocity="0"/></joint></robot>"""
+HOLDING = -2.0 * 9.81 * 0.4
+"""The torque about y that carries the level beam [N·m]."""
+
+
+@pytest.mark.filterwarnings("ignore:limits of 0")
+def test_an_effort_limit_of_zero_does_not_let_the_arm_fall():
+    plant = ArmPlant(STANDING)
+    for _ in range(500):
+        assert plant.advance(0.002, [HOLDING]).tolist() == [HOLDING]
+    assert abs(plant.position[0]) < 1e-9
+
+
+@pytest.mark.filterwarnings("ignore:limits of 0")
+def test_max_effort_is_what_the_actuators_give():
+    plant = ArmPlant(STANDING, parameters=PlantParameters(max_effort=(3.0,)))
+    assert plant.advance(0.002, [HOLDING]).tolist() == [-3.0]
+    plant.reconfigure(PlantParameters())
+    assert plant.advance(0.002, [HOLDING]).tolist() == [HOLDING]
+    with pytest.raises(ParameterError, match="max_effort"):
+        plant.prepare(PlantParameters(max_effort=(1.0, 2.0)))

@@ -13,7 +13,14 @@ from robot_dynamics.errors import ModelError
 from robot_dynamics.model.chain import JointLimits, RigidBody
 from robot_dynamics.model.urdf.gate import kinematics_only, read_source
 from robot_dynamics.model.urdf.tree import Finding, Joint, JointType, Link, Mimic, RobotTree
-from robot_dynamics.model.urdf.validation import LARGEST, check_body, check_limits, check_mimics, check_tree
+from robot_dynamics.model.urdf.validation import (
+    LARGEST,
+    check_body,
+    check_limits,
+    check_mimics,
+    check_tree,
+    without_zeros,
+)
 from robot_dynamics.spatial import Array, pose, rotate_inertia, rotation_from_rpy
 
 
@@ -109,7 +116,7 @@ def _joint(entry: Any, findings: list[Finding]) -> Joint:
     for name, value in (("damping", damping), ("friction", friction)):
         if value < 0.0:
             raise ModelError(f"{where}: {name} is {value:g}; it cannot be negative")
-    limits, messages = _limits(entry.limit, kind, where)
+    limits, zero_limits, messages = _limits(entry.limit, kind, where)
     findings.extend(Finding("joint", entry.name, message) for message in messages)
     mimic = None
     if entry.mimic is not None and kind.moves_on_axis:
@@ -129,6 +136,7 @@ def _joint(entry: Any, findings: list[Finding]) -> Joint:
         damping=damping,
         friction=friction,
         mimic=mimic,
+        zero_limits=zero_limits,
     )
 
 
@@ -167,14 +175,17 @@ def _axis(axis: Any, kind: JointType, where: str) -> Array:
     return np.asarray(vector / length)
 
 
-def _limits(limit: Any, kind: JointType, where: str) -> tuple[JointLimits, list[str]]:
+def _limits(limit: Any, kind: JointType, where: str) -> tuple[JointLimits, tuple[str, ...], list[str]]:
+    """The limits in force, which of them were written as 0, and what else is odd about them."""
     if limit is None:
         needed = kind in (JointType.REVOLUTE, JointType.PRISMATIC)
-        return JointLimits(), [f"a {kind.value} joint needs <limit>; taken as unlimited"] if needed else []
+        odd = [f"a {kind.value} joint needs <limit>; taken as unlimited"] if needed else []
+        return JointLimits(), (), odd
     if not kind.moves_on_axis:
-        return JointLimits(), []
+        return JointLimits(), (), []
     lower, upper = float(limit.lower or 0.0), float(limit.upper or 0.0)
     if kind is JointType.CONTINUOUS:
         lower, upper = -math.inf, math.inf
-    limits = JointLimits(lower, upper, velocity=limit.velocity, effort=limit.effort)
-    return limits, check_limits(where, limits)
+    written = JointLimits(lower, upper, velocity=limit.velocity, effort=limit.effort)
+    odd = check_limits(where, written)
+    return *without_zeros(written), odd

@@ -60,6 +60,7 @@ class Joint:
         damping: viscous friction [N·m·s/rad or N·s/m].
         friction: Coulomb friction [N·m or N].
         mimic: the joint that this one follows, as written, or None.
+        zero_limits: which of its limits ("velocity", "effort") are written as 0 and so count as not given.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Joint:
     damping: float = 0.0
     friction: float = 0.0
     mimic: Mimic | None = None
+    zero_limits: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -90,21 +90,27 @@ def check_limits(where: str, limits: JointLimits) -> list[str]:
     Raises:
         ModelError: not a number, a negative velocity or effort limit, or an empty range.
     """
-    odd: list[str] = []
     for name, value in dataclasses.asdict(limits).items():
         if math.isnan(value):
             raise ModelError(f"{where}: the {name} limit is not a number")
     for name, value in (("velocity", limits.velocity), ("effort", limits.effort)):
         if value < 0.0:
             raise ModelError(f"{where}: the {name} limit is {value:g}; it cannot be negative")
-        if value == 0.0:
-            odd.append(f"the {name} limit is 0, which allows none")
     lower, upper = limits.lower, limits.upper
     if lower > upper or lower == math.inf or upper == -math.inf:
         raise ModelError(f"{where}: the lower limit {lower:g} is above the upper limit {upper:g}")
     if lower == upper:
-        odd.append(f"lower and upper limit are both {lower:g}, so the joint cannot move")
-    return odd
+        return [f"lower and upper limit are both {lower:g}, so the joint cannot move"]
+    return []
+
+
+def without_zeros(limits: JointLimits) -> tuple[JointLimits, tuple[str, ...]]:
+    """The limits with every effort or velocity limit of 0 made infinite, and the names of those that were 0.
+
+    Exporters write 0 where nothing is known. A range from 0 to 0 keeps its meaning: such a joint is blocked.
+    """
+    zeros = tuple(name for name in ("effort", "velocity") if getattr(limits, name) == 0.0)
+    return dataclasses.replace(limits, **dict.fromkeys(zeros, math.inf)), zeros
 
 
 def check_body(where: str, body: RigidBody) -> list[str]:

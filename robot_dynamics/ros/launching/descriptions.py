@@ -12,6 +12,8 @@ from robot_dynamics.errors import ParameterError
 from robot_dynamics.resources import resource, share_directory
 
 MOVING = ("revolute", "continuous", "prismatic")
+NO_LIMIT = "1000000"
+"""What Gazebo gets for an effort or velocity limit that is not given [SI]: more than any joint reaches."""
 WORLD = "world"
 """Gazebo fixes a root link of this name to the ground."""
 
@@ -100,6 +102,9 @@ def robot_name(text: str) -> str:
 def gazebo_description(given: Mapping[str, str]) -> str:
     """XML text of the chosen robot with its ros2_control block for Gazebo.
 
+    An effort or velocity limit of 0 stands for "not given", but Gazebo and ros2_control may enforce it: they
+    get :data:`NO_LIMIT`.
+
     Args:
         given: values of ``robot``, ``description_file``, ``controllers``, ``initial_positions`` and
             ``namespace``.
@@ -122,7 +127,7 @@ def gazebo_description(given: Mapping[str, str]) -> str:
     mimic = [name for name in further if joints[name].find("mimic") is not None]
     children = {joint.find("child").get("link") for joint in joints.values()}
     roots = [link.get("name", "") for link in robot.findall("link") if link.get("name") not in children]
-    return expand(
+    expanded = expand(
         resource("urdf/gazebo_arm.xacro"),
         name=robot.get("name", ""),
         description=str(path),
@@ -134,6 +139,34 @@ def gazebo_description(given: Mapping[str, str]) -> str:
         fixed_link="" if WORLD in roots else roots[0],
         namespace=given["namespace"],
     )
+    return without_zero_limits(expanded)
+
+
+def without_zero_limits(text: str) -> str:
+    """A description in which no joint has an effort or velocity limit of 0; ROS's parsers know no infinity.
+
+    Raises:
+        ParameterError: the text is no XML.
+    """
+    robot = _parse(text)
+    zeros = [
+        (limit, name)
+        for limit in robot.findall("joint/limit")
+        for name in ("effort", "velocity")
+        if _is_zero(limit.get(name, ""))
+    ]
+    if not zeros:
+        return text
+    for limit, name in zeros:
+        limit.set(name, NO_LIMIT)
+    return ElementTree.tostring(robot, encoding="unicode")
+
+
+def _is_zero(word: str) -> bool:
+    try:
+        return float(word) == 0.0
+    except ValueError:
+        return False
 
 
 def effort_joints(controllers: Path, controller: str = "effort_controller") -> list[str]:

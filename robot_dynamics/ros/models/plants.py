@@ -109,7 +109,9 @@ class PlantSource:
     def _check(self, candidate: PlantParameters) -> None:
         if self._plant is None:
             return
-        per_joint(candidate.rotor_inertia, self._plant.joint_names, "rotor_inertia")
+        names = self._plant.joint_names
+        per_joint(candidate.rotor_inertia, names, "rotor_inertia")
+        candidate.effort_limits_of(names, [limit.effort for limit in self._plant.limits])
         if self._settings.lockstep:
             self._plant.prepare(self._fitted(candidate))
 
