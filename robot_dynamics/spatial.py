@@ -51,10 +51,19 @@ def rpy_from_rotation(rotation: Array) -> Array:
     """Roll, pitch, yaw (3,) [rad] of a (3, 3) rotation; at pitch = ±π/2 the yaw is taken as 0."""
     horizontal = np.hypot(rotation[0, 0], rotation[1, 0])
     pitch = np.arctan2(0.0 - rotation[2, 0], horizontal)
-    if horizontal < 1e-12:
-        return np.array([np.arctan2(0.0 - rotation[1, 2], rotation[1, 1]), pitch, 0.0])
-    roll = np.arctan2(rotation[2, 1], rotation[2, 2])
-    return np.array([roll, pitch, np.arctan2(rotation[1, 0], rotation[0, 0])])
+    yaw = np.arctan2(rotation[1, 0], rotation[0, 0]) if horizontal > 1e-14 else 0.0
+    # Roll from what the yaw leaves: near pitch = ±π/2 the yaw is noise, which the roll then takes back.
+    c, s = np.cos(yaw), np.sin(yaw)
+    sine = s * rotation[0, 2] - c * rotation[1, 2] + 0.0
+    return np.array([np.arctan2(sine, c * rotation[1, 1] - s * rotation[0, 1]), pitch, yaw])
+
+
+def wrapped_angle(angle: float) -> float:
+    """``angle`` [rad] in (-π, π]."""
+    if -np.pi < angle <= np.pi:
+        return angle
+    turned = float(np.remainder(angle, 2.0 * np.pi))
+    return turned - 2.0 * np.pi if turned > np.pi else turned
 
 
 def pose(rotation: ArrayLike | None = None, position: ArrayLike | None = None) -> Array:
@@ -65,6 +74,16 @@ def pose(rotation: ArrayLike | None = None, position: ArrayLike | None = None) -
     if position is not None:
         result[:3, 3] = position
     return result
+
+
+def about_x(alpha: float, a: float) -> Array:
+    """(4, 4) Tx(a) Rx(alpha)."""
+    return pose(rotation_x(alpha), (a, 0.0, 0.0))
+
+
+def about_z(theta: float, d: float) -> Array:
+    """(4, 4) Rz(theta) Tz(d)."""
+    return pose(rotation_z(theta), (0.0, 0.0, d))
 
 
 def inverse_pose(transform: Array) -> Array:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics.errors import StateError
-from robot_dynamics.spatial import Array
+from robot_dynamics.spatial import Array, pose, rotation_about
 
 
 class JointKind(enum.Enum):
@@ -89,14 +89,9 @@ class ChainJoint:
 
     def displacement(self, value: float) -> Array:
         """(4, 4) pose of the link frame in the joint frame at joint variable ``value`` [rad or m]."""
-        pose = np.eye(4)
         if self.kind is JointKind.PRISMATIC:
-            pose[:3, 3] = value * self.axis
-            return pose
-        x, y, z = self.axis
-        skew = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-        pose[:3, :3] += np.sin(value) * skew + (1.0 - np.cos(value)) * (skew @ skew)
-        return pose
+            return pose(position=value * self.axis)
+        return pose(rotation_about(self.axis, value))
 
 
 @dataclass(frozen=True)
@@ -120,6 +115,12 @@ class KinematicChain:
     coordinate_names: tuple[str, ...]
     tip_transform: Array
     warnings: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return (
+            f"<KinematicChain {self.name}: {self.root} -> {self.tip}, {self.dof} joints:"
+            f" {', '.join(self.joint_names)}>"
+        )
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -152,7 +153,7 @@ class KinematicChain:
         Raises:
             StateError: ``q`` has the wrong length.
         """
-        pose = np.eye(4)
+        link = np.eye(4)
         for joint, value in zip(self.joints, self.joint_values(q), strict=True):
-            pose = pose @ joint.origin @ joint.displacement(value)
-        return np.asarray(pose @ self.tip_transform)
+            link = link @ joint.origin @ joint.displacement(value)
+        return np.asarray(link @ self.tip_transform)

@@ -8,16 +8,35 @@ Between two rows both conventions do the same four elementary motions; they diff
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from robot_dynamics.errors import ParameterError, StateError
 from robot_dynamics.model.chain import JointKind
-from robot_dynamics.model.dh_format import csv_text, json_text, text
-from robot_dynamics.spatial import Array, pose, rotation_x, rotation_z
+from robot_dynamics.model.dh_format import (
+    aligned,
+    degrees,
+    html_table,
+    number,
+    pose_line,
+    pose_numbers,
+    with_variable,
+)
+from robot_dynamics.spatial import Array, about_x, about_z
 
-CONVENTIONS = ("modified", "standard")
+_PRODUCT = {
+    "modified": "Rx(alpha) Tx(a) Rz(theta) Tz(d)",
+    "standard": "Rz(theta) Tz(d) Tx(a) Rx(alpha)",
+}
+CONVENTIONS = tuple(_PRODUCT)
+_HEADER = ("row", "joint", "type", "alpha [deg]", "a [m]", "theta [deg]", "d [m]")
+_PARAMETERS = ("alpha_rad", "a_m", "theta_rad", "d_m", "coordinate", "multiplier")
+_PLACE = ("x_m", "y_m", "z_m", "roll_rad", "pitch_rad", "yaw_rad")
 
 
 def check_convention(convention: str) -> None:
@@ -28,16 +47,6 @@ def check_convention(convention: str) -> None:
     """
     if convention not in CONVENTIONS:
         raise ParameterError(f"convention {convention!r}: known are {' and '.join(CONVENTIONS)}")
-
-
-def about_x(alpha: float, a: float) -> Array:
-    """(4, 4) Tx(a) Rx(alpha)."""
-    return pose(rotation_x(alpha), (a, 0.0, 0.0))
-
-
-def about_z(theta: float, d: float) -> Array:
-    """(4, 4) Rz(theta) Tz(d)."""
-    return pose(rotation_z(theta), (0.0, 0.0, d))
 
 
 @dataclass(frozen=True)
@@ -72,6 +81,11 @@ class DHRow:
     coordinate: int | None
     multiplier: float
     link_pose: Array
+
+    @property
+    def type_name(self) -> str:
+        """``revolute``, ``prismatic`` or ``auxiliary``."""
+        return "auxiliary" if self.kind is None else self.kind.value
 
     @property
     def offset(self) -> float:
@@ -147,14 +161,92 @@ class DHTable:
             frames.append(frames[-1] @ row.transform(q, self.convention))
         return tuple(frames)
 
+    def __repr__(self) -> str:
+        return f"<DHTable {self._title()}, {len(self.rows)} rows>"
+
+    def _repr_html_(self) -> str:
+        """The table in a notebook."""
+        return html_table(self._title(), self._cells(), self._below())
+
     def text(self) -> str:
         """The table for reading: degrees and metres, aligned, with base and tool."""
-        return text(self)
+        columns = aligned(self._cells(), left=(1, 2))
+        lines = [self._title(), f"each row: {_PRODUCT[self.convention]}", "", *columns, "", *self._below()]
+        return "\n".join(lines) + "\n"
 
     def json(self) -> str:
-        """The table as JSON, every number with all its digits (rad, m), link poses included."""
-        return json_text(self)
+        """The table as JSON, every number with all its digits (rad, m), poses as 4x4 row-major matrices."""
+        document: dict[str, Any] = {
+            "robot": self.robot,
+            "root": self.root,
+            "tip": self.tip,
+            "convention": self.convention,
+            "row_transform": _PRODUCT[self.convention],
+            "units": {"angle": "rad", "length": "m"},
+            "joint_names": list(self.joint_names),
+            "base": self.base.tolist(),
+            "rows": [
+                {
+                    "joint": row.joint,
+                    "link": row.link,
+                    "type": row.type_name,
+                    "alpha": row.alpha,
+                    "a": row.a,
+                    "theta": row.theta,
+                    "d": row.d,
+                    "coordinate": row.coordinate,
+                    "multiplier": row.multiplier,
+                    "link_pose": row.link_pose.tolist(),
+                }
+                for row in self.rows
+            ],
+            "tool": self.tool.tolist(),
+            "residual": self.residual,
+        }
+        return json.dumps(document, indent=2) + "\n"
 
     def csv(self) -> str:
-        """The table as CSV, every number with all its digits (rad, m); first row base, last row tool."""
-        return csv_text(self)
+        """The table as CSV, every number with all its digits (rad, m); first row base, last row tool.
+
+        The pose in a row is that of its frame in the URDF frame of its link.
+        """
+        stream = io.StringIO()
+        writer = csv.writer(stream, lineterminator="\n")
+        empty = [""] * len(_PARAMETERS)
+        writer.writerow(("joint", "type", *_PARAMETERS, *_PLACE))
+        writer.writerow(("", "base", *empty, *pose_numbers(self.base)))
+        for row in self.rows:
+            coordinate = "" if row.coordinate is None else self.joint_names[row.coordinate]
+            numbers = (repr(float(number)) for number in (row.alpha, row.a, row.theta, row.d))
+            multiplier = "" if row.coordinate is None else repr(row.multiplier)
+            place = pose_numbers(row.link_pose)
+            writer.writerow((row.joint or "", row.type_name, *numbers, coordinate, multiplier, *place))
+        writer.writerow(("", "tool", *empty, *pose_numbers(self.tool)))
+        return stream.getvalue()
+
+    def _title(self) -> str:
+        return f"{self.robot}: {self.root} -> {self.tip}, {self.convention} DH parameters"
+
+    def _cells(self) -> list[tuple[str, ...]]:
+        """The header and one line per row, for reading."""
+        lines: list[tuple[str, ...]] = [_HEADER]
+        for count, row in enumerate(self.rows, 1):
+            theta, d = degrees(row.theta), number(row.d)
+            if row.coordinate is not None and row.kind is JointKind.PRISMATIC:
+                d = with_variable(row.multiplier, row.coordinate, d)
+            elif row.coordinate is not None:
+                theta = with_variable(row.multiplier, row.coordinate, theta)
+            cells = (row.joint or "-", row.type_name, degrees(row.alpha), number(row.a), theta, d)
+            lines.append((str(count), *cells))
+        return lines
+
+    def _below(self) -> list[str]:
+        """Coordinates, base, tool and residual, for reading."""
+        return [
+            *(f"q{count} = {name}" for count, name in enumerate(self.joint_names, 1)),
+            "",
+            pose_line(f"base, {self.root} -> frame 0", self.base),
+            pose_line(f"tool, frame {len(self.rows)} -> {self.tip}", self.tool),
+            "",
+            f"largest difference from the URDF's forward kinematics: {self.residual:.1e}",
+        ]

@@ -1,0 +1,287 @@
+"""Places one frame on every joint axis of a chain: the only place where link frames are chosen.
+
+Denavit-Hartenberg tables and the model that torques are computed with are both derived from what stands here.
+z of a frame points along its joint's own axis. Between two axes the fixed transform is taken apart into
+
+    Rz(phi) Tz(s) · Rx(alpha) Trans(a, y, 0) · Rz(psi) Tz(t)
+
+The middle belongs to the link. The ends lie on the joint axes, commute with the motion of the joints, and add
+up there: theta of a joint is the psi before it plus the phi behind it, and r likewise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from robot_dynamics.errors import ParameterError
+from robot_dynamics.model.chain import ChainJoint, JointKind, KinematicChain, RigidBody
+from robot_dynamics.model.link_frame import LinkFrame
+from robot_dynamics.spatial import (
+    Array,
+    about_z,
+    inverse_pose,
+    pose,
+    rotate_inertia,
+    rotation_x,
+    rotation_z,
+    shift_inertia,
+    wrapped_angle,
+)
+
+# Largest difference of a tip pose [m or 1] that making angles and lengths round may cause.
+TOLERANCE = 1e-9
+# A foot of the common normal farther along the axis than this many arm lengths is not used.
+_REACH = 4.0
+# An inertial parameter this small beside the largest of its kind is rounding.
+_ROUNDING = 1e-13
+_SAMPLES = 16
+
+
+@dataclass(frozen=True)
+class Rounding:
+    """What counts as equal while frames are placed.
+
+    Attributes:
+        angle: angles this close to a multiple of pi/2 become that multiple [rad].
+        length: lengths this close to zero become zero [m].
+    """
+
+    angle: float
+    length: float
+
+    @classmethod
+    def of(cls, chain: KinematicChain, tolerance: float) -> Rounding:
+        """So that all angles and lengths together move the tip by at most ``tolerance`` [m or 1]."""
+        angle = tolerance / (4.0 * len(chain.joints) * max(1.0, _reach(chain)))
+        return cls(angle, angle * _arm_length(chain))
+
+    def of_angle(self, angle: float) -> float:
+        """``angle`` in (-pi, pi], round."""
+        angle = wrapped_angle(angle)
+        quarter = round(angle / (np.pi / 2))
+        if abs(angle - quarter * np.pi / 2) <= self.angle:
+            angle = (2 if quarter == -2 else quarter) * np.pi / 2
+        return float(angle)
+
+    def of_length(self, length: float) -> float:
+        """``length``, or zero."""
+        return 0.0 if abs(length) <= self.length else float(length)
+
+
+@dataclass(frozen=True)
+class Placement:
+    """The frames of a chain.
+
+    Attributes:
+        links: one per moving joint, from the base to the tip. The first has alpha, a, y_shift, and r or theta
+            zero; the last one's x axis and origin are those of the link before, as far as its joint allows.
+        poses: (4, 4) of every frame in the URDF frame of its link.
+        base: (4, 4) pose of frame 0 in the root frame; frame 0 is frame 1 at joint variable zero.
+        tip: (4, 4) pose of the tip frame in the last frame.
+        rounding: what was taken as equal.
+    """
+
+    links: tuple[LinkFrame, ...]
+    poses: tuple[Array, ...]
+    base: Array
+    tip: Array
+    rounding: Rounding
+
+
+def place_frames(chain: KinematicChain, tolerance: float = TOLERANCE) -> Placement:
+    """One frame on every joint axis of ``chain``.
+
+    x of a frame lies along the common normal to the next axis, its origin at the normal's foot. What that
+    leaves free: x is turned as little as possible from the x before it, so that joint offsets stay within
+    ±pi/2; the common normal of parallel axes starts where the one before ended. Two axes that are parallel
+    but for a rounded number in the description (1.5708 for pi/2) have their common normal kilometres away:
+    the frame then stays where the normal before ended, and ``y_shift`` leads across to the next axis.
+
+    Args:
+        chain: the chain; mimic joints have frames of their own.
+        tolerance: how far [m or 1] the tip may move by making angles and lengths round.
+
+    Raises:
+        ParameterError: no moving joint, or a tolerance that is not positive and finite.
+    """
+    if not chain.joints:
+        raise ParameterError(f"the chain {chain.root} -> {chain.tip} has no moving joint")
+    if not 0.0 < tolerance < np.inf:
+        raise ParameterError(f"tolerance {tolerance}: must be positive and finite")
+    rounding = Rounding.of(chain, tolerance)
+    reach = _REACH * _arm_length(chain)
+    axes = [pose(frame_along(joint.axis)) for joint in chain.joints]
+    start = chain.joints[0].origin @ axes[0]
+    # What leads along the axis of the current joint to its frame before phi and s are chosen.
+    psi, t = turn_about_z(frame_along(start[:3, 2]).T @ start[:3, :3]), 0.0
+    middle = (0.0, 0.0, 0.0)
+    links: list[LinkFrame] = []
+    poses: list[Array] = []
+    for i, joint in enumerate(chain.joints):
+        theta_before = psi + (joint.offset if joint.kind is JointKind.REVOLUTE else 0.0)
+        if i + 1 < len(chain.joints):
+            between = inverse_pose(axes[i]) @ chain.joints[i + 1].origin @ axes[i + 1]
+            step = _step(between, theta_before, -t, reach, rounding)
+        else:
+            step = _Step(-theta_before, -t, 0.0, 0.0, 0.0, 0.0, 0.0)
+        place = axes[i] @ about_z(step.phi, step.s)
+        theta, r = (psi + step.phi, t + step.s) if i else (0.0, 0.0)
+        links.append(_link(joint, i - 1, middle, (theta, r), place, rounding))
+        poses.append(place)
+        middle, psi, t = (step.alpha, step.a, step.y), step.psi, step.t
+    base = chain.joints[0].origin @ poses[0]
+    tip = inverse_pose(poses[-1]) @ chain.tip_transform
+    return Placement(tuple(links), tuple(poses), base, tip, rounding)
+
+
+def residual(chain: KinematicChain, forward_kinematics: Callable[[Array], Array]) -> float:
+    """Largest difference [m or 1] from the chain's pose of the tip, over samples in the joint ranges.
+
+    Args:
+        chain: the chain.
+        forward_kinematics: (4, 4) pose of the tip in the root frame at coordinates (n,).
+    """
+    ranges = np.array([_range(chain.driving_joint(index)) for index in range(chain.dof)])
+    samples = np.random.default_rng(0).uniform(ranges[:, 0], ranges[:, 1], (_SAMPLES, chain.dof))
+    return max(float(np.abs(forward_kinematics(q) - chain.forward_kinematics(q)).max()) for q in samples)
+
+
+def frame_along(z: Array) -> Array:
+    """(3, 3) rotation whose third column is the unit vector ``z`` and whose first is as close to x (or y)."""
+    guide = np.array([1.0, 0.0, 0.0]) if abs(z[0]) < 0.9 else np.array([0.0, 1.0, 0.0])
+    x = guide - (guide @ z) * z
+    x /= np.linalg.norm(x)
+    return np.column_stack([x, np.cross(z, x), z])
+
+
+def turn_about_z(rotation: Array) -> float:
+    """Angle [rad] of a rotation about z."""
+    return float(np.arctan2(rotation[1, 0], rotation[0, 0]))
+
+
+@dataclass(frozen=True)
+class _Step:
+    """Rz(phi) Tz(s) · Rx(alpha) Trans(a, y, 0) · Rz(psi) Tz(t), from one axis to the next."""
+
+    phi: float
+    s: float
+    alpha: float
+    a: float
+    y: float
+    psi: float
+    t: float
+
+
+def _step(between: Array, theta_before: float, foot: float, reach: float, rounding: Rounding) -> _Step:
+    """Takes the pose of the next axis' frame in this axis' frame apart.
+
+    Args:
+        between: (4, 4) that pose.
+        theta_before: the part of theta that this joint already has.
+        foot: where on this axis the common normal before ended [m].
+        reach: how far from there the next may start [m].
+        rounding: what counts as parallel and as coincident.
+    """
+    z, p = between[:3, 2], between[:3, 3]
+    sine = float(np.hypot(z[0], z[1]))
+    parallel = sine <= rounding.angle
+    if not parallel:
+        phi = float(np.arctan2(z[0], -z[1]))  # along the common normal: x = e_z x z / sine
+    elif np.hypot(p[0], p[1]) > rounding.length:
+        phi = float(np.arctan2(p[1], p[0]))
+    else:
+        phi = -theta_before
+    phi = _nearer(phi, theta_before, lambda angle: float((rotation_z(-angle) @ p)[0]))
+    from_x = rotation_z(-phi)
+    alpha = float(np.arctan2(-(from_x @ z)[1], z[2]))
+    if parallel:
+        alpha = 0.0 if z[2] > 0.0 else np.pi
+    s = foot
+    if not parallel:
+        across, along = (from_x @ p)[1:]
+        normal_foot = float(along + across * np.cos(alpha) / np.sin(alpha))
+        s = normal_foot if abs(normal_foot - foot) <= reach else foot
+    a, y, t = rotation_x(-alpha) @ from_x @ (p - np.array([0.0, 0.0, s]))
+    rest = rotation_x(-alpha) @ from_x @ between[:3, :3]
+    psi = float(np.arctan2(rest[1, 0] - rest[0, 1], rest[0, 0] + rest[1, 1]))
+    return _Step(phi, s, alpha, float(a), float(y), psi, float(t))
+
+
+def _nearer(phi: float, theta_before: float, a_of: Callable[[float], float]) -> float:
+    """``phi`` or its opposite: the one that leaves the smaller theta, or, if equal, a positive a."""
+    turn = abs(wrapped_angle(theta_before + phi))
+    if abs(turn - np.pi / 2) < 1e-9:
+        return phi if a_of(phi) >= 0.0 else phi + np.pi
+    return phi if turn < np.pi / 2 else phi + np.pi
+
+
+def _link(
+    joint: ChainJoint,
+    parent: int,
+    middle: tuple[float, float, float],
+    along: tuple[float, float],
+    place: Array,
+    rounding: Rounding,
+) -> LinkFrame:
+    """A link in its frame at ``place``.
+
+    ``middle`` is alpha, a, y before the joint, ``along`` theta and r with the joint variable at zero.
+    """
+    alpha, a, y = middle
+    theta, r = along
+    revolute = joint.kind is JointKind.REVOLUTE
+    mass, first_moment, inertia = _inertial_parameters(joint.body, inverse_pose(place))
+    return LinkFrame(
+        name=joint.name,
+        kind=joint.kind,
+        parent=parent,
+        alpha=rounding.of_angle(alpha),
+        a=rounding.of_length(a),
+        y_shift=rounding.of_length(y),
+        r=rounding.of_length(r) if revolute else 0.0,
+        theta=0.0 if revolute else rounding.of_angle(theta),
+        coordinate=joint.coordinate,
+        multiplier=joint.multiplier,
+        offset=rounding.of_angle(theta + joint.offset) if revolute else rounding.of_length(r + joint.offset),
+        mass=mass,
+        first_moment=first_moment,
+        inertia=inertia,
+    )
+
+
+def _inertial_parameters(body: RigidBody, link_pose: Array) -> tuple[float, Array, Array]:
+    """Mass, first moment and inertia about the origin of the frame in which the body's link has a pose."""
+    rotation = link_pose[:3, :3]
+    center = rotation @ body.center_of_mass + link_pose[:3, 3]
+    first_moment = body.mass * center
+    inertia = rotate_inertia(rotation, body.inertia) + shift_inertia(body.mass, center)
+    for parameters in (first_moment, inertia):
+        parameters[np.abs(parameters) <= _ROUNDING * np.max(np.abs(parameters))] = 0.0
+    return float(body.mass), first_moment, inertia
+
+
+def _arm_length(chain: KinematicChain) -> float:
+    """How long [m] the arm is: all links in a line, or the farthest center of mass from its joint."""
+    length = sum(float(np.linalg.norm(joint.origin[:3, 3])) for joint in chain.joints[1:])
+    return max(length, max(float(np.linalg.norm(joint.body.center_of_mass)) for joint in chain.joints))
+
+
+def _reach(chain: KinematicChain) -> float:
+    """How far [m] the tip can be from any joint axis: no more than all links in a line."""
+    reach = float(np.linalg.norm(chain.tip_transform[:3, 3]))
+    for joint in chain.joints:
+        reach += float(np.linalg.norm(joint.origin[:3, 3]))
+        if joint.kind is JointKind.PRISMATIC:
+            lower, upper = _range(joint)
+            reach += max(abs(lower), abs(upper))
+    return reach
+
+
+def _range(joint: ChainJoint) -> tuple[float, float]:
+    bound = np.pi if joint.kind is JointKind.REVOLUTE else 1.0
+    lower = joint.limits.lower if np.isfinite(joint.limits.lower) else -bound
+    upper = joint.limits.upper if np.isfinite(joint.limits.upper) else bound
+    return min(lower, upper), max(lower, upper)
