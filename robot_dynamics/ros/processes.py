@@ -21,7 +21,6 @@ import yaml
 from robot_dynamics.errors import RobotDynamicsError
 
 LAST_DOMAIN = 101
-STOP_TIMEOUT = 10.0
 
 _held: list[IO[str]] = []
 
@@ -78,6 +77,9 @@ class NodeProcess:
         arguments: further ROS arguments, e.g. remappings.
         environment: variables beside those of this process.
     """
+
+    STOP_TIMEOUT = 10.0
+    """After this time without an end a node is killed [s]."""
 
     def __init__(
         self,
@@ -155,9 +157,9 @@ class NodeProcess:
         """End the node: by signal, or by force when it does not answer; returns the exit code."""
         self.send_signal(number)
         try:
-            return self.wait(STOP_TIMEOUT)
+            return self.wait(self.STOP_TIMEOUT)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            return self.wait(STOP_TIMEOUT)
+            return self.wait(self.STOP_TIMEOUT)
         finally:
             self._folder.cleanup()

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE
 
 from robot_dynamics.native import cache
 
@@ -193,7 +194,7 @@ def test_processes_may_meet_in_the_same_empty_cache(wanted, caplog):
     for process in processes:
         process.stdin.write("go\n")
         process.stdin.flush()
-    results = {process.communicate(timeout=60)[0] for process in processes}
+    results = {process.communicate(timeout=PATIENCE)[0] for process in processes}
     assert [process.returncode for process in processes] == [0, 0]
     assert len(results) == 1
     assert all(path.suffix == ".so" for path in wanted.iterdir())

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from patience import PATIENCE
 from random_arms import PinocchioArm, random_chain
 
 from robot_dynamics import compile_dynamics
@@ -39,7 +40,11 @@ def run(tmp_path, backend="auto", **environment):
     variables = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"), **environment}
     variables["PYTHONPATH"] = str(Path(__file__).parent)
     return subprocess.run(
-        [sys.executable, "-c", SCRIPT, backend], env=variables, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", SCRIPT, backend],
+        env=variables,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
     )
 
 

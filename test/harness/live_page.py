@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import time
 
+from patience import RETYPE
 from ros_harness import NodeProcess, free_port
-
-RETRY = 2.0
-"""Seconds after which a person types again what the page has not taken."""
 
 
 def web_view(namespace="", **parameters):
@@ -61,7 +59,7 @@ class Page:
         def taken():
             # A slider that follows a moving robot overwrites what is being typed: then type again.
             nonlocal typed
-            if time.monotonic() > typed + RETRY:
+            if time.monotonic() > typed + RETYPE:
                 typed = time.monotonic()
                 _, field = self.slider(name)
                 field.send_keys(Keys.CONTROL, "a")

@@ -14,13 +14,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from patience import PATIENCE, POLL, REPEAT, RESEND
+
 from robot_dynamics.ros import processes
-
-PATIENCE = 30.0
-"""Longest wait for anything [s]; machines are busy, and a passing test never waits so long."""
-
-REPEAT = 0.5
-"""Between two tries of a message that goes best effort [s]."""
 
 
 def free_port() -> int:
@@ -43,6 +39,8 @@ class NodeProcess(processes.NodeProcess):
         arguments: further ROS arguments, e.g. ``["-r", "__ns:=/left"]``.
         environment: variables beside those of this process.
     """
+
+    STOP_TIMEOUT = PATIENCE
 
     def __init__(
         self,
@@ -75,7 +73,7 @@ class NodeProcess(processes.NodeProcess):
                 return match
             if not running or time.monotonic() > deadline:
                 raise HarnessError(f"{self.name} never printed {pattern!r}\n{self.describe()}")
-            time.sleep(0.01)
+            time.sleep(POLL)
 
 
 class Peer:
@@ -147,14 +145,40 @@ class Peer:
 
         return self.wait_until(met, what)
 
-    def call(self, service_type: type, name: str, request: Any = None) -> Any:
-        """Call a service and return its response."""
+    def call(
+        self, service_type: type, name: str, request: Any = None, lost: Callable[[], bool] = lambda: True
+    ) -> Any:
+        """Call a service and return its response; a request without an answer is sent again.
+
+        A client that has just been found by a service may miss the answer, whose way is not yet known.
+
+        Args:
+            service_type: of the service.
+            name: of the service.
+            request: an empty one when None.
+            lost: asked before a request is sent again; false where its effect has come without an answer.
+
+        Returns:
+            The response; None where ``lost`` said so.
+        """
         client = self.node.create_client(service_type, name)
+        content = service_type.Request() if request is None else request
         try:
             self.wait_until(client.service_is_ready, f"no service {name}")
-            future = client.call_async(service_type.Request() if request is None else request)
-            self.wait_until(future.done, f"no answer from {name}")
-            return future.result()
+            futures = [client.call_async(content)]
+            due = time.monotonic() + RESEND
+
+            def answered() -> Any:
+                nonlocal due
+                done = [future for future in futures if future.done()]
+                if not done and time.monotonic() > due:
+                    if not lost():
+                        return [None]
+                    futures.append(client.call_async(content))
+                    due = time.monotonic() + RESEND
+                return [future.result() for future in done]
+
+            return self.wait_until(answered, f"no answer from {name}")[0]
         finally:
             self.node.destroy_client(client)
 
@@ -176,12 +200,19 @@ class Lifecycle:
         self._peer, self._node = peer, node
 
     def change(self, transition: int) -> bool:
-        """Ask for a transition; whether it succeeded."""
+        """Ask for a transition; whether it succeeded.
+
+        Twice the same transition is an error, so that the request is sent again only in the same state.
+        """
         from lifecycle_msgs.srv import ChangeState
 
         request = ChangeState.Request()
         request.transition.id = transition
-        return bool(self._peer.call(ChangeState, f"{self._node}/change_state", request).success)
+        before = self.state
+        answer = self._peer.call(
+            ChangeState, f"{self._node}/change_state", request, lost=lambda: self.state == before
+        )
+        return answer is None or bool(answer.success)
 
     @property
     def state(self) -> str:

@@ -10,7 +10,8 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from ros_harness import PATIENCE, HarnessError
+from patience import PATIENCE, POLL
+from ros_harness import HarnessError
 
 from robot_dynamics.resources import resource
 
@@ -123,7 +124,7 @@ class Launch:
                 return value
             if not running or time.monotonic() > deadline:
                 raise HarnessError(f"{what} did not happen\n{self.describe()}")
-            time.sleep(0.02)
+            time.sleep(POLL)
 
     def wait_for_output(self, pattern: str) -> re.Match[str]:
         """Wait until the output contains a match of the regular expression."""

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from ros_harness import PATIENCE, HarnessError
+from patience import PATIENCE
+from ros_harness import HarnessError
 
 from robot_dynamics.ros.processes import claim_domain, node_environment
 

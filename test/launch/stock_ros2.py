@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from ament_index_python.packages import get_package_prefix
 from launching_harness import Launch
-from ros_harness import PATIENCE, HarnessError, Peer
+from patience import PATIENCE
+from ros_harness import HarnessError, Peer
 
 from robot_dynamics.ros.processes import claim_domain, node_environment
 

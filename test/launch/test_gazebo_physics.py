@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 import yaml
+from patience import PATIENCE
 
 import robot_dynamics as rd
 from robot_dynamics import stewart
@@ -19,7 +20,6 @@ from robot_dynamics.resources import resource
 from robot_dynamics.stewart.loader import load_machine
 from robot_dynamics.stewart.sdf import sdf
 
-PATIENCE = 60.0
 STEPS = 5
 WORLD = "robot_dynamics"
 PUBLISHER = ("gz-sim-joint-state-publisher-system", "gz::sim::systems::JointStatePublisher")
@@ -72,7 +72,9 @@ def accelerations(model: ElementTree.Element, folder, joints) -> np.ndarray:
             assert listener.stdout.readline(), (folder / "log").read_text()
             request = f"multi_step: {STEPS}, pause: true"
             subprocess.run(
-                [*STEP.split(), "--timeout", "10000", "--req", request], capture_output=True, check=True
+                [*STEP.split(), "--timeout", f"{PATIENCE * 1e3:.0f}", "--req", request],
+                capture_output=True,
+                check=True,
             )
             for line in listener.stdout:
                 state = json.loads(line)

@@ -13,8 +13,9 @@ pytest.importorskip("launch.actions", reason="launch is not installed")
 pytest.importorskip("launch_ros.actions", reason="launch_ros is not installed")
 
 from ament_index_python.packages import get_package_prefix
+from patience import PATIENCE
 from rclpy.qos import qos_profile_sensor_data
-from ros_harness import PATIENCE, NodeProcess
+from ros_harness import NodeProcess
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from stock_ros2 import Session, description, needs, needs_command

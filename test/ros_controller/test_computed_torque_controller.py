@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pinocchio as pin
 import pytest
-from ros_harness import PATIENCE, NodeProcess, peer_with
+from patience import PATIENCE
+from ros_harness import NodeProcess, peer_with
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger

@@ -7,7 +7,8 @@ import time
 from pathlib import Path
 
 import pytest
-from ros_harness import PATIENCE, NodeProcess
+from patience import PATIENCE, POLL
+from ros_harness import NodeProcess
 
 from robot_dynamics.resources import resource
 
@@ -36,7 +37,7 @@ def test_nodes_end_when_their_starter_is_killed():
     deadline = time.monotonic() + PATIENCE
     while Path(f"/proc/{pid}").exists():
         assert time.monotonic() < deadline, "the node lives on"
-        time.sleep(0.02)
+        time.sleep(POLL)
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.02, 0.1])

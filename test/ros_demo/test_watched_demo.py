@@ -13,11 +13,11 @@ import time
 import numpy as np
 import pytest
 from chromium import chromium, pixels
+from patience import LONG_PATIENCE, POLL
 
 pytest.importorskip("viser", reason="viser is not installed")
 pytestmark = [pytest.mark.ros, pytest.mark.browser]
 
-PATIENCE = 120.0
 MOVED = 0.01
 """Share of the picture that a motion changes at least."""
 SLIDER_VALUE = """
@@ -50,16 +50,16 @@ class Demonstration:
             self.output += line
 
     def wait_for(self, condition, what):
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + LONG_PATIENCE
         while not (value := condition()):
             assert time.monotonic() < deadline, f"{what}; the output:\n{self.output}"
             assert self.process.poll() is None, f"{what}, but it has ended; the output:\n{self.output}"
-            time.sleep(0.05)
+            time.sleep(POLL)
         return value
 
     def finish(self):
-        code = self.process.wait(PATIENCE)
-        self._reader.join(PATIENCE)
+        code = self.process.wait(LONG_PATIENCE)
+        self._reader.join(LONG_PATIENCE)
         return code
 
 

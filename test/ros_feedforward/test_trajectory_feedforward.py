@@ -6,8 +6,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray
-from lifecycle_msgs.srv import ChangeState
-from ros_harness import NodeProcess, peer_with
+from ros_harness import Lifecycle, NodeProcess, peer_with
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
@@ -231,7 +230,6 @@ def test_what_cannot_be_followed_is_refused_with_its_reason():
 
 
 def test_efforts_go_on_the_command_topic_in_time_where_the_controller_refuses_them():
-    configure_off = 4
     with feeder(effort_path="commands", command_rate=100.0) as node, peer_with(node) as peer:
         robot = started(peer, commands=True)
         idle = effort([0.0, 0.0], [0.0, 0.0], [0.0, 0.0])
@@ -258,9 +256,8 @@ def test_efforts_go_on_the_command_topic_in_time_where_the_controller_refuses_th
         for command in on_the_way:
             near = np.abs(path - command).max(axis=1).min()
             assert near < 0.1 or np.allclose(command, idle), command
-        request = ChangeState.Request()
-        request.transition.id = configure_off
-        assert peer.call(ChangeState, f"{NODE}/change_state", request).success
+        lifecycle = Lifecycle(peer, NODE)
+        assert lifecycle.change(lifecycle.DEACTIVATE)
         peer.wait_until(lambda: not np.any(robot.commands[-1].data), "deactivate does not fade to zero")
 
 

@@ -1,7 +1,5 @@
 """A payload, a tilt and the robot's own compensation change under a trajectory, which goes on."""
 
-import time
-
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -52,16 +50,12 @@ def test_the_trajectory_goes_on_with_the_new_model():
         def effort(nanoseconds):
             message = JointState(name=["lift"], position=[0.0], velocity=[0.0])
             message.header.stamp = nanoseconds_to_stamp(nanoseconds)
-            due = 0.0
-
-            def answer():
-                nonlocal due
-                if time.monotonic() > due:
-                    states.publish(message)
-                    due = time.monotonic() + 0.5
-                return [c for c in commands if stamp_to_nanoseconds(c.header.stamp) == nanoseconds]
-
-            return np.array(peer.wait_until(answer, "no command")[-1].effort)
+            answers = peer.repeat_until(
+                lambda: states.publish(message),
+                lambda: [c for c in commands if stamp_to_nanoseconds(c.header.stamp) == nanoseconds],
+                "no command",
+            )
+            return np.array(answers[-1].effort)
 
         effort(now)
         point = JointTrajectoryPoint(positions=[1.0])

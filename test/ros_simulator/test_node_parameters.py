@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from patience import PATIENCE
 from sensor_msgs.msg import JointState
 
 from robot_dynamics.cli.main import main
@@ -143,7 +144,7 @@ def test_run_hands_over_everything_after_the_node():
             env=node_environment(claim_domain()),
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=PATIENCE,
             check=False,
         )
         assert ended.returncode == code

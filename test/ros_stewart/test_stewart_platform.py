@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from geometry_msgs.msg import PoseStamped, Transform, WrenchStamped
 from legs import NODE, Legs, demo, forces_at
-from ros_harness import PATIENCE, NodeProcess, peer_with
+from patience import PATIENCE
+from ros_harness import NodeProcess, peer_with
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 from visualization_msgs.msg import MarkerArray
 

@@ -6,6 +6,7 @@ import base64
 import http.client
 
 import pytest
+from patience import PATIENCE
 from ros_harness import free_port
 
 from robot_dynamics.errors import ParameterError, RobotDynamicsError
@@ -81,7 +82,7 @@ def server():
 
 def answer(port, origin, host=None, upgrade="websocket"):
     """Status of the answer to a request for a WebSocket."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     connection.putrequest("GET", "/", skip_host=True)
     headers = {
         "Host": host or f"127.0.0.1:{port}",
