@@ -34,7 +34,7 @@ def test_times_are_per_state():
 
 
 def test_contenders_agree_and_the_command_reports_them(tmp_path, capsys):
-    pytest.importorskip("mujoco")
+    pytest.importorskip("mujoco", reason="mujoco is not installed")
     numbers, picture = tmp_path / "numbers.json", tmp_path / "plot.png"
     files = ["--json", str(numbers), "--plot", str(picture)]
     assert main(["benchmark", "--joints", "2", "--rounds", "1", "--no-cpp", *files]) == 0

@@ -14,7 +14,7 @@ from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.model.dh import dh_parameters
 from robot_dynamics.model.urdf import RobotTree, parse_urdf
 
-pin = pytest.importorskip("pinocchio")
+pin = pytest.importorskip("pinocchio", reason="pinocchio is not installed")
 
 ROBOTS = installed_robots()
 URDF = Path(__file__).parents[2] / "urdf"

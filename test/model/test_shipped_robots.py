@@ -59,7 +59,7 @@ def test_inertial_axes_are_the_links_and_shapes_need_no_files(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_mujoco_reads_the_same_robot(name):
-    mujoco = pytest.importorskip("mujoco")
+    mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed")
     tree = parse_urdf(URDF / f"{name}.urdf")
     model = mujoco.MjModel.from_xml_path(str(URDF / f"{name}.urdf"))
     data = mujoco.MjData(model)

@@ -16,7 +16,7 @@ from robot_dynamics.simulation.arm import ArmPlant
 from robot_dynamics.simulation.parameters import PlantParameters
 
 pytestmark = pytest.mark.filterwarnings("ignore:links without <inertial>")
-pin = pytest.importorskip("pinocchio")
+pin = pytest.importorskip("pinocchio", reason="pinocchio is not installed")
 
 PUMA = Path(__file__).parents[2] / "urdf" / "puma560.urdf"
 IDEAL = {"joint_friction": False, "joint_limits": False, "effort_limits": False}

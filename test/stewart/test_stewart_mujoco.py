@@ -8,7 +8,7 @@ from robot_dynamics import stewart
 from robot_dynamics.resources import resource
 from robot_dynamics.stewart.orientation import quaternion_from_rotation, rotation_of
 
-mujoco = pytest.importorskip("mujoco")
+mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed")
 
 
 def numbers(values):
