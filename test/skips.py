@@ -108,7 +108,12 @@ SKIPS = (
         PAGES,
         lambda match: BROWSERS(match) or shutil.which("chromedriver") is None,
     ),
-    Skip("launch", "(launch|launch_ros|launch_testing) is not installed", LAUNCH, no_module()),
+    Skip(
+        "launch",
+        "(launch|launch_ros|launch_testing) is not installed",
+        LAUNCH,
+        lambda match: not found(f"{match[1]}.actions"),  # this repository has a folder launch/
+    ),
     Skip("launch", "the command ros2 is not installed", LAUNCH, no_program("ros2")),
     Skip("launch", r"the command ros2 has no (\w+)", LAUNCH, lambda match: not found(f"ros2{match[1]}")),
     Skip(
