@@ -1,16 +1,11 @@
-"""Parameters of the arm controller."""
+"""Parameters of every controller."""
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from robot_dynamics.control.effort_limits import EffortLimitParameters
-from robot_dynamics.control.law import Mode
-from robot_dynamics.errors import ParameterError
-from robot_dynamics.parameters import parameter, per_joint, validate
-from robot_dynamics.spatial import Array
+from robot_dynamics.parameters import parameter
 
 
 class SafeOutput(enum.Enum):
@@ -50,38 +45,6 @@ class LoopParameters:
     safe_fade_time: float = parameter(
         2.0, "How long the gravity load fades in the safe output", unit="s", minimum=0.0, maximum=60.0
     )
-
-    def half_period(self, measured: float) -> float:
-        """How far ahead the model is evaluated [s], where the period was ``measured`` [s]."""
-        return 0.5 * (self.control_period or measured) if self.half_period_ahead else 0.0
-
-
-@dataclass(frozen=True)
-class ControllerParameters(EffortLimitParameters, LoopParameters):
-    """Gains and mode of the arm controller; all can be changed while it runs."""
-
-    mode: str = parameter(
-        Mode.COMPUTED_TORQUE.value,
-        "What is computed from the model: computed_torque tracks with feedback; feedforward sends the"
-        " reference's own efforts without feedback; gravity_compensation carries the arm's weight only; pd"
-        " tracks without a model",
-        choices=[mode.value for mode in Mode],
-    )
-    kp: tuple[float, ...] = parameter(
-        (100.0,),
-        "Position gain on the acceleration, one per joint or one for all",
-        unit="1/s²",
-        minimum=0.0,
-        maximum=1e6,
-    )
-    kv: tuple[float, ...] = parameter(
-        (20.0,),
-        "Velocity gain on the acceleration, one per joint or one for all; 2·sqrt(kp) is critical damping",
-        unit="1/s",
-        minimum=0.0,
-        maximum=1e4,
-    )
-
     model_change_time: float = parameter(
         0.2,
         "How long the efforts take to go over to a model (payload, gravity, drives), a mode or gains that"
@@ -91,16 +54,6 @@ class ControllerParameters(EffortLimitParameters, LoopParameters):
         maximum=60.0,
     )
 
-    def __post_init__(self) -> None:
-        validate(self)
-        for name in ("kp", "kv"):
-            if not getattr(self, name):
-                raise ParameterError(f"parameter '{name}' is empty; give one value, or one per joint")
-
-    def gains(self, joint_names: Sequence[str]) -> tuple[Array, Array]:
-        """Position and velocity gains (n,) of the joints.
-
-        Raises:
-            ParameterError: a list whose length is neither 1 nor the number of joints.
-        """
-        return per_joint(self.kp, joint_names, "kp"), per_joint(self.kv, joint_names, "kv")
+    def half_period(self, measured: float) -> float:
+        """How far ahead the model is evaluated [s], where the period was ``measured`` [s]."""
+        return 0.5 * (self.control_period or measured) if self.half_period_ahead else 0.0

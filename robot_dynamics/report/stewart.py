@@ -14,7 +14,7 @@ from robot_dynamics.spatial import Array
 
 
 @dataclass(frozen=True)
-class PlatformRecording:
+class StewartRecording:
     """K samples of a platform that follows a reference.
 
     Attributes:
@@ -59,7 +59,7 @@ class PlatformRecording:
         }
 
 
-def table(recording: PlatformRecording, position_limit: float, angle_limit: float) -> str:
+def table(recording: StewartRecording, position_limit: float, angle_limit: float) -> str:
     """Largest errors and forces, a few lines."""
     position, angle = recording.position_error.max(), recording.angle_error.max()
     forces = "  ".join(
@@ -74,7 +74,7 @@ def table(recording: PlatformRecording, position_limit: float, angle_limit: floa
 
 
 def write_plots(
-    recording: PlatformRecording, folder: Path, position_limit: float, angle_limit: float
+    recording: StewartRecording, folder: Path, position_limit: float, angle_limit: float
 ) -> list[Path]:
     """Every plot of the run; returns the files."""
     return [
@@ -84,7 +84,7 @@ def write_plots(
     ]
 
 
-def _pose_plot(recording: PlatformRecording, path: Path) -> Path:
+def _pose_plot(recording: StewartRecording, path: Path) -> Path:
     figure, grid = panels(6, f"Pose: {recording.name}", "")
     units = [("x [mm]", 1e3), ("y [mm]", 1e3), ("z [mm]", 1e3)]
     units += [(f"rotation about {axis} [°]", float(np.degrees(1.0))) for axis in "xyz"]
@@ -97,7 +97,7 @@ def _pose_plot(recording: PlatformRecording, path: Path) -> Path:
     return save(figure, path)
 
 
-def _error_plot(recording: PlatformRecording, path: Path, position_limit: float, angle_limit: float) -> Path:
+def _error_plot(recording: StewartRecording, path: Path, position_limit: float, angle_limit: float) -> Path:
     figure, grid = panels(2, f"Tracking error: {recording.name}", "")
     rows: list[tuple[Any, float, str]] = [
         (1e3 * recording.position_error, 1e3 * position_limit, "position [mm]"),
@@ -111,7 +111,7 @@ def _error_plot(recording: PlatformRecording, path: Path, position_limit: float,
     return save(figure, path)
 
 
-def _force_plot(recording: PlatformRecording, path: Path) -> Path:
+def _force_plot(recording: StewartRecording, path: Path) -> Path:
     figure, grid = panels(len(recording.leg_names), f"Actuator forces: {recording.name}", "N")
     for k, axes in enumerate(grid):
         axes.plot(recording.time, recording.force[:, k], lw=1.1)

@@ -12,11 +12,11 @@ import numpy as np
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from robot_dynamics.control.actuators import ActuatedArm, ActuatorParameters
-from robot_dynamics.control.controller import ArmController
-from robot_dynamics.control.effort_limits import unlimited
-from robot_dynamics.control.parameters import ControllerParameters
-from robot_dynamics.control.tracking import Command, Phase
+from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
+from robot_dynamics.control.arm.controller import ArmController
+from robot_dynamics.control.arm.effort_limits import unlimited
+from robot_dynamics.control.arm.parameters import ArmParameters
+from robot_dynamics.control.protocol import Command, Phase
 from robot_dynamics.control.trajectory import Trajectory
 from robot_dynamics.ros import follow_joint_trajectory
 from robot_dynamics.ros.control import controller_state
@@ -41,7 +41,7 @@ class ComputedTorqueController(ControlNode):
 
     def __init__(self) -> None:
         super().__init__("computed_torque_controller", "effort_controller/commands", "joint_command")
-        self._control_parameters = parameters.declare(self, ControllerParameters)
+        self._control_parameters = parameters.declare(self, ArmParameters)
         self._actuators = parameters.declare(self, ActuatorParameters)
         parameters.watch(self, self._control_parameters, self._on_parameters, check=self._check_parameters)
         parameters.watch(self, self._actuators, self._on_actuators, check=self._check_actuators)
@@ -73,7 +73,7 @@ class ComputedTorqueController(ControlNode):
         self._worst = np.zeros(len(self.order.joint_names))
 
     @property
-    def safety(self) -> ControllerParameters:
+    def safety(self) -> ArmParameters:
         """Parameters in force."""
         return self._control_parameters
 
@@ -94,12 +94,12 @@ class ComputedTorqueController(ControlNode):
         if self.controller is not None:
             self.controller.change_model(self._drives(model))
 
-    def _check_parameters(self, candidate: ControllerParameters) -> None:
+    def _check_parameters(self, candidate: ArmParameters) -> None:
         if self.controller is not None:
             candidate.gains(self.controller.chain.joint_names)
             candidate.limits_of(self.controller.chain)
 
-    def _on_parameters(self, accepted: ControllerParameters) -> None:
+    def _on_parameters(self, accepted: ArmParameters) -> None:
         self._control_parameters = accepted
         if self.controller is not None:
             self.controller.parameters = accepted

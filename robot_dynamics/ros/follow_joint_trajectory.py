@@ -1,6 +1,6 @@
 """The action ``FollowJointTrajectory``, where ``control_msgs`` is installed.
 
-The rules that decide about a goal are in ``robot_dynamics.control.tolerances``.
+The rules that decide about a goal are in ``robot_dynamics.control.arm.tolerances``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode
 
-from robot_dynamics.control.tolerances import (
+from robot_dynamics.control.arm.tolerances import (
     GoalMonitor,
     JointTolerance,
     Outcome,
@@ -161,7 +161,7 @@ class TrajectoryAction:
         verdict = self._monitor.judge(now, reference, position, velocity)
         if verdict.outcome is Outcome.RUNNING:
             if now < self._trajectory.end and not self._node.controller.follows(self._trajectory):
-                reason = self._node.controller.displaced or "a hold, or missing joint states"
+                reason = self._node.controller.discontinuity or "a hold, or missing joint states"
                 self.drop(f"the controller has left the trajectory: {reason}")
             return
         if verdict.outcome is Outcome.REACHED:

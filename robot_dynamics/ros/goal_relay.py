@@ -8,7 +8,7 @@ from action_msgs.msg import GoalStatus
 from rclpy.action import ActionClient
 from rclpy.clock import Clock, ClockType
 
-from robot_dynamics.control.feedforward import Plan
+from robot_dynamics.control.arm.feedforward import Plan
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
 from robot_dynamics.ros.follow_joint_trajectory import DeferredActionServer, FollowJointTrajectory
 

@@ -16,7 +16,7 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from robot_dynamics.control import law
-from robot_dynamics.control.actuators import ActuatorParameters
+from robot_dynamics.control.arm.actuators import ActuatorParameters
 from robot_dynamics.errors import RobotDynamicsError, StateError
 from robot_dynamics.model.dh import dh_parameters
 from robot_dynamics.model.dh_table import CONVENTIONS, DHTable

@@ -16,9 +16,9 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 from visualization_msgs.msg import MarkerArray
 
-from robot_dynamics.control.stewart.controller import PlatformController
-from robot_dynamics.control.stewart.parameters import PlatformParameters
-from robot_dynamics.control.tracking import Command
+from robot_dynamics.control.protocol import Command
+from robot_dynamics.control.stewart.controller import StewartController
+from robot_dynamics.control.stewart.parameters import StewartParameters
 from robot_dynamics.errors import ParameterError, RobotDynamicsError
 from robot_dynamics.parameters import parameter, validate
 from robot_dynamics.ros.control.control_node import ControlNode
@@ -76,7 +76,7 @@ class StewartPlatformNode(ControlNode):
         super().__init__("stewart_platform", "leg_effort_controller/commands", "joint_command")
         self._machine_parameters = parameters.declare(self, MachineParameters)
         parameters.watch(self, self._machine_parameters, self._on_machine, check=self._check_machine)
-        self._control_parameters = parameters.declare(self, PlatformParameters)
+        self._control_parameters = parameters.declare(self, StewartParameters)
         parameters.watch(self, self._control_parameters, self._on_parameters)
         self._platform: StewartPlatform | None = None
         self._pose = self.create_publisher(PoseStamped, "~/pose", qos.LOCKSTEP)
@@ -125,20 +125,20 @@ class StewartPlatformNode(ControlNode):
     def _on_machine(self, accepted: MachineParameters) -> None:
         self._machine_parameters = accepted
 
-    def build(self) -> tuple[PlatformController, Sequence[str]]:
+    def build(self) -> tuple[StewartController, Sequence[str]]:
         """A controller for the machine."""
         zero = (
             np.array(self._machine_parameters.zero_lengths) if self._machine_parameters.zero_lengths else None
         )
         names = self._platform.machine.leg_names
-        return PlatformController(self._platform, self._control_parameters, zero), names
+        return StewartController(self._platform, self._control_parameters, zero), names
 
     @property
-    def safety(self) -> PlatformParameters:
+    def safety(self) -> StewartParameters:
         """Parameters in force."""
         return self._control_parameters
 
-    def _on_parameters(self, accepted: PlatformParameters) -> None:
+    def _on_parameters(self, accepted: StewartParameters) -> None:
         self._control_parameters = accepted
         if self.controller is not None:
             self.controller.parameters = accepted
@@ -185,7 +185,7 @@ class StewartPlatformNode(ControlNode):
         if frame and frame not in known:
             raise ParameterError(f"the frame is '{frame}'; it must be empty or one of {', '.join(known)}")
 
-    def fill_command(self, message: JointState, controller: PlatformController) -> None:
+    def fill_command(self, message: JointState, controller: StewartController) -> None:
         """Leg lengths and rates beside the forces."""
         message.position = to_array(controller.lengths)
         message.velocity = to_array(controller.pose.rates)

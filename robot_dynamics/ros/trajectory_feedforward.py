@@ -1,6 +1,6 @@
 """Node ``trajectory_feedforward``: gives a stock ``joint_trajectory_controller`` the efforts of the model.
 
-The maths is in ``robot_dynamics.control.feedforward``; this module moves messages.
+The maths is in ``robot_dynamics.control.arm.feedforward``; this module moves messages.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from robot_dynamics.control.actuators import ActuatedArm, ActuatorParameters
-from robot_dynamics.control.effort_limits import unlimited
-from robot_dynamics.control.feedforward import EffortPath, Feedforward, FeedforwardParameters, Plan
-from robot_dynamics.control.sampling import evaluate
-from robot_dynamics.control.tracking import fade
+from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
+from robot_dynamics.control.arm.effort_limits import unlimited
+from robot_dynamics.control.arm.feedforward import EffortPath, Feedforward, FeedforwardParameters, Plan
+from robot_dynamics.control.arm.sampling import evaluate
+from robot_dynamics.control.cross_fade import ramp_down
 from robot_dynamics.errors import ModelError, RobotDynamicsError, StateError, TrajectoryError
 from robot_dynamics.ros import follow_joint_trajectory
 from robot_dynamics.ros.control.control_node import THROTTLE, Autostart
@@ -316,9 +316,9 @@ class TrajectoryFeedforward(HaltingNode):
         share = 1.0
         late = self._state_age() - self._settings.state_timeout
         if self._halted_at is not None:
-            share = fade(time.monotonic() - self._halted_at, self._settings.safe_fade_time)
+            share = ramp_down(time.monotonic() - self._halted_at, self._settings.safe_fade_time)
         elif late > 0.0:
-            share = fade(late, self._settings.safe_fade_time)
+            share = ramp_down(late, self._settings.safe_fade_time)
             self.get_logger().error(
                 "no joint state: the efforts fade to zero", throttle_duration_sec=THROTTLE
             )

@@ -25,11 +25,11 @@ from robot_dynamics.ros.support import parameters, qos, spin
 from robot_dynamics.ros.support.paced import spin_at
 from robot_dynamics.ros.viewing.arm import ArmSource
 from robot_dynamics.ros.viewing.source import MachineSource
-from robot_dynamics.ros.viewing.stewart import PlatformSource
+from robot_dynamics.ros.viewing.stewart import StewartSource
 from robot_dynamics.view.machine import Geometry
 from robot_dynamics.view.moves import Goal
 from robot_dynamics.view.parameters import WebViewParameters
-from robot_dynamics.view.stewart_geometry import PlatformGeometry
+from robot_dynamics.view.stewart_geometry import StewartGeometry
 
 MEMORY = 10.0
 """Seconds for which the page shows an answer or another node's warning."""
@@ -74,7 +74,7 @@ class WebView(Node):
                 Path(settings.description_folder) if settings.description_folder else None,
             )
         else:
-            self._source = PlatformSource(self, controller, platform, settings.zero_lengths)
+            self._source = StewartSource(self, controller, platform, settings.zero_lengths)
             self._page.show(platform)
         self._hold = self.create_client(Trigger, f"{controller}/hold")
         self._reset = self.create_client(Trigger, f"{settings.simulator}/reset")
@@ -83,11 +83,11 @@ class WebView(Node):
         what = "robot" if platform is None else f"platform {platform.name}"
         self.get_logger().info(f"the {what} is shown at {address}")
 
-    def _platform(self) -> PlatformGeometry:
+    def _platform(self) -> StewartGeometry:
         machine, notes = load_machine(self.settings.machine)
         for note in notes:
             self.get_logger().warning(note)
-        return PlatformGeometry(machine)
+        return StewartGeometry(machine)
 
     def _show(self, geometry: Geometry) -> None:
         """Show another robot, and say once in the log what of it cannot be drawn."""

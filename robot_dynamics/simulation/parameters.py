@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from robot_dynamics.control.effort_limits import EffortLimitParameters
-from robot_dynamics.control.payload import PayloadParameters
+from robot_dynamics.control.arm.effort_limits import EffortLimitParameters
+from robot_dynamics.control.arm.payload import PayloadParameters
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.chain_parameters import ChainParameters
 from robot_dynamics.parameters import by_name, parameter

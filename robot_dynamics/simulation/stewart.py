@@ -35,7 +35,7 @@ BRAKE = 1e6
 LEGS = 6
 
 
-class PlatformPlant:
+class StewartPlant:
     """A Stewart platform that answers to actuator forces.
 
     Joint positions are leg lengths [m]; the motion starts at rest.

@@ -59,7 +59,7 @@ def pose_errors(wanted: Mapping[str, float], true: Mapping[str, float]) -> dict[
 
 
 @dataclass(frozen=True)
-class PlatformGeometry:
+class StewartGeometry:
     """Looks and limits of a Stewart platform. Its coordinates are those of the pose, ``POSE``.
 
     Attributes:

@@ -4,17 +4,15 @@ import numpy as np
 import pytest
 from arms import GRAVITY, LENGTH, MASS, Pendulum, pendulum_chain
 
-from robot_dynamics.control.controller import ArmController
-from robot_dynamics.control.parameters import ControllerParameters
-from robot_dynamics.control.tracking import Phase
+from robot_dynamics.control.arm.controller import ArmController
+from robot_dynamics.control.arm.parameters import ArmParameters
+from robot_dynamics.control.protocol import Phase
 from robot_dynamics.control.waypoints import Waypoint
 from robot_dynamics.errors import ParameterError, TrajectoryError
 
 
 def controller(chain=None, dynamics=None, **parameters):
-    return ArmController(
-        chain or pendulum_chain(), dynamics or Pendulum(), ControllerParameters(**parameters)
-    )
+    return ArmController(chain or pendulum_chain(), dynamics or Pendulum(), ArmParameters(**parameters))
 
 
 def simulate(control, q, qd, duration, period=1e-3, start=0.0, steps=10):
@@ -145,7 +143,7 @@ def test_time_running_backwards_drops_the_trajectory():
     control.follow(["swing"], [Waypoint(1.0, [1.0])], None)
     assert control.update(0.5, np.array([0.3]), np.zeros(1)).reference.position == pytest.approx(0.3)
     assert control.phase is Phase.HOLDING
-    assert control.displaced == "time ran backwards by 9.500 s"
+    assert control.discontinuity == "time ran backwards by 9.500 s"
 
 
 def test_an_arm_that_was_put_elsewhere_is_held_there():
@@ -158,9 +156,9 @@ def test_an_arm_that_was_put_elsewhere_is_held_there():
     command = control.update(0.004, np.array([-0.6]), np.zeros(1))
     assert command.reference.position == pytest.approx(-0.6)
     assert control.phase is Phase.HOLDING
-    assert control.displaced == "a joint jumped by 0.610 rad or m in 0.002 s"
+    assert control.discontinuity == "a joint jumped by 0.610 rad or m in 0.002 s"
     control.update(0.006, np.array([-0.6]), np.zeros(1))
-    assert control.displaced == ""
+    assert control.discontinuity == ""
 
 
 @pytest.mark.parametrize(
@@ -189,7 +187,7 @@ def test_the_other_modes(mode, expected):
 )
 def test_bad_parameters_are_refused_by_name(values, expected):
     with pytest.raises(ParameterError, match=expected):
-        ControllerParameters(**values)
+        ArmParameters(**values)
 
 
 def test_gains_must_fit_the_joints():

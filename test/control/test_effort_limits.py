@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from robot_dynamics import load_urdf
-from robot_dynamics.control.controller import ArmController
-from robot_dynamics.control.effort_limits import EffortLimitParameters, unlimited
-from robot_dynamics.control.feedforward import Feedforward, FeedforwardParameters
-from robot_dynamics.control.parameters import ControllerParameters
+from robot_dynamics.control.arm.controller import ArmController
+from robot_dynamics.control.arm.effort_limits import EffortLimitParameters, unlimited
+from robot_dynamics.control.arm.feedforward import Feedforward, FeedforwardParameters
+from robot_dynamics.control.arm.parameters import ArmParameters
 from robot_dynamics.control.trajectory import Reference, Waypoint, plan
 from robot_dynamics.errors import ParameterError
 
@@ -40,7 +40,7 @@ def chain():
 
 
 def stiff(**parameters):
-    return ControllerParameters(kp=(100.0,), kv=(0.0,), half_period_ahead=False, **parameters)
+    return ArmParameters(kp=(100.0,), kv=(0.0,), half_period_ahead=False, **parameters)
 
 
 def displaced_by_one(controller):
@@ -74,7 +74,7 @@ def test_a_list_of_another_length_is_refused(max_effort, chain):
 
 @pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf"), 1e10])
 def test_values_that_are_no_limits_are_refused(value):
-    for parameters in (ControllerParameters, FeedforwardParameters):
+    for parameters in (ArmParameters, FeedforwardParameters):
         with pytest.raises(ParameterError, match="max_effort"):
             parameters(max_effort=(value,))
 

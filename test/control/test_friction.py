@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from robot_dynamics import compile_dynamics, load_urdf
-from robot_dynamics.control.actuators import ActuatedArm, ActuatorParameters
-from robot_dynamics.control.controller import ArmController
-from robot_dynamics.control.parameters import ControllerParameters
+from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
+from robot_dynamics.control.arm.controller import ArmController
+from robot_dynamics.control.arm.parameters import ArmParameters
 from robot_dynamics.control.waypoints import Waypoint
 from robot_dynamics.resources import resource
 
@@ -25,7 +25,7 @@ def errors_of_a_move(name, noise=0.0, **drives):
     chain = load_urdf(path)
     dynamics = compile_dynamics(chain, gravity=(0.0, 0.0, -9.81))
     arm = ActuatedArm(dynamics, chain, ActuatorParameters(**drives))
-    control, plant = ArmController(chain, arm, ControllerParameters()), ArmPlant(path)
+    control, plant = ArmController(chain, arm, ArmParameters()), ArmPlant(path)
     start = plant.rest_position()
     plant.reset(start)
     disturbed = partial(np.random.default_rng(0).normal, 0.0, noise, chain.dof)

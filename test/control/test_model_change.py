@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from arms import GRAVITY, LENGTH, Pendulum, pendulum_chain
 
-from robot_dynamics.control.controller import ArmController
-from robot_dynamics.control.feedforward import Feedforward, FeedforwardParameters
-from robot_dynamics.control.parameters import ControllerParameters
+from robot_dynamics.control.arm.controller import ArmController
+from robot_dynamics.control.arm.feedforward import Feedforward, FeedforwardParameters
+from robot_dynamics.control.arm.parameters import ArmParameters
 
 PERIOD, CHANGE = 0.001, 0.2
 CHANGES = round(CHANGE / PERIOD)
@@ -27,7 +27,7 @@ class Laden(Pendulum):
 
 
 def controller(dynamics, **parameters):
-    given = ControllerParameters(model_change_time=CHANGE, half_period_ahead=False, **parameters)
+    given = ArmParameters(model_change_time=CHANGE, half_period_ahead=False, **parameters)
     return ArmController(pendulum_chain(), dynamics, given)
 
 
@@ -99,7 +99,7 @@ def test_a_new_controller_begins_with_the_effort_of_the_old_one():
 
 
 def test_zero_changes_at_once():
-    control = ArmController(pendulum_chain(), Pendulum(), ControllerParameters(model_change_time=0.0))
+    control = ArmController(pendulum_chain(), Pendulum(), ArmParameters(model_change_time=0.0))
     held(control, 0, 5)
     control.change_model(Laden(2.0))
     assert held(control, 5, 1)[0] == pytest.approx(Laden(2.0).inverse_dynamics(Q, QD, QD)[0])

@@ -8,8 +8,8 @@ from arms import Pendulum, pendulum_chain
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robot_dynamics.control.controller import ArmController
-from robot_dynamics.control.parameters import ControllerParameters
+from robot_dynamics.control.arm.controller import ArmController
+from robot_dynamics.control.arm.parameters import ArmParameters
 from robot_dynamics.control.spline import _JERK, minimum_jerk_spline
 from robot_dynamics.control.trajectory import Reference, plan
 from robot_dynamics.control.tridiagonal import solve_symmetric
@@ -108,7 +108,7 @@ def test_numbers_that_no_path_can_have_are_refused_and_the_trajectory_in_force_g
     """Also where no limit stands in the way: comparing NaN with a limit is false whatever the limit."""
     unlimited = pendulum_chain(lower=-np.inf, upper=np.inf, velocity=np.inf)
     for chain in (unlimited, pendulum_chain()):
-        control = ArmController(chain, Pendulum(), ControllerParameters())
+        control = ArmController(chain, Pendulum(), ArmParameters())
         control.update(0.0, np.zeros(1), np.zeros(1))
         control.follow(["swing"], [Waypoint(1.0, [1.0])], None)
         with pytest.raises(TrajectoryError, match=expected):

@@ -2,7 +2,7 @@
 
 import sys
 
-from robot_dynamics.control.controller import ArmController
+from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.ros import computed_torque_controller
 from robot_dynamics.ros.models.arm_model import ModelLoader
 
@@ -22,7 +22,7 @@ def failing_update(self, time, position, velocity):
 
 
 def failing_safe_command(self, since):
-    if self._position[0] >= SAFE_OUTPUT_TOO:
+    if self._observer.state.position[0] >= SAFE_OUTPUT_TOO:
         raise ArithmeticError("no load")
     return safe_command(self, since)
 

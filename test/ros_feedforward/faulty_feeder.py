@@ -2,7 +2,7 @@
 
 import sys
 
-from robot_dynamics.control.feedforward import Feedforward
+from robot_dynamics.control.arm.feedforward import Feedforward
 from robot_dynamics.ros import trajectory_feedforward
 
 LIMIT = 2.0

@@ -6,8 +6,8 @@ import pinocchio as pin
 import pytest
 
 from robot_dynamics import compile_dynamics, load_urdf
-from robot_dynamics.control.gravity import GravityEstimator, ImuParameters
-from robot_dynamics.control.payload import PayloadParameters, inertia_matrix, with_payload
+from robot_dynamics.control.arm.gravity import GravityEstimator, ImuParameters
+from robot_dynamics.control.arm.payload import PayloadParameters, inertia_matrix, with_payload
 from robot_dynamics.errors import ModelWarning, ParameterError, StateError
 from robot_dynamics.resources import resource
 from robot_dynamics.spatial import rotation_from_rpy

@@ -13,7 +13,7 @@ from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
-from robot_dynamics.control.payload import inertia_matrix
+from robot_dynamics.control.arm.payload import inertia_matrix
 from robot_dynamics.resources import resource
 from robot_dynamics.ros.support import qos
 

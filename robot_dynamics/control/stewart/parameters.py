@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import enum
 from dataclasses import dataclass
 
 from robot_dynamics.control.parameters import LoopParameters
+from robot_dynamics.control.stewart.laws import DESCRIPTION, LAWS
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.parameters import parameter, per_joint, validate
 from robot_dynamics.spatial import Array
@@ -13,21 +13,14 @@ from robot_dynamics.spatial import Array
 DIRECTIONS = ("x", "y", "z", "about x", "about y", "about z")
 
 
-class Mode(enum.Enum):
-    """What the controller computes."""
-
-    COMPUTED_FORCE = "computed_force"
-    FEEDFORWARD = "feedforward"
-
-
 @dataclass(frozen=True)
-class PlatformParameters(LoopParameters):
+class StewartParameters(LoopParameters):
     """Gains and mode of the platform controller; all can be changed while it runs."""
 
     mode: str = parameter(
-        Mode.COMPUTED_FORCE.value,
-        "computed_force tracks with feedback in task space; feedforward sends the reference's own forces",
-        choices=[mode.value for mode in Mode],
+        "computed_force",
+        DESCRIPTION,
+        choices=tuple(LAWS),
     )
     kp: tuple[float, ...] = parameter(
         (400.0,),

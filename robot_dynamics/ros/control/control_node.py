@@ -18,12 +18,12 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
-from robot_dynamics.control.tracking import Command, Phase
+from robot_dynamics.control.protocol import Command, Controller, Phase
 from robot_dynamics.errors import ParameterError, RobotDynamicsError, StateError
 from robot_dynamics.parameters import parameter, validate
 from robot_dynamics.ros.control.cycle import CycleMonitor, VelocityEstimator
 from robot_dynamics.ros.control.halting import LAST_WORD, HaltingNode
-from robot_dynamics.ros.control.safe_output import Controller, SafeOutput, Trouble, safe_effort
+from robot_dynamics.ros.control.safe_output import SafeOutput, Trouble, safe_effort
 from robot_dynamics.ros.support import diagnostics, parameters, qos
 from robot_dynamics.ros.support.messages import JointOrder, set_stamp, to_array
 
@@ -97,7 +97,7 @@ class ControlNode(HaltingNode):
         """Why the node cannot be configured yet; empty when it can."""
         raise NotImplementedError
 
-    def build(self) -> tuple[Controller, Sequence[str]]:
+    def build(self) -> tuple[Controller[Any], Sequence[str]]:
         """A new controller and the names of its joints, in its order."""
         raise NotImplementedError
 
@@ -229,9 +229,9 @@ class ControlNode(HaltingNode):
             self._trouble = None
             self._publish(command.effort, nanoseconds)
             self.publish_reference(command, nanoseconds)
-            if controller.displaced:
+            if controller.discontinuity:
                 self.get_logger().warning(
-                    f"{controller.displaced}: holding here, nothing is followed any more"
+                    f"{controller.discontinuity}: holding here, nothing is followed any more"
                 )
             if self._safe is not None:
                 self._safe = None
@@ -253,7 +253,7 @@ class ControlNode(HaltingNode):
     def _publish(self, effort: np.ndarray, nanoseconds: int) -> None:
         self._send(to_array(effort), self._stamped_message, self.controller, nanoseconds)
 
-    def _send(self, effort: Any, stamped: JointState, controller: Controller, nanoseconds: int) -> None:
+    def _send(self, effort: Any, stamped: JointState, controller: Controller[Any], nanoseconds: int) -> None:
         # The stamped command first: a plant in lockstep goes on as soon as it has it.
         set_stamp(stamped.header.stamp, nanoseconds)
         stamped.effort = effort

@@ -6,7 +6,7 @@ import numpy as np
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectoryPoint
 
-from robot_dynamics.control.tracking import Command
+from robot_dynamics.control.protocol import Command
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.messages import set_stamp, to_array
 from robot_dynamics.spatial import Array

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 
-from robot_dynamics.control.tracking import Command, Phase
+from robot_dynamics.control.protocol import Controller
 from robot_dynamics.ros.support.messages import JointOrder
 from robot_dynamics.spatial import Array
 
@@ -32,30 +32,7 @@ class Trouble:
         return max(0.0, self.latest - self.began)
 
 
-class Controller(Protocol):
-    """What the node asks of a controller."""
-
-    phase: Phase
-    displaced: str
-    """Why the last state cannot follow from the one before, which ended what was followed; else empty."""
-
-    def update(self, time: float, position: Array, velocity: Array) -> Command:
-        """One control cycle."""
-
-    def observe(self, position: Array) -> None:
-        """Keep the last known position fresh."""
-
-    def lost_states(self) -> None:
-        """Joint states have stopped."""
-
-    def safe_command(self, since: float) -> Command:
-        """The declared safe output."""
-
-    def hold(self) -> None:
-        """Stop following and hold where the machine is."""
-
-
-def safe_effort(controller: Controller, order: JointOrder, since: float) -> Array:
+def safe_effort(controller: Controller[Any], order: JointOrder, since: float) -> Array:
     """(n,) what ``controller`` declares as safe, ``since`` seconds after the fault began.
 
     No effort at all where the controller itself is the fault.
@@ -75,7 +52,7 @@ class SafeOutput:
         began: steady time [s].
     """
 
-    def __init__(self, controller: Controller, order: JointOrder, began: float) -> None:
+    def __init__(self, controller: Controller[Any], order: JointOrder, began: float) -> None:
         self.controller = controller
         self.message = order.message()
         self._order = order

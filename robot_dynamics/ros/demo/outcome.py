@@ -11,7 +11,7 @@ import numpy as np
 from robot_dynamics.report import arm as arm_report
 from robot_dynamics.report import stewart as stewart_report
 from robot_dynamics.report.recording import ArmRecording
-from robot_dynamics.report.stewart import PlatformRecording
+from robot_dynamics.report.stewart import StewartRecording
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Outcome:
 
 
 def judge(
-    recordings: Mapping[str, ArmRecording], platform: PlatformRecording, folder: Path, limits: Limits
+    recordings: Mapping[str, ArmRecording], platform: StewartRecording, folder: Path, limits: Limits
 ) -> Outcome:
     """The outcome of an arm's runs, of which the first counts, and a platform's; writes the plots."""
     nominal, *others = recordings.values()

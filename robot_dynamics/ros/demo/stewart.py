@@ -12,7 +12,7 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 
 from robot_dynamics import stewart
-from robot_dynamics.report.stewart import PlatformRecording
+from robot_dynamics.report.stewart import StewartRecording
 from robot_dynamics.resources import resource
 from robot_dynamics.ros.demo.arm import Progress
 from robot_dynamics.ros.demo.observer import (
@@ -90,7 +90,7 @@ def run(
     arguments: Sequence[str] = (),
     before: Callable[[Nodes], None] = lambda _: None,
     after: Callable[[Nodes], None] = lambda _: None,
-) -> PlatformRecording:
+) -> StewartRecording:
     """Start both nodes, make the motion in lockstep, stop them.
 
     Args:
@@ -151,12 +151,12 @@ def run(
 
 def _recording(
     title: str, machine: stewart.Machine, time: Array, wanted: Array, true: Array, force: Array
-) -> PlatformRecording:
+) -> StewartRecording:
     home = machine.home_rotation
     rotations = [rotation_from_quaternion(rows[:, 3:]) for rows in (wanted, true)]
     vectors = [np.array([rotation_vector(r @ home.T) for r in rows]) for rows in rotations]
     errors = np.array([np.linalg.norm(rotation_vector(a @ b.T)) for a, b in zip(*rotations, strict=True)])
-    return PlatformRecording(
+    return StewartRecording(
         title,
         machine.leg_names,
         time,

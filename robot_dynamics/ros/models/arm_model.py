@@ -10,7 +10,7 @@ from rclpy.parameter import Parameter
 from std_srvs.srv import SetBool
 
 from robot_dynamics import compile_dynamics, load_urdf
-from robot_dynamics.control.payload import PayloadParameters
+from robot_dynamics.control.arm.payload import PayloadParameters
 from robot_dynamics.dynamics.compiled import CompiledDynamics
 from robot_dynamics.errors import ModelError, ParameterError, RobotDynamicsError
 from robot_dynamics.model.chain import KinematicChain

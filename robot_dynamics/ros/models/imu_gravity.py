@@ -9,7 +9,7 @@ import numpy as np
 from rclpy.node import Node
 from sensor_msgs.msg import Imu
 
-from robot_dynamics.control.gravity import GravityEstimator, ImuParameters
+from robot_dynamics.control.arm.gravity import GravityEstimator, ImuParameters
 from robot_dynamics.errors import StateError
 from robot_dynamics.ros.support import parameters, qos
 from robot_dynamics.ros.support.messages import stamp_to_seconds

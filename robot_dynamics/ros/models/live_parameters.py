@@ -13,8 +13,8 @@ from rcl_interfaces.msg import ParameterEvent
 from rclpy.node import Node
 from rclpy.parameter import Parameter, parameter_value_to_python
 
-from robot_dynamics.control.actuators import ActuatorParameters
-from robot_dynamics.control.payload import PayloadParameters
+from robot_dynamics.control.arm.actuators import ActuatorParameters
+from robot_dynamics.control.arm.payload import PayloadParameters
 from robot_dynamics.ros.support import qos
 
 SHARED = (

@@ -20,9 +20,9 @@ from robot_dynamics.ros.support import parameters, qos
 from robot_dynamics.ros.support.background import Background
 from robot_dynamics.simulation.arm import ArmPlant
 from robot_dynamics.simulation.parameters import PlantParameters, SimulatorParameters
-from robot_dynamics.simulation.stewart import PlatformPlant
+from robot_dynamics.simulation.stewart import StewartPlant
 
-Plant = ArmPlant | PlatformPlant
+Plant = ArmPlant | StewartPlant
 
 
 class PlantSource:
@@ -58,7 +58,7 @@ class PlantSource:
             self._publisher = node.create_publisher(String, NAME, qos.DESCRIPTION)
         if settings.machine:
             platform, notes = load_machine(settings.machine)
-            self._take((None, PlatformPlant(platform, self._fitted(self._faults)), notes))
+            self._take((None, StewartPlant(platform, self._fitted(self._faults)), notes))
         else:
             self._source = DescriptionSource(node, self._on_description)
 

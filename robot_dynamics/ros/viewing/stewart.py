@@ -16,14 +16,14 @@ from robot_dynamics.ros.viewing.source import MachineSource, duration
 from robot_dynamics.stewart.orientation import quaternion_from_rotation
 from robot_dynamics.view.moves import Goal
 from robot_dynamics.view.samples import Sample
-from robot_dynamics.view.stewart_geometry import PlatformGeometry, pose_errors, pose_from, pose_values
+from robot_dynamics.view.stewart_geometry import StewartGeometry, pose_errors, pose_from, pose_values
 
 Pose = dict[str, float]
 FOUND = 1e-6
 """How well the leg lengths must be met [m]."""
 
 
-class PlatformSource(MachineSource):
+class StewartSource(MachineSource):
     """A Stewart platform, whose pose is found from the lengths of its legs.
 
     So it is known without a controller, and none has to publish it for the page.
@@ -38,7 +38,7 @@ class PlatformSource(MachineSource):
     TRAJECTORY = (MultiDOFJointTrajectory, "trajectory")
 
     def __init__(
-        self, node: Node, controller: str, geometry: PlatformGeometry, zero_lengths: Sequence[float]
+        self, node: Node, controller: str, geometry: StewartGeometry, zero_lengths: Sequence[float]
     ) -> None:
         super().__init__(node, controller, PoseStream(node, f"{controller}/reference"))
         self._geometry = geometry

@@ -13,7 +13,7 @@ from robot_dynamics.ros.viewing.rviz_shapes import LINE_HEIGHT, TEXT_WIDTH, arro
 from robot_dynamics.stewart import StewartPlatform
 from robot_dynamics.view.efforts import RGB, EffortScale, effort_text
 from robot_dynamics.view.labels import spread_labels
-from robot_dynamics.view.stewart_geometry import PlatformGeometry, pose_values
+from robot_dynamics.view.stewart_geometry import StewartGeometry, pose_values
 from robot_dynamics.view.stewart_parts import JOINT_COLOR, ROD_COLOR
 
 Array = np.ndarray
@@ -59,7 +59,7 @@ class _Picture:
     """What the pictures of one machine have in common."""
 
     def __init__(self, platform: StewartPlatform, frame: str) -> None:
-        self._geometry = PlatformGeometry(platform)
+        self._geometry = StewartGeometry(platform)
         self._machine = platform.machine
         self._frame = frame
         self._scales = [EffortScale(leg.limits.force) for leg in self._machine.legs]

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics.control import law
-from robot_dynamics.control.effort_limits import EffortLimitParameters
-from robot_dynamics.control.sampling import EffortSamples, sample_efforts
-from robot_dynamics.control.tracking import Schedule, Transition
+from robot_dynamics.control.arm.effort_limits import EffortLimitParameters
+from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics, feedforward, gravity_load
+from robot_dynamics.control.arm.sampling import EffortSamples, sample_efforts
+from robot_dynamics.control.cross_fade import CrossFade
+from robot_dynamics.control.schedule import Schedule
 from robot_dynamics.control.trajectory import Reference, Trajectory, plan
 from robot_dynamics.control.waypoints import Waypoint
 from robot_dynamics.errors import ParameterError, TrajectoryError
@@ -114,12 +115,12 @@ class Feedforward:
     """
 
     def __init__(
-        self, chain: KinematicChain, dynamics: law.InverseDynamics, parameters: FeedforwardParameters
+        self, chain: KinematicChain, dynamics: InverseDynamics, parameters: FeedforwardParameters
     ) -> None:
         self.chain = chain
         self.dynamics = dynamics
-        self._replaced: law.InverseDynamics | None = None
-        self._transition = Transition()
+        self._replaced: InverseDynamics | None = None
+        self._cross_fade = CrossFade()
         self.parameters = parameters
         self.position: Array | None = None
         self._schedule: Schedule[Reference] = Schedule(Reference.at_rest(np.zeros(chain.dof)))
@@ -150,7 +151,7 @@ class Feedforward:
         per_joint(candidate.effort_error or (1.0,), self.chain.joint_names, "effort_error")
         candidate.limits_of(self.chain)
 
-    def change_model(self, dynamics: law.InverseDynamics) -> None:
+    def change_model(self, dynamics: InverseDynamics) -> None:
         """Use another model of the same arm; the efforts of the moment go over to it."""
         if self._replaced is None:
             self._replaced = self.dynamics
@@ -209,18 +210,18 @@ class Feedforward:
         effort = self._effort(self.dynamics, now)
         if self._replaced is not None:
             difference = self._effort(self._replaced, now) - effort
-            self._transition.begin(now, difference, self.parameters.model_change_time)
+            self._cross_fade.begin(now, difference, self.parameters.model_change_time)
             self._replaced = None
-        effort = effort + self._transition.rest(now)
+        effort = effort + self._cross_fade.rest(now)
         if not np.isfinite(effort).all():
             return np.zeros(self.chain.dof)
         return np.clip(effort, -self._limits, self._limits)
 
-    def _effort(self, dynamics: law.InverseDynamics, now: float) -> Array:
+    def _effort(self, dynamics: InverseDynamics, now: float) -> Array:
         if not self._schedule.empty and self._schedule.begun:
-            return law.feedforward(dynamics, self._schedule.reference(now))
+            return feedforward(dynamics, self._schedule.reference(now))
         if self.position is not None:
-            return law.gravity_load(dynamics, self.position)
+            return gravity_load(dynamics, self.position)
         return np.zeros(self.chain.dof)
 
     def _tolerance(self, path: Trajectory) -> Array:

@@ -1,13 +1,15 @@
 """The platform controller: forward kinematics in the loop, the error equation, refusals and safe outputs."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from robot_dynamics import stewart
-from robot_dynamics.control.stewart.controller import PlatformController
-from robot_dynamics.control.stewart.parameters import PlatformParameters
+from robot_dynamics.control.protocol import Phase
+from robot_dynamics.control.stewart.controller import StewartController
+from robot_dynamics.control.stewart.parameters import StewartParameters
 from robot_dynamics.control.stewart.trajectory import PoseWaypoint, at_rest, plan_pose
-from robot_dynamics.control.tracking import Phase
 from robot_dynamics.errors import ParameterError, RobotDynamicsError, StateError, TrajectoryError
 from robot_dynamics.resources import resource
 from robot_dynamics.stewart.orientation import (
@@ -25,7 +27,7 @@ def platform():
 
 
 def controller(platform, **parameters):
-    return PlatformController(platform, PlatformParameters(**parameters))
+    return StewartController(platform, StewartParameters(**parameters))
 
 
 def home(platform):
@@ -153,7 +155,7 @@ def test_safe_output_carries_the_weight_and_fades(platform):
 
 def test_gains_are_one_or_six():
     with pytest.raises(ParameterError, match="kp"):
-        PlatformParameters(kp=(1.0, 2.0))
+        StewartParameters(kp=(1.0, 2.0))
 
 
 def test_a_platform_that_rests_on_its_stops_can_be_moved_away_but_not_further(platform):
@@ -176,3 +178,81 @@ def test_a_platform_that_rests_on_its_stops_can_be_moved_away_but_not_further(pl
             plan_pose(platform, [waypoint(platform, 2.0, (0, 0, -worse))], 0.0, origin, 0.0)
     with pytest.raises(stewart.LimitError, match="above its greatest"):
         plan_pose(platform, [waypoint(platform, 2.0, (0, 0, 0.3))], 0.0, origin, 0.0)
+
+
+def test_the_forces_go_over_to_other_gains_another_law_and_another_model_without_a_step(platform):
+    """At a standing pose error every force of a cross-fade is known: it lies on a straight line."""
+    period, cycles = 0.002, 50
+    control = controller(platform, half_period_ahead=False, model_change_time=cycles * period)
+    control.update(0.0, lengths_at(platform), np.zeros(6))
+    away = lengths_at(platform, (0.002, -0.001, 0.001))
+    time = 0.0
+
+    def forces(count):
+        nonlocal time
+        found = []
+        for _ in range(count):
+            time += period
+            found.append(control.update(time, away, np.zeros(6)).effort)
+        return np.array(found)
+
+    last = forces(3)[-1]
+    changes = [
+        lambda: setattr(control, "parameters", replace(control.parameters, kp=(900.0,), kv=(60.0,))),
+        lambda: setattr(control, "parameters", replace(control.parameters, mode="feedforward")),
+        lambda: setattr(control, "parameters", replace(control.parameters, mode="computed_force")),
+        lambda: control.change_model(heavier(platform, 1.5)),
+    ]
+    for change in changes:
+        change()
+        found = forces(cycles + 5)
+        line = last + np.linspace(0.0, 1.0, cycles + 1)[:, None] * (found[-1] - last)
+        np.testing.assert_allclose(found[: cycles + 1], line, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(found[cycles:], found[-1:].repeat(5, axis=0), rtol=1e-12)
+        assert np.abs(found[-1] - last).max() > 0.1
+        last = found[-1]
+    zero, shift = np.zeros(3), np.array([0.002, -0.001, 0.001])
+    place, orientation = home(platform)
+    exact = heavier(platform, 1.5).inverse_dynamics(
+        place + shift, orientation, zero, zero, -900.0 * shift, zero
+    )
+    np.testing.assert_allclose(last, exact.actuator_forces, rtol=1e-6)
+
+
+def heavier(platform, factor):
+    """The same machine with a plate of ``factor`` times the mass and inertia."""
+    plate = platform.machine.platform
+    loaded = replace(plate, mass=factor * plate.mass, inertia=factor * plate.inertia)
+    return stewart.StewartPlatform(replace(platform.machine, platform=loaded))
+
+
+def test_a_plan_is_void_after_a_hold_a_jump_a_loss_or_another_plan(platform):
+    control = controller(platform)
+    control.update(0.0, lengths_at(platform), np.zeros(6))
+
+    def planned():
+        return control.plan([waypoint(platform, 1.0, (0.0, 0.0, 0.01))], control.departure(None))
+
+    first, second = planned(), planned()
+    assert control.accept(first) == ""
+    assert "came first" in control.accept(second)
+    assert control.follows(first.trajectory)
+    assert not control.follows(second.trajectory)
+    waiting = planned()
+    control.hold()
+    assert "came first" in control.accept(waiting)
+    assert control.phase is Phase.HOLDING
+    waiting = planned()
+    control.lost_states()
+    assert "came first" in control.accept(waiting)
+    control.update(1.0, lengths_at(platform), np.zeros(6))
+    assert "came first" in control.accept(waiting)
+    waiting = planned()
+    control.update(1.002, lengths_at(platform), np.zeros(6))
+    assert "longer than it was allowed" in control.accept(waiting)
+    ready = control.plan([waypoint(platform, 1.0, (0.0, 0.0, 0.01))], control.departure(None, allowance=0.1))
+    control.update(1.004, lengths_at(platform), np.zeros(6))
+    assert control.accept(ready) == ""
+    assert ready.trajectory.start == pytest.approx(1.102)
+    assert control.reference(1.1).position[2] == control.reference(1.004).position[2]
+    assert control.reference(1.6).position[2] > control.reference(1.004).position[2] + 1e-3

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.control.law import InverseDynamics
+from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics
 from robot_dynamics.control.spline import QuinticSpline
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.spatial import Array

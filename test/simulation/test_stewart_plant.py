@@ -7,7 +7,7 @@ from robot_dynamics import stewart
 from robot_dynamics.errors import ModelError, StateError
 from robot_dynamics.resources import resource
 from robot_dynamics.simulation.parameters import PlantParameters
-from robot_dynamics.simulation.stewart import PlatformPlant
+from robot_dynamics.simulation.stewart import StewartPlant
 from robot_dynamics.stewart.orientation import quaternion_from_rotation, rotation_from_vector
 
 
@@ -27,7 +27,7 @@ def rest_forces(platform, position, orientation):
 
 
 def test_the_exact_forces_hold_it_at_rest(platform):
-    plant = PlatformPlant(platform)
+    plant = StewartPlant(platform)
     plant.advance(0.2, rest_forces(platform, *home(platform)))
     np.testing.assert_allclose(plant.position, plant.rest_position(), atol=1e-7)
     assert plant.loop_error < 1e-7
@@ -38,7 +38,7 @@ def test_it_starts_where_the_legs_say_and_is_held_there(platform):
     turned = quaternion_from_rotation(rotation_from_vector(np.array([0.08, -0.05, 0.1])))
     place = position + np.array([0.02, -0.03, 0.015])
     lengths = platform.legs(place, turned).lengths
-    plant = PlatformPlant(platform)
+    plant = StewartPlant(platform)
     plant.reset(lengths)
     true_position, true_rotation = plant.platform_pose
     np.testing.assert_allclose(true_position, place, atol=1e-9)
@@ -55,7 +55,7 @@ def test_accelerations_agree_with_the_forward_dynamics(platform):
     forces = rest_forces(platform, place, orientation) + extra
     first = {}
     for step in (1e-4, 5e-5):
-        plant = PlatformPlant(platform, PlantParameters(physics_timestep=step, joint_friction=False))
+        plant = StewartPlant(platform, PlantParameters(physics_timestep=step, joint_friction=False))
         plant.advance(step, forces)
         first[step] = plant.velocity / step
     zero = np.zeros(3)
@@ -66,7 +66,7 @@ def test_accelerations_agree_with_the_forward_dynamics(platform):
 
 
 def test_a_payload_sinks_what_the_forces_do_not_know(platform):
-    plant = PlatformPlant(platform, PlantParameters(payload_mass=5.0))
+    plant = StewartPlant(platform, PlantParameters(payload_mass=5.0))
     plant.advance(0.05, rest_forces(platform, *home(platform)))
     assert plant.platform_pose[0][2] < home(platform)[0][2] - 1e-4
     plant.reconfigure(PlantParameters())
@@ -74,7 +74,7 @@ def test_a_payload_sinks_what_the_forces_do_not_know(platform):
 
 
 def test_forces_are_cut_at_the_limit_and_brakes_hold(platform):
-    plant = PlatformPlant(platform)
+    plant = StewartPlant(platform)
     np.testing.assert_allclose(plant.advance(0.002, np.full(6, 1e5)), 1500.0)
     plant.reset(plant.rest_position())
     plant.set_brakes(True)
@@ -83,7 +83,7 @@ def test_forces_are_cut_at_the_limit_and_brakes_hold(platform):
 
 
 def test_faults_are_named(platform):
-    plant = PlatformPlant(platform)
+    plant = StewartPlant(platform)
     with pytest.raises(StateError, match=r"leg_3 cannot start at 0\.9"):
         plant.reset([0.6, 0.6, 0.9, 0.6, 0.6, 0.6])
     with pytest.raises(StateError, match="six finite numbers"):
@@ -91,4 +91,4 @@ def test_faults_are_named(platform):
     with pytest.warns(stewart.StewartModelWarning):
         impossible = stewart.load(resource("config/stewart_dasgupta1998.yaml"))
     with pytest.raises((ModelError, StateError)):
-        PlatformPlant(impossible).reset(np.zeros(6))
+        StewartPlant(impossible).reset(np.zeros(6))

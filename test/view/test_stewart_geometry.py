@@ -18,7 +18,7 @@ from robot_dynamics.view.stewart_geometry import (
     PLACE,
     POSE,
     TURNS,
-    PlatformGeometry,
+    StewartGeometry,
     pose_errors,
     pose_from,
     pose_values,
@@ -32,7 +32,7 @@ MACHINES = ["stewart_demo", "stewart_dasgupta1998"]
 def geometry(name="stewart_demo"):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return PlatformGeometry(stewart.load(resource(f"config/{name}.yaml")))
+        return StewartGeometry(stewart.load(resource(f"config/{name}.yaml")))
 
 
 def moved(shown, **changes):

@@ -2,13 +2,13 @@
 
 import sys
 
-from robot_dynamics.control.stewart.controller import PlatformController
+from robot_dynamics.control.stewart.controller import StewartController
 from robot_dynamics.ros import stewart_platform
 
 LONG = 0.95
 """Length of the first leg [m]."""
 
-update = PlatformController.update
+update = StewartController.update
 
 
 def failing_update(self, time, position, velocity):
@@ -17,7 +17,7 @@ def failing_update(self, time, position, velocity):
     return update(self, time, position, velocity)
 
 
-PlatformController.update = failing_update
+StewartController.update = failing_update
 
 if __name__ == "__main__":
     sys.exit(stewart_platform.main())

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics.control.law import InverseDynamics
+from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.parameters import parameter, per_joint, validate
 from robot_dynamics.spatial import Array

@@ -1,0 +1,1 @@
+"""Control of a serial arm: joint trajectories, control laws, drives, payload and gravity. No ROS here."""

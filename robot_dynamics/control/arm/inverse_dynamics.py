@@ -1,0 +1,44 @@
+"""What control needs of an arm's model, and what follows from it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from robot_dynamics.control.trajectory import Reference
+from robot_dynamics.spatial import Array
+
+
+class InverseDynamics(Protocol):
+    """Efforts for a motion."""
+
+    def inverse_dynamics(self, q: Array, qd: Array, qdd: Array) -> Array:
+        """Joint efforts (n,) for the motion."""
+
+
+class DrivenDynamics(Protocol):
+    """Efforts for a motion, the dry friction of the drives among them."""
+
+    def inverse_dynamics(self, q: Array, qd: Array, qdd: Array, heading: Array | None = None) -> Array:
+        """Joint efforts (n,) for the motion; dry friction is overcome along ``heading`` (n,), else ``qd``."""
+
+
+def feedforward(dynamics: InverseDynamics, reference: Reference) -> Array:
+    """(n,) efforts of the reference motion; the arm's state is not used."""
+    return dynamics.inverse_dynamics(reference.position, reference.velocity, reference.acceleration)
+
+
+def gravity_load(dynamics: InverseDynamics, q: Array) -> Array:
+    """(n,) efforts that carry the arm at rest in ``q`` (n,)."""
+    rest = np.zeros(len(q))
+    return dynamics.inverse_dynamics(q, rest, rest)
+
+
+def joint_inertia(dynamics: InverseDynamics, q: Array) -> Array:
+    """(n,) diagonal of the mass matrix at ``q``: effort per own acceleration."""
+    count = len(q)
+    rest = np.zeros(count)
+    load = dynamics.inverse_dynamics(q, rest, rest)
+    unit = np.eye(count)
+    return np.array([(dynamics.inverse_dynamics(q, rest, unit[j]) - load)[j] for j in range(count)])

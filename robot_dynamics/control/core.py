@@ -1,0 +1,260 @@
+"""The state machine of every controller: states in, efforts out, safe output on faults. No ROS here.
+
+It takes finished values only (a planned trajectory, a law with its model and gains, checked parameters), each
+handed over by assigning a reference. What takes time, such as planning and generating models, is done
+elsewhere.
+"""
+
+from __future__ import annotations
+
+from typing import Generic
+
+import numpy as np
+
+from robot_dynamics.control.cross_fade import CrossFade, ramp_down
+from robot_dynamics.control.monitors import JumpDetector, PeriodMeter
+from robot_dynamics.control.parameters import LoopParameters, SafeOutput
+from robot_dynamics.control.protocol import (
+    Command,
+    Departure,
+    Law,
+    Observer,
+    Phase,
+    Planned,
+    R,
+    S,
+    Trajectory,
+)
+from robot_dynamics.control.schedule import Schedule
+from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
+from robot_dynamics.spatial import Array
+
+
+class ControlCore(Generic[S, R]):
+    """Schedule, hold, watchdog, discontinuities, cross-fade and limits around an observer and a law.
+
+    Without a trajectory the machine holds where it is. Time is the time of the joint states; when it runs
+    backwards, the machine jumps (a simulation was reset) or states come back after a loss, what is followed
+    is dropped and the machine holds where it is found.
+
+    Args:
+        observer: tells the machine's state from the joints'.
+        law: gives the efforts.
+        effort_limits: (n,) [N·m or N], infinite where there is none.
+        parameters: timing and safety.
+
+    Attributes:
+        phase: what the controller is doing.
+        discontinuity: why the last state cannot follow from the one before; empty when it can.
+        epoch: counts what makes an unfinished plan void: holds, discontinuities, losses and newer plans.
+    """
+
+    def __init__(
+        self, observer: Observer[S, R], law: Law[S, R], effort_limits: Array, parameters: LoopParameters
+    ) -> None:
+        self.phase = Phase.WAITING
+        self.discontinuity = ""
+        self.epoch = 0
+        self._observer = observer
+        self._law = law
+        self._limits = effort_limits
+        self._settings = parameters
+        self._schedule: Schedule[R] = Schedule(observer.at_rest())
+        self._meter = PeriodMeter()
+        self._jumps = JumpDetector()
+        self._time = -np.inf
+        self._cross_fade = CrossFade()
+        self._replaced: Law[S, R] | None = None
+        self._last_effort: Array | None = None
+        self._departing: Array | None = None
+
+    @property
+    def time(self) -> float:
+        """Of the last joint state [s]."""
+        return self._time
+
+    @property
+    def law(self) -> Law[S, R]:
+        """The law in force."""
+        return self._law
+
+    @property
+    def effort_limits(self) -> Array:
+        """(n,) [N·m or N], infinite where there is none."""
+        return self._limits
+
+    # What is handed over
+
+    def departure(self, start: float | None, allowance: float = 0.0) -> Departure[R]:
+        """Where a plan may begin; asked before planning, outside the cycle.
+
+        Args:
+            start: when time 0 of the waypoints is [s]; as soon as possible when None.
+            allowance: how long planning may take [s].
+
+        Raises:
+            TrajectoryError: the controller does not control.
+        """
+        if not self.phase.controls:
+            raise TrajectoryError(f"the controller is not ready for a trajectory: {self.phase.value}")
+        now = self._time + allowance
+        begin = now if start is None else start
+        # Where the reference will be at departure is where the new path begins, so nothing jumps.
+        return Departure(begin, now, self.reference(max(begin, now)), self.epoch)
+
+    def accept(self, planned: Planned[R]) -> str:
+        """Follow a finished plan.
+
+        Returns:
+            Why the plan is discarded and what was followed goes on; empty when it is accepted. A plan is void
+            when a hold, a discontinuity, a loss of states or another plan came after its departure was asked
+            for, and when it should have begun already.
+        """
+        if planned.epoch != self.epoch or not self.phase.controls:
+            return "a hold, a jump, a loss of states or another trajectory came first"
+        if planned.trajectory.start < self._time:
+            late = self._time - planned.trajectory.start
+            return f"planning took {late:.3f} s longer than it was allowed to"
+        self.epoch += 1
+        self._schedule.follow(planned.trajectory)
+        self.phase = Phase.TRACKING
+        return ""
+
+    def remodel(self, law: Law[S, R]) -> None:
+        """Use the same law with another model; the efforts go over to it in ``model_change_time``.
+
+        Both laws are evaluated once in the same state, so feedback is at work throughout, however often
+        models change.
+        """
+        if self._replaced is None:
+            self._replaced = self._law
+        self._law = law
+
+    def use_law(self, law: Law[S, R]) -> None:
+        """Use another law or other gains; the efforts go over from the last one in ``model_change_time``."""
+        self._law = law
+        if self.phase.controls:
+            self._departing = self._last_effort
+
+    def use_settings(self, parameters: LoopParameters, effort_limits: Array) -> None:
+        """Use other parameters of timing and safety, and other limits (n,) [N·m or N], from now on."""
+        self._settings = parameters
+        self._limits = effort_limits
+
+    def take_over_from(self, other: ControlCore[S, R]) -> None:
+        """Begin with the effort of another controller of the same joints, and leave it likewise."""
+        if other.phase.controls:
+            self._departing = other._last_effort
+
+    # What is followed
+
+    def reference(self, time: float) -> R:
+        """The reference at ``time`` [s]."""
+        return self._schedule.reference(time)
+
+    def follows(self, trajectory: Trajectory[R]) -> bool:
+        """Whether ``trajectory`` is being followed, or will be from its start on."""
+        return self._schedule.holds(trajectory)
+
+    def hold(self) -> None:
+        """Stop following and hold where the machine is."""
+        if self.phase.controls:
+            self._capture()
+
+    # The cycle
+
+    def update(self, time: float, position: Array, velocity: Array) -> Command:
+        """One control cycle.
+
+        Args:
+            time: of the joint state [s].
+            position: (n,) measured [rad or m].
+            velocity: (n,) measured [rad/s or m/s].
+
+        Raises:
+            RobotDynamicsError: the machine cannot be in this state, or not be controlled there.
+        """
+        state = self._observer.update(time, position, velocity)
+        lost = not self.phase.controls
+        self.discontinuity = self._jumps.add(time, position, velocity)
+        self._meter.add(time - self._time)
+        self._time = time
+        if lost or self.discontinuity:
+            self._capture()
+            self._cross_fade.end()
+            self._replaced = None
+        if self.discontinuity:
+            self._departing = None
+        self._schedule.advance(time)
+        if self._schedule.empty:
+            self.phase = Phase.HOLDING
+        reference = self._schedule.reference(time)
+        effort = self._effort(time, state, reference)
+        if not np.isfinite(effort).all():
+            self.phase = Phase.FAULT
+            return self.safe_command(0.0)
+        self._last_effort = effort
+        return self._limited(effort, reference)
+
+    def observe(self, position: Array) -> None:
+        """Keep the last known place fresh while not in control; an impossible position changes nothing."""
+        try:
+            self._observer.update(self._time, position, np.zeros(len(position)))
+        except RobotDynamicsError:
+            return
+
+    def lost_states(self) -> None:
+        """Joint states have stopped: from now on ``safe_command`` is what goes out."""
+        if self.phase is not Phase.WAITING:
+            self.phase = Phase.STALE
+            self.epoch += 1
+            self._departing = None
+            self._schedule.stop(self._observer.at_rest())
+
+    def safe_command(self, since: float) -> Command:
+        """The declared safe output, ``since`` seconds after the fault began.
+
+        ``gravity_fade`` carries the weight at the last known place in a ramp to zero over ``safe_fade_time``;
+        ``zero`` is no effort at once.
+        """
+        effort = np.zeros(len(self._limits))
+        if self._settings.safe_output == SafeOutput.GRAVITY_FADE.value and np.isfinite(self._time):
+            share = ramp_down(since, self._settings.safe_fade_time)
+            if share > 0.0:
+                load = self._law.load(self._observer.state)
+                effort = share * load if np.isfinite(load).all() else effort
+        return self._limited(effort, self._observer.at_rest())
+
+    def _follow(self, planned: Planned[R]) -> Trajectory[R]:
+        """Accept a plan; TrajectoryError with the reason when it is discarded."""
+        discarded = self.accept(planned)
+        if discarded:
+            raise TrajectoryError(discarded)
+        return planned.trajectory
+
+    def _capture(self) -> None:
+        """Hold where the machine is."""
+        self._schedule.stop(self._observer.at_rest())
+        self._law.settle()
+        self.epoch += 1
+        self.phase = Phase.HOLDING
+
+    def _effort(self, time: float, state: S, reference: R) -> Array:
+        """The effort of the law, and what is left of the difference from one that was in use before."""
+        half = self._settings.half_period(self._meter.period)
+        law, replaced, self._replaced = self._law, self._replaced, None
+        ahead = self._schedule.reference(time + half) if half > 0.0 and law.looks_ahead else reference
+        effort = law.effort(state, reference, ahead, half)
+        duration = self._settings.model_change_time
+        if replaced is not None:
+            before = replaced.effort(state, reference, ahead, half)
+            self._cross_fade.begin(time, before - effort, duration)
+        if self._departing is not None:
+            self._cross_fade.end()  # the last effort had what was left of it
+            self._cross_fade.begin(time, self._departing - effort, duration)
+            self._departing = None
+        return effort + self._cross_fade.rest(time)
+
+    def _limited(self, effort: Array, reference: R) -> Command:
+        limited = np.minimum(np.maximum(effort, -self._limits), self._limits)
+        return Command(limited, effort, reference, self.phase)

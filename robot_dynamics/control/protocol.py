@@ -1,0 +1,201 @@
+"""What a controller is to those who use it, and of which parts one is made.
+
+A machine brings two small parts: an :class:`Observer`, which turns joint states into its own state, and
+:class:`Law` objects, which give efforts. ``robot_dynamics.control.core`` is the state machine around them.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.spatial import Array
+
+S = TypeVar("S")
+R = TypeVar("R")
+S_co = TypeVar("S_co", covariant=True)
+R_co = TypeVar("R_co", covariant=True)
+S_contra = TypeVar("S_contra", contravariant=True)
+R_contra = TypeVar("R_contra", contravariant=True)
+
+
+class Phase(enum.Enum):
+    """What a controller is doing."""
+
+    WAITING = "waiting for the first joint state"
+    HOLDING = "holding position"
+    TRACKING = "following a trajectory"
+    STALE = "no joint state: safe output"
+    FAULT = "the model gave no usable effort: safe output"
+
+    @property
+    def controls(self) -> bool:
+        """Whether feedback is in force."""
+        return self in (Phase.HOLDING, Phase.TRACKING)
+
+
+@dataclass(frozen=True)
+class Command:
+    """What leaves a controller in one cycle.
+
+    Attributes:
+        effort: (n,) within the limits, in the order of the controller's joints [N·m or N].
+        unlimited: (n,) what the law asked for before the limits.
+        reference: where the machine shall be now; its type is the controller's.
+        phase: of the controller in this cycle.
+    """
+
+    effort: Array
+    unlimited: Array
+    reference: Any
+    phase: Phase
+
+    @property
+    def saturated(self) -> NDArray[np.bool_]:
+        """(n,) joints whose effort was cut."""
+        return np.asarray(self.effort != self.unlimited)
+
+
+class Trajectory(Protocol[R_co]):
+    """References over a span of time, at rest after its end."""
+
+    @property
+    def start(self) -> float:
+        """[s], on the controller's clock."""
+
+    @property
+    def end(self) -> float:
+        """[s], on the controller's clock."""
+
+    def sample(self, time: float) -> R_co:
+        """The reference at ``time`` [s]."""
+
+
+@dataclass(frozen=True)
+class Departure(Generic[R]):
+    """Where and when a plan may begin: all that planning needs to know of a controller.
+
+    Attributes:
+        start: when time 0 of the waypoints is, on the controller's clock [s].
+        now: the earliest moment at which the plan may begin [s].
+        origin: the reference at the later of both.
+        epoch: of the controller when this was asked; see :meth:`Controller.accept`.
+    """
+
+    start: float
+    now: float
+    origin: R
+    epoch: int
+
+
+@dataclass(frozen=True)
+class Planned(Generic[R]):
+    """A finished plan, ready to be handed over.
+
+    Attributes:
+        trajectory: what is to be followed.
+        epoch: of the departure for which it was planned.
+    """
+
+    trajectory: Trajectory[R]
+    epoch: int
+
+
+class Observer(Protocol[S_co, R_co]):
+    """Turns joint states into a machine's state."""
+
+    @property
+    def state(self) -> S_co:
+        """The last known state."""
+
+    def update(self, time: float, position: Array, velocity: Array) -> S_co:
+        """Take joint positions and velocities (n,) at ``time`` [s].
+
+        Raises:
+            RobotDynamicsError: the machine cannot be so, or not be controlled there.
+        """
+
+    def at_rest(self) -> R_co:
+        """The reference that holds the machine in its last known place."""
+
+
+class Law(Protocol[S_contra, R_contra]):
+    """Efforts from where a machine is and where it shall be; gains and model are its own.
+
+    Attributes:
+        looks_ahead: whether ``ahead`` is used.
+    """
+
+    looks_ahead: bool
+
+    def effort(self, state: S_contra, reference: R_contra, ahead: R_contra, half_period: float) -> Array:
+        """(n,) efforts [N·m or N].
+
+        Args:
+            state: where the machine is.
+            reference: where it shall be now.
+            ahead: where it shall be half a control period from now.
+            half_period: half the control period, for which the effort is held; 0 does not look ahead [s].
+        """
+
+    def load(self, state: S_contra) -> Array:
+        """(n,) efforts that carry the machine at rest where it is; not finite where none can [N·m or N]."""
+
+    def settle(self) -> None:
+        """The machine is held from now on where it is: what the law has derived from its place is void."""
+
+
+class Controller(Protocol[R]):
+    """The state machine of any machine, as a node or a loop of one's own drives it.
+
+    Attributes:
+        phase: what the controller is doing.
+        discontinuity: why the last state cannot follow from the one before, which ended what was followed;
+            empty when it can.
+    """
+
+    phase: Phase
+    discontinuity: str
+
+    @property
+    def time(self) -> float:
+        """Of the last joint state [s]."""
+
+    @property
+    def effort_limits(self) -> Array:
+        """(n,) [N·m or N], infinite where there is none."""
+
+    def update(self, time: float, position: Array, velocity: Array) -> Command:
+        """One control cycle: the answer to a joint state."""
+
+    def observe(self, position: Array) -> None:
+        """Keep the last known position (n,) fresh while the controller does not control."""
+
+    def lost_states(self) -> None:
+        """Joint states have stopped: from now on :meth:`safe_command` is what goes out."""
+
+    def safe_command(self, since: float) -> Command:
+        """The declared safe output, ``since`` seconds after the fault began."""
+
+    def hold(self) -> None:
+        """Stop following and hold where the machine is."""
+
+    def reference(self, time: float) -> R:
+        """The reference at ``time`` [s]."""
+
+    def follows(self, trajectory: Trajectory[R]) -> bool:
+        """Whether ``trajectory`` is being followed, or will be from its start on."""
+
+    def departure(self, start: float | None, allowance: float = 0.0) -> Departure[R]:
+        """Where a plan may begin that is ready within ``allowance`` [s].
+
+        Raises:
+            TrajectoryError: the controller does not control.
+        """
+
+    def accept(self, planned: Planned[R]) -> str:
+        """Follow a finished plan, or tell why it is discarded; takes as long for a short one."""

@@ -1,0 +1,68 @@
+"""What every control law of a Stewart platform has: the model, the gains, and what carries the platform."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from robot_dynamics.control.stewart.state import TaskSpaceState
+from robot_dynamics.errors import SingularityError, StateError
+from robot_dynamics.spatial import Array
+from robot_dynamics.stewart import Motion
+from robot_dynamics.stewart.program import MOTION_SIZE
+from robot_dynamics.stewart.tracking import Quaternion
+
+ActuatorForces = Callable[[Array], Any]
+"""The exact inverse dynamics: forces (6,) from a motion as ``stewart.program`` lays it out."""
+
+
+class StewartLaw:
+    """Base of the laws; a law gives :meth:`effort`.
+
+    Args:
+        forces: the model.
+        kp: (6,) gains of the pose error: linear, then angular, base frame [1/s²].
+        kv: (6,) gains of the twist error [1/s].
+    """
+
+    summary: ClassVar[str]
+    """What the law does, as the end of a sentence that begins with its name."""
+    looks_ahead: bool = True
+
+    def __init__(self, forces: ActuatorForces, kp: Array, kv: Array) -> None:
+        self.forces = forces
+        self.kp = kp
+        self.kv = kv
+        self._motion = np.zeros(MOTION_SIZE)
+
+    def with_model(self, forces: ActuatorForces) -> StewartLaw:
+        """The same law with another model."""
+        law = copy.copy(self)
+        law.forces = forces
+        return law
+
+    def effort(self, state: TaskSpaceState, reference: Motion, ahead: Motion, half_period: float) -> Array:
+        """(6,) actuator forces [N]; see :class:`robot_dynamics.control.protocol.Law`."""
+        raise NotImplementedError
+
+    def load(self, state: TaskSpaceState) -> Array:
+        """(6,) forces that hold the platform at rest where it is; not finite where none can [N]."""
+        pose, rest = state.pose, np.zeros(6)
+        try:
+            return self._evaluate(pose.position, pose.quaternion, rest, rest, state.wrench)
+        except (StateError, SingularityError):
+            return np.full(6, np.nan)
+
+    def settle(self) -> None:
+        """The platform is held from now on where it is."""
+
+    def _evaluate(
+        self, position: Array, quaternion: Quaternion, twist: Array, acceleration: Array, wrench: Array
+    ) -> Array:
+        motion = self._motion
+        motion[0:3], motion[3:7], motion[7:13] = position, quaternion, twist
+        motion[13:19], motion[19:25] = acceleration, wrench
+        return np.asarray(self.forces(motion))
