@@ -5,8 +5,12 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 DEMO_OUTPUT ?= demo_output
 VIEW ?= 0
+MODULES ?=
+SAMPLE ?= 100
+SEED ?= 1
+WORKERS ?= 2
 
-.PHONY: demo test lint unit colcon test-browser clean
+.PHONY: demo test lint unit colcon test-browser mutation clean
 
 demo: $(VENV)/runtime.stamp
 	$(BIN)/robot_dynamics demo --output $(DEMO_OUTPUT) $(if $(filter 1,$(VIEW)),--view) $(DEMO_ARGS)
@@ -28,6 +32,10 @@ test-browser: $(VENV)/development.stamp
 colcon: $(VENV)/development.stamp
 	$(BIN)/python test/colcon_workspace.py
 
+# How many small faults the fast tests notice: make mutation MODULES="control codegen/partition.py" SAMPLE=50
+mutation: $(VENV)/mutation.stamp
+	$(BIN)/python test/mutation/run.py --sample $(SAMPLE) --seed $(SEED) --workers $(WORKERS) $(MODULES)
+
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
 	  { echo "Python 3.10 or later is needed; choose one with: make PYTHON=python3.12"; exit 1; }
@@ -41,6 +49,10 @@ $(VENV)/runtime.stamp: setup.py $(VENV)/bin/python
 
 $(VENV)/development.stamp: setup.py $(VENV)/runtime.stamp
 	@$(PIP) install -e '.[test]'
+	@touch $@
+
+$(VENV)/mutation.stamp: setup.py $(VENV)/development.stamp
+	@$(PIP) install -e '.[mutation]'
 	@touch $@
 
 clean:

@@ -37,6 +37,8 @@ TEST_TOOLS = [
     "colcon-common-extensions",
     "selenium",
 ]
+# It makes the mutants; another version would draw another sample from the same seed.
+MUTATION_TOOLS = ["cosmic-ray==8.7.0"]
 NODES = [
     "computed_torque_controller",
     "simulator",
@@ -75,6 +77,7 @@ setup(
         "plots": ["matplotlib>=3.7"],
         "view": ["viser>=1.1", "pycollada>=0.8"],
         "test": TEST_TOOLS,
+        "mutation": MUTATION_TOOLS,
     },
     zip_safe=True,
     maintainer="robot_dynamics maintainers",

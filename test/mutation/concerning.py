@@ -1,0 +1,44 @@
+"""Which fast tests concern a module: those that would notice a fault in it, the likeliest first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+COMPILED = ("test/backend/test_compiled_dynamics.py", "test/backend/test_generate.py")
+EMITTED = ("test/codegen", "test/backend/test_emitters.py", "test/backend/test_lanes.py")
+ROS = ("test/ros_controller", "test/ros_feedforward", "test/ros_model", "test/ros_simulator", "test/ros_view")
+
+CONCERNING: dict[str, tuple[str, ...]] = {
+    "benchmark": ("test/backend/test_benchmark.py",),
+    "cli": ("test/model", "test/dynamics", "test/backend", "test/ros_simulator"),
+    "codegen": (*EMITTED, "test/backend/test_long_programs.py", *COMPILED, "test/generator"),
+    "control": ("test/control", "test/ros_feedforward", "test/ros_model", "test/simulation"),
+    "control/stewart": ("test/control/test_platform_controller.py", "test/control", "test/ros_stewart"),
+    "dynamics": ("test/dynamics", "test/generator", *COMPILED),
+    "model": ("test/model", "test/dynamics"),
+    "native": ("test/backend", "test/stewart"),
+    "papers": ("test/dynamics", "test/generator", "test/stewart"),
+    "report": ("test/ros_demo", "test/stewart"),
+    "ros": (*ROS, "test/ros_stewart", "test/launch", "test/ros_docs", "test/ros_demo"),
+    "simulation": ("test/simulation", "test/control", "test/ros_simulator"),
+    "stewart": ("test/stewart", "test/control/test_platform_controller.py", "test/simulation"),
+    "view": ("test/view", "test/ros_view"),
+    "errors.py": ("test/test_public_face.py", "test/model", "test/control"),
+    "__init__.py": ("test/test_public_face.py",),
+    "parameters.py": ("test/ros_simulator/test_node_parameters.py", "test/control", "test/simulation"),
+    "resources.py": ("test/model", "test/launch"),
+    "spatial.py": ("test/model/test_spatial.py", "test/model", "test/dynamics", "test/stewart"),
+}
+"""By folder or module of the package; the longest entry that fits counts."""
+
+
+def tests_for(module: Path) -> tuple[str, ...]:
+    """Folders and files under ``test`` for a module, whose path is relative to the package.
+
+    Raises:
+        LookupError: the table has no entry for it.
+    """
+    for place in (module, *module.parents):
+        if place.as_posix() in CONCERNING:
+            return CONCERNING[place.as_posix()]
+    raise LookupError(f"test/mutation/concerning.py has no tests for {module}")

@@ -1,0 +1,151 @@
+"""Plant small faults in the package, one at a time, and count those that the fast tests notice.
+
+    python test/mutation/run.py [--sample 100] [--seed 1] [--workers 2] [module, folder or module:line ...]
+
+Faults are planted in copies of the repository; the repository itself is only read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import multiprocessing
+import os
+import shlex
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from concerning import tests_for
+from cosmic_ray.mutating import mutate_and_test
+from cosmic_ray.testing import run_tests
+from cosmic_ray.work_item import MutationSpec, TestOutcome, WorkerOutcome
+from sampling import mutants, sample, targets
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PACKAGE = Path("robot_dynamics")
+LEFT_OUT = shutil.ignore_patterns(".*", "build", "install", "log", "__pycache__", "*.egg-info", "images")
+PURE = ("codegen", "control", "model", "stewart", "parameters.py", "spatial.py")
+SLOWER = 4.0
+"""A mutant whose tests take so many times as long as without it hangs, and is noticed by that."""
+LONGEST = 600.0
+"""For the tests without any fault [s]."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a mutant.
+
+    Attributes:
+        name: module, line and operator.
+        noticed: whether a test failed.
+        change: the lines before and after.
+    """
+
+    name: str
+    noticed: bool
+    change: str
+
+
+def enter_copy(folder: str) -> None:
+    """Give this process a copy of the repository of its own, and a cache of compiled code beside it."""
+    place = Path(tempfile.mkdtemp(dir=folder))
+    copy = place / "repository"
+    shutil.copytree(REPOSITORY, copy, ignore=LEFT_OUT)
+    os.chdir(copy)
+    os.environ.update(PYTHONPATH=str(copy), XDG_CACHE_HOME=str(place / "cache"), PYTHONHASHSEED="0")
+    os.environ.pop("RD_REQUIRE", None)
+
+
+def command(tests: Iterable[str]) -> str:
+    """Run tests until the first failure."""
+    options = ("-x", "-q", "-p", "no:cacheprovider", "-m", "not ros and not browser")
+    return shlex.join([sys.executable, "-m", "pytest", *options, *tests])
+
+
+@functools.cache
+def usual_time(tests: tuple[str, ...]) -> float:
+    """How long tests take without a fault [s].
+
+    Raises:
+        RuntimeError: they fail.
+    """
+    began = time.monotonic()
+    outcome, output = run_tests(command(tests), LONGEST)
+    if outcome is not TestOutcome.SURVIVED:
+        raise RuntimeError(f"the tests fail without any fault: {' '.join(tests)}\n{output[-3000:]}")
+    return time.monotonic() - began
+
+
+def judge(mutant: MutationSpec) -> Verdict:
+    """Plant a mutant in this process's copy, run the tests that concern it, and take it out again."""
+    tests = tests_for(mutant.module_path.relative_to(PACKAGE))
+    existing = tuple(test for test in tests if Path(test).exists())
+    patience = SLOWER * usual_time(existing) + 10.0
+    result = mutate_and_test([mutant], command(existing), patience)
+    if result.worker_outcome is not WorkerOutcome.NORMAL:
+        raise RuntimeError(f"{mutant} cannot be planted: {result.output}")
+    operator = mutant.operator_name.removeprefix("core/").removeprefix("Replace")
+    name = f"{mutant.module_path.relative_to(PACKAGE)}:{mutant.start_pos[0]} {operator}"
+    lines = [line for line in (result.diff or "").splitlines() if line[:1] in "+-" and line[:3] not in MARKS]
+    return Verdict(name, result.is_killed, "\n".join(f"    {line}" for line in lines))
+
+
+MARKS = ("---", "+++")
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Sample, judge, report."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("modules", nargs="*", default=PURE, help=f"default: {' '.join(PURE)}")
+    parser.add_argument("--sample", type=int, default=100, help="number of mutants (100)")
+    parser.add_argument("--seed", type=int, default=1, help="of the sample (1)")
+    parser.add_argument("--workers", type=int, default=2, help="processes, each with a copy (2)")
+    given = parser.parse_args(words)
+    os.chdir(REPOSITORY)
+    try:
+        chosen = targets(given.modules or PURE, PACKAGE)
+    except ValueError as error:
+        parser.error(str(error))
+    drawn = sample([m for target in chosen for m in mutants(target, REPOSITORY)], given.sample, given.seed)
+    print(f"{len(drawn)} mutants of {len(chosen)} modules, seed {given.seed}", flush=True)
+    began, verdicts = time.monotonic(), []
+    with (
+        tempfile.TemporaryDirectory(prefix="robot_dynamics_mutation_", ignore_cleanup_errors=True) as folder,
+        ProcessPoolExecutor(
+            given.workers, multiprocessing.get_context("spawn"), enter_copy, (folder,)
+        ) as workers,
+    ):
+        # Mutants with the same tests follow one another, so that few tests are timed in both copies.
+        drawn.sort(key=lambda mutant: mutant.module_path)
+        for verdict in workers.map(judge, drawn):
+            print(f"{'killed  ' if verdict.noticed else 'SURVIVED'} {verdict.name}", flush=True)
+            verdicts.append(verdict)
+    report(verdicts, time.monotonic() - began)
+    return 0
+
+
+def report(verdicts: Sequence[Verdict], seconds: float) -> None:
+    """Kill rates, in all and by module, and the survivors by name."""
+    every = Counter(verdict.name.partition(":")[0] for verdict in verdicts)
+    killed = Counter(verdict.name.partition(":")[0] for verdict in verdicts if verdict.noticed)
+    print()
+    for module, count in sorted(every.items()):
+        print(f"{module:45s} {killed[module]:3d} of {count}")
+    survivors = [verdict for verdict in verdicts if not verdict.noticed]
+    if survivors:
+        print("\nsurvivors:")
+    for verdict in survivors:
+        print(f"{verdict.name}\n{verdict.change}")
+    share = killed.total() / max(1, len(verdicts))
+    print(f"\n{killed.total()} of {len(verdicts)} mutants killed: {share:.0%}, in {seconds:.0f} s")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,106 @@
+"""Small faults to plant in the package: where they can be, and a random sample of them."""
+
+from __future__ import annotations
+
+import ast
+import random
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cosmic_ray.ast import ast_nodes, get_ast_from_path
+from cosmic_ray.plugins import get_operator, operator_names
+from cosmic_ray.work_item import MutationSpec
+
+ARITHMETIC = {"Add", "Sub", "Mul", "Div"}
+ORDER = {"Lt", "LtE", "Gt", "GtE", "Eq", "NotEq"}
+
+Position = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Target:
+    """A module of the package, or one line of it.
+
+    Attributes:
+        path: relative to the repository.
+        line: None for all lines.
+    """
+
+    path: Path
+    line: int | None = None
+
+
+def targets(words: Iterable[str], package: Path) -> list[Target]:
+    """What ``control``, ``codegen/partition.py`` and ``codegen/partition.py:40`` name inside ``package``.
+
+    Raises:
+        ValueError: a word names nothing.
+    """
+    found: list[Target] = []
+    for word in words:
+        name, _, line = word.partition(":")
+        place = package / name
+        files = sorted(place.rglob("*.py")) if place.is_dir() else [place]
+        if not files or not all(file.is_file() for file in files):
+            raise ValueError(f"{word!r} names no module and no folder of {package}/")
+        found += [Target(file, int(line) if line else None) for file in files]
+    return found
+
+
+def matters(operator: str) -> bool:
+    """Whether an operator makes faults that somebody could make; most others end in a TypeError at once."""
+    name = operator.removeprefix("core/")
+    binary = re.fullmatch(r"ReplaceBinaryOperator_(\w+)_(\w+)", name)
+    if binary:
+        return binary[2] in ARITHMETIC
+    comparison = re.fullmatch(r"ReplaceComparisonOperator_(\w+)_(\w+)", name)
+    if comparison:
+        return ({comparison[1], comparison[2]} <= ORDER) or {comparison[1], comparison[2]} == {"Is", "IsNot"}
+    return "Invert" not in name and name not in ("VariableInserter", "VariableReplacer")
+
+
+def silent_spans(source: str) -> list[tuple[Position, Position]]:
+    """Where a fault changes no behaviour: annotations, which nobody evaluates, and names of types."""
+    spans = []
+    for node in ast.walk(ast.parse(source)):
+        annotations: list[ast.expr | None] = []
+        if isinstance(node, ast.arg | ast.AnnAssign):
+            annotations = [node.annotation]
+        elif isinstance(node, ast.FunctionDef):
+            annotations = [node.returns]
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp | ast.Subscript):
+            named = all(isinstance(target, ast.Name) and target.id.istitle() for target in node.targets)
+            annotations = [node.value] if named else []
+        for part in annotations:
+            if part is not None and part.end_lineno is not None and part.end_col_offset is not None:
+                spans.append(((part.lineno, part.col_offset), (part.end_lineno, part.end_col_offset)))
+    return spans
+
+
+def mutants(target: Target, root: Path) -> Iterator[MutationSpec]:
+    """Every fault of a target; its path is relative to ``root``."""
+    file = root / target.path
+    silent = silent_spans(file.read_text(encoding="utf-8"))
+    nodes = list(ast_nodes(get_ast_from_path(file)))
+    for name in filter(matters, sorted(operator_names())):
+        operator = get_operator(name)()
+        places = (place for node in nodes for place in operator.mutation_positions(node))
+        for occurrence, (start, end) in enumerate(places):
+            wanted = target.line is None or start[0] <= target.line <= end[0]
+            if wanted and start < end and not any(first <= start < last for first, last in silent):
+                yield MutationSpec(target.path, name, occurrence, start, end)
+
+
+def sample(found: Sequence[MutationSpec], size: int, seed: int) -> list[MutationSpec]:
+    """``size`` of the faults found, each at a place of its own, chosen by ``seed``.
+
+    The place is drawn first: a comparison, which can be replaced by five others, counts as much as a number.
+    """
+    places: dict[tuple[Path, Position], list[MutationSpec]] = {}
+    for mutant in found:
+        places.setdefault((mutant.module_path, mutant.start_pos), []).append(mutant)
+    generator = random.Random(seed)
+    drawn = generator.sample(sorted(places), min(size, len(places)))
+    return [generator.choice(places[place]) for place in drawn]
