@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from robot_dynamics import load_urdf
 from robot_dynamics.model.chain import ChainJoint, JointKind, JointLimits, KinematicChain, RigidBody
 
 MASS, LENGTH, GRAVITY = 1.5, 0.4, 9.81
@@ -27,3 +28,19 @@ class Pendulum:
 
     def acceleration(self, q, effort):
         return (effort - MASS * GRAVITY * LENGTH * np.sin(q)) / self.inertia
+
+
+TWO_JOINTS = """<robot name="crane"><link name="base"/>
+  <link name="boom"><inertial><origin xyz="0.3 0 0"/><mass value="2"/>
+    <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.02" iyz="0" izz="0.02"/></inertial></link>
+  <link name="hook"><inertial><mass value="1"/>
+    <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial></link>
+  <joint name="lift" type="revolute"><parent link="base"/><child link="boom"/><axis xyz="0 1 0"/>
+    <limit lower="-1" upper="2" effort="40" velocity="3"/></joint>
+  <joint name="turn" type="prismatic"><parent link="boom"/><child link="hook"/><origin xyz="0.6 0 0"/>
+    <axis xyz="1 0 0"/><limit lower="-0.5" upper="0.5" effort="15" velocity="2"/></joint></robot>"""
+
+
+def two_joint_chain():
+    """A boom that swings about y and a hook that slides along it, with limits of their own."""
+    return load_urdf(TWO_JOINTS)
