@@ -1,11 +1,75 @@
 """Every error that the package raises on purpose.
 
-A message names what is wrong (the link, joint, parameter or file), where it is, and what would be right.
+A message names what is wrong (the link, joint, parameter or file), where it is, and what would be right. What
+it quotes was written by others: it is cut to a readable length, and characters that a terminal would not show
+as they are (controls, bidirectional marks, bytes that are no UTF-8) are escaped.
 """
+
+from __future__ import annotations
+
+import reprlib
+from typing import Any
+
+LONGEST_MESSAGE = 500
+"""Characters of the longest message."""
+LONGEST_QUOTE = 80
+"""Characters of the longest value that a message quotes."""
+
+
+def readable(text: object, most: int = LONGEST_MESSAGE) -> str:
+    """``text`` for a person: ``most`` characters at most, its middle left out, the unprintable escaped."""
+    shown = escaped(_cut(str(text), most))
+    return _cut(shown, most)
+
+
+def escaped(text: str) -> str:
+    """``text`` with Python escapes, such as \\u202e, for what is not printable; line ends stay."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
+
+
+def quoted(value: Any, most: int = LONGEST_QUOTE) -> str:
+    """``repr`` of any value, short, and in bounded time however large or faulty the value is."""
+    return readable(_BRIEF.repr(value), most)
+
+
+def _cut(text: str, most: int) -> str:
+    if len(text) <= most:
+        return text
+    gap = f" [{len(text) - most} more characters] "
+    kept = max(0, most - len(gap))
+    tail = kept // 4
+    return text[: kept - tail] + gap + text[len(text) - tail :]
+
+
+class _Brief(reprlib.Repr):
+    """Quotes only the beginning of large values; an integer of thousands of digits has no ``repr`` at all."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxstring = self.maxother = 4 * LONGEST_QUOTE
+        self.maxlevel, self.maxlist, self.maxtuple, self.maxdict = 4, 12, 12, 8
+
+    def repr_int(self, value: int, level: int) -> str:
+        bits = value.bit_length()
+        return repr(value) if bits < 200 else f"an integer of about {round(bits * 0.30103)} digits"
+
+    def repr_instance(self, value: object, level: int) -> str:
+        try:
+            return _cut(repr(value), self.maxother)
+        except Exception:
+            return f"an object of the type {type(value).__name__}"
+
+
+_BRIEF = _Brief()
 
 
 class RobotDynamicsError(Exception):
     """Base of every error raised on purpose by this package."""
+
+    def __init__(self, message: object = "") -> None:
+        super().__init__(readable(message))
 
 
 class ModelError(RobotDynamicsError):
@@ -14,6 +78,9 @@ class ModelError(RobotDynamicsError):
 
 class ModelWarning(UserWarning):
     """A robot description can be used, but probably does not say what its author meant."""
+
+    def __init__(self, message: object = "") -> None:
+        super().__init__(readable(message))
 
 
 class StewartModelWarning(ModelWarning):
@@ -34,6 +101,9 @@ class LimitError(StateError):
 
 class LimitWarning(UserWarning):
     """A leg outside its limits or a pose near a singularity, where the caller asked for a warning only."""
+
+    def __init__(self, message: object = "") -> None:
+        super().__init__(readable(message))
 
 
 class ParameterError(RobotDynamicsError, ValueError):

@@ -13,6 +13,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "robot_dynamics"
 LAYERS = [
     ["errors"],
     ["resources", "spatial"],
+    ["inputs"],
     ["parameters"],
     ["codegen", "model"],
     ["native"],

@@ -19,7 +19,8 @@ from robot_dynamics.codegen.program import OperationCount, count_operations
 from robot_dynamics.dynamics.evaluator import Evaluator, Kernel
 from robot_dynamics.dynamics.loading import KernelLoader
 from robot_dynamics.dynamics.quantities import QUANTITIES, Quantity
-from robot_dynamics.errors import BackendError, ParameterError
+from robot_dynamics.errors import BackendError, ParameterError, quoted
+from robot_dynamics.inputs.arrays import real_vector
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.native.bridge import load_bridge
 from robot_dynamics.native.library import NativeKernel
@@ -279,8 +280,8 @@ class CompiledDynamics:
 def _quantity(name: str) -> Quantity:
     try:
         return QUANTITIES[name]
-    except KeyError:
-        raise ParameterError(f"no quantity {name!r}; choose from {', '.join(QUANTITIES)}") from None
+    except (KeyError, TypeError):
+        raise ParameterError(f"no quantity {quoted(name)}; choose from {', '.join(QUANTITIES)}") from None
 
 
 def compile_dynamics(
@@ -304,7 +305,7 @@ def compile_dynamics(
         ParameterError: ``gravity`` is not three finite numbers, or no such quantity.
     """
     if backend not in BACKENDS:
-        raise BackendError(f"backend {backend!r} does not exist; choose one of {', '.join(BACKENDS)}")
+        raise BackendError(f"backend {quoted(backend)} does not exist; choose one of {', '.join(BACKENDS)}")
     dynamics = CompiledDynamics(chain, _gravity_vector(gravity), backend, live_gravity=False)
     dynamics.prepare(quantities)
     return dynamics
@@ -312,9 +313,8 @@ def compile_dynamics(
 
 def _gravity_vector(gravity: Sequence[float] | Array) -> Array:
     try:
-        vector = np.array(gravity, dtype=float)
-    except (TypeError, ValueError):
-        vector = np.empty(0)
-    if vector.shape != (3,) or not np.isfinite(vector).all():
-        raise ParameterError(f"gravity is {gravity!r}; expected 3 finite numbers [m/s²] in the root frame")
-    return vector
+        return np.array(real_vector("gravity", gravity, 3, ParameterError))
+    except ParameterError:
+        raise ParameterError(
+            f"gravity is {quoted(gravity)}; expected 3 finite numbers [m/s²] in the root frame"
+        ) from None

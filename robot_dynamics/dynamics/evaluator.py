@@ -10,6 +10,7 @@ import numpy as np
 
 from robot_dynamics.dynamics.quantities import Quantity
 from robot_dynamics.errors import SingularityError, StateError
+from robot_dynamics.inputs.arrays import real_array
 from robot_dynamics.spatial import Array
 
 
@@ -175,7 +176,4 @@ class Evaluator:
 
 def _numbers(name: str, value: Any) -> Array:
     """``value`` as a C-contiguous array of doubles."""
-    try:
-        return np.require(value, dtype=np.float64, requirements=("C", "A"))
-    except (TypeError, ValueError) as error:
-        raise StateError(f"{name} cannot be read as an array of numbers: {error}") from error
+    return np.require(real_array(name, value), requirements=("C", "A"))

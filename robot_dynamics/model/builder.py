@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics.errors import ModelError
+from robot_dynamics.errors import ModelError, quoted, readable
+from robot_dynamics.inputs.arrays import real_number
 from robot_dynamics.model.chain import ChainJoint, JointKind, KinematicChain
 from robot_dynamics.model.lumping import MASSLESS, lumped_body, moved_body
 from robot_dynamics.model.selection import choose_tip
@@ -47,6 +47,11 @@ def build_chain(
 
     The arguments, the result and the errors are those of ``load_urdf``.
     """
+    for argument, name in (("root", root), ("tip", tip)):
+        if name is not None and not isinstance(name, str):
+            raise ModelError(f"{argument} is {quoted(name)}; it must be the name of a link")
+    if locked_joints is not None and not isinstance(locked_joints, Mapping):
+        raise ModelError(f"locked_joints is {quoted(locked_joints)}; it must map joints to positions")
     return _Builder(tree, root, tip, dict(locked_joints or {})).build()
 
 
@@ -167,14 +172,12 @@ class _Builder:
             if joint is None:
                 moving = [j.name for j in self._tree.joints.values() if j.kind is not JointType.FIXED]
                 raise ModelError(
-                    f"locked joint {name!r} does not exist; the moving joints are: {', '.join(moving)}"
+                    f"locked joint {quoted(name)} does not exist; the moving joints are: {', '.join(moving)}"
                 )
-            try:
-                self._locked[name] = position = float(value)
-            except (TypeError, ValueError):
-                position = math.nan
+            position = real_number(f"locked joint {name!r}: its position", value, ModelError)
+            self._locked[name] = position
             if not abs(position) <= LARGEST:
-                raise ModelError(f"locked joint {name!r}: its position {value!r} is not a finite number")
+                raise ModelError(f"locked joint {name!r}: its position {position:g} is beyond {LARGEST:g}")
             if not joint.kind.moves_on_axis:
                 if position != 0.0:
                     raise ModelError(f"joint {name!r} is {joint.kind.value}: it can be locked at 0 only")
@@ -216,7 +219,7 @@ class _Builder:
                 f"link {last.link!r}, the last that moves, has no mass: the mass matrix is singular, so"
                 " forward dynamics and simulation are impossible"
             )
-        return tuple(found)
+        return tuple(readable(message) for message in found)
 
     def _zero_limits(self, joints: list[ChainJoint]) -> list[str]:
         """One warning for all limits that were written as 0."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
-from robot_dynamics.errors import ModelError, StewartModelWarning
+from robot_dynamics.errors import ModelError, StewartModelWarning, quoted
+from robot_dynamics.inputs.arrays import small_array
+from robot_dynamics.inputs.documents import parse_yaml, read_yaml
 from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.spatial import Array, rotation_from_rpy
 from robot_dynamics.stewart.machine import LEG_COUNT, JointFriction, Leg, LegLimits, Machine
@@ -18,6 +20,8 @@ from robot_dynamics.stewart.orientation import rotation_from_quaternion
 from robot_dynamics.stewart.physical import check_body, check_geometry, check_spinning_leg
 
 UNLIMITED = "unlimited"
+LARGEST = 1e9
+"""A larger number (in SI units) is a mistake, and its products would overflow."""
 LEG_FIELDS = (
     "base_joint",
     "base_point",
@@ -68,21 +72,13 @@ def load_machine(source: str | Path | Mapping[str, Any]) -> Machine:
 def _document(source: str | Path | Mapping[str, Any]) -> Mapping[str, Any]:
     if isinstance(source, Mapping):
         return source
-    origin = "the YAML text"
-    text = source if isinstance(source, str) and "\n" in source else None
-    if text is None:
-        origin = str(source)
-        try:
-            text = Path(source).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise ModelError(f"{source} cannot be read: {error}") from error
-    try:
-        document = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise ModelError(f"{origin} is not valid YAML: {error}") from error
-    if not isinstance(document, Mapping):
-        raise ModelError(f"{origin} must hold a mapping of parameters, not {type(document).__name__}")
-    return document
+    if isinstance(source, str) and "\n" in source:
+        return parse_yaml(source, "the YAML text")
+    if isinstance(source, str | os.PathLike):
+        return read_yaml(source, "machine file")
+    raise ModelError(
+        f"a machine is a path, YAML text of more than one line, or a mapping, not {type(source).__name__}"
+    )
 
 
 def _legs(fields: _Fields, defaults: Mapping[str, Any], objections: list[str] | None) -> tuple[Leg, ...]:
@@ -107,7 +103,8 @@ def _leg(fields: _Fields, objections: list[str] | None) -> Leg:
     name = fields.text("name")
     base_joint = fields.text("base_joint")
     if base_joint not in ("universal", "spherical"):
-        raise ModelError(f"{fields.path('base_joint')} is {base_joint!r}; it must be universal or spherical")
+        where = fields.path("base_joint")
+        raise ModelError(f"{where} is {quoted(base_joint)}; it must be universal or spherical")
     axis = fields.direction("universal_axis") if base_joint == "universal" else None
     leg = Leg(
         name=name,
@@ -193,20 +190,20 @@ class _Fields:
     def text(self, name: str) -> str:
         value = self.value(name)
         if not isinstance(value, str) or not value:
-            raise ModelError(f"{self.path(name)} is {value!r}; it must be a text")
+            raise ModelError(f"{self.path(name)} is {quoted(value)}; it must be a text")
         return value
 
     def flag(self, name: str, default: bool) -> bool:
         self.used.add(name)
         value = self.values.get(name, default)
         if not isinstance(value, bool):
-            raise ModelError(f"{self.path(name)} is {value!r}; it must be true or false")
+            raise ModelError(f"{self.path(name)} is {quoted(value)}; it must be true or false")
         return value
 
     def section(self, name: str) -> _Fields:
         value = self.value(name)
         if not isinstance(value, Mapping):
-            raise ModelError(f"{self.path(name)} is {value!r}; it must be a mapping")
+            raise ModelError(f"{self.path(name)} is {quoted(value)}; it must be a mapping")
         return _Fields(value, self.path(name))
 
     def optional_section(self, name: str) -> Mapping[str, Any]:
@@ -215,14 +212,17 @@ class _Fields:
 
     def array(self, name: str, shape: tuple[int, ...]) -> Array:
         value = self.value(name)
-        wanted = " by ".join(map(str, shape))
-        elements = np.asarray(value, dtype=object) if not isinstance(value, str) else np.empty(0)
-        numbers = [e for e in elements.ravel() if isinstance(e, int | float | np.number)]
-        if elements.shape != shape or len(numbers) != elements.size or any(e is True for e in numbers):
-            raise ModelError(f"{self.path(name)} is {value!r}; it must be {wanted} numbers")
-        array = elements.astype(float)
+        try:
+            array = small_array(self.path(name), value, ModelError)
+        except ModelError:
+            array = np.empty(0)
+        if array.shape != shape:
+            wanted = " by ".join(map(str, shape))
+            raise ModelError(f"{self.path(name)} is {quoted(value)}; it must be {wanted} numbers")
         if not np.isfinite(array).all():
-            raise ModelError(f"{self.path(name)} is {value!r}; every number must be finite")
+            raise ModelError(f"{self.path(name)} is {quoted(value)}; every number must be finite")
+        if not np.abs(array).max() <= LARGEST:
+            raise ModelError(f"{self.path(name)} is {quoted(value)}; no number may exceed {LARGEST:g}")
         return array
 
     def direction(self, name: str) -> Array:
@@ -234,15 +234,19 @@ class _Fields:
 
     def number(self, name: str, least: float | None = None, above: float | None = None) -> float:
         value = self.value(name)
-        if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-            raise ModelError(f"{self.path(name)} is {value!r}; it must be a number")
-        if not np.isfinite(value):
-            raise ModelError(f"{self.path(name)} is {value}; it must be finite")
-        if least is not None and value < least:
-            raise ModelError(f"{self.path(name)} is {value:g}; it must be at least {least:g}")
-        if above is not None and value <= above:
-            raise ModelError(f"{self.path(name)} is {value:g}; it must be greater than {above:g}")
-        return float(value)
+        try:
+            number = float(small_array(self.path(name), value, ModelError))
+        except (ModelError, TypeError):
+            raise ModelError(f"{self.path(name)} is {quoted(value)}; it must be a number") from None
+        if not np.isfinite(number):
+            raise ModelError(f"{self.path(name)} is {number}; it must be finite")
+        if least is not None and number < least:
+            raise ModelError(f"{self.path(name)} is {number:g}; it must be at least {least:g}")
+        if above is not None and number <= above:
+            raise ModelError(f"{self.path(name)} is {number:g}; it must be greater than {above:g}")
+        if number > LARGEST:
+            raise ModelError(f"{self.path(name)} is {number:g}; it must be at most {LARGEST:g}")
+        return number
 
     def finish(self, ignore: Sequence[str] = ()) -> None:
         unknown = sorted(str(name) for name in set(self.values) - self.used - set(ignore))

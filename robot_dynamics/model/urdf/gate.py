@@ -13,10 +13,13 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 from xml.parsers import expat
 
-from robot_dynamics.errors import ModelError
+from robot_dynamics.errors import ModelError, quoted
+from robot_dynamics.inputs.decimals import decimal
+from robot_dynamics.inputs.files import MAX_BYTES, read_bytes
 
-MAX_BYTES = 5 * 1024 * 1024
 MAX_DEPTH = 100
+MAX_LINKS = 2000
+"""Most links, and most joints, that a robot may have; a legged robot with two hands has a hundred."""
 
 # Element -> (attributes that are read, child elements that are read). An attribute that is known but not
 # read is dropped; one that is unknown on a pose or an axis would change the geometry, so it is refused.
@@ -76,7 +79,7 @@ def read_source(source: str | bytes | os.PathLike[str]) -> Source:
         # An XML declaration may name another encoding, but a str is already decoded.
         found = Source(source.encode("utf-8", "surrogatepass"), "robot description", "utf-8")
     elif isinstance(source, str | os.PathLike):
-        found = _read_file(Path(source))
+        found = _read_file(source)
     else:
         raise ModelError(
             f"a robot description is a path, or XML as str or bytes, not {type(source).__name__}"
@@ -88,20 +91,13 @@ def read_source(source: str | bytes | os.PathLike[str]) -> Source:
     return found
 
 
-def _read_file(path: Path) -> Source:
-    try:
-        if not path.exists():
-            raise ModelError(f"no such URDF file: {str(path)[:200]!r}")
-        if not path.is_file():
-            raise ModelError(f"not a regular file: {str(path)!r}")
-        if path.suffix == ".xacro":
-            raise ModelError(f"{path} is a xacro file: expand it first (xacro {path.name} > robot.urdf)")
-        with path.open("rb") as stream:
-            return Source(stream.read(MAX_BYTES + 1), str(path))
-    except (OSError, ValueError) as error:
-        raise ModelError(
-            f"cannot read the URDF file {str(path)[:200]!r}: {error.__class__.__name__}"
-        ) from error
+def _read_file(path: str | os.PathLike[str]) -> Source:
+    label = os.fspath(path)
+    data = read_bytes(path, "URDF file", ModelError, MAX_BYTES)
+    if label.endswith(".xacro"):
+        name = Path(label).name
+        raise ModelError(f"{label} is a xacro file: expand it first (xacro {name} > robot.urdf)")
+    return Source(data, label)
 
 
 def kinematics_only(source: Source) -> bytes:
@@ -140,6 +136,7 @@ class _Reader:
         self._kept: list[ElementTree.Element | None] = []
         self._owner = ""
         self._robot: ElementTree.Element | None = None
+        self._counts = {"link": 0, "joint": 0}
 
     def result(self) -> bytes:
         if self._robot is None:
@@ -168,7 +165,10 @@ class _Reader:
             self._kept.append(None)
             return
         if len(self._path) == 2:
-            self._owner = f"{tag} {attributes.get('name', '(unnamed)')!r}"
+            self._owner = f"{tag} {quoted(attributes.get('name', '(unnamed)'))}"
+            self._counts[tag] += 1
+            if self._counts[tag] > MAX_LINKS:
+                raise ModelError(f"{self._label}: more than {MAX_LINKS} elements <{tag}>")
         element = ElementTree.Element(tag, self._checked(path, attributes))
         if parent is None:
             self._robot = element
@@ -197,20 +197,25 @@ class _Reader:
                 continue
             if "${" in value or "$(" in value:
                 raise ModelError(
-                    f"{where}: {name}={value!r} is an unresolved xacro expression: expand the file with xacro"
+                    f"{where}: {name}={quoted(value)} is an unresolved xacro expression: expand the file with"
+                    " xacro"
                 )
-            if name not in _WORDS and not _is_numbers(value, _COUNTS.get(name, 1)):
-                right = f"{_COUNTS[name]} numbers" if name in _COUNTS else "a number"
-                raise ModelError(f"{where}: {name}={value[:80]!r} of <{tag}> is not {right}")
+            if name not in _WORDS:
+                _check_numbers(f"{where}: {name}={quoted(value)} of <{tag}>", value, _COUNTS.get(name, 1))
         required = _REQUIRED.get(path)
         if required is not None and required not in attributes:
             raise ModelError(f"{where}: <{tag}> has no attribute {required!r}")
         return {name: value for name, value in attributes.items() if name in known}
 
 
-def _is_numbers(value: str, count: int) -> bool:
+def _check_numbers(where: str, value: str, count: int) -> None:
+    """Refuse what is not ``count`` decimal numbers, which Python's own conversion might take all the same."""
     words = value.split()
     try:
-        return len([float(word) for word in words]) == count
-    except ValueError:
-        return False
+        for word in words:
+            decimal(word)
+    except ValueError as reason:
+        which = "" if count == 1 else f": {quoted(word)}"
+        raise ModelError(f"{where}{which} is {reason}") from None
+    if len(words) != count:
+        raise ModelError(f"{where} is not {count} numbers" if count > 1 else f"{where} is not a number")

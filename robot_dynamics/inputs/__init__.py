@@ -1,0 +1,1 @@
+"""The gates for what comes from outside: files, YAML, numbers in text, and arrays of numbers."""

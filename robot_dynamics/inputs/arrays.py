@@ -1,0 +1,100 @@
+"""Arrays and numbers that a caller gives: real numbers, and nothing that merely can be turned into them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.errors import RobotDynamicsError, StateError, quoted
+from robot_dynamics.spatial import Array
+
+_REAL = "fiu"
+_NO_NUMBERS = {
+    "U": "text",
+    "S": "bytes",
+    "c": "complex numbers",
+    "b": "booleans",
+    "M": "dates",
+    "m": "durations",
+    "V": "records",
+}
+
+
+def real_array(name: str, value: Any, error: type[RobotDynamicsError] = StateError) -> Array:
+    """``value`` as an array of doubles of any shape, not copied where it is one already.
+
+    Complex numbers, masked entries, dates, texts and booleans are refused: numpy would drop, fill or parse
+    them silently.
+
+    Args:
+        name: of the argument, for messages.
+        value: anything that numpy turns into an array of real numbers.
+        error: class of the error.
+
+    Raises:
+        RobotDynamicsError: no array of real numbers, or one beyond the range of doubles.
+    """
+    if isinstance(value, np.ma.MaskedArray):
+        raise error(f"{name} is a masked array; fill in the masked entries, or leave them out")
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind in _REAL:
+            with np.errstate(over="ignore"):
+                return np.asarray(array, dtype=np.float64)
+        if array.dtype.kind == "O":
+            return np.array([_real(entry) for entry in array.ravel()], dtype=float).reshape(array.shape)
+    except OverflowError:
+        raise error(f"{name} holds a number that is too large: {quoted(value)}") from None
+    except Exception as reason:
+        raise error(f"{name} cannot be read as an array of numbers: {quoted(str(reason), 200)}") from None
+    kind = _NO_NUMBERS.get(array.dtype.kind, str(array.dtype.name))
+    raise error(f"{name} cannot be read as real numbers: {quoted(value)} holds {kind}")
+
+
+def small_array(name: str, value: Any, error: type[RobotDynamicsError] = StateError) -> Array:
+    """As :func:`real_array`, for a few numbers: booleans among them, which numpy takes for 1, are refused.
+
+    Raises:
+        RobotDynamicsError: as :func:`real_array`.
+    """
+    if _has_boolean(value):
+        raise error(f"{name} holds a boolean where a number is needed: {quoted(value)}")
+    return real_array(name, value, error)
+
+
+def real_vector(name: str, value: Any, size: int, error: type[RobotDynamicsError] = StateError) -> Array:
+    """``value`` as ``size`` finite numbers.
+
+    Raises:
+        RobotDynamicsError: anything else; the message names the argument.
+    """
+    vector = small_array(name, value, error)
+    if vector.shape != (size,) or not np.isfinite(vector).all():
+        raise error(f"{name} is {quoted(value)}; expected {size} finite numbers")
+    return vector
+
+
+def real_number(name: str, value: Any, error: type[RobotDynamicsError] = StateError) -> float:
+    """``value`` as a finite float.
+
+    Raises:
+        RobotDynamicsError: anything else; the message names the argument.
+    """
+    number = small_array(name, value, error)
+    if number.shape != () or not np.isfinite(number):
+        raise error(f"{name} is {quoted(value)}; expected a finite number")
+    return float(number)
+
+
+def _real(entry: Any) -> float:
+    """An entry of an array of objects, such as a Fraction or an integer of any size."""
+    if isinstance(entry, bool | np.bool_ | str | bytes) or not hasattr(entry, "__float__"):
+        raise TypeError(f"{quoted(entry)} is not a real number")
+    return float(entry)
+
+
+def _has_boolean(value: Any, level: int = 3) -> bool:
+    if isinstance(value, list | tuple) and level:
+        return any(_has_boolean(entry, level - 1) for entry in value)
+    return isinstance(value, bool | np.bool_)

@@ -1,0 +1,99 @@
+"""Files from outside: regular ones only, of bounded size, and in UTF-8."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+from robot_dynamics.errors import ModelError, RobotDynamicsError, quoted
+
+MAX_BYTES = 5 * 1024 * 1024
+"""Size of the largest description or parameter file."""
+
+Refuse = Callable[[str], RobotDynamicsError]
+"""Makes the error of a file that is refused; an error class is one."""
+
+
+def read_bytes(
+    path: str | os.PathLike[str], what: str, error: Refuse = ModelError, most: int = MAX_BYTES
+) -> bytes:
+    """Content of a regular file.
+
+    A device, a FIFO or a directory is refused and never waited for, whatever is put in the file's place
+    meanwhile.
+
+    Args:
+        path: of the file.
+        what: the kind of file, for messages, such as "URDF file".
+        error: class of the error.
+        most: size of the largest file [bytes].
+
+    Raises:
+        RobotDynamicsError: no such file, not a regular one, unreadable, or too large.
+    """
+    try:
+        name = os.fspath(path)
+        # Opening a FIFO would wait for a writer.
+        descriptor = os.open(name, os.O_RDONLY | os.O_NONBLOCK | getattr(os, "O_CLOEXEC", 0))
+    except FileNotFoundError:
+        raise error(f"no such {what}: {quoted(_name(path))} cannot be read") from None
+    except (OSError, ValueError, TypeError) as reason:
+        raise error(f"cannot read the {what} {quoted(_name(path))}: {_reason(reason)}") from None
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise error(f"cannot read the {what} {quoted(name)}: not a regular file")
+        with os.fdopen(descriptor, "rb", closefd=False) as stream:
+            data = stream.read(most + 1)
+    except OSError as reason:
+        raise error(f"cannot read the {what} {quoted(name)}: {_reason(reason)}") from None
+    finally:
+        os.close(descriptor)
+    if len(data) > most:
+        raise error(f"{_name(path)}: larger than the {_size(most)} that a {what} may have")
+    return data
+
+
+def read_text(
+    path: str | os.PathLike[str], what: str, error: Refuse = ModelError, most: int = MAX_BYTES
+) -> str:
+    """Content of a regular file in UTF-8; arguments and errors are those of :func:`read_bytes`."""
+    return decoded(read_bytes(path, what, error, most), str(_name(path)), error)
+
+
+def decoded(data: bytes, source: str, error: Refuse = ModelError) -> str:
+    """UTF-8 text, without a byte order mark.
+
+    Args:
+        data: the bytes.
+        source: where they come from, for messages.
+        error: class of the error.
+
+    Raises:
+        RobotDynamicsError: not UTF-8.
+    """
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as reason:
+        raise error(f"{source} is not text in UTF-8: {reason.reason} at byte {reason.start}") from None
+
+
+def is_regular(path: str | os.PathLike[str]) -> bool:
+    """Whether ``path`` names a regular file; false for names that no file can have."""
+    try:
+        return Path(path).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _name(path: object) -> object:
+    return os.fspath(path) if isinstance(path, os.PathLike) else path
+
+
+def _reason(reason: Exception) -> str:
+    return (isinstance(reason, OSError) and reason.strerror) or str(reason)
+
+
+def _size(count: int) -> str:
+    return f"{count // 2**20} MiB" if count >= 2**20 else f"{count // 2**10} KiB"
