@@ -168,7 +168,7 @@ def test_an_arm_just_outside_a_limit_may_stay_or_come_back_but_go_no_further(cha
     for lift in (limit, limit - 5.0 * out, limit + 0.5 * out, limit + out):
         path = plan(chain, NAMES, [Waypoint(2.0, [lift, 0.0])], 0.0, outside, 0.0)
         assert path.sample(2.0).position[0] == pytest.approx(lift)
-    with pytest.raises(TrajectoryError, match=rf"'lift' would reach .*, outside its limits \[-1.0, 2.0\]"):
+    with pytest.raises(TrajectoryError, match=r"'lift' would reach .*, outside its limits \[-1.0, 2.0\]"):
         plan(chain, NAMES, [Waypoint(2.0, [limit + 1.1 * out, 0.0])], 0.0, outside, 0.0)
     # Being outside one limit is no leave for the other one, nor for the other joint.
     with pytest.raises(TrajectoryError, match="'turn' would reach"):

@@ -124,9 +124,13 @@ def main(words: Sequence[str] | None = None) -> int:
     ):
         # Mutants with the same tests follow one another, so that few tests are timed in both copies.
         drawn.sort(key=lambda mutant: mutant.module_path)
-        for verdict in workers.map(judge, drawn):
-            print(f"{'killed  ' if verdict.noticed else 'SURVIVED'} {verdict.name}", flush=True)
-            verdicts.append(verdict)
+        try:
+            for verdict in workers.map(judge, drawn):
+                print(f"{'killed  ' if verdict.noticed else 'SURVIVED'} {verdict.name}", flush=True)
+                verdicts.append(verdict)
+        except BaseException:
+            workers.shutdown(wait=False, cancel_futures=True)
+            raise
     report(verdicts, time.monotonic() - began)
     return 0
 
