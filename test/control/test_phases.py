@@ -58,7 +58,7 @@ class Platform:
         return StewartController(self.platform, StewartParameters(**parameters))
 
     def place(self, share):
-        return self.home + [0.0, 0.0, 0.01 * share]
+        return self.home + np.array([0.0, 0.0, 0.01 * share])
 
     def at(self, share):
         return self.platform.legs(self.place(share), self.level).lengths
@@ -178,6 +178,24 @@ def test_what_is_followed_is_known_until_it_is_replaced(machine):
     assert control.follows(first.trajectory) and control.follows(later.trajectory)
     control.update(0.5, machine.at(0.002), np.zeros(machine.joints))
     assert not control.follows(first.trajectory) and control.follows(later.trajectory)
+
+
+def test_a_path_that_waits_behind_another_is_joined_without_a_jump(machine):
+    """A plan begins where the one before it leads at that moment: that one goes on until then."""
+    control = machine.controller()
+    control.update(0.0, machine.at(0.0), np.zeros(machine.joints))
+    for start, time, share in ((1.0, 1.0, 1.0), (1.5, 1.0, 0.0), (4.0, 1.0, 2.0), (3.0, 2.0, -1.0)):
+        assert follow(machine, control, [(time, share)], start) == ""
+    # The last one begins before the one to 2 and takes its place.
+    passed = {0.0: 0.0, 1.0: 0.0, 1.5: 0.5, 2.5: 0.0, 3.0: 0.0, 5.0: -1.0, 9.0: -1.0}
+    shares = []
+    for k in range(round(9.0 / 0.01) + 1):
+        command = control.update(0.01 * k, machine.at(0.0), np.zeros(machine.joints))
+        shares.append(machine.share(command.reference))
+        if round(0.01 * k, 9) in passed:
+            assert shares[-1] == pytest.approx(passed[round(0.01 * k, 9)], abs=1e-6)
+    assert np.abs(np.diff(shares)).max() < 0.03
+    assert control.phase is Phase.HOLDING
 
 
 def test_a_plan_is_void_when_anything_else_came_first(machine):
