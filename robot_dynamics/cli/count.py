@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import asdict
+import sys
+from pathlib import Path
 
 from robot_dynamics.cli.chain_source import add_chain_arguments, add_gravity_argument, chain_of
 from robot_dynamics.dynamics.formulations import FORMULATIONS
@@ -12,11 +13,10 @@ from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.papers.count_report.report import make_report
 from robot_dynamics.papers.count_report.text import text
-from robot_dynamics.papers.reference_models import (
-    ReferenceCount,
-    reference_counts,
-    reference_table,
-)
+from robot_dynamics.papers.counted_programs import write_counted
+from robot_dynamics.papers.dasgupta.machines import stewart_counts
+from robot_dynamics.papers.reference_models import DRAWS, reference_counts
+from robot_dynamics.papers.reference_table import as_documents, reference_table, stewart_table
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -36,6 +36,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="only this formulation, with its steps; may be repeated; default: all",
     )
     parser.add_argument("--format", choices=("text", "json", "csv"), default="text", help="default: text")
+    parser.add_argument(
+        "--draws",
+        type=int,
+        default=DRAWS,
+        metavar="N",
+        help="count the textbook arms with so many random lengths, inertias and signs; default: %(default)s",
+    )
+    parser.add_argument(
+        "--write",
+        type=Path,
+        metavar="FOLDER",
+        help="write the C of every counted program into FOLDER, one function a file",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -52,25 +65,17 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.format == "csv":
         print(report.csv())
     elif arguments.format == "json":
-        rows = [] if arguments.formulation else [_row(count) for count in reference_counts("normal")]
-        print(json.dumps({**json.loads(report.json()), "generated_reference_models": rows}, indent=2))
+        document = json.loads(report.json())
+        if not arguments.formulation:
+            document |= as_documents(reference_counts(draws=arguments.draws), stewart_counts())
+        print(json.dumps(document, indent=2))
     else:
         print(text(report))
         if not arguments.formulation:
             print("\nCustomised models of textbook arms, as the generator writes them\n")
-            print(reference_table("normal"))
+            print(reference_table(reference_counts(draws=arguments.draws)))
+            print(f"\n{stewart_table(stewart_counts())}")
+    if arguments.write:
+        for path in write_counted(arguments.write, name, model):
+            print(f"wrote {path}", file=sys.stderr)
     return 0
-
-
-def _row(count: ReferenceCount) -> dict[str, object]:
-    model = count.reference
-    return {
-        "model": model.name,
-        "published": {
-            "multiplications": model.multiplications,
-            "additions": model.additions,
-            "source": model.source,
-        },
-        "generated": asdict(count.count),
-        "generated_with_joint_angles_only": asdict(count.joint_angles_only),
-    }

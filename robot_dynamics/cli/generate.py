@@ -17,6 +17,7 @@ from robot_dynamics.dynamics.export import (
     write_c,
     write_python,
 )
+from robot_dynamics.dynamics.generator import Objective
 from robot_dynamics.dynamics.quantities import QUANTITIES
 from robot_dynamics.errors import ModelError, ParameterError
 from robot_dynamics.model.load import load_urdf
@@ -49,6 +50,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar=("X", "Y", "Z"),
         help="gravity in the root frame [m/s^2]; default: 0 0 -9.81",
     )
+    parser.add_argument(
+        "--objective",
+        choices=[objective.option for objective in Objective],
+        default=Objective.TIME.option,
+        help="; ".join(f"{objective.option}: little {objective.value}" for objective in Objective)
+        + "; default: %(default)s",
+    )
     parser.add_argument("--name", help="start of the file and function names; default: the robot's name")
 
 
@@ -68,6 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
         quantities=check_quantities(QUANTITIES if "all" in wanted else wanted),
         wrench=arguments.wrench,
         name=identifier(arguments.name or chain.name),
+        objective=next(o for o in Objective if o.option == arguments.objective),
         source=f"{arguments.urdf.name}, SHA-256 {hashlib.sha256(text).hexdigest()}",
     )
     paths = (write_c if arguments.language == "c" else write_python)(export, arguments.output)

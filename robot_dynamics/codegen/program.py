@@ -97,8 +97,9 @@ class OperationCount:
 
 CONVENTION = (
     "additions and subtractions count 1, multiplications 1 (a square is a multiplication), divisions and"
-    " square roots 1; sign changes, sines and cosines count 0; what depends on parameters alone is computed"
-    " once, offline, and counts 0; dead code is removed"
+    " square roots 1; sign changes, sines and cosines count 0, what stands inside a sine or cosine counts"
+    " like anything else; what depends on parameters alone is computed once, offline, and counts 0; dead"
+    " code is removed"
 )
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from robot_dynamics.codegen.emit_c import c_header, c_source
 from robot_dynamics.codegen.emit_python import python_module
 from robot_dynamics.codegen.program import Argument, Program
+from robot_dynamics.dynamics.generator import Objective
 from robot_dynamics.dynamics.programs import make_program
 from robot_dynamics.dynamics.quantities import QUANTITIES
 from robot_dynamics.errors import ParameterError
@@ -54,6 +55,7 @@ class Export:
         wrench: whether inverse and forward dynamics take a tip wrench.
         name: start of every file and function name; made from the robot's name by :func:`identifier`.
         source: where the model comes from, with a digest of it, for the files' heads.
+        objective: what the generator makes small.
     """
 
     chain: KinematicChain
@@ -62,6 +64,7 @@ class Export:
     wrench: bool
     name: str
     source: str
+    objective: Objective = Objective.TIME
 
     def programs(self) -> list[Program]:
         """The generated programs, their names and arguments as they will be written."""
@@ -69,7 +72,7 @@ class Export:
 
     def _program(self, quantity: str) -> Program:
         with_wrench = self.wrench and QUANTITIES[quantity].takes_wrench
-        program = make_program(self.chain, self.gravity, quantity, with_wrench)
+        program = make_program(self.chain, self.gravity, quantity, with_wrench, self.objective)
         result = Argument(_RESULTS[quantity], len(program.results), self._describe(_RESULTS[quantity]))
         return replace(
             program,
@@ -93,6 +96,7 @@ class Export:
             f"Robot: {chain.name}, from link {chain.root} to link {chain.tip}.",
             f"Source: {self.source}.",
             f"Joint order: {', '.join(joints)}.",
+            f"Written for little {self.objective.value}.",
             f"Gravity in the frame of {chain.root}: [{gravity}] m/s^2.",
         ]
 

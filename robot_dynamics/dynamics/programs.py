@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from robot_dynamics.codegen.program import Program
-from robot_dynamics.dynamics.generator import generate
+from robot_dynamics.dynamics.generator import Objective, generate
 from robot_dynamics.dynamics.quantities import QUANTITIES
 from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.errors import BackendError, ModelError, SingularityError
@@ -18,6 +18,7 @@ def make_program(
     gravity: Array | None,
     quantity: str,
     wrench: bool = False,
+    objective: Objective = Objective.TIME,
 ) -> Program:
     """The program that computes ``quantity`` of ``chain``.
 
@@ -26,6 +27,7 @@ def make_program(
         gravity: (3,) gravity in the root frame [m/s²]; None makes it the last input of the program.
         quantity: a key of ``QUANTITIES``.
         wrench: whether a tip wrench is an input, after the states.
+        objective: what the generator makes small.
 
     Raises:
         SingularityError: forward dynamics of an arm with a joint that moves no mass.
@@ -34,7 +36,7 @@ def make_program(
     live = gravity is None and about.takes_gravity
     model = SerialModel.from_chain(chain, np.zeros(3) if gravity is None else gravity)
     try:
-        program = generate(model, quantity, wrench=wrench, gravity_input=live)
+        program = generate(model, quantity, wrench=wrench, gravity_input=live, objective=objective)
     except (BackendError, ModelError) as error:
         if quantity != "forward_dynamics":
             raise

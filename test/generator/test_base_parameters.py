@@ -12,7 +12,7 @@ import robot_dynamics as rd
 from robot_dynamics.dynamics.base_parameters import base_parameters, standard_parameters
 from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.model.chain import JointKind
-from robot_dynamics.papers.reference_models import puma560_base, rx90_base
+from robot_dynamics.papers.reference_models import reference_model
 
 URDF = Path(__file__).parents[2] / "urdf"
 
@@ -94,7 +94,7 @@ def test_parallel_axes_and_single_kinds(kind):
         assert_minimal(SerialModel.from_chain(chain, gravity))
 
 
-@pytest.mark.parametrize("make", [puma560_base, rx90_base])
+@pytest.mark.parametrize("make", [reference_model(name).model for name in ("puma560_base", "rx90_base")])
 def test_textbook_arms_have_36(make):
     model = make()
     links = [replace(link, inertia=np.eye(3), mass=1.0) for link in model.links]

@@ -32,7 +32,7 @@ def assert_equal_torques(program, model, seed=0, tolerance=1e-12):
 @pytest.mark.parametrize("objective", Objective)
 @pytest.mark.parametrize("reference", REFERENCE_MODELS, ids=lambda r: r.name)
 def test_reference_arms(reference, objective):
-    model = reference.make()
+    model = reference.model()
     assert_equal_torques(generate(model, objective=objective), model)
 
 

@@ -14,7 +14,7 @@ from robot_dynamics.dynamics.generator.articulated_body import articulated_body
 from robot_dynamics.dynamics.generator.links import links_of
 from robot_dynamics.dynamics.generator.recursion import State
 from robot_dynamics.errors import ModelError
-from robot_dynamics.papers.reference_models import puma560_base
+from robot_dynamics.papers.reference_models import reference_model
 
 ARMS = [plain_recursion.random_arm(seed, generic=seed % 5 == 4) for seed in range(200, 212)]
 
@@ -117,7 +117,7 @@ def test_jacobian_is_the_derivative_of_the_tip_pose(index):
 
 
 def test_parts_cost_less_than_strobing():
-    model = puma560_base()
+    model = reference_model("puma560_base").model()
 
     def total(name):
         program = generate(model, name, objective=Objective.OPERATIONS, effort="none")

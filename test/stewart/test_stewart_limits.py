@@ -5,7 +5,8 @@ import pytest
 
 from robot_dynamics import stewart
 from robot_dynamics.errors import ParameterError, SingularityError, StateError
-from robot_dynamics.papers.dasgupta.reproduction import paper_paths, paper_platform
+from robot_dynamics.papers.dasgupta.machines import paper_platform
+from robot_dynamics.papers.dasgupta.reproduction import paper_paths
 from robot_dynamics.resources import resource
 
 HOME = ([0.0, 0.0, 0.55], [0.0, 0.0, 0.0])

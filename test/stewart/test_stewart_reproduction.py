@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from robot_dynamics.cli.main import main
+from robot_dynamics.papers.dasgupta.machines import paper_platform
 from robot_dynamics.papers.dasgupta.reproduction import (
     paper_paths,
-    paper_platform,
     reproduce,
     singular_instant,
     statements,

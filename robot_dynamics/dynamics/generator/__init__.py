@@ -12,7 +12,7 @@
     api           `generate`
 """
 
-from robot_dynamics.dynamics.generator.api import QUANTITIES, generate
+from robot_dynamics.dynamics.generator.api import QUANTITIES, find_choices, generate
 from robot_dynamics.dynamics.generator.search import EFFORTS, Objective
 
-__all__ = ["EFFORTS", "QUANTITIES", "Objective", "generate"]
+__all__ = ["EFFORTS", "QUANTITIES", "Objective", "find_choices", "generate"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
+from functools import partial
 
 from robot_dynamics.codegen.expression import Expression, ExpressionGraph
 from robot_dynamics.codegen.factoring import factored, factored_program
@@ -37,6 +38,7 @@ class _Request:
     gravity_input: bool
     objective: Objective
     effort: str
+    choices: Choices | None = None
 
 
 def generate(
@@ -47,6 +49,7 @@ def generate(
     gravity_input: bool = False,
     objective: Objective = Objective.TIME,
     effort: str = "normal",
+    choices: Choices | None = None,
 ) -> Program:
     """The straight-line program of one quantity for this robot.
 
@@ -60,8 +63,7 @@ def generate(
         coriolis            q, qd           tau[n], velocity terms alone
         mass_matrix         q               mass_matrix[n*n], row by row
         forward_dynamics    q, qd, tau      qdd[n]
-        jacobian            q               jacobian[6*n], row by row: linear, then angular velocity of the
-                                            tip in the axes of the tip frame
+        jacobian            q               jacobian[6*n], row by row: linear, then angular, tip frame
 
     Args:
         model: the robot.
@@ -72,6 +74,7 @@ def generate(
             of the model's own (inverse and forward dynamics, gravity).
         objective: what the search over equivalent programs makes small.
         effort: "none", "normal" (under two seconds) or "high"; the result depends on nothing else.
+        choices: what a search found before (:func:`find_choices`), instead of a search.
 
     Raises:
         ParameterError: an unknown quantity or effort, or an input that the quantity does not take.
@@ -85,9 +88,16 @@ def generate(
     if gravity_input and quantity not in ("inverse_dynamics", "forward_dynamics", "gravity"):
         raise ParameterError(f"{quantity} does not depend on gravity")
     model = model.rebased()
-    request = _Request(model, links_of(model), wrench, gravity_input, objective, effort)
+    request = _Request(model, links_of(model), wrench, gravity_input, objective, effort, choices)
     graph, outputs = _BUILDERS[quantity](request)
     return factored_program(graph, quantity, outputs)
+
+
+def find_choices(model: SerialModel, objective: Objective, effort: str = "normal") -> Choices:
+    """The choices with which :func:`generate` writes the inverse dynamics of ``model``."""
+    model = model.rebased()
+    request = _Request(model, links_of(model), False, False, objective, effort)
+    return _search(request, partial(_build_inverse_dynamics, request))
 
 
 class _Inputs:
@@ -149,6 +159,8 @@ def _search(
             graph, scalars = factored(graph, scalars)
         return graph.count(scalars)
 
+    if request.choices is not None:
+        return request.choices
     start = default_choices(request.links)
     return best_choices(
         request.links, start, operations, request.objective, request.effort, frozenset(relevant)
@@ -156,12 +168,14 @@ def _search(
 
 
 def _inverse_dynamics(request: _Request) -> tuple[ExpressionGraph, Outputs]:
-    def build(choices: Choices) -> tuple[ExpressionGraph, Outputs]:
-        inputs = _Inputs(request, "q qd qdd")
-        tau = inverse_dynamics(inputs.graph, request.links, inputs.state(), choices)
-        return inputs.graph, [(_torques(len(tau)), tau)]
-
+    build = partial(_build_inverse_dynamics, request)
     return build(_search(request, build))
+
+
+def _build_inverse_dynamics(request: _Request, choices: Choices) -> tuple[ExpressionGraph, Outputs]:
+    inputs = _Inputs(request, "q qd qdd")
+    tau = inverse_dynamics(inputs.graph, request.links, inputs.state(), choices)
+    return inputs.graph, [(_torques(len(tau)), tau)]
 
 
 def _coriolis(request: _Request) -> tuple[ExpressionGraph, Outputs]:

@@ -238,8 +238,9 @@ class Recursion:
             moment_e = add(moment_e, from_turned(*member.angle, moment))
             effort = moment_e[2] if link.revolute else unit * (force[2] + force_e[2])
             tau[link.coordinate] = tau[link.coordinate] + link.multiplier * effort
-            a, b = unit * link.a, unit * link.b
-            r = self.graph.expression(unit * link.r)
+            # Divided, not multiplied by the inverse: a length that equals the unit must give exactly one.
+            a, b = link.a / self.units.backward, link.b / self.units.backward
+            r = self.graph.expression(link.r / self.units.backward)
             if not link.revolute:
                 r = unit * (joint_variable(link, self.state.q) + link.offset)
             if position == 0:

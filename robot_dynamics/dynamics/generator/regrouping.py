@@ -111,6 +111,9 @@ def _move_isotropic(placed: list[Link], choices: Sequence[LinkChoice]) -> None:
         if k == 0.0 or not any(placed[j].revolute for j in runs[1] if j <= index):
             continue
         pseudo = link.pseudo - np.diag([k, k, 0.0, 0.0])
+        if choices[index].isotropic is Isotropic.MEAN:
+            # Equal and opposite to the last bit, so that they are one constant.
+            pseudo[0, 0], pseudo[1, 1] = 0.5 * (xx - yy), -0.5 * (xx - yy)
         placed[index] = replace(link.with_pseudo(pseudo, link.noise), spin=link.spin + 2.0 * k)
         axle = placed[axles[-1]]
         placed[axles[-1]] = replace(axle, spin=axle.spin + k)

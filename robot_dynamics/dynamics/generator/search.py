@@ -30,6 +30,11 @@ class Objective(enum.Enum):
     JOINT_ANGLES = "additions and multiplications, with the joints' own sines and cosines alone"
     TIME = "an estimate of time, in which a sine or cosine costs as much as sixteen operations"
 
+    @property
+    def option(self) -> str:
+        """Its name on a command line."""
+        return self.name.lower().replace("_", "-")
+
 
 # Trials of the search: a fixed number for short chains, so that the time stays bounded for long ones.
 _TRIALS = {"none": 0, "normal": 600, "high": 6000}
@@ -80,16 +85,25 @@ def best_choices(
     return best
 
 
+def lengths_of(links: tuple[Link, ...]) -> list[float]:
+    """One metre and the robot's different lengths [m]: what may serve as a unit.
+
+    In the order of the links, so that a robot with other numbers takes the same way through the search.
+    """
+    return list(dict.fromkeys([1.0, *(abs(x) for link in links for x in (link.a, link.b, link.r) if x)]))
+
+
 def _coordinates(
     links: tuple[Link, ...], objective: Objective, relevant: frozenset[str]
 ) -> Iterator[Callable[[Choices], list[Choices]]]:
     """For each coordinate of the search a function from choices to the alternatives in that coordinate."""
     if objective is not Objective.JOINT_ANGLES:
         yield lambda c: [replace(c, composed_angles=not c.composed_angles)]
-    lengths = sorted({1.0} | {abs(x) for link in links for x in (link.a, link.b, link.r) if x})
+    lengths = lengths_of(links)
     if len(lengths) <= _MOST_LENGTHS and "backward_length" in relevant:
         yield lambda c: [replace(c, forward_length=u, backward_length=u) for u in lengths]
-        yield lambda c: [replace(c, backward_length=u) for u in lengths if u != c.backward_length]
+        # The present choice comes last and wins a tie: one unit for both directions factors better.
+        yield lambda c: [*(replace(c, backward_length=u) for u in lengths if u != c.backward_length), c]
     for index in range(len(links) - 1, -1, -1):
         for name, values in _options(links, index).items():
             if name in relevant:

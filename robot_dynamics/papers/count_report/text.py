@@ -57,7 +57,8 @@ def _summary(report: CountReport) -> list[str]:
         lines += _paragraph(
             f"The last four columns are for {report.robot}. As run: its zeros and ones left out. Shared: by"
             " the convention above in full, equal results computed once and unused ones dropped too. The"
-            " customised model is what robot_dynamics generate writes, parameters regrouped."
+            " customised model is what robot_dynamics generate --objective operations writes, parameters"
+            " regrouped."
         )
     if report.prismatic:
         lines += _paragraph(

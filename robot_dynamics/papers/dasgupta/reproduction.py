@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import csv
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics.errors import SingularityError, StewartModelWarning
-from robot_dynamics.resources import resource
+from robot_dynamics.errors import SingularityError
+from robot_dynamics.papers.dasgupta.machines import paper_platform
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.newton_euler import Model
 from robot_dynamics.stewart.paths import StraightLine, straight_line
-from robot_dynamics.stewart.platform import InverseDynamics, StewartPlatform, load
+from robot_dynamics.stewart.platform import InverseDynamics, StewartPlatform
 
 MODELS: tuple[Model, ...] = ("exact", "published")
 # Beyond this condition number forces of the two models are not compared.
@@ -64,13 +63,6 @@ class Statement:
     claim: str
     found: str
     agrees: bool
-
-
-def paper_platform() -> StewartPlatform:
-    """The paper's machine, without the warning about its printed inertias."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", StewartModelWarning)
-        return load(resource("config/stewart_dasgupta1998.yaml"))
 
 
 def paper_paths() -> dict[str, PaperPath]:

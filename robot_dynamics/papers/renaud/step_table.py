@@ -11,7 +11,8 @@ from robot_dynamics.papers.counts.scalars import Tally
 from robot_dynamics.papers.renaud.arm import renaud_arm
 
 _GENERATED = (
-    "what robot_dynamics generate writes for this arm: base parameters, grouping searched for each link"
+    "what the generator writes for this arm with objective operations: base parameters, grouping searched for"
+    " each link"
 )
 
 
