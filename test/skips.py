@@ -72,7 +72,7 @@ def no_packages(*names: str) -> Missing:
 
 ROS = no_module("rclpy", "visualization_msgs", "ament_index_python")
 BROWSERS = no_program("chromium", "chromium-browser", "google-chrome")
-PAGES = ("test/ros_view/test_web_view.py*", "test/ros_view/test_platform_view.py*", "test/ros_demo/*")
+PAGES = ("test/ros_view/test_web_view.py*", "test/ros_view/test_stewart_view.py*", "test/ros_demo/*")
 LAUNCH = ("test/launch/*",)
 GAZEBO = "ros_gz_sim|ros_gz_bridge|gz_ros2_control"
 CONTROLLERS = "controller_manager|joint_trajectory_controller|effort_controllers|joint_state_broadcaster"
