@@ -29,12 +29,14 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
 from robot_dynamics.errors import StateError
-from robot_dynamics.ros.models.plants import Plant, PlantSource, initial_position
+from robot_dynamics.ros.models.plants import kind_of
+from robot_dynamics.ros.models.plants.source import PlantSource, initial_position
 from robot_dynamics.ros.support import diagnostics, parameters, qos, spin
 from robot_dynamics.ros.support.hot_loop import run_ready, spin_on, take_all
 from robot_dynamics.ros.support.messages import JointOrder, set_stamp, stamp_to_nanoseconds, to_array
 from robot_dynamics.ros.support.pacing import GIVE_UP, Lateness, Pacer
 from robot_dynamics.simulation.parameters import SimulatorParameters
+from robot_dynamics.simulation.plant import Plant
 from robot_dynamics.stewart.orientation import quaternion_from_rotation
 
 REPEAT = 0.2
@@ -57,6 +59,7 @@ class Simulator(Node):
         super().__init__("simulator")
         self._settings = parameters.declare(self, SimulatorParameters)
         parameters.watch(self, self._settings, self._on_parameters, check=self._check_parameters)
+        self._kind = kind_of(self._settings)
         self.period = round(1e9 / self._settings.rate)
         self._plant: Plant | None = None
         self._now = 0
@@ -78,7 +81,7 @@ class Simulator(Node):
         else:
             self.commands = self.create_subscription(
                 Float64MultiArray,
-                "leg_effort_controller/commands" if self._settings.machine else "effort_controller/commands",
+                self._kind.command_topic,
                 self._on_command,
                 qos.COMMAND,
             )
@@ -92,9 +95,9 @@ class Simulator(Node):
         self._latency = Lateness(self.period)
         self._diagnostics = diagnostics.DiagnosticsPublisher(self, self._status)
         self._pose: Publisher | None = None
-        if self._settings.machine:
-            self._pose = self.create_publisher(PoseStamped, "~/platform_pose", qos.LOCKSTEP)
-        self._source = PlantSource(self, self._settings, self.period, self._use)
+        if self._kind.pose_topic:
+            self._pose = self.create_publisher(PoseStamped, self._kind.pose_topic, qos.LOCKSTEP)
+        self._source = PlantSource(self, self._kind, self._settings, self.period, self._use)
 
     # Model and parameters
 
@@ -188,8 +191,9 @@ class Simulator(Node):
         message.position = to_array(plant.position) + self._held
         message.velocity = to_array(plant.velocity) + self._still
         message.effort = to_array(self._applied) + self._still
-        if self._pose is not None and self._pose.get_subscription_count():
-            self._pose.publish(_pose_message(stamp, *plant.platform_pose))
+        true_pose = self._kind.pose
+        if self._pose is not None and true_pose is not None and self._pose.get_subscription_count():
+            self._pose.publish(_pose_message(stamp, *true_pose(plant)))
         self._states.publish(message)
 
     def _advance(self, effort: np.ndarray) -> None:

@@ -9,20 +9,15 @@ import mujoco
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics.errors import ParameterError, StateError
 from robot_dynamics.model.chain import JointLimits, KinematicChain
 from robot_dynamics.model.load import load_urdf
 from robot_dynamics.model.urdf import parse_urdf
+from robot_dynamics.simulation.arm_model import ArmModel, compile_arm
 from robot_dynamics.simulation.bodies import ArmBodies, bodies_of_chain, bodies_of_tree
-from robot_dynamics.simulation.mujoco_model import ArmModel, compile_arm
 from robot_dynamics.simulation.mujoco_parts import quiet
 from robot_dynamics.simulation.parameters import PlantParameters
+from robot_dynamics.simulation.plant import BRAKE, JointChecks, check_motion, checked_wrench, whole_steps
 from robot_dynamics.spatial import Array
-
-# Coulomb friction of an engaged brake [N·m or N]: more than any arm can overcome.
-BRAKE = 1e6
-# Positions and velocities [SI] beyond which MuJoCo's own checks call a motion unstable.
-DIVERGED = 1e10
 
 
 class ArmPlant:
@@ -52,6 +47,10 @@ class ArmPlant:
     ) -> None:
         self.parameters = PlantParameters() if parameters is None else parameters
         self._arm = _read(source, root, tip, locked_joints)
+        names = self._arm.joint_names
+        self._checks = JointChecks(
+            self._arm.name, names, f"{len(names)} finite numbers, of {', '.join(names)}"
+        )
         self._brakes = False
         built = compile_arm(self._arm, self.parameters)
         self._use(built, mujoco.MjData(built.model))
@@ -118,21 +117,13 @@ class ArmPlant:
             StateError: a wrong length, a value that is not finite, or a position outside the joint limits.
         """
         q = self.check_start(position)
-        qd = np.zeros(self.dof) if velocity is None else self._checked("velocity", velocity)
+        qd = np.zeros(self.dof) if velocity is None else self._checks.vector("velocity", velocity)
         mujoco.mj_resetData(self._built.model, self._data)
         self._write(self._data, q, qd)
 
     def check_start(self, position: ArrayLike) -> Array:
         """The position (n,) [rad or m] as an array, if the arm can start there; StateError if not."""
-        q = self._checked("position", position)
-        if self.parameters.joint_limits:
-            for name, value, limit in zip(self.joint_names, q, self.limits, strict=True):
-                if not limit.lower - 1e-9 <= value <= limit.upper + 1e-9:
-                    raise StateError(
-                        f"joint {name} cannot start at {value:g}, outside its limits {limit.lower:g} to"
-                        f" {limit.upper:g}"
-                    )
-        return q
+        return self._checks.start(position, self.limits if self.parameters.joint_limits else None)
 
     def set_wrench(self, wrench: ArrayLike) -> None:
         """Load the tip until further notice.
@@ -144,10 +135,7 @@ class ArmPlant:
         Raises:
             StateError: a wrong length or a value that is not finite.
         """
-        values = np.asarray(wrench, dtype=float)
-        if values.shape != (6,) or not np.isfinite(values).all():
-            raise StateError(f"the wrench must be six finite numbers, force and torque; it is {wrench!r}")
-        self._data.ctrl[:] = -values
+        self._data.ctrl[:] = -checked_wrench(wrench)
 
     def set_brakes(self, engaged: bool) -> None:
         """Lock all joints by dry friction, or release them."""
@@ -170,28 +158,20 @@ class ArmPlant:
             ParameterError: the duration is not a multiple of the step.
             StateError: a bad effort, or the motion has diverged.
         """
-        timestep = self.parameters.physics_timestep
-        steps = round(duration / timestep)
-        if steps < 0 or abs(steps * timestep - duration) > 1e-6 * timestep:
-            raise ParameterError(f"the duration {duration} s is not a multiple of the timestep {timestep} s")
-        tau = self._checked("effort", effort)
+        steps = whole_steps(duration, self.parameters.physics_timestep)
+        tau = self._checks.vector("effort", effort)
         if self.parameters.effort_limits:
             tau = np.minimum(np.maximum(tau, -self._largest_effort), self._largest_effort)
         data = self._data
         data.qfrc_applied[self._built.drivers] = tau
         with quiet():
             mujoco.mj_step(self._built.model, data, steps)
-        # NaN fails the comparison too.
-        if not (np.abs(data.qpos).max() < DIVERGED and np.abs(data.qvel).max() < DIVERGED):
-            raise StateError(
-                f"the motion of {self.name} has diverged at {self.time:g} s; the efforts are too large, or"
-                f" the timestep of {timestep:g} s is too long for its lightest link"
-            )
+        check_motion(self, data.qpos, data.qvel)
         return tau
 
     def acceleration(self, effort: ArrayLike) -> Array:
         """(n,) joint accelerations [rad/s² or m/s²] in the present state under ``effort`` (n,) [N·m or N]."""
-        scratch = self._evaluate(self._checked("effort", effort))
+        scratch = self._evaluate(self._checks.vector("effort", effort))
         return np.array(scratch.qacc[self._built.drivers])
 
     def energy(self) -> tuple[float, float]:
@@ -247,20 +227,6 @@ class ArmPlant:
     def _effort_limits(self, parameters: PlantParameters) -> Array:
         """(n,) the efforts that the simulated actuators can give [N·m or N]."""
         return parameters.effort_limits_of(self.joint_names, [limit.effort for limit in self.limits])
-
-    def _checked(self, what: str, values: ArrayLike) -> Array:
-        array = np.asarray(values, dtype=float)
-        if array.shape != (self.dof,):
-            raise StateError(
-                f"the {what} has shape {array.shape}; {self.name} has {self.dof} joints:"
-                f" {', '.join(self.joint_names)}"
-            )
-        if not np.isfinite(array).all():
-            bad = [
-                name for name, value in zip(self.joint_names, array, strict=True) if not np.isfinite(value)
-            ]
-            raise StateError(f"the {what} of joint {', '.join(bad)} is not a finite number")
-        return array
 
     def _write(self, data: mujoco.MjData, q: Array, qd: Array) -> None:
         data.qpos[self._built.drivers] = q

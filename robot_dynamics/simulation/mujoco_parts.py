@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import mujoco
 import numpy as np
 
+from robot_dynamics.errors import ModelError
 from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.simulation.parameters import PlantParameters
 from robot_dynamics.spatial import Array
@@ -23,6 +24,42 @@ def hard_constraint(timestep: float) -> tuple[list[float], list[float]]:
     return [2.0 * timestep, 1.0], [HARD, HARD, 0.001, 0.5, 2.0]
 
 
+def new_spec(name: str, timestep: float, gravity: Sequence[float] | Array) -> Any:
+    """An empty specification: angles in radians, nothing collides, divergence is seen.
+
+    Args:
+        name: of the model.
+        timestep: [s].
+        gravity: (3,) [m/s²].
+    """
+    spec = mujoco.MjSpec()
+    spec.modelname = name
+    spec.compiler.degree = False
+    spec.compiler.autolimits = False
+    spec.option.timestep = timestep
+    spec.option.gravity = gravity
+    # Divergence must be seen, not hidden by a silent reset to the initial state.
+    spec.option.disableflags = int(mujoco.mjtDisableBit.mjDSBL_CONTACT) | int(
+        mujoco.mjtDisableBit.mjDSBL_AUTORESET
+    )
+    return spec
+
+
+def compile_spec(spec: Any, machine: str, exact: dict[str, tuple[float, Array]]) -> Any:
+    """The model of a specification, with the exact mass properties in place of stand-ins.
+
+    Raises:
+        ModelError: MuJoCo refuses it.
+    """
+    with quiet():
+        try:
+            model = spec.compile()
+        except ValueError as error:
+            raise ModelError(f"MuJoCo refuses {machine}: {error}") from error
+    use_exact_masses(model, exact)
+    return model
+
+
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
     """Keep MuJoCo from writing warnings to the terminal and to a file: what it warns of is checked here."""
@@ -35,6 +72,7 @@ def quiet() -> Iterator[None]:
 
 
 def add_body(parent: Any, name: str, origin: Array) -> Any:
+    """A body of a specification at ``origin`` (4, 4) in its parent's frame."""
     body = parent.add_body(name=name, pos=origin[:3, 3])
     quaternion = np.zeros(4)
     mujoco.mju_mat2Quat(quaternion, np.ascontiguousarray(origin[:3, :3]).ravel())
@@ -43,6 +81,7 @@ def add_body(parent: Any, name: str, origin: Array) -> Any:
 
 
 def scaled(properties: RigidBody, parameters: PlantParameters) -> RigidBody:
+    """A link's mass properties with the faults of the parameters."""
     factor = parameters.mass_scale
     inertia = properties.inertia * factor * parameters.inertia_scale
     return RigidBody(properties.mass * factor, properties.center_of_mass, inertia)

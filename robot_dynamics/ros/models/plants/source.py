@@ -1,10 +1,9 @@
-"""The simulated arm or platform of a node: from its description or its file, with faults that change live."""
+"""The plant of the simulator node: from its description or its file, with faults that change live."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -15,14 +14,11 @@ from std_msgs.msg import String
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.parameters import per_joint
 from robot_dynamics.ros.models.description import NAME, DescriptionSource
-from robot_dynamics.ros.models.machines import load_machine
+from robot_dynamics.ros.models.plants.kind import PlantKind
 from robot_dynamics.ros.support import parameters, qos
 from robot_dynamics.ros.support.background import Background
-from robot_dynamics.simulation.arm import ArmPlant
 from robot_dynamics.simulation.parameters import PlantParameters, SimulatorParameters
-from robot_dynamics.simulation.stewart import StewartPlant
-
-Plant = ArmPlant | StewartPlant
+from robot_dynamics.simulation.plant import Plant
 
 
 class PlantSource:
@@ -32,7 +28,8 @@ class PlantSource:
     thread of its own while the old one moves on; what is refused leaves the old one in use.
 
     Args:
-        node: gets the parameters of the plant, and the description unless a machine is simulated.
+        node: gets the parameters of the plant, and the description where the plant is made of one.
+        kind: of the plant.
         settings: of the simulator.
         period: of its loop [ns].
         use: called in the node's thread with every new plant; it may refuse it.
@@ -42,9 +39,15 @@ class PlantSource:
     """
 
     def __init__(
-        self, node: Node, settings: SimulatorParameters, period: int, use: Callable[[Plant], None]
+        self,
+        node: Node,
+        kind: PlantKind,
+        settings: SimulatorParameters,
+        period: int,
+        use: Callable[[Plant], None],
     ) -> None:
         self._node = node
+        self._kind = kind
         self._settings = settings
         self._period = 1e-9 * period
         self._use = use
@@ -56,11 +59,10 @@ class PlantSource:
         self._publisher = None
         if settings.publish_description:
             self._publisher = node.create_publisher(String, NAME, qos.DESCRIPTION)
-        if settings.machine:
-            platform, notes = load_machine(settings.machine)
-            self._take((None, StewartPlant(platform, self._fitted(self._faults)), notes))
-        else:
+        if kind.from_description:
             self._source = DescriptionSource(node, self._on_description)
+        else:
+            self._take(self._make(""))
 
     @property
     def missing(self) -> str:
@@ -69,36 +71,27 @@ class PlantSource:
 
     def _on_description(self, text: str) -> None:
         if self._plant is None or self._settings.lockstep:
-            self._take(self._read(text))
+            self._take(self._make(text))
             return
 
         def refused(reason: str) -> None:
-            self._node.get_logger().error(f"the new description is refused, the old arm stays: {reason}")
+            self._node.get_logger().error(f"the new description is refused, the old plant stays: {reason}")
             if self._source is not None:
                 self._source.text = None
 
-        self._background.submit(lambda: self._read(text), self._take, refused)
+        self._background.submit(lambda: self._make(text), self._take, refused)
 
-    def _read(self, text: str) -> tuple[str, Plant, list[str]]:
-        """A description, its arm and what is odd about it."""
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            plant = ArmPlant(
-                text,
-                root=self._settings.root or None,
-                tip=self._settings.tip or None,
-                parameters=self._fitted(self._faults),
-                locked_joints=self._settings.locked,
-            )
-        return text, plant, [str(warning.message) for warning in caught]
+    def _make(self, text: str) -> tuple[str, Plant, list[str]]:
+        """A description, its plant and what is odd about it."""
+        return text, *self._kind.make(self._settings, self._fitted(self._faults), text)
 
-    def _take(self, made: tuple[str | None, Plant, list[str]]) -> None:
+    def _take(self, made: tuple[str, Plant, list[str]]) -> None:
         text, plant, notes = made
         for note in notes:
             self._node.get_logger().warning(note)
         self._use(plant)
         self._plant = plant
-        if self._publisher is not None and text is not None:
+        if self._publisher is not None and text:
             self._publisher.publish(String(data=text))
 
     def _fitted(self, wanted: PlantParameters) -> PlantParameters:

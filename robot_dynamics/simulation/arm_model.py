@@ -14,12 +14,13 @@ from robot_dynamics.parameters import per_joint
 from robot_dynamics.simulation.bodies import GROUND, ArmBodies
 from robot_dynamics.simulation.mujoco_parts import (
     add_body,
+    compile_spec,
     hard_constraint,
+    new_spec,
     quiet,
     scalar_or_first,
     scaled,
     set_mass,
-    use_exact_masses,
 )
 from robot_dynamics.simulation.parameters import PlantParameters
 from robot_dynamics.spatial import Array
@@ -59,16 +60,7 @@ def compile_arm(arm: ArmBodies, parameters: PlantParameters) -> ArmModel:
         ParameterError: a list of parameters does not fit the joints.
     """
     timestep = parameters.physics_timestep
-    spec = mujoco.MjSpec()
-    spec.modelname = arm.name
-    spec.compiler.degree = False
-    spec.compiler.autolimits = False
-    spec.option.timestep = timestep
-    spec.option.gravity = parameters.gravity
-    # Divergence must be seen, not hidden by a silent reset to the initial state.
-    spec.option.disableflags = int(mujoco.mjtDisableBit.mjDSBL_CONTACT) | int(
-        mujoco.mjtDisableBit.mjDSBL_AUTORESET
-    )
+    spec = new_spec(arm.name, timestep, parameters.gravity)
     exact: dict[str, tuple[float, Array]] = {}
     handles: list[Any] = []
     for index, body in enumerate(arm.bodies):
@@ -89,12 +81,8 @@ def compile_arm(arm: ArmBodies, parameters: PlantParameters) -> ArmModel:
         actuator.target = "tip"
         actuator.gear = np.eye(6)[axis]
     _couple_mimic_joints(spec, arm, timestep)
+    model = compile_spec(spec, f"the arm {arm.name}", exact)
     with quiet():
-        try:
-            model = spec.compile()
-        except ValueError as error:
-            raise ModelError(f"MuJoCo refuses the arm {arm.name}: {error}") from error
-        use_exact_masses(model, exact)
         return _finish(model, arm, parameters)
 
 

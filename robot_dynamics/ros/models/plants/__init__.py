@@ -1,0 +1,20 @@
+"""What the simulator node can simulate.
+
+A plant is one module here and one line in ``KINDS``; the first kind that the settings choose is taken.
+"""
+
+from __future__ import annotations
+
+from robot_dynamics.ros.models.plants import arm, stewart
+from robot_dynamics.ros.models.plants.kind import PlantKind
+from robot_dynamics.simulation.parameters import SimulatorParameters
+
+KINDS: tuple[PlantKind, ...] = (
+    stewart.KIND,
+    arm.KIND,
+)
+
+
+def kind_of(settings: SimulatorParameters) -> PlantKind:
+    """The kind of plant that the settings choose."""
+    return next(kind for kind in KINDS if kind.chosen(settings))

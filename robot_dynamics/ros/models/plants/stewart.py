@@ -1,0 +1,29 @@
+"""The Stewart platform of a YAML file as a plant."""
+
+from __future__ import annotations
+
+from robot_dynamics.ros.models.machines import load_machine
+from robot_dynamics.ros.models.plants.kind import PlantKind
+from robot_dynamics.simulation.parameters import PlantParameters, SimulatorParameters
+from robot_dynamics.simulation.plant import Plant
+from robot_dynamics.simulation.stewart import StewartPlant
+from robot_dynamics.spatial import Array
+
+
+def _make(settings: SimulatorParameters, parameters: PlantParameters, _: str) -> tuple[Plant, list[str]]:
+    platform, notes = load_machine(settings.machine)
+    return StewartPlant(platform, parameters), notes
+
+
+def _pose(plant: StewartPlant) -> tuple[Array, Array]:
+    return plant.platform_pose
+
+
+KIND = PlantKind(
+    chosen=lambda settings: bool(settings.machine),
+    from_description=False,
+    make=_make,
+    command_topic="leg_effort_controller/commands",
+    pose_topic="~/platform_pose",
+    pose=_pose,
+)
