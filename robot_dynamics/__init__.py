@@ -19,6 +19,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from robot_dynamics import errors as errors
     from robot_dynamics import stewart as stewart
+    from robot_dynamics.control.arm.actuators import ActuatedArm as ActuatedArm
+    from robot_dynamics.control.arm.actuators import ActuatorParameters as ActuatorParameters
+    from robot_dynamics.control.arm.controller import ArmController as ArmController
+    from robot_dynamics.control.arm.parameters import ArmParameters as ArmParameters
+    from robot_dynamics.control.stewart.controller import StewartController as StewartController
+    from robot_dynamics.control.stewart.parameters import StewartParameters as StewartParameters
+    from robot_dynamics.control.stewart.trajectory import PoseWaypoint as PoseWaypoint
+    from robot_dynamics.control.waypoints import Waypoint as Waypoint
     from robot_dynamics.dynamics import formulations as formulations
     from robot_dynamics.dynamics.compiled import CompiledDynamics as CompiledDynamics
     from robot_dynamics.dynamics.compiled import compile_dynamics as compile_dynamics
@@ -62,6 +70,14 @@ _ERRORS = (
 # The public name and where it is: a module, or a module and the name in it.
 _HOME = {
     **{name: ("robot_dynamics.errors", name) for name in _ERRORS},
+    "ActuatedArm": ("robot_dynamics.control.arm.actuators", "ActuatedArm"),
+    "ActuatorParameters": ("robot_dynamics.control.arm.actuators", "ActuatorParameters"),
+    "ArmController": ("robot_dynamics.control.arm.controller", "ArmController"),
+    "ArmParameters": ("robot_dynamics.control.arm.parameters", "ArmParameters"),
+    "PoseWaypoint": ("robot_dynamics.control.stewart.trajectory", "PoseWaypoint"),
+    "StewartController": ("robot_dynamics.control.stewart.controller", "StewartController"),
+    "StewartParameters": ("robot_dynamics.control.stewart.parameters", "StewartParameters"),
+    "Waypoint": ("robot_dynamics.control.waypoints", "Waypoint"),
     "CompiledDynamics": ("robot_dynamics.dynamics.compiled", "CompiledDynamics"),
     "DHTable": ("robot_dynamics.model.dh_table", "DHTable"),
     "KinematicChain": ("robot_dynamics.model.chain", "KinematicChain"),

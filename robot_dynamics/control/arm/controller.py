@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.arm.inverse_dynamics import DrivenDynamics
 from robot_dynamics.control.arm.laws import LAWS
 from robot_dynamics.control.arm.laws.base import ArmLaw
@@ -13,19 +14,35 @@ from robot_dynamics.control.core import ControlCore
 from robot_dynamics.control.protocol import Departure, Planned, Trajectory
 from robot_dynamics.control.trajectory import Reference, plan
 from robot_dynamics.control.waypoints import Waypoint
+from robot_dynamics.dynamics.compiled import compile_dynamics
 from robot_dynamics.model.chain import KinematicChain
 
 
 class ArmController(ControlCore[JointSpaceState, Reference]):
     """Control of one arm by the law that its parameters choose.
 
+    It needs no ROS: hand every joint state to :meth:`update` and send the efforts that it returns.
+
     Args:
         chain: the arm.
-        dynamics: its model.
-        parameters: gains, mode and safe output; replaceable at any time through ``parameters``.
+        dynamics: its model; None generates and compiles it, with the friction of the description.
+        parameters: gains, mode and safe output, the defaults when None; replaceable at any time through
+            ``parameters``.
+
+    Raises:
+        ParameterError: a list of parameters does not fit the joints.
     """
 
-    def __init__(self, chain: KinematicChain, dynamics: DrivenDynamics, parameters: ArmParameters) -> None:
+    def __init__(
+        self,
+        chain: KinematicChain,
+        dynamics: DrivenDynamics | None = None,
+        parameters: ArmParameters | None = None,
+    ) -> None:
+        if dynamics is None:
+            dynamics = ActuatedArm(compile_dynamics(chain), chain, ActuatorParameters())
+        if parameters is None:
+            parameters = ArmParameters()
         self.chain = chain
         self._parameters = parameters
         self._arm_law = self._make_law(dynamics)
@@ -84,7 +101,7 @@ class ArmController(ControlCore[JointSpaceState, Reference]):
         return Planned(trajectory, departure.epoch)
 
     def follow(
-        self, joint_names: Sequence[str], waypoints: Sequence[Waypoint], start: float | None
+        self, joint_names: Sequence[str], waypoints: Sequence[Waypoint], start: float | None = None
     ) -> Trajectory[Reference]:
         """Plan and follow at once; the old trajectory stays in force when the new one is refused.
 

@@ -22,11 +22,13 @@ from robot_dynamics.stewart.tracking import PoseTracker
 class StewartController(ControlCore[TaskSpaceState, Motion]):
     """Control of one Stewart platform by the law that its parameters choose.
 
-    A trajectory is refused before it starts when it leaves the machine's limits or meets a singularity.
+    It needs no ROS: hand every leg state to :meth:`update` and send the forces that it returns. A trajectory
+    is refused before it starts when it leaves the machine's limits or meets a singularity.
 
     Args:
         platform: the machine.
-        parameters: gains, mode and safe output; replaceable at any time through ``parameters``.
+        parameters: gains, mode and safe output, the defaults when None; replaceable at any time through
+            ``parameters``.
         zero_lengths: (6,) leg lengths at which the joint positions are zero [m]; zero when None, so that a
             joint's position is the leg's length.
     """
@@ -34,10 +36,12 @@ class StewartController(ControlCore[TaskSpaceState, Motion]):
     def __init__(
         self,
         platform: StewartPlatform,
-        parameters: StewartParameters,
+        parameters: StewartParameters | None = None,
         zero_lengths: Array | None = None,
     ) -> None:
         machine = platform.machine
+        if parameters is None:
+            parameters = StewartParameters()
         self.platform = platform
         self._parameters = parameters
         self._stewart_law = self._make_law(platform.compile().actuator_forces)
@@ -106,7 +110,7 @@ class StewartController(ControlCore[TaskSpaceState, Motion]):
         trajectory = plan_pose(self.platform, waypoints, departure.start, departure.origin, departure.now)
         return Planned(trajectory, departure.epoch)
 
-    def follow(self, waypoints: Sequence[PoseWaypoint], start: float | None) -> Trajectory[Motion]:
+    def follow(self, waypoints: Sequence[PoseWaypoint], start: float | None = None) -> Trajectory[Motion]:
         """Plan and follow at once; the old trajectory stays in force when the new one is refused.
 
         Args:

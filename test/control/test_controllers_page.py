@@ -1,0 +1,44 @@
+"""The page about controllers without ROS tells what is true."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import robot_dynamics as rd
+from robot_dynamics.resources import resource
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "controllers.md"
+
+
+def blocks():
+    return re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+
+
+def test_the_example_of_the_page_runs_and_tracks_as_it_says():
+    pytest.importorskip("mujoco", reason="MuJoCo simulates the arm")
+    done = subprocess.run([sys.executable, "-c", blocks()[0]], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    described, errors = done.stdout.splitlines()
+    assert f"`{described}`" in PAGE.read_text(encoding="utf-8")
+    largest, final = map(float, re.findall(r"(\S+e\S+) rad", errors))
+    assert largest < 5e-6
+    assert final < 1e-8
+
+
+def test_planning_beside_the_loop_is_as_the_page_says():
+    chain = rd.load_urdf(resource("urdf/scara.urdf"))
+    controller = rd.ArmController(chain)
+    rest = np.zeros(chain.dof)
+    controller.update(0.0, rest, rest)
+    given = {"controller": controller, "chain": chain, "waypoints": [rd.Waypoint(1.0, rest + 0.05)]}
+    exec(blocks()[1], given)
+    assert given["discarded"] == ""
+    assert given["planned"].trajectory.start == pytest.approx(0.05)
+    assert controller.update(0.04, rest, rest).reference.position == pytest.approx(rest)
+    assert controller.update(0.55, rest, rest).reference.position == pytest.approx(rest + 0.025)
+    exec(blocks()[1].split("discarded")[0] + "controller.hold()\n", given)
+    assert "a hold" in controller.accept(given["planned"])
