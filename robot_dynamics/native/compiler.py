@@ -8,6 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -36,13 +37,14 @@ class Compiler:
     command: tuple[str, ...]
     identity: str
 
-    def compile(self, source: str, target: Path, folder: Path) -> None:
+    def compile(self, source: str, target: Path, folder: Path, extra: Sequence[str] = ()) -> None:
         """Compile ``source`` into the shared library ``target``.
 
         Args:
             source: C text.
             target: the library to write.
             folder: an existing private folder for the source.
+            extra: further flags.
 
         Raises:
             BackendError: the compiler cannot be run or refuses the source; its message is quoted.
@@ -55,7 +57,7 @@ class Compiler:
             attempts = [(*flags, "-undefined", "dynamic_lookup") for flags in attempts]
         message = ""
         for flags in attempts:
-            call = [*self.command, *flags, str(text), "-o", str(target), "-lm"]
+            call = [*self.command, *flags, *extra, str(text), "-o", str(target), "-lm"]
             try:
                 run = subprocess.run(
                     call, capture_output=True, text=True, errors="replace", timeout=TIME_LIMIT, check=False

@@ -68,6 +68,13 @@ def _values(given: Sequence[float], described: list[float], names: Sequence[str]
 class ActuatedArm:
     """The inverse dynamics of the links and of the drives that move them.
 
+    Attributes:
+        links: the rigid-body model.
+        rotor_inertia: (n,) as seen at the joints [kg·m² or kg].
+        damping: (n,) [N·m·s/rad or N·s/m].
+        friction: (n,) Coulomb friction [N·m or N].
+        ideal: whether the drives add nothing.
+
     Args:
         links: the rigid-body model.
         chain: of the arm.
@@ -75,9 +82,9 @@ class ActuatedArm:
     """
 
     def __init__(self, links: InverseDynamics, chain: KinematicChain, parameters: ActuatorParameters) -> None:
-        self._links = links
-        self._rotor_inertia, self._damping, self._friction = parameters.of(chain)
-        self._ideal = not (self._rotor_inertia.any() or self._damping.any() or self._friction.any())
+        self.links = links
+        self.rotor_inertia, self.damping, self.friction = parameters.of(chain)
+        self.ideal = not (self.rotor_inertia.any() or self.damping.any() or self.friction.any())
 
     def inverse_dynamics(self, q: Array, qd: Array, qdd: Array, heading: Array | None = None) -> Array:
         """Joint efforts (n,) for the motion [N·m or N].
@@ -88,10 +95,10 @@ class ActuatedArm:
             qdd: (n,) accelerations [rad/s² or m/s²].
             heading: (n,) velocities along which Coulomb friction is overcome; ``qd`` when None.
         """
-        effort = self._links.inverse_dynamics(q, qd, qdd)
-        if self._ideal:
+        effort = self.links.inverse_dynamics(q, qd, qdd)
+        if self.ideal:
             return effort
         slow = np.clip((qd if heading is None else heading) / STICTION_VELOCITY, -1.0, 1.0)
         # Not a hyperbolic tangent: its tail would leave light joints stuck far from their goal.
-        coulomb = self._friction * 0.5 * slow * (3.0 - slow * slow)
-        return np.asarray(effort + self._rotor_inertia * qdd + self._damping * qd + coulomb)
+        coulomb = self.friction * 0.5 * slow * (3.0 - slow * slow)
+        return np.asarray(effort + self.rotor_inertia * qdd + self.damping * qd + coulomb)

@@ -1,0 +1,297 @@
+/* The state machine: robot_dynamics.control.core.ControlCore, in the same order of the same steps. */
+#include "core.h"
+
+#include <math.h>
+#include <string.h>
+
+/* robot_dynamics.control.monitors */
+static const double LONGEST_PERIOD = 0.2, SMOOTHING = 0.05;
+static const double JUMP_STEP = 0.05, JUMP_ACCELERATION = 500.0, JUMP_SPEED_MARGIN = 3.0;
+
+int rd_all_finite(const double *values, int n)
+{
+    double total = 0.0;
+    for (int j = 0; j < n; ++j) {
+        total += 0.0 * values[j];
+    }
+    return total == 0.0;
+}
+
+double rd_ramp_down(double since, double duration)
+{
+    const double share = duration > 0.0 ? 1.0 - since / duration : 0.0;
+    return share > 0.0 ? share : 0.0;
+}
+
+static void take_predecessor(rd_core *core)
+{
+    rd_core *other = atomic_exchange_explicit(&core->predecessor, NULL, memory_order_acquire);
+    if (other && rd_controls(other->phase) && other->knows_effort) {
+        rd_copy(core->departing, other->last_effort, core->n);
+        core->departs = 1;
+    }
+}
+
+static void take_plan(rd_core *core, double before)
+{
+    const rd_plan *plan = atomic_exchange_explicit(&core->offered_plan, NULL, memory_order_acquire);
+    if (!plan) {
+        return;
+    }
+    core->considered = plan->number;
+    core->late = before - plan->times[0];
+    if (plan->epoch != core->epoch || !rd_controls(core->phase)) {
+        core->verdict = RD_SUPERSEDED;
+    } else if (core->late > 0.0) {
+        core->verdict = RD_LATE;
+    } else {
+        core->verdict = RD_ACCEPTED;
+        ++core->epoch;
+        core->next = (rd_cursor){plan, 0};
+        core->phase = RD_TRACKING;
+    }
+}
+
+/* The schedule */
+
+static void rest(const rd_core *core, const rd_motion *out, const double *place)
+{
+    rd_copy(out->position, place, core->n);
+    memset(out->velocity, 0, sizeof(double) * (size_t)core->n);
+    memset(out->acceleration, 0, sizeof(double) * (size_t)core->n);
+}
+
+static void refer(rd_core *core, double time, const rd_motion *out)
+{
+    rd_cursor *cursors[] = {&core->next, &core->current};
+    for (int i = 0; i < 2; ++i) {
+        if (cursors[i]->plan && time >= cursors[i]->plan->times[0]) {
+            rd_sample(cursors[i], core->n, time, out);
+            return;
+        }
+    }
+    rest(core, out, core->hold);
+}
+
+static void stop(rd_core *core)
+{
+    rd_copy(core->hold, core->state.position, core->n);
+    core->current.plan = core->next.plan = NULL;
+    ++core->epoch;
+}
+
+static void advance(rd_core *core, double time)
+{
+    if (core->next.plan && time >= core->next.plan->times[0]) {
+        core->current = core->next;
+        core->next.plan = NULL;
+    }
+    const rd_plan *plan = core->current.plan;
+    if (plan && time >= plan->times[plan->knots - 1]) {
+        rd_sample(&core->current, core->n, time, &core->ahead);
+        rd_copy(core->hold, core->ahead.position, core->n);
+        core->current.plan = NULL;
+    }
+}
+
+/* What is noticed about the states */
+
+static void check_continuity(rd_core *core, double time, const double *position, const double *velocity)
+{
+    const double elapsed = time - core->last_time;
+    core->discontinuity = RD_CONTINUOUS;
+    if (elapsed < 0.0) {
+        core->discontinuity = RD_BACKWARDS;
+        core->discontinuity_size = -elapsed;
+    }
+    if (core->knows_last && elapsed > 0.0) {
+        double largest = 0.0;
+        int jumped = 0;
+        for (int j = 0; j < core->n; ++j) {
+            const double speed = fabs(core->last_velocity[j]);
+            const double reach = elapsed * (JUMP_SPEED_MARGIN * speed + 0.5 * JUMP_ACCELERATION * elapsed);
+            const double step = fabs(position[j] - core->last_position[j]);
+            largest = step > largest ? step : largest;
+            jumped |= step > JUMP_STEP + reach;
+        }
+        if (jumped) {
+            core->discontinuity = RD_JUMPED;
+            core->discontinuity_size = largest;
+            core->discontinuity_time = elapsed;
+        }
+    }
+    rd_copy(core->last_position, position, core->n);
+    rd_copy(core->last_velocity, velocity, core->n);
+    core->last_time = time;
+    core->knows_last = 1;
+}
+
+static void measure_period(rd_core *core, double elapsed)
+{
+    if (!(LONGEST_PERIOD > elapsed && elapsed > 0.0)) {
+        return;
+    }
+    const double ratio = core->period / elapsed;
+    if (!(0.5 < ratio && ratio < 2.0)) {
+        core->period = elapsed;
+    }
+    core->period += SMOOTHING * (elapsed - core->period);
+}
+
+/* The cycle */
+
+static void capture(rd_core *core)
+{
+    stop(core);
+    core->knows_inertia = 0;
+    core->phase = RD_HOLDING;
+}
+
+static void limit(rd_core *core, const double *effort)
+{
+    for (int j = 0; j < core->n; ++j) {
+        const double most = core->settings->limits[j];
+        const double least = effort[j] > -most ? effort[j] : -most;
+        core->unlimited[j] = effort[j];
+        core->effort[j] = least < most ? least : most;
+    }
+}
+
+/* What is left at `time` of the difference from a law that was in use before, added to `effort`. */
+static void add_fading(rd_core *core, double time, double *effort)
+{
+    if (!core->fades) {
+        return;
+    }
+    const double share = rd_ramp_down(time - core->fade_began, core->fade_duration);
+    if (share == 0.0) {
+        core->fades = 0;
+        return;
+    }
+    for (int j = 0; j < core->n; ++j) {
+        effort[j] += share * core->difference[j];
+    }
+}
+
+/* From `before` the efforts go over to those of the law, `effort`; `before` is used up. */
+static void begin_fading(rd_core *core, double time, double *before, const double *effort)
+{
+    for (int j = 0; j < core->n; ++j) {
+        before[j] -= effort[j];
+    }
+    add_fading(core, time, before);
+    rd_copy(core->difference, before, core->n);
+    core->fade_began = time;
+    core->fade_duration = core->settings->model_change_time;
+    core->fades = 1;
+}
+
+static int find_effort(rd_core *core, double time, double *effort)
+{
+    const rd_settings *settings = core->settings, *replaced = core->replaced;
+    const double period = settings->control_period != 0.0 ? settings->control_period : core->period;
+    const double half = settings->looks_ahead ? 0.5 * period : 0.0;
+    const rd_motion *ahead = &core->reference;
+    core->replaced = NULL;
+    if (half > 0.0 && settings->mode == RD_COMPUTED_TORQUE) {
+        ahead = &core->ahead;
+        refer(core, time + half, ahead);
+    }
+    if (!rd_law_effort(core, settings, ahead, half, effort)) {
+        return 0;
+    }
+    if (replaced) {
+        if (!rd_law_effort(core, replaced, ahead, half, core->before)) {
+            return 0;
+        }
+        begin_fading(core, time, core->before, effort);
+    }
+    if (core->departs) {
+        core->fades = 0; /* the last effort had what was left of it */
+        begin_fading(core, time, core->departing, effort);
+        core->departs = 0;
+    }
+    add_fading(core, time, effort);
+    return 1;
+}
+
+int rd_core_update(rd_core *core, double time, const double *position, const double *velocity)
+{
+    const double before = core->time;
+    int answered;
+    rd_core_take_settings(core);
+    take_predecessor(core);
+    rd_copy(core->state.position, position, core->n);
+    rd_copy(core->state.velocity, velocity, core->n);
+    const int lost = !rd_controls(core->phase);
+    check_continuity(core, time, position, velocity);
+    measure_period(core, time - core->time);
+    core->time = time;
+    if (lost || core->discontinuity) {
+        capture(core);
+        core->fades = 0;
+        core->replaced = NULL;
+    }
+    if (core->discontinuity) {
+        core->departs = 0;
+    }
+    take_plan(core, before);
+    advance(core, time);
+    if (!core->current.plan && !core->next.plan) {
+        core->phase = RD_HOLDING;
+    }
+    refer(core, time, &core->reference);
+    answered = find_effort(core, time, core->unlimited);
+    if (answered && !rd_all_finite(core->unlimited, core->n)) {
+        core->phase = RD_FAULT;
+        rd_core_safe_command(core, 0.0);
+    } else if (answered) {
+        rd_copy(core->last_effort, core->unlimited, core->n);
+        core->knows_effort = 1;
+        limit(core, core->unlimited);
+    }
+    rd_core_publish(core);
+    return answered;
+}
+
+void rd_core_observe(rd_core *core, const double *position)
+{
+    rd_core_take_settings(core);
+    rd_copy(core->state.position, position, core->n);
+    memset(core->state.velocity, 0, sizeof(double) * (size_t)core->n);
+    rd_core_publish(core);
+}
+
+void rd_core_hold(rd_core *core)
+{
+    if (rd_controls(core->phase)) {
+        capture(core);
+    }
+    rd_core_publish(core);
+}
+
+void rd_core_lost_states(rd_core *core)
+{
+    if (core->phase != RD_WAITING) {
+        stop(core);
+        core->phase = RD_STALE;
+        core->departs = 0;
+    }
+    rd_core_publish(core);
+}
+
+void rd_core_safe_command(rd_core *core, double since)
+{
+    rd_core_take_settings(core);
+    const rd_settings *settings = core->settings;
+    const double share = rd_ramp_down(since, settings->safe_fade_time);
+    double *effort = core->before;
+    int carries = settings->safe_output == RD_GRAVITY_FADE && isfinite(core->time) && share > 0.0;
+    carries = carries && rd_law_load(core, settings, effort) && rd_all_finite(effort, core->n);
+    for (int j = 0; j < core->n; ++j) {
+        effort[j] = carries ? share * effort[j] : 0.0;
+    }
+    limit(core, effort);
+    rest(core, &core->reference, core->state.position);
+    rd_core_publish(core);
+}

@@ -1,0 +1,153 @@
+/* The control core of an arm in C: what robot_dynamics.control.core.ControlCore is in Python, cycle for cycle.
+ *
+ * States in, efforts out; no allocation after rd_core_new, no locks, no Python, no ROS. One thread at a time
+ * runs the cycle (rd_core_update, _observe, _lost_states, _safe_command, _hold); any other thread may hand over
+ * finished values (settings, plans, a predecessor) by pointer, and read a snapshot.
+ */
+#ifndef RD_CORE_H
+#define RD_CORE_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* A generated program: whether every output is finite. */
+typedef int (*rd_kernel)(const double *const *in, double *out);
+
+enum { RD_WAITING, RD_HOLDING, RD_TRACKING, RD_STALE, RD_FAULT };                       /* phases */
+enum { RD_COMPUTED_TORQUE, RD_FEEDFORWARD, RD_GRAVITY_COMPENSATION, RD_PD };            /* modes */
+enum { RD_GRAVITY_FADE, RD_ZERO };                                                      /* safe outputs */
+enum { RD_CONTINUOUS, RD_BACKWARDS, RD_JUMPED };                                        /* discontinuities */
+enum { RD_PENDING, RD_ACCEPTED, RD_SUPERSEDED, RD_LATE };                               /* verdicts on a plan */
+
+/* Model, law and parameters. Never changed once it is handed over; read only while it is in use. */
+typedef struct {
+    uint64_t number;              /* of the settings: 1, 2, ... in the order in which they are handed over */
+    uint64_t model, law;          /* another number: another model, other gains or another mode */
+    rd_kernel inverse_dynamics;   /* of q, qd, qdd and, where it is one of its inputs, gravity */
+    const double *gravity;        /* (3), NULL where it is no input [m/s^2] */
+    const double *rotor_inertia, *damping, *friction; /* (n) */
+    const double *limits;         /* (n), infinite where there is none */
+    const double *kp, *kv;        /* (n) */
+    double control_period, state_timeout, safe_fade_time, model_change_time, front_timeout; /* [s] */
+    double stiction_velocity;     /* [rad/s or m/s] */
+    int32_t driven;               /* whether the drives add anything */
+    int32_t mode, looks_ahead, safe_output;
+} rd_settings;
+
+/* A planned path: quintics between knots. Never changed once it is handed over. */
+typedef struct {
+    uint64_t number;              /* 1, 2, ... in the order in which they are handed over */
+    uint64_t epoch;               /* of the core when the plan's departure was asked for */
+    size_t knots;                 /* K >= 2 */
+    const double *times;          /* (K) on the controller's clock [s] */
+    const double *coefficients;   /* (K - 1, 6, n) of the powers of the share of the segment that has passed */
+} rd_plan;
+
+/* A plan and the segment where it was sampled last. */
+typedef struct {
+    const rd_plan *plan;
+    size_t segment;
+} rd_cursor;
+
+typedef struct {
+    double *position, *velocity, *acceleration; /* (n) */
+} rd_motion;
+
+typedef struct rd_core {
+    int n;
+    int phase;
+    uint64_t epoch;               /* counts holds, discontinuities, losses and accepted plans */
+    double time;                  /* of the last state [s] */
+    double period;                /* between two states, smoothed [s] */
+    int discontinuity;
+    double discontinuity_size, discontinuity_time; /* [s, rad or m], [s] */
+    const rd_settings *settings, *replaced;
+    rd_cursor current, next;
+    uint64_t considered;          /* number of the last plan that was looked at, and what became of it */
+    int verdict;
+    double late;                  /* by which a late plan missed its departure [s] */
+    int knows_last, knows_effort, departs, fades, knows_inertia;
+    double fade_began, fade_duration;
+    double last_time;
+    rd_motion state;              /* measured; no accelerations */
+    rd_motion reference, ahead;
+    double *hold;                 /* (n) where to stay without a plan */
+    double *last_effort, *departing, *difference, *inertia;
+    double *effort, *unlimited;   /* (n) the command */
+    double *last_position, *last_velocity; /* (n) of the state that was checked last */
+    double *before;               /* (n) scratch of the cycle */
+    double *scratch[4];           /* (n) scratch of the law */
+    double *zero;                 /* (n) */
+    double *store;                /* what all of the above point into */
+
+    _Atomic(const rd_settings *) offered_settings;
+    _Atomic(const rd_plan *) offered_plan;
+    _Atomic(struct rd_core *) predecessor;
+    atomic_uint_fast64_t sequence; /* odd while the snapshot is being written */
+    struct rd_snapshot *shown;
+} rd_core;
+
+/* What other threads may know. The arrays follow it: hold, position, velocity (n). */
+typedef struct rd_snapshot {
+    uint64_t epoch;
+    uint64_t current, next;       /* numbers of the plans in force and waiting; 0: none */
+    uint64_t considered;
+    uint64_t oldest_settings;     /* settings with a smaller number are not used any more */
+    uint64_t oldest_plan;
+    double time, period, late;
+    int32_t phase, verdict;
+    double values[];
+} rd_snapshot;
+
+/* A core of n joints that waits for its first state; NULL without memory. */
+rd_core *rd_core_new(int n, const rd_settings *settings);
+void rd_core_free(rd_core *core);
+
+/* The cycle. Results are in effort, unlimited, reference, phase. 0 where the model has no effort for the state:
+ * the caller then calls rd_core_lost_states and sends rd_core_safe_command. */
+int rd_core_update(rd_core *core, double time, const double *position, const double *velocity);
+void rd_core_observe(rd_core *core, const double *position);
+void rd_core_lost_states(rd_core *core);
+void rd_core_hold(rd_core *core);
+/* Fills effort, unlimited and reference. */
+void rd_core_safe_command(rd_core *core, double since);
+/* Where the results of the last call are, for callers in other languages. */
+typedef struct {
+    const double *effort, *unlimited;                  /* (n) */
+    const double *position, *velocity, *acceleration;  /* (n) of the reference */
+    double discontinuity_size, discontinuity_time;
+    int32_t discontinuity, phase;
+} rd_results;
+void rd_core_results(const rd_core *core, rd_results *results);
+/* Sizes of rd_settings, rd_plan, rd_snapshot and rd_results, in this order. */
+void rd_sizes(size_t *sizes);
+/* Take over settings that were handed over; the others do so by themselves. */
+void rd_core_take_settings(rd_core *core);
+
+/* From any thread: hand over, and read. What is handed over must stay until the snapshot says that it is free. */
+void rd_core_offer_settings(rd_core *core, const rd_settings *settings);
+void rd_core_offer_plan(rd_core *core, const rd_plan *plan);
+/* Begin with the last effort of another core of the same joints, if that one controls then. */
+void rd_core_succeed(rd_core *core, rd_core *predecessor);
+void rd_core_snapshot(rd_core *core, rd_snapshot *copy);
+
+/* Parts, used by the core. */
+static inline void rd_copy(double *to, const double *from, int n)
+{
+    memcpy(to, from, sizeof(double) * (size_t)n);
+}
+
+void rd_core_publish(rd_core *core);
+static inline int rd_controls(int phase)
+{
+    return phase == RD_HOLDING || phase == RD_TRACKING;
+}
+int rd_all_finite(const double *values, int n);
+double rd_ramp_down(double since, double duration);
+void rd_sample(rd_cursor *cursor, int n, double time, const rd_motion *out);
+int rd_law_effort(rd_core *core, const rd_settings *settings, const rd_motion *ahead, double half_period,
+                  double *effort);
+int rd_law_load(const rd_core *core, const rd_settings *settings, double *effort);
+#endif

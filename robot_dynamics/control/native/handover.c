@@ -1,0 +1,134 @@
+/* Making a core, handing values over to it and reading what it does: everything that is not its cycle. */
+#include "core.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ARRAYS = 23 }; /* of n doubles in a core's store */
+
+void rd_core_publish(rd_core *core)
+{
+    rd_snapshot *shown = core->shown;
+    const rd_plan *oldest = core->current.plan ? core->current.plan : core->next.plan;
+    atomic_fetch_add_explicit(&core->sequence, 1, memory_order_relaxed);
+    atomic_thread_fence(memory_order_release);
+    shown->epoch = core->epoch;
+    shown->current = core->current.plan ? core->current.plan->number : 0;
+    shown->next = core->next.plan ? core->next.plan->number : 0;
+    shown->considered = core->considered;
+    shown->oldest_settings = (core->replaced ? core->replaced : core->settings)->number;
+    shown->oldest_plan = oldest ? oldest->number : core->considered + 1;
+    shown->time = core->time;
+    shown->period = core->period;
+    shown->late = core->late;
+    shown->phase = core->phase;
+    shown->verdict = core->verdict;
+    rd_copy(shown->values, core->hold, core->n);
+    rd_copy(shown->values + core->n, core->state.position, core->n);
+    rd_copy(shown->values + 2 * core->n, core->state.velocity, core->n);
+    atomic_thread_fence(memory_order_release);
+    atomic_fetch_add_explicit(&core->sequence, 1, memory_order_relaxed);
+}
+
+void rd_core_snapshot(rd_core *core, rd_snapshot *out)
+{
+    const size_t size = sizeof(rd_snapshot) + sizeof(double) * 3 * (size_t)core->n;
+    uint_fast64_t before, after;
+    do {
+        before = atomic_load_explicit(&core->sequence, memory_order_acquire);
+        memcpy(out, core->shown, size);
+        atomic_thread_fence(memory_order_acquire);
+        after = atomic_load_explicit(&core->sequence, memory_order_relaxed);
+    } while (before != after || before & 1);
+}
+
+rd_core *rd_core_new(int n, const rd_settings *settings)
+{
+    rd_core *core = calloc(1, sizeof *core);
+    const size_t each = (size_t)n;
+    if (!core || !(core->store = calloc(ARRAYS * each, sizeof(double)))
+        || !(core->shown = calloc(1, sizeof(rd_snapshot) + 3 * each * sizeof(double)))) {
+        rd_core_free(core);
+        return NULL;
+    }
+    double *place = core->store;
+    double **const arrays[ARRAYS] = {
+        &core->state.position, &core->state.velocity, &core->reference.position, &core->reference.velocity,
+        &core->reference.acceleration, &core->ahead.position, &core->ahead.velocity, &core->ahead.acceleration,
+        &core->hold, &core->last_effort, &core->departing, &core->difference, &core->inertia, &core->effort,
+        &core->unlimited, &core->last_position, &core->last_velocity, &core->before, &core->scratch[0],
+        &core->scratch[1], &core->scratch[2], &core->scratch[3], &core->zero,
+    };
+    for (int i = 0; i < ARRAYS; ++i, place += n) {
+        *arrays[i] = place;
+    }
+    core->n = n;
+    core->settings = settings;
+    core->time = core->last_time = -INFINITY;
+    rd_core_publish(core);
+    return core;
+}
+
+void rd_core_free(rd_core *core)
+{
+    if (core) {
+        free(core->store);
+        free(core->shown);
+        free(core);
+    }
+}
+
+void rd_sizes(size_t *sizes)
+{
+    sizes[0] = sizeof(rd_settings);
+    sizes[1] = sizeof(rd_plan);
+    sizes[2] = sizeof(rd_snapshot);
+    sizes[3] = sizeof(rd_results);
+}
+
+void rd_core_results(const rd_core *core, rd_results *results)
+{
+    *results = (rd_results){
+        core->effort, core->unlimited, core->reference.position, core->reference.velocity,
+        core->reference.acceleration, core->discontinuity_size, core->discontinuity_time,
+        core->discontinuity, core->phase,
+    };
+}
+
+/* Handing over */
+
+void rd_core_offer_settings(rd_core *core, const rd_settings *settings)
+{
+    atomic_store_explicit(&core->offered_settings, settings, memory_order_release);
+}
+
+void rd_core_offer_plan(rd_core *core, const rd_plan *plan)
+{
+    atomic_store_explicit(&core->offered_plan, plan, memory_order_release);
+}
+
+void rd_core_succeed(rd_core *core, rd_core *predecessor)
+{
+    atomic_store_explicit(&core->predecessor, predecessor, memory_order_release);
+}
+
+void rd_core_take_settings(rd_core *core)
+{
+    const rd_settings *offered = atomic_exchange_explicit(&core->offered_settings, NULL, memory_order_acquire);
+    if (!offered) {
+        return;
+    }
+    const rd_settings *before = core->settings;
+    core->settings = offered;
+    if (offered->model != before->model && !core->replaced) {
+        core->replaced = before;
+    }
+    if (offered->law != before->law) {
+        core->knows_inertia = 0;
+        if (rd_controls(core->phase) && core->knows_effort) {
+            rd_copy(core->departing, core->last_effort, core->n);
+            core->departs = 1;
+        }
+    }
+}

@@ -1,0 +1,98 @@
+/* The laws of an arm (robot_dynamics.control.arm.laws) and its drives (robot_dynamics.control.arm.actuators). */
+#include "core.h"
+
+#include <string.h>
+
+/* Least velocity gain by which an acceleration is turned into a velocity to be reached [1/s]. */
+static const double SLOWEST = 1.0;
+
+static double clipped(double value, double limit)
+{
+    return value > limit ? limit : value < -limit ? -limit : value;
+}
+
+/* Links and drives; dry friction is overcome along heading. Whether the model gave finite efforts. */
+static int inverse_dynamics(int n, const rd_settings *s, const double *q, const double *qd, const double *qdd,
+                            const double *heading, double *effort)
+{
+    const double *in[] = {q, qd, qdd, s->gravity};
+    if (!s->inverse_dynamics(in, effort)) {
+        return 0;
+    }
+    if (s->driven) {
+        for (int j = 0; j < n; ++j) {
+            const double slow = clipped(heading[j] / s->stiction_velocity, 1.0);
+            const double coulomb = s->friction[j] * 0.5 * slow * (3.0 - slow * slow);
+            effort[j] = effort[j] + s->rotor_inertia[j] * qdd[j] + s->damping[j] * qd[j] + coulomb;
+        }
+    }
+    return 1;
+}
+
+int rd_law_load(const rd_core *core, const rd_settings *s, double *effort)
+{
+    return inverse_dynamics(core->n, s, core->state.position, core->zero, core->zero, core->zero, effort);
+}
+
+static int computed_torque(rd_core *core, const rd_settings *s, const rd_motion *ahead, double half, double *effort)
+{
+    double *acceleration = core->scratch[0], *velocity = core->scratch[1], *position = core->scratch[2];
+    double *heading = core->scratch[3];
+    const double *q = core->state.position, *qd = core->state.velocity;
+    const rd_motion *r = &core->reference;
+    for (int j = 0; j < core->n; ++j) {
+        const double feedback = s->kv[j] * (r->velocity[j] - qd[j]) + s->kp[j] * (r->position[j] - q[j]);
+        const double a = acceleration[j] = ahead->acceleration[j] + feedback;
+        velocity[j] = qd[j] + half * a;
+        position[j] = q[j] + half * (qd[j] + 0.5 * half * a);
+        heading[j] = qd[j] + a / (s->kv[j] > SLOWEST ? s->kv[j] : SLOWEST);
+    }
+    return inverse_dynamics(core->n, s, position, velocity, acceleration, heading, effort);
+}
+
+/* The diagonal of the mass matrix: effort per own acceleration. */
+static int joint_inertia(rd_core *core, const rd_settings *s)
+{
+    double *load = core->scratch[0], *unit = core->scratch[1], *effort = core->scratch[2];
+    if (!rd_law_load(core, s, load)) {
+        return 0;
+    }
+    memset(unit, 0, sizeof(double) * (size_t)core->n);
+    for (int j = 0; j < core->n; ++j) {
+        unit[j] = 1.0;
+        if (!inverse_dynamics(core->n, s, core->state.position, core->zero, unit, core->zero, effort)) {
+            return 0;
+        }
+        unit[j] = 0.0;
+        core->inertia[j] = effort[j] - load[j];
+    }
+    return 1;
+}
+
+static int proportional_derivative(rd_core *core, const rd_settings *s, double *effort)
+{
+    if (!core->knows_inertia && !(core->knows_inertia = joint_inertia(core, s))) {
+        return 0;
+    }
+    for (int j = 0; j < core->n; ++j) {
+        const double error = core->reference.position[j] - core->state.position[j];
+        const double rate = core->reference.velocity[j] - core->state.velocity[j];
+        effort[j] = core->inertia[j] * (s->kv[j] * rate + s->kp[j] * error);
+    }
+    return 1;
+}
+
+int rd_law_effort(rd_core *core, const rd_settings *s, const rd_motion *ahead, double half, double *effort)
+{
+    const rd_motion *r = &core->reference;
+    switch (s->mode) {
+    case RD_COMPUTED_TORQUE:
+        return computed_torque(core, s, ahead, half, effort);
+    case RD_FEEDFORWARD:
+        return inverse_dynamics(core->n, s, r->position, r->velocity, r->acceleration, r->velocity, effort);
+    case RD_GRAVITY_COMPENSATION:
+        return rd_law_load(core, s, effort);
+    default:
+        return proportional_derivative(core, s, effort);
+    }
+}

@@ -1,0 +1,57 @@
+/* Where a plan is at a time: robot_dynamics.control.spline.QuinticSpline and trajectory.Trajectory. */
+#include "core.h"
+
+#include <string.h>
+
+/* The k with times[k] <= time < times[k + 1]; time lies inside the plan. Mostly it is the last one or the next. */
+static size_t find_segment(const rd_plan *plan, size_t guess, double time)
+{
+    const double *times = plan->times;
+    size_t low = 0, high = plan->knots - 1;
+    if (guess < high && times[guess] <= time) {
+        low = guess;
+        for (int i = 0; i < 4 && low + 1 < high; ++i, ++low) {
+            if (time < times[low + 1]) {
+                return low;
+            }
+        }
+    }
+    while (high - low > 1) {
+        const size_t middle = low + (high - low) / 2;
+        if (time < times[middle]) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    return low;
+}
+
+static void evaluate(const rd_plan *plan, size_t segment, double s, int n, const rd_motion *out)
+{
+    const double h = plan->times[segment + 1] - plan->times[segment];
+    const double *c0 = plan->coefficients + segment * 6 * (size_t)n;
+    const double *c1 = c0 + n, *c2 = c1 + n, *c3 = c2 + n, *c4 = c3 + n, *c5 = c4 + n;
+    for (int j = 0; j < n; ++j) {
+        out->position[j] = c0[j] + s * (c1[j] + s * (c2[j] + s * (c3[j] + s * (c4[j] + s * c5[j]))));
+        out->velocity[j] =
+            (c1[j] + s * (2.0 * c2[j] + s * (3.0 * c3[j] + s * (4.0 * c4[j] + s * 5.0 * c5[j])))) / h;
+        out->acceleration[j] = (2.0 * c2[j] + s * (6.0 * c3[j] + s * (12.0 * c4[j] + s * 20.0 * c5[j]))) / (h * h);
+    }
+}
+
+void rd_sample(rd_cursor *cursor, int n, double time, const rd_motion *out)
+{
+    const rd_plan *plan = cursor->plan;
+    const size_t last = plan->knots - 1;
+    if (time >= plan->times[last]) {
+        evaluate(plan, last - 1, 1.0, n, out);
+        memset(out->velocity, 0, sizeof(double) * (size_t)n);
+        memset(out->acceleration, 0, sizeof(double) * (size_t)n);
+    } else if (time <= plan->times[0]) {
+        evaluate(plan, 0, 0.0, n, out);
+    } else {
+        const size_t k = cursor->segment = find_segment(plan, cursor->segment, time);
+        evaluate(plan, k, (time - plan->times[k]) / (plan->times[k + 1] - plan->times[k]), n, out);
+    }
+}

@@ -1,0 +1,66 @@
+"""Parameters and model of an arm as one finished value for the control core in C."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.control.arm.actuators import STICTION_VELOCITY, ActuatedArm
+from robot_dynamics.control.arm.parameters import ArmParameters
+from robot_dynamics.control.native.library import MODES, SAFE_OUTPUTS, Settings, address
+from robot_dynamics.errors import BackendError
+from robot_dynamics.model.chain import KinematicChain
+from robot_dynamics.native.library import NativeKernel
+from robot_dynamics.spatial import Array
+
+_TIMES = ("control_period", "state_timeout", "safe_fade_time", "model_change_time")
+
+
+def arm_settings(
+    chain: KinematicChain, drives: ActuatedArm, parameters: ArmParameters
+) -> tuple[Settings, Any]:
+    """The settings, without their numbers, and what must live as long as they are used.
+
+    Raises:
+        BackendError: the model is not compiled, or the core does not have the law.
+    """
+    if parameters.mode not in MODES:
+        raise BackendError(f"the native control core has no mode {parameters.mode!r}")
+    kernel, gravity = _inverse_dynamics(drives)
+    kp, kv = parameters.gains(chain.joint_names)
+    arrays = {
+        "rotor_inertia": drives.rotor_inertia,
+        "damping": drives.damping,
+        "friction": drives.friction,
+        "limits": parameters.limits_of(chain),
+        "kp": kp,
+        "kv": kv,
+        **({} if gravity is None else {"gravity": gravity}),
+    }
+    kept = {name: np.array(array, dtype=float) for name, array in arrays.items()}
+    settings = Settings(
+        inverse_dynamics=kernel.single_address,
+        stiction_velocity=STICTION_VELOCITY,
+        driven=not drives.ideal,
+        mode=MODES.index(parameters.mode),
+        looks_ahead=parameters.half_period_ahead,
+        safe_output=SAFE_OUTPUTS.index(parameters.safe_output),
+        **{name: getattr(parameters, name) for name in _TIMES},
+        **{name: address(array) for name, array in kept.items()},
+    )
+    return settings, (kept, kernel)
+
+
+def _inverse_dynamics(drives: ActuatedArm) -> tuple[NativeKernel, Array | None]:
+    """The compiled inverse dynamics of the links, and gravity where it is an input.
+
+    Raises:
+        BackendError: they are not compiled.
+    """
+    evaluators: Any = getattr(drives.links, "_evaluators", {})
+    evaluator = evaluators.get("inverse_dynamics")
+    kernel = evaluator.kernel(False) if evaluator is not None else None
+    if not isinstance(kernel, NativeKernel):
+        raise BackendError("the model is not compiled, so the control core must run in Python")
+    return kernel, evaluator.gravity

@@ -1,0 +1,54 @@
+"""What a control core in C lets other threads know."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+
+from robot_dynamics.control.native.library import Results, address
+from robot_dynamics.control.native.library import Snapshot as Head
+from robot_dynamics.control.protocol import Phase
+
+PHASES = (Phase.WAITING, Phase.HOLDING, Phase.TRACKING, Phase.STALE, Phase.FAULT)
+"""In the order of the core's enumeration."""
+VERDICTS = ("pending", "accepted", "superseded", "late")
+"""What became of a plan, in the order of the core's enumeration."""
+
+
+class Snapshot:
+    """A consistent picture of a core, taken again with every :meth:`read`.
+
+    Attributes:
+        hold: (n,) where the machine is held without a plan [rad or m].
+        position: (n,) measured last [rad or m].
+        velocity: (n,) measured last [rad/s or m/s].
+
+    Args:
+        library: of the core.
+        handle: address of the core.
+        joints: n.
+    """
+
+    def __init__(self, library: ctypes.CDLL, handle: int, joints: int) -> None:
+        self._library, self._handle = library, handle
+        size = ctypes.sizeof(Head)
+        picture = np.zeros(size // 8 + 3 * joints)
+        self._picture, self._address = picture, address(picture)
+        self._head = Head.from_buffer(picture.data)
+        self.hold, self.position, self.velocity = picture[size // 8 :].reshape(3, joints)
+
+    def read(self) -> Head:
+        """Take the picture; valid until the next one."""
+        self._library.rd_core_snapshot(self._handle, self._address)
+        return self._head
+
+
+def discontinuity(results: Results) -> str:
+    """Why a state cannot follow from the one before, in the words of ``JumpDetector``; empty when it can."""
+    if results.discontinuity == 1:
+        return f"time ran backwards by {results.discontinuity_size:.3f} s"
+    if results.discontinuity == 2:
+        size, elapsed = results.discontinuity_size, results.discontinuity_time
+        return f"a joint jumped by {size:.3f} rad or m in {elapsed:.3f} s"
+    return ""

@@ -1,0 +1,219 @@
+"""The control core in C against its twin in Python: the same inputs, cycle for cycle, in every situation."""
+
+import numpy as np
+import pytest
+from arms import Pendulum, pendulum_chain
+
+from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
+from robot_dynamics.control.arm.controller import ArmController
+from robot_dynamics.control.arm.parameters import ArmParameters
+from robot_dynamics.control.arm.payload import with_payload
+from robot_dynamics.control.native.arm import NativeArmController
+from robot_dynamics.control.native.library import MODES
+from robot_dynamics.control.protocol import Phase
+from robot_dynamics.control.waypoints import Waypoint
+from robot_dynamics.dynamics.compiled import compile_dynamics
+from robot_dynamics.errors import BackendError, StateError, TrajectoryError
+from robot_dynamics.model.load import load_urdf
+from robot_dynamics.resources import resource
+
+TOLERANCE = {"rtol": 1e-12, "atol": 1e-12}
+
+
+@pytest.fixture(scope="module")
+def models():
+    """A PUMA 560 as it is, loaded, tilted, and with ideal drives."""
+    chain = load_urdf(resource("urdf/puma560.urdf").read_text())
+    loaded = with_payload(chain, 2.0, (0.0, 0.0, 0.1))
+    drives = ActuatorParameters(rotor_inertia=(0.3,), damping=(1.5,), friction=(0.8,))
+    bare = compile_dynamics(chain)
+    return chain, [
+        ActuatedArm(bare, chain, drives),
+        ActuatedArm(compile_dynamics(loaded), chain, drives),
+        ActuatedArm(bare.with_gravity((1.0, -2.0, -9.0)), chain, drives),
+        ActuatedArm(bare, chain, ActuatorParameters(damping=(0.0,), friction=(0.0,))),
+    ]
+
+
+class Twins:
+    """Both controllers under the same calls; every answer is compared."""
+
+    def __init__(self, chain, model, parameters, before=None):
+        self.chain = chain
+        self.python = ArmController(chain, model, parameters)
+        self.native = NativeArmController(chain, model, parameters)
+        if before is not None:
+            self.python.take_over_from(before.python)
+            self.native.take_over_from(before.native)
+
+    def __getattr__(self, name):
+        """Call a method of both."""
+
+        def both(*arguments):
+            outcomes = []
+            for controller in (self.python, self.native):
+                try:
+                    outcomes.append(getattr(controller, name)(*arguments))
+                except TrajectoryError as error:
+                    outcomes.append(str(error))
+                except StateError:
+                    outcomes.append("no effort")
+            if name == "update" and outcomes[0] == "no effort":
+                self.lost_states()  # as whoever runs the cycle does
+            self.compare(*outcomes)
+            return outcomes[0]
+
+        return both
+
+    def set_parameters(self, parameters):
+        self.python.parameters = parameters
+        self.native.parameters = parameters
+
+    def compare(self, expected, reached):
+        assert type(expected) is type(reached), (expected, reached)
+        if isinstance(expected, str):
+            assert expected == reached
+        if hasattr(expected, "effort"):
+            for field in ("effort", "unlimited"):
+                np.testing.assert_allclose(getattr(reached, field), getattr(expected, field), **TOLERANCE)
+            same_reference(expected.reference, reached.reference)
+            assert reached.phase is expected.phase
+        assert self.native.phase is self.python.phase
+        assert self.native.time == self.python.time
+        for ahead in (0.0, 0.05, 2.0):
+            time = self.python.time + ahead
+            same_reference(self.python.reference(time), self.native.reference(time))
+
+    def follow(self, *arguments):
+        outcomes = []
+        for controller in (self.python, self.native):
+            try:
+                trajectory = controller.follow(*arguments)
+                outcomes.append(f"followed: {controller.follows(trajectory)}")
+            except TrajectoryError as error:
+                outcomes.append(str(error))
+        self.compare(*outcomes)
+        return outcomes[0]
+
+
+def same_reference(expected, reached):
+    for field in ("position", "velocity", "acceleration"):
+        np.testing.assert_allclose(getattr(reached, field), getattr(expected, field), **TOLERANCE)
+
+
+def random_parameters(random):
+    joints = 6
+    return ArmParameters(
+        mode=str(random.choice(MODES)),
+        kp=tuple(random.uniform(10.0, 200.0, random.choice((1, joints))).tolist()),
+        kv=tuple(random.uniform(0.0, 30.0, random.choice((1, joints))).tolist()),
+        half_period_ahead=bool(random.random() < 0.7),
+        control_period=float(random.choice((0.0, 0.002, 0.01))),
+        safe_output=str(random.choice(("gravity_fade", "zero"))),
+        safe_fade_time=float(random.choice((0.0, 0.5, 2.0))),
+        model_change_time=float(random.choice((0.0, 0.02, 0.2))),
+        max_effort=() if random.random() < 0.5 else tuple(random.uniform(1.0, 60.0, joints).tolist()),
+    )
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_core_in_c_does_what_its_twin_does(models, seed):
+    """Random runs: plans, holds, jumps, stamps that repeat or run backwards, losses, models, parameters."""
+    chain, variants = models
+    random = np.random.default_rng(seed)
+    twins = Twins(chain, variants[0], random_parameters(random))
+    time, period = float(random.uniform(0.0, 10.0)), float(random.choice((0.001, 0.004, 0.01)))
+    seen = set()
+    for _ in range(300):
+        action = random.random()
+        goal = twins.python.reference(time).position
+        if action < 0.05:
+            points = [
+                Waypoint(0.4 * (k + 1), (goal + random.uniform(-0.1, 0.1, 6)).tolist())
+                for k in range(random.integers(1, 5))
+            ]
+            start = None if random.random() < 0.7 else time + float(random.uniform(-0.5, 0.5))
+            seen.add(twins.follow(chain.joint_names, points, start).split(" ")[0])
+        elif action < 0.06:
+            twins.hold()
+        elif action < 0.07:
+            twins.lost_states()
+            for since in (0.0, 0.3, 1.0):
+                twins.safe_command(since)
+            twins.observe(goal + random.normal(size=6))
+            twins.safe_command(0.1)
+        elif action < 0.09:
+            twins.set_parameters(random_parameters(random))
+        elif action < 0.11:
+            twins.change_model(variants[random.integers(len(variants))])
+        elif action < 0.115:
+            model = variants[random.integers(len(variants))]
+            twins = Twins(chain, model, random_parameters(random), before=twins)
+        disturbance = random.random()
+        time += (
+            period * float(random.uniform(0.5, 1.5))
+            if disturbance < 0.97
+            else float(random.choice((0.0, -0.2, 0.3, 1.0)))
+        )
+        place = twins.python.reference(time)
+        q = place.position + 1e-3 * random.normal(size=6)
+        qd = place.velocity + 1e-2 * random.normal(size=6)
+        if random.random() < 0.01:
+            q += random.uniform(-0.5, 0.5, 6)
+        if random.random() < 0.005:
+            qd[random.integers(6)] = 1e200
+        outcome = twins.update(time, q, qd)
+        seen.add(getattr(outcome, "phase", outcome))
+        assert twins.native.discontinuity == twins.python.discontinuity
+    assert {Phase.HOLDING, Phase.TRACKING} <= seen
+
+
+def test_a_plan_is_void_after_a_hold_and_when_it_comes_late(models):
+    chain, variants = models
+    for kind in (ArmController, NativeArmController):
+        control = kind(chain, variants[0], ArmParameters())
+        goal = [Waypoint(1.0, [0.1] * 6)]
+        for k in range(3):
+            control.update(0.01 * k, np.zeros(6), np.zeros(6))
+        planned = control.plan(chain.joint_names, goal, control.departure(None, 0.05))
+        assert planned.trajectory.start == pytest.approx(0.07)
+        control.hold()
+        assert "a hold, a jump" in control.accept(planned)
+        planned = control.plan(chain.joint_names, goal, control.departure(None, 0.05))
+        for k in range(3, 12):
+            control.update(0.01 * k, np.zeros(6), np.zeros(6))
+        assert "longer than it was allowed to" in control.accept(planned)
+        planned = control.plan(chain.joint_names, goal, control.departure(None, 0.05))
+        control.update(0.13, np.zeros(6), np.zeros(6))
+        assert control.accept(planned) == ""
+        assert control.follows(planned.trajectory)
+        held = control.update(0.15, np.zeros(6), np.zeros(6))
+        np.testing.assert_array_equal(held.reference.position, np.zeros(6))
+        assert control.update(0.3, np.zeros(6), np.zeros(6)).reference.position[0] > 0.0
+        assert control.phase is Phase.TRACKING
+
+
+def test_handed_over_values_are_kept_as_long_as_they_are_used_and_no_longer(models):
+    chain, variants = models
+    control = NativeArmController(chain, variants[0], ArmParameters())
+    control.update(0.0, np.zeros(6), np.zeros(6))
+    for k in range(1, 50):
+        control.parameters = ArmParameters(kp=(100.0 + k,))
+        control.change_model(variants[k % 2])
+        control.follow(chain.joint_names, [Waypoint(5.0, [0.1] * 6)], None)
+        control.update(0.001 * k, np.zeros(6), np.zeros(6))
+    assert len(control._settings) <= 4
+    assert len(control._plans) <= 3
+
+
+def test_a_model_that_is_not_compiled_needs_the_twin_in_python(models):
+    with pytest.raises(BackendError, match="not compiled"):
+        NativeArmController(
+            pendulum_chain(),
+            ActuatedArm(Pendulum(), pendulum_chain(), ActuatorParameters()),
+            ArmParameters(),
+        )
+    chain = pendulum_chain()
+    slow = ActuatedArm(compile_dynamics(chain, backend="python"), chain, ActuatorParameters())
+    with pytest.raises(BackendError, match="not compiled"):
+        NativeArmController(chain, slow, ArmParameters())
