@@ -15,8 +15,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
-from robot_dynamics.control import law
 from robot_dynamics.control.arm.actuators import ActuatorParameters
+from robot_dynamics.control.arm.inverse_dynamics import gravity_load
 from robot_dynamics.errors import RobotDynamicsError, StateError
 from robot_dynamics.model.dh import dh_parameters
 from robot_dynamics.model.dh_table import CONVENTIONS, DHTable
@@ -132,7 +132,7 @@ class RobotModel(Node):
             return
         try:
             sample = self._order.read(message)
-            effort = law.gravity_load(self._model.dynamics, sample.position)
+            effort = gravity_load(self._model.dynamics, sample.position)
         except (StateError, RobotDynamicsError) as error:
             self.get_logger().warning(f"joint state refused: {error}", throttle_duration_sec=2.0)
             return
