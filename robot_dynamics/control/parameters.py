@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from robot_dynamics.parameters import parameter
+from robot_dynamics.parameters import parameter, validate
 
 
 class SafeOutput(enum.Enum):
@@ -53,6 +53,9 @@ class LoopParameters:
         minimum=0.0,
         maximum=60.0,
     )
+
+    def __post_init__(self) -> None:
+        validate(self)
 
     def half_period(self, measured: float) -> float:
         """How far ahead the model is evaluated [s], where the period was ``measured`` [s]."""
