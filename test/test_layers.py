@@ -1,6 +1,7 @@
 """Imports go one way, and only the ROS layer knows ROS."""
 
 import ast
+import graphlib
 import importlib.metadata
 import subprocess
 import sys
@@ -26,7 +27,15 @@ LAYERS = [
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 # The folders of the ROS layer; the nodes, which stand beside them, may import all but the last.
-ROS_FOLDERS = [["support"], ["models"], ["control", "viewing"], ["demo", "launching"]]
+ROS_FOLDERS = [
+    ["support"],
+    ["models"],
+    ["viewing", "simulation"],
+    ["control"],
+    ["actions"],
+    ["feedforward"],
+    ["demo", "launching"],
+]
 ROS_RANK = {name: rank for rank, names in enumerate(ROS_FOLDERS) for name in names}
 ROBOT_FREE = {"codegen"}
 
@@ -75,6 +84,31 @@ def test_imports_go_one_way(path):
         if own not in ("ros",):
             assert parts[0] not in ("rclpy", "launch", "launch_ros"), f"{path.name} imports {name}"
             assert not parts[0].endswith(("_msgs", "_srvs")), f"{path.name} imports {name}"
+
+
+def test_no_import_goes_round_in_a_circle():
+    """Imports for type checking only count too: what needs another's types depends on it."""
+    files = {_module_name(path): path for path in PACKAGE.rglob("*.py")}
+    graph = {
+        name: {known for known in _imported_modules(path, files) if known != name}
+        for name, path in files.items()
+    }
+    graphlib.TopologicalSorter(graph).prepare()
+
+
+def _module_name(path: Path) -> str:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if path.stem == "__init__" else parts)
+
+
+def _imported_modules(path: Path, files: dict[str, Path]):
+    """Modules of the package whose names a file imports, or from which it imports a name."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in files)
+        elif isinstance(node, ast.ImportFrom) and node.module in files:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            yield from (name if name in files else node.module for name in names)
 
 
 def test_the_library_works_without_ros_or_optional_packages():
@@ -132,7 +166,8 @@ def test_every_node_can_be_run_in_both_worlds():
         if entry.value.startswith("robot_dynamics.ros.")
     }
     assert set(NODES) == installed
+    # What is no node stands in a folder of its own kind.
+    assert set(NODES) == {path.stem for path in (PACKAGE / "ros").glob("*.py")} - {"__init__"}
     for node in NODES:
-        assert (PACKAGE / "ros" / f"{node}.py").is_file()
         assert (PACKAGE.parent / "docs" / f"{node}.md").is_file()
         assert f"{node}.md" in (PACKAGE.parent / "docs" / "README.md").read_text(encoding="utf-8")

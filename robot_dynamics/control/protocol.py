@@ -13,6 +13,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.control.parameters import LoopParameters
 from robot_dynamics.spatial import Array
 
 S = TypeVar("S")
@@ -164,6 +165,10 @@ class Controller(Protocol[R]):
     @property
     def time(self) -> float:
         """Of the last joint state [s]."""
+
+    @property
+    def parameters(self) -> LoopParameters:
+        """Those in force."""
 
     @property
     def effort_limits(self) -> Array:

@@ -61,6 +61,7 @@ class RobotModel(Node):
         parameters.watch(self, self._settings, self._on_parameters, check=self._check)
         self._model: ArmModel | None = None
         self._table: DHTable | None = None
+        self._order = JointOrder(())
         self._load_at = -np.inf
         self._text = self.create_publisher(String, "~/dh_table", qos.DESCRIPTION)
         self._json = self.create_publisher(String, "~/dh_table_json", qos.DESCRIPTION)
@@ -74,6 +75,7 @@ class RobotModel(Node):
         parameters.watch(self, self._drives, self._on_drives, check=self._check_drives)
         self._live = LivePublisher(self)
         self._loader = ModelLoader(self, self._on_model, self._on_change, follows=False)
+        self._loader.start()
 
     # Model
 
@@ -169,11 +171,11 @@ class RobotModel(Node):
             "table against description [m]": f"{self._table.residual:.1e}",
             **{f"warning {k}": warning for k, warning in enumerate(warnings, 1)},
         }
-        doubts = list(self._loader.doubts)
+        concerns = list(self._loader.warnings)
         if warnings:
-            doubts.insert(0, f"the description can be used, but {len(warnings)} things about it are odd")
-        if doubts:
-            return diagnostics.Status(diagnostics.WARN, "; ".join(doubts), values)
+            concerns.insert(0, f"the description can be used, but {len(warnings)} things about it are odd")
+        if concerns:
+            return diagnostics.Status(diagnostics.WARN, "; ".join(concerns), values)
         return diagnostics.Status(diagnostics.OK, "the description is sound", values)
 
 

@@ -12,18 +12,14 @@ A state that nobody answers is published again, unchanged, every REPEAT seconds.
 
 from __future__ import annotations
 
-import gc
 import json
 import sys
 import time
 
 import numpy as np
-from geometry_msgs.msg import PoseStamped
 from rclpy.clock import Clock, ClockType
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
-from rclpy.publisher import Publisher
-from rosgraph_msgs.msg import Clock as ClockMessage
+from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
@@ -31,13 +27,15 @@ from std_srvs.srv import Trigger
 from robot_dynamics.errors import StateError
 from robot_dynamics.ros.models.plants import kind_of
 from robot_dynamics.ros.models.plants.source import PlantSource, initial_position
+from robot_dynamics.ros.simulation.motion import Motion
+from robot_dynamics.ros.simulation.state_output import StateOutput
+from robot_dynamics.ros.simulation.wall_clock import WallClock
 from robot_dynamics.ros.support import diagnostics, parameters, qos, spin
-from robot_dynamics.ros.support.hot_loop import run_ready, spin_on, take_all
-from robot_dynamics.ros.support.messages import JointOrder, set_stamp, stamp_to_nanoseconds, to_array
-from robot_dynamics.ros.support.pacing import GIVE_UP, Lateness, Pacer
+from robot_dynamics.ros.support.hot_loop import spin_on
+from robot_dynamics.ros.support.messages import JointOrder, stamp_to_nanoseconds
 from robot_dynamics.simulation.parameters import SimulatorParameters
 from robot_dynamics.simulation.plant import Plant
-from robot_dynamics.stewart.orientation import quaternion_from_rotation
+from robot_dynamics.spatial import Array
 
 REPEAT = 0.2
 """Steady seconds after which an unanswered state is published again in lockstep."""
@@ -45,11 +43,6 @@ UNANSWERED = 1.0
 """Steady seconds in lockstep without an answer after which the status is stale."""
 THROTTLE = 2.0
 """Seconds between two log lines about the same fault."""
-HOUSEKEEPING = 0.02
-"""Steady seconds between two looks at services and timers, by the wall clock."""
-# Time that these need before the next deadline, and how long they wait for such a pause at most [ns].
-SPARE = 500_000
-PATIENCE = 200_000_000
 
 
 class Simulator(Node):
@@ -57,322 +50,203 @@ class Simulator(Node):
 
     def __init__(self) -> None:
         super().__init__("simulator")
-        self._settings = parameters.declare(self, SimulatorParameters)
-        parameters.watch(self, self._settings, self._on_parameters, check=self._check_parameters)
-        self._kind = kind_of(self._settings)
-        self.period = round(1e9 / self._settings.rate)
-        self._plant: Plant | None = None
-        self._now = 0
-        self._epoch: int | None = None
-        self._command_time: int | None = None
+        settings = self._settings = parameters.declare(self, SimulatorParameters)
+        parameters.watch(self, settings, self._on_parameters, check=self._check_parameters)
+        self._period = round(1e9 / settings.rate)
+        self._motion: Motion | None = None
+        self._order = JointOrder(())
         self._refused = 0
-        self._moved = time.monotonic()
-        self._states = self.create_publisher(JointState, "joint_states", qos.STATE_PUBLISHER)
-        self._clock_publisher = None
-        self._clock_message = ClockMessage()
-        if self._settings.publish_clock:
-            self._clock_publisher = self.create_publisher(ClockMessage, "/clock", qos.CLOCK)
-        if self.lockstep:
-            self.commands = self.create_subscription(
-                JointState, "joint_command", self._on_answer, qos.LOCKSTEP
+        kind = kind_of(settings)
+        self._output = StateOutput(self, kind, settings)
+        self._wall_clock: WallClock | None = None
+        if not settings.lockstep:
+            self._wall_clock = WallClock(
+                self, self._period, settings.real_time_factor, settings.measure_latency
             )
-            steady = Clock(clock_type=ClockType.STEADY_TIME)
-            self._repeat = self.create_timer(REPEAT, self._publish_state, clock=steady)
-        else:
-            self.commands = self.create_subscription(
-                Float64MultiArray,
-                self._kind.command_topic,
-                self._on_command,
-                qos.COMMAND,
-            )
-        self.answers = None
-        if self._settings.measure_latency and not self.lockstep:
-            self.answers = self.create_subscription(
-                JointState, "joint_command", self._on_timed_answer, qos.LOCKSTEP
-            )
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._repeat = self.create_timer(REPEAT, self._publish_again, clock=steady)
+        if not settings.lockstep:
+            self._repeat.cancel()
+        self._commands = self._subscribe(kind.command_topic)
         self.create_service(Trigger, "~/reset", self._on_reset)
-        self.pacer: Pacer | None = None
-        self._latency = Lateness(self.period)
         self._diagnostics = diagnostics.DiagnosticsPublisher(self, self._status)
-        self._pose: Publisher | None = None
-        if self._kind.pose_topic:
-            self._pose = self.create_publisher(PoseStamped, self._kind.pose_topic, qos.LOCKSTEP)
-        self._source = PlantSource(self, self._kind, self._settings, self.period, self._use)
+        self._source = PlantSource(self, kind, settings, self._period, self._use)
+        self._source.start()
 
-    # Model and parameters
+    def _subscribe(self, command_topic: str) -> Subscription:
+        if self._settings.lockstep:
+            return self.create_subscription(JointState, "joint_command", self._on_answer, qos.LOCKSTEP)
+        return self.create_subscription(Float64MultiArray, command_topic, self._on_command, qos.COMMAND)
+
+    def run(self, stop: spin.StopEvent) -> None:
+        """Run until the event: in lockstep at every answer, else by the wall clock."""
+        if self._wall_clock is None:
+            spin_on(self, stop, self._commands)
+        else:
+            self._start_pacing(self._wall_clock)
+            self._wall_clock.run(stop, self._commands, self._cycle)
+
+    def on_stop(self) -> None:
+        """Leave the results of the run in the log, as JSON."""
+        simulated = 1e-9 * self._motion.now if self._motion is not None else 0.0
+        results: dict[str, object] = {"simulated_s": simulated, "refused_commands": self._refused}
+        if self._wall_clock is not None:
+            results = {**self._wall_clock.summary(), **results, **self._wall_clock.latency_summary()}
+        self.get_logger().info(f"summary: {json.dumps(results)}")
+
+    # Plant and parameters
 
     def _use(self, plant: Plant) -> None:
-        """Simulate ``plant`` from its initial state."""
-        plant.reset(initial_position(plant, self._settings))
-        self._plant = plant
+        """Simulate ``plant`` from its initial state; simulated time goes on."""
+        settings = self._settings
+        now = self._motion.now if self._motion is not None else 0
+        self._motion = motion = Motion(plant, settings, self._period, now)
         self._order = JointOrder(plant.joint_names)
-        self._message = self._order.message()
-        # Who looks at the whole robot needs the joints too that do not take part.
-        self._message.name = [*plant.joint_names, *plant.held_joints]
-        self._held = to_array(np.array([*plant.held_joints.values()]))
-        self._still = to_array(np.zeros(len(self._held)))
-        self._halt()
-        steps = round(1e-9 * self.period / plant.parameters.physics_timestep)
+        self._output.begin(plant)
+        steps = round(1e-9 * self._period / plant.parameters.physics_timestep)
         self.get_logger().info(
             f"simulating {plant.name} with joints {', '.join(plant.joint_names)}"
-            f" at {self._settings.rate:g} Hz, {steps} steps of {plant.integrator} a period"
-            f"{', in lockstep' if self.lockstep else ''}"
+            f" at {settings.rate:g} Hz, {steps} steps of {plant.integrator} a period"
+            f"{', in lockstep' if settings.lockstep else ''}"
         )
-        if self.lockstep:
-            self._next_state(self._effort)
-        elif self.pacer is not None:
-            self.start_pacing()
+        if self._wall_clock is None:
+            motion.step(motion.effort)
+            self._output.publish(motion)
+        else:
+            self._start_pacing(self._wall_clock)
 
-    @property
-    def lockstep(self) -> bool:
-        """Whether the arm moves on only when its state is answered."""
-        return self._settings.lockstep
+    def _start_pacing(self, wall_clock: WallClock) -> None:
+        self._output.restart_clock()
+        wall_clock.begin()
 
     def _check_parameters(self, candidate: SimulatorParameters) -> None:
-        if self._plant is not None:
-            initial_position(self._plant, candidate)
+        if self._motion is not None:
+            initial_position(self._motion.plant, candidate)
 
     def _on_parameters(self, accepted: SimulatorParameters) -> None:
         self._settings = accepted
-        if self._plant is not None and self._command_time is None:
-            self._halt()
+        if self._motion is not None and not self._motion.commanded:
+            self._motion.halt(accepted)
 
     # Motion
 
-    def _halt(self) -> None:
-        """No command is in force: until one comes, the arm does what ``on_timeout`` says."""
-        plant = self._plant
-        self._effort = np.zeros(plant.dof)
-        self._applied = self._effort
-        self._command_time = None
-        if not self.lockstep:
-            plant.set_brakes(self._settings.on_timeout == "brake")
-
-    def _accept(self, effort: np.ndarray) -> None:
-        if self._command_time is None:
-            self._plant.set_brakes(False)
-            if self.pacer is not None:
-                # The start of the node that commands is not the loop's doing.
-                self.pacer.restart_figures()
-                self._latency = Lateness(self.period)
-        self._effort = effort
-        self._command_time = self._now
-
-    def _next_state(self, effort: np.ndarray) -> None:
-        """Publish the state at the next instant of simulated time."""
-        self._applied = effort
-        self._moved = time.monotonic()
-        self._now += self.period
-        self._publish_state()
-
-    def _wall_stamp(self) -> int:
-        """When by the wall clock the present instant of simulated time is due [ns].
-
-        Not when it is published: a cycle that begins late computes the state of its deadline.
-        """
-        elapsed = round(self._now / self._settings.real_time_factor)
-        now = self.get_clock().now().nanoseconds
-        # No instant is published before it is due, so an epoch that says so is too late.
-        if self._epoch is None or not 0 <= now - self._epoch - elapsed <= GIVE_UP:
-            self._epoch = now - elapsed
-        return self._epoch + elapsed
-
-    def _publish_state(self) -> None:
-        plant = self._plant
-        if plant is None:
-            return
-        simulated = self.lockstep or self._clock_publisher is not None
-        if self._clock_publisher is not None:
-            set_stamp(self._clock_message.clock, self._now)
-            self._clock_publisher.publish(self._clock_message)
-        message = self._message
-        stamp = self._now if simulated else self._wall_stamp()
-        set_stamp(message.header.stamp, stamp)
-        message.position = to_array(plant.position) + self._held
-        message.velocity = to_array(plant.velocity) + self._still
-        message.effort = to_array(self._applied) + self._still
-        true_pose = self._kind.pose
-        if self._pose is not None and true_pose is not None and self._pose.get_subscription_count():
-            self._pose.publish(_pose_message(stamp, *true_pose(plant)))
-        self._states.publish(message)
-
-    def _advance(self, effort: np.ndarray) -> None:
-        try:
-            applied = self._plant.advance(1e-9 * self.period, effort)
-        except StateError as error:
-            self.get_logger().error(f"{error}; back to the initial state")
-            self._plant.reset(initial_position(self._plant, self._settings))
-            self._halt()
-            applied = self._effort
-        self._next_state(applied)
-
-    def cycle(self) -> None:
+    def _cycle(self) -> None:
         """One period by the wall clock."""
-        if self._plant is None:
+        motion, settings = self._motion, self._settings
+        if motion is None:
             return
-        if self._command_time is not None:
-            age = 1e-9 * (self._now - self._command_time)
-            if age > self._settings.command_timeout:
-                self._halt()
-                self.get_logger().warning(
-                    f"no command for {age:.3f} s: {self._settings.on_timeout}",
-                    throttle_duration_sec=THROTTLE,
-                )
-        self._advance(self._effort)
+        age = motion.command_age
+        if age > settings.command_timeout:
+            motion.halt(settings)
+            self.get_logger().warning(
+                f"no command for {age:.3f} s: {settings.on_timeout}", throttle_duration_sec=THROTTLE
+            )
+        self._advance(motion)
+
+    def _advance(self, motion: Motion) -> None:
+        trouble = motion.advance(self._settings)
+        if trouble:
+            self.get_logger().error(trouble)
+        self._output.publish(motion)
+
+    def _publish_again(self) -> None:
+        if self._motion is not None:
+            self._output.publish(self._motion)
+
+    def _accept(self, motion: Motion, effort: Array) -> None:
+        if not motion.commanded and self._wall_clock is not None:
+            self._wall_clock.restart_statistics()
+        motion.accept(effort)
 
     def _on_command(self, message: Float64MultiArray) -> None:
         """Efforts for all joints, in chain order, until the next command."""
-        if self._plant is None:
+        motion = self._motion
+        if motion is None:
             return
-        effort = np.array(message.data)
-        if effort.shape != (self._plant.dof,) or not np.isfinite(effort).all():
-            names = ", ".join(self._plant.joint_names)
-            self._refuse(
-                f"it must have {self._plant.dof} finite efforts, of {names}; it has {effort.tolist()}"
-            )
+        effort, plant = np.array(message.data), motion.plant
+        if effort.shape != (plant.dof,) or not np.isfinite(effort).all():
+            names = ", ".join(plant.joint_names)
+            self._refuse(f"it must have {plant.dof} finite efforts, of {names}; it has {effort.tolist()}")
             return
-        self._accept(effort)
+        self._accept(motion, effort)
 
     def _on_answer(self, message: JointState) -> None:
         """Efforts that answer a state, in lockstep."""
-        if self._plant is None:
+        motion = self._motion
+        if motion is None:
             return
         try:
-            sample = self._order.read(message, required=("effort",))
+            effort = self._order.read_effort(message)
         except StateError as error:
             self._refuse(str(error))
             return
-        if sample.nanoseconds != self._now:
+        stamp = stamp_to_nanoseconds(message.header.stamp)
+        if stamp != motion.now:
             # An answer to a repeated state comes twice; one to a state that never was is a fault.
-            if sample.nanoseconds > self._now:
-                self._refuse(f"its stamp {sample.nanoseconds} ns is not that of the state, {self._now} ns")
+            if stamp > motion.now:
+                self._refuse(f"its stamp {stamp} ns is not that of the state, {motion.now} ns")
             return
         self._repeat.reset()
-        self._accept(sample.effort)
-        self._advance(sample.effort)
-
-    def _on_timed_answer(self, message: JointState, info: dict[str, int]) -> None:
-        """Note the time from a state's stamp to the arrival of its answer, as DDS saw it."""
-        self._latency.add(info["received_timestamp"] - stamp_to_nanoseconds(message.header.stamp))
+        self._accept(motion, effort)
+        self._advance(motion)
 
     def _refuse(self, reason: str) -> None:
         self._refused += 1
         self.get_logger().warning(f"command refused: {reason}", throttle_duration_sec=THROTTLE)
 
     def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        """Back to the initial state; simulated time goes on, so that no stamp comes twice."""
-        if self._plant is None:
+        """Back to the initial state."""
+        motion = self._motion
+        if motion is None:
             response.message = "there is no robot description yet"
             return response
-        self._plant.reset(initial_position(self._plant, self._settings))
-        self._halt()
-        if self.lockstep:
-            self._next_state(self._effort)
+        motion.reset(self._settings)
+        if self._wall_clock is None:
+            motion.step(motion.effort)
+            self._output.publish(motion)
         response.success = True
-        response.message = f"{self._plant.name} is in its initial state"
+        response.message = f"{motion.plant.name} is in its initial state"
         return response
 
-    # Reports
+    # Diagnostics
 
     def _status(self) -> diagnostics.Status:
-        plant = self._plant
-        if plant is None:
+        motion = self._motion
+        if motion is None:
             return diagnostics.Status(diagnostics.WARN, self._source.missing, {})
-        joints = zip(plant.joint_names, self._applied != self._effort, strict=True)
-        saturated = [name for name, cut in joints if cut]
         values: dict[str, object] = {
-            "mode": "lockstep" if self.lockstep else "wall clock",
-            "model": f"{plant.name}, {plant.dof} joints",
-            "simulated time [s]": f"{1e-9 * self._now:.3f}",
-            "saturated joints": ", ".join(saturated) or "none",
+            "mode": "wall clock" if self._wall_clock is not None else "lockstep",
+            "model": f"{motion.plant.name}, {motion.plant.dof} joints",
+            "simulated time [s]": f"{1e-9 * motion.now:.3f}",
+            "saturated joints": ", ".join(motion.saturated) or "none",
             "refused commands": self._refused,
         }
-        if self._command_time is not None:
-            values["command age [s]"] = f"{1e-9 * (self._now - self._command_time):.3f}"
-        if self.pacer is not None:
-            values["rate [Hz]"] = f"{self.pacer.rate:.2f}"
-            values.update(self.pacer.lateness.summary())
-        return diagnostics.Status(*self._judge(saturated), values)
+        if motion.commanded:
+            values["command age [s]"] = f"{motion.command_age:.3f}"
+        if self._wall_clock is not None:
+            values.update(self._wall_clock.values())
+        return diagnostics.Status(*self._judge(motion), values)
 
-    def _judge(self, saturated: list[str]) -> tuple[bytes, str]:
+    def _judge(self, motion: Motion) -> tuple[bytes, str]:
         """Level and message."""
-        if self.lockstep:
-            waits = time.monotonic() - self._moved
+        wall_clock = self._wall_clock
+        if wall_clock is None:
+            waits = time.monotonic() - motion.moved_at
             if waits > UNANSWERED:
                 return diagnostics.STALE, f"in lockstep, without an answer for {waits:.1f} s"
-        elif self._command_time is None:
+        elif not motion.commanded:
             return diagnostics.WARN, f"no command: {self._settings.on_timeout}"
-        doubts = [f"effort limited at {', '.join(saturated)}"] if saturated else []
-        late = self.pacer.lateness.share if self.pacer is not None else 0.0
-        if late > diagnostics.MISSED:
-            doubts.append(f"{100.0 * late:.1f} % of the cycles late by more than a period")
-        if doubts:
-            return diagnostics.WARN, "; ".join(doubts)
-        return diagnostics.OK, "in lockstep" if self.lockstep else "commanded"
-
-    def start_pacing(self) -> None:
-        """The loop by the wall clock begins now."""
-        self._epoch = None
-        self.pacer = Pacer(round(self.period / self._settings.real_time_factor))
-        # What exists now lives as long as the node: the garbage collector need not look at it again.
-        gc.collect()
-        gc.freeze()
-
-    def on_stop(self) -> None:
-        """Leave the figures of the run in the log, as JSON."""
-        figures: dict[str, object] = {"simulated_s": 1e-9 * self._now, "refused_commands": self._refused}
-        if self.pacer is not None:
-            figures = {"rate_hz": round(self.pacer.rate, 3), **self.pacer.lateness.summary(), **figures}
-        if self._latency.cycles:
-            figures |= {"answers": self._latency.cycles, **self._latency.percentiles("answer")}
-        self.get_logger().info(f"summary: {json.dumps(figures)}")
-
-
-def _pose_message(nanoseconds: int, position: np.ndarray, rotation: np.ndarray) -> PoseStamped:
-    message = PoseStamped()
-    set_stamp(message.header.stamp, nanoseconds)
-    message.header.frame_id = "base"
-    place, turn = message.pose.position, message.pose.orientation
-    place.x, place.y, place.z = position.tolist()
-    turn.x, turn.y, turn.z, turn.w = quaternion_from_rotation(rotation).tolist()
-    return message
-
-
-def run(node: Simulator, stop: spin.StopEvent) -> None:
-    """Run a simulator until the event: in lockstep at every answer, else by the wall clock.
-
-    By the wall clock one thread does everything. A thread of its own for the callbacks would make the cycles
-    wait for the interpreter's lock.
-    """
-    if node.lockstep:
-        spin_on(node, stop, node.commands)
-        return
-    executor = SingleThreadedExecutor()
-    executor.add_node(node)
-    node.start_pacing()
-    rest = round(1e9 * HOUSEKEEPING)
-    due = time.monotonic_ns()
-    while not stop.is_set():
-        overdue = time.monotonic_ns() - due
-        if overdue > PATIENCE or (overdue > 0 and node.pacer.remaining() > SPARE):
-            run_ready(executor, limit=3)
-            due = time.monotonic_ns() + rest
-        remaining = node.pacer.remaining()
-        if remaining > 0:
-            time.sleep(1e-9 * remaining)
-        node.pacer.start_cycle()
-        if not take_all(node.commands):
-            run_ready(executor, limit=3)
-        node.cycle()
-        if node.answers is not None:
-            take_all(node.answers)
-    executor.remove_node(node)
-    executor.shutdown()
+        warnings = [f"effort limited at {', '.join(motion.saturated)}"] if motion.saturated else []
+        if wall_clock is not None:
+            warnings += wall_clock.warnings()
+        if warnings:
+            return diagnostics.WARN, "; ".join(warnings)
+        return diagnostics.OK, "in lockstep" if wall_clock is None else "commanded"
 
 
 def main(args: list[str] | None = None) -> int:
     """Entry point of the executable."""
-    return spin.run(Simulator, args, loop=run)
+    return spin.run(Simulator, args, loop=Simulator.run)
 
 
 if __name__ == "__main__":

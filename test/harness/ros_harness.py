@@ -16,7 +16,7 @@ from typing import Any
 
 from patience import PATIENCE, POLL, REPEAT, RESEND
 
-from robot_dynamics.ros import processes
+from robot_dynamics.ros.support import processes
 
 
 def free_port() -> int:

@@ -12,7 +12,7 @@ import pytest
 from patience import PATIENCE
 from ros_harness import HarnessError
 
-from robot_dynamics.ros.processes import claim_domain, node_environment
+from robot_dynamics.ros.support.processes import claim_domain, node_environment
 
 
 def rviz_program() -> Path:

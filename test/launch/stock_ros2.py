@@ -15,7 +15,7 @@ from launching_harness import Launch
 from patience import PATIENCE
 from ros_harness import HarnessError, Peer
 
-from robot_dynamics.ros.processes import claim_domain, node_environment
+from robot_dynamics.ros.support.processes import claim_domain, node_environment
 
 
 def needs(*packages: str) -> None:

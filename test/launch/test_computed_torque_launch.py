@@ -22,7 +22,7 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics.resources import resource
-from robot_dynamics.ros.processes import claim_domain
+from robot_dynamics.ros.support.processes import claim_domain
 
 FOLDER = tempfile.TemporaryDirectory(prefix="robot_dynamics_launch_")
 LOCKSTEP = Path(FOLDER.name) / "lockstep.yaml"

@@ -16,7 +16,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from stock_ros2 import needs
 
-from robot_dynamics.ros.processes import claim_domain, node_environment
+from robot_dynamics.ros.support.processes import claim_domain, node_environment
 
 pytestmark = pytest.mark.ros
 

@@ -101,7 +101,7 @@ def test_gravity_without_samples_is_a_warning():
         report.wait_for(WARN, "no usable sample on imu for")
 
 
-def test_late_and_old_states_are_doubted(monkeypatch):
+def test_late_and_old_states_are_warned_of(monkeypatch):
     now = 100.0
     monkeypatch.setattr(cycle.time, "monotonic", lambda: now)
     monitor = CycleMonitor()
@@ -117,9 +117,9 @@ def test_late_and_old_states_are_doubted(monkeypatch):
     assert float(values["missed deadlines [share]"]) == pytest.approx(3 / 199, abs=1e-5)
     assert float(values["rate [Hz]"]) == pytest.approx(199 / (196 * 0.002 + 3 * 0.008), abs=0.1)
     assert values["answer 50 / 99 / 100 % [ms]"].startswith("0.500 / ")
-    assert "1.5 % of the joint states came late" in monitor.doubts(10.0)[0]
-    assert monitor.doubts(0.01)[1] == "the last joint state is 0.008 s old"
-    assert len(monitor.doubts(0.1)) == 1
+    assert "1.5 % of the joint states came late" in monitor.warnings(10.0)[0]
+    assert monitor.warnings(0.01)[1] == "the last joint state is 0.008 s old"
+    assert len(monitor.warnings(0.1)) == 1
 
 
 def test_few_cycles_say_nothing_about_lateness(monkeypatch):
@@ -129,4 +129,4 @@ def test_few_cycles_say_nothing_about_lateness(monkeypatch):
     for k in range(50):
         monitor.begin()
         now += 0.1 if k % 10 == 0 else 0.002
-    assert monitor.doubts(60.0) == []
+    assert monitor.warnings(60.0) == []

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.ros
 
 STARTER = """
 import sys
-from robot_dynamics.ros.processes import NodeProcess, claim_domain
+from robot_dynamics.ros.support.processes import NodeProcess, claim_domain
 node = NodeProcess("robot_dynamics.ros.simulator", claim_domain(), {"machine": sys.argv[1]})
 while "simulating" not in node.output:
     assert node.running, node.output

@@ -17,8 +17,8 @@ from robot_dynamics.cli.main import main
 from robot_dynamics.cli.run import NODES
 from robot_dynamics.errors import ParameterError, StateError
 from robot_dynamics.parameters import describe, parameter, per_joint, validate
-from robot_dynamics.ros.processes import claim_domain, node_environment
 from robot_dynamics.ros.support.messages import JointOrder, nanoseconds_to_stamp, stamp_to_nanoseconds
+from robot_dynamics.ros.support.processes import claim_domain, node_environment
 from robot_dynamics.simulation.parameters import PlantParameters, SimulatorParameters
 
 CONFIG = Path(__file__).parents[2] / "config"

@@ -51,7 +51,7 @@ def live(browser):
     with peer_with(*nodes, view) as peer:
         poses, references = [], []
         for topic, kept in (("simulator/platform_pose", poses), ("stewart_platform/reference", references)):
-            peer.node.create_subscription(PoseStamped, topic, kept.append, qos.GLIMPSE)
+            peer.node.create_subscription(PoseStamped, topic, kept.append, qos.NEWEST)
         peer.wait_until(lambda: poses and references, "simulator and controller do not talk")
         page = Page(peer, browser, address)
         page.wait_for_slider("yaw")
@@ -159,7 +159,7 @@ def test_a_controller_that_ends_is_told_and_one_that_comes_back_is_used_again(br
     two = ["-r", "__ns:=/two"]
     simulator = NodeProcess("simulator", COMMON, two)
     with peer_with(simulator, view) as peer:
-        poses = peer.subscribe(PoseStamped, "/two/simulator/platform_pose", qos.GLIMPSE)
+        poses = peer.subscribe(PoseStamped, "/two/simulator/platform_pose", qos.NEWEST)
         page = Page(peer, browser, address)
         page.wait_for_slider("x")
         page.wait_for_notice("no controller takes trajectories on /two/stewart_platform/trajectory")

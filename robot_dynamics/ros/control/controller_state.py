@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectoryPoint
 
-from robot_dynamics.control.protocol import Command
+from robot_dynamics.ros.control.loop import Cycle
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.messages import set_stamp, to_array
 from robot_dynamics.spatial import Array
@@ -37,26 +39,27 @@ def state_point(
 
 
 class ControllerStatePublisher:
-    """Publishes reference, state, error and output at 50 Hz while somebody listens.
-
-    Args:
-        node: a node whose ``order`` names the joints.
-    """
+    """Publishes reference, state, error and output at 50 Hz while somebody listens."""
 
     def __init__(self, node: Node) -> None:
-        self._node = node
+        self._joint_names: list[str] = []
         self._sent = 0
         self._publisher = node.create_publisher(
             JointTrajectoryControllerState, "~/controller_state", qos.COMMAND
         )
 
-    def publish(self, nanoseconds: int, command: Command, position: Array, velocity: Array) -> None:
-        """One cycle of control: the state's stamp, the command that answers it, and the state (n,)."""
+    def begin(self, joint_names: Sequence[str]) -> None:
+        """These joints report from now on."""
+        self._joint_names = list(joint_names)
+
+    def publish(self, cycle: Cycle) -> None:
+        """Tell of a cycle, where one is due."""
+        nanoseconds, position, velocity, command = cycle
         if 0 <= nanoseconds - self._sent < PERIOD or not self._publisher.get_subscription_count():
             return
         self._sent = nanoseconds
         reference = command.reference
-        message = JointTrajectoryControllerState(joint_names=list(self._node.order.joint_names))
+        message = JointTrajectoryControllerState(joint_names=self._joint_names)
         set_stamp(message.header.stamp, nanoseconds)
         message.reference = state_point(reference.position, reference.velocity, reference.acceleration)
         message.feedback = state_point(position, velocity)

@@ -49,7 +49,7 @@ class CycleMonitor:
         return time.monotonic() - self.last
 
     def values(self) -> dict[str, str]:
-        """The figures for a diagnostic status."""
+        """For a diagnostic status."""
         if len(self._arrivals) < 2:
             return {"rate [Hz]": "0"}
         periods = self._periods()
@@ -63,7 +63,7 @@ class CycleMonitor:
             "age of the state [s]": f"{self.age:.3f}",
         }
 
-    def doubts(self, timeout: float) -> list[str]:
+    def warnings(self, timeout: float) -> list[str]:
         """What is wrong with the states' timing, where they count as lost after ``timeout`` [s]."""
         found = []
         if len(self._arrivals) > LEAST:

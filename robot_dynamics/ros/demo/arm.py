@@ -24,9 +24,9 @@ from robot_dynamics.ros.demo.observer import (
     newest,
     wait_for_departure,
 )
-from robot_dynamics.ros.processes import NodeProcess, claim_domain
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.messages import JointOrder, nanoseconds_to_stamp
+from robot_dynamics.ros.support.processes import NodeProcess, claim_domain
 from robot_dynamics.spatial import Array
 
 START = np.radians([90.0, 0.0, 90.0, 0.0, 0.0, 0.0])
@@ -113,9 +113,7 @@ class ArmRun:
         order = JointOrder(self.chain.joint_names)
         record = self.observer.record
         self._positions = record(JointState, "joint_states", lambda m: order.read(m).position)
-        self._efforts = record(
-            JointState, "joint_command", lambda m: order.read(m, required=("effort",)).effort
-        )
+        self._efforts = record(JointState, "joint_command", order.read_effort)
         self._references = record(
             JointState, "computed_torque_controller/reference", lambda m: order.read(m).position
         )

@@ -15,9 +15,9 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
 
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.ros.processes import NodeProcess
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.messages import stamp_to_nanoseconds
+from robot_dynamics.ros.support.processes import NodeProcess
 from robot_dynamics.spatial import Array
 
 SECOND = 1_000_000_000
@@ -25,7 +25,7 @@ PATIENCE = 60.0
 """Longest wait for anything; far more than a busy machine needs [s]."""
 
 
-GLIMPSES = 8
+CALLBACKS = 8
 """Callbacks after a pause: the newest two messages of three topics, and a little more."""
 Record = dict[int, Array]
 
@@ -63,7 +63,7 @@ class Observer:
             kept[stamp] = np.asarray(extract(message))
             self.latest = max(self.latest, stamp)
 
-        self.node.create_subscription(kind, topic, keep, qos.GLIMPSE if self._pause else qos.RECORDING)
+        self.node.create_subscription(kind, topic, keep, qos.NEWEST if self._pause else qos.RECORDING)
         return kept
 
     def close(self) -> None:
@@ -100,13 +100,17 @@ class Observer:
                 logs = "\n".join(f"--- {p.name}:\n{p.output}" for p in self._processes)
                 raise RobotDynamicsError(f"{what}: {reason}\n{logs}")
 
+    def beyond(self, stamp: int) -> bool:
+        """Whether something later than ``stamp`` [ns] was recorded."""
+        return self.latest > stamp
+
     def _look(self) -> None:
         """Run callbacks: as messages come, or those that are due after a pause."""
         if not self._pause:
             self._executor.spin_once(timeout_sec=0.1)
             return
         time.sleep(self._pause)
-        for _ in range(GLIMPSES):
+        for _ in range(CALLBACKS):
             self._executor.spin_once(timeout_sec=0.0)
 
     def set_parameters(self, node: str, values: Mapping[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
@@ -17,7 +18,7 @@ from robot_dynamics.report.recording import ArmRecording
 from robot_dynamics.ros.demo.arm import DURATION, GOAL, START, ArmRun, Progress
 from robot_dynamics.ros.demo.observer import SECOND
 from robot_dynamics.ros.demo.outcome import Outcome
-from robot_dynamics.ros.processes import NodeProcess, claim_domain
+from robot_dynamics.ros.support.processes import NodeProcess, claim_domain
 
 RATE = 500.0
 RELAY_DURATION = 10.0
@@ -89,17 +90,17 @@ def _control(
         run.wait_for_control()
         first = begin = observer.latest + SECOND
         goals = [GOAL, START]
+
+        def show() -> None:
+            share = (observer.latest - first) / (duration * SECOND)
+            progress("computed torque by the wall clock", min(1.0, max(0.0, share)))
+
         while begin - first < duration * SECOND:
             run.send(goals[0], begin)
             goals.reverse()
             begin += int((DURATION + PAUSE) * SECOND)
-            end = begin
-
-            def show(first: int = first) -> None:
-                share = (observer.latest - first) / (duration * SECOND)
-                progress("computed torque by the wall clock", min(1.0, max(0.0, share)))
-
-            observer.wait_until(lambda end=end: observer.latest > end - SECOND // 5, "real-time run", show)
+            almost = begin - SECOND // 5
+            observer.wait_until(functools.partial(observer.beyond, almost), "real-time run", show)
         recording = run.recording("computed torque, by the wall clock", first, begin)
         run.simulator.stop()
         run.controller.stop()

@@ -23,9 +23,9 @@ from robot_dynamics.ros.demo.observer import (
     newest,
     wait_for_departure,
 )
-from robot_dynamics.ros.processes import NodeProcess, claim_domain
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.messages import JointOrder
+from robot_dynamics.ros.support.processes import NodeProcess, claim_domain
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.orientation import (
     quaternion_from_rotation,
@@ -122,9 +122,7 @@ def run(
         order = JointOrder(machine.leg_names)
         poses = observer.record(PoseStamped, "simulator/platform_pose", _values)
         references = observer.record(PoseStamped, "stewart_platform/reference", _values)
-        forces = observer.record(
-            JointState, "joint_command", lambda m: order.read(m, required=("effort",)).effort
-        )
+        forces = observer.record(JointState, "joint_command", order.read_effort)
         sender = observer.node.create_publisher(
             MultiDOFJointTrajectory, "stewart_platform/trajectory", qos.TRAJECTORY
         )

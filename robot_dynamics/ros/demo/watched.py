@@ -22,7 +22,7 @@ from robot_dynamics.ros.demo import pacemaker, stewart
 from robot_dynamics.ros.demo.arm import NOMINAL, ArmRun, Progress
 from robot_dynamics.ros.demo.outcome import Limits, Outcome, judge
 from robot_dynamics.ros.demo.realtime import summary
-from robot_dynamics.ros.processes import NodeProcess, claim_domain
+from robot_dynamics.ros.support.processes import NodeProcess, claim_domain
 from robot_dynamics.ros.web_view import VISITOR
 
 ARM_RATE, PLATFORM_RATE = 100.0, 200.0

@@ -125,7 +125,7 @@ def gazebo_description(given: Mapping[str, str]) -> str:
         )
     further = [name for name in moving if name not in driven]
     mimic = [name for name in further if joints[name].find("mimic") is not None]
-    children = {joint.find("child").get("link") for joint in joints.values()}
+    children = {child.get("link") for child in robot.iterfind("joint/child")}
     roots = [link.get("name", "") for link in robot.findall("link") if link.get("name") not in children]
     expanded = expand(
         resource("urdf/gazebo_arm.xacro"),

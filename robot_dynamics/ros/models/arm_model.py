@@ -16,7 +16,7 @@ from robot_dynamics.errors import ModelError, ParameterError, RobotDynamicsError
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.model.chain_parameters import ChainParameters
 from robot_dynamics.parameters import parameter, validate
-from robot_dynamics.ros.models.description import NONE_YET, DescriptionSource
+from robot_dynamics.ros.models.description import DescriptionSource
 from robot_dynamics.ros.models.imu_gravity import ImuGravity
 from robot_dynamics.ros.models.live_parameters import LiveFollower
 from robot_dynamics.ros.support import parameters
@@ -87,6 +87,8 @@ class ModelLoader:
     of its own while the old one stays in use, and handed over in the node's own thread; what is refused
     leaves the old model in use.
 
+    Nothing is built before :meth:`start`.
+
     Args:
         node: gets the parameters, the description and the service ``~/robot_compensates_gravity``.
         on_model: called in the node's thread with the model of every new description.
@@ -117,16 +119,21 @@ class ModelLoader:
         if follows and parameters.declare(node, FollowParameters).follow_robot_model:
             if self._imu.used:
                 raise ParameterError("follow_robot_model and gravity_from_imu cannot both be true")
-            self._follower = LiveFollower(node)
-        self._source: DescriptionSource | None = None
+            LiveFollower(node)
         self._source = DescriptionSource(node, self._on_description)
+
+    def start(self) -> None:
+        """Take the description that the node was given, or wait for one.
+
+        Raises:
+            RobotDynamicsError: the description that it was given is refused.
+        """
+        self._source.start()
 
     @property
     def missing(self) -> str:
         """Why there is no model yet; empty when there is one."""
-        if self.model is not None:
-            return ""
-        return NONE_YET if self._source is None else self._source.missing
+        return "" if self.model is not None else self._source.missing
 
     @property
     def gravity(self) -> tuple[float, ...]:
@@ -139,9 +146,9 @@ class ModelLoader:
         return self._imu.used
 
     @property
-    def doubts(self) -> list[str]:
+    def warnings(self) -> list[str]:
         """What may be wrong with the model in use, for a warning in the diagnostics."""
-        found = [self._imu.doubt] if self._imu.doubt else []
+        found = [self._imu.warning] if self._imu.warning else []
         if self.model is not None and self.model.dynamics.backend != "c":
             found.append("the model is generated Python, slower than compiled C; install a C compiler")
         return found
@@ -184,7 +191,7 @@ class ModelLoader:
     def _build(self, what: str, work: Callable[[], ArmModel]) -> None:
         def refused(reason: str) -> None:
             self._node.get_logger().error(f"the new {what} is refused, the old model stays: {reason}")
-            if what == "description" and self._source is not None:
+            if what == "description":
                 self._source.text = None
 
         self._background.submit(work, self._use, refused)

@@ -31,10 +31,6 @@ class DescriptionSource:
         node: the node that needs the model.
         on_description: called with the XML text.
         on_refusal: called with the reason when a description is refused, for nodes that go on without one.
-
-    Raises:
-        RobotDynamicsError: the description in the parameter is refused at the start, and there is no
-            ``on_refusal``.
     """
 
     def __init__(
@@ -51,13 +47,22 @@ class DescriptionSource:
         descriptor = ParameterDescriptor(
             description="URDF of the robot as XML text; empty: taken from the topic robot_description"
         )
-        text = node.declare_parameter(NAME, "", descriptor).value
+        node.declare_parameter(NAME, "", descriptor)
+
+    def start(self) -> None:
+        """Take the description in the parameter, or wait for one; follow every later one.
+
+        Raises:
+            RobotDynamicsError: the description in the parameter is refused, and there is no ``on_refusal``.
+        """
+        node = self._node
+        text = node.get_parameter(NAME).value
         if text:
             self._take_first(text)
         else:
-            self._node.get_logger().info(f"waiting for the topic {node.resolve_topic_name(NAME)}")
+            node.get_logger().info(f"waiting for the topic {node.resolve_topic_name(NAME)}")
         node.add_on_set_parameters_callback(self._decide)
-        self._subscription = node.create_subscription(String, NAME, self._on_message, qos.DESCRIPTION)
+        node.create_subscription(String, NAME, self._on_message, qos.DESCRIPTION)
 
     @property
     def missing(self) -> str:

@@ -15,7 +15,7 @@ from robot_dynamics.ros.support import parameters, qos
 from robot_dynamics.ros.support.messages import stamp_to_seconds
 
 SILENT = 1.0
-"""Steady seconds without a usable sample after which gravity is in doubt."""
+"""Steady seconds without a usable sample after which there is a warning."""
 NOTICED = 0.02
 """A change of gravity smaller than this changes no effort that matters [m/s²]."""
 
@@ -41,7 +41,7 @@ class ImuGravity:
             node.create_subscription(Imu, "imu", self._on_imu, qos.STATE_SUBSCRIPTION)
 
     @property
-    def doubt(self) -> str:
+    def warning(self) -> str:
         """Why gravity may not be what it was; empty when the samples are fresh, or not used."""
         if not self.used:
             return ""

@@ -122,10 +122,11 @@ class _Wait:
 
     def __init__(self, node: Node, subscription: Subscription, stack: contextlib.ExitStack) -> None:
         try:
-            stack.enter_context(node.context.handle)
+            context: Any = node.context.handle
+            stack.enter_context(context)
             stack.enter_context(subscription.handle)
             self._handle: Any = subscription.handle
-            self._set = rclpy_implementation.WaitSet(1, 0, 0, 0, 0, 0, node.context.handle)
+            self._set = rclpy_implementation.WaitSet(1, 0, 0, 0, 0, 0, context)
         except (AttributeError, TypeError) as error:
             raise _ForeignVersion(str(error)) from error
 

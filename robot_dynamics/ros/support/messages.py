@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -44,7 +45,7 @@ def to_array(values: Array) -> array[float]:
 
 @dataclass(frozen=True)
 class JointSample:
-    """The values of a JointState in the order of a chain.
+    """A joint state in the order of a chain.
 
     Attributes:
         nanoseconds: the message's stamp.
@@ -54,7 +55,7 @@ class JointSample:
     """
 
     nanoseconds: int
-    position: Array | None
+    position: Array
     velocity: Array | None
     effort: Array | None
 
@@ -68,42 +69,65 @@ class JointOrder:
     def __init__(self, joint_names: Sequence[str]) -> None:
         self.joint_names = tuple(joint_names)
         self._seen: list[str] | None = None
-        self._places: list[int] | None = None
+        self._places: list[int] = []
         self._identity = False
 
-    def read(self, message: JointState, required: Sequence[str] = ("position",)) -> JointSample:
-        """The chain's joint values.
+    def read(self, message: JointState) -> JointSample:
+        """The chain's joint values from a joint state, which must have a position of every joint.
 
-        Args:
-            message: the joint state or command.
-            required: fields that must have a finite value for every joint of the chain. A field that is not
-                required is None in the sample unless it has (hardware without a velocity or effort interface
-                reports NaN there).
+        Velocity and effort are None unless every joint has a finite one: hardware without such an interface
+        reports NaN there.
 
         Raises:
-            StateError: a joint is missing or named twice, a field has a wrong length or a value that is not
-                finite, or a required field is empty.
+            StateError: a joint is missing or named twice, a field has a wrong length, or there is no position
+                or one that is not finite.
         """
-        if message.name != self._seen:
-            self._places = self._find(message.name)
-            self._identity = self._places == list(range(len(message.name)))
-            self._seen = list(message.name)
-        values: dict[str, Array | None] = {}
-        for field in ("position", "velocity", "effort"):
-            picked = self._pick(field, getattr(message, field), len(message.name))
-            if picked is None and field in required:
-                raise StateError(f"the message has no {field} of the joints {', '.join(self.joint_names)}")
-            if picked is not None and not np.isfinite(picked).all():
-                if field in required:
-                    bad = [n for n, v in zip(self.joint_names, picked, strict=True) if not np.isfinite(v)]
-                    raise StateError(f"the {field} of joint {', '.join(bad)} is not a finite number")
-                picked = None
-            values[field] = picked
-        return JointSample(stamp_to_nanoseconds(message.header.stamp), **values)
+        self._open(message)
+        return JointSample(
+            stamp_to_nanoseconds(message.header.stamp),
+            self._required(message, "position"),
+            self._optional(message, "velocity"),
+            self._optional(message, "effort"),
+        )
+
+    def read_effort(self, message: JointState) -> Array:
+        """(n,) the chain's efforts from a command [N·m or N].
+
+        Raises:
+            StateError: a joint is missing or named twice, a field has a wrong length, or there is no effort
+                or one that is not finite.
+        """
+        self._open(message)
+        return self._required(message, "effort")
 
     def message(self) -> JointState:
         """An empty JointState with the chain's joint names, to be filled and sent many times."""
         return JointState(name=list(self.joint_names))
+
+    def _open(self, message: JointState) -> None:
+        """Find the places of the joints, and check that every field has a value for each name or none."""
+        names = message.name
+        if names != self._seen:
+            self._places = self._find(names)
+            self._identity = self._places == list(range(len(names)))
+            self._seen = list(names)
+        for field in ("position", "velocity", "effort"):
+            length = len(getattr(message, field))
+            if length not in (0, len(names)):
+                raise StateError(f"the message has {length} values of {field} for {len(names)} joint names")
+
+    def _required(self, message: JointState, field: str) -> Array:
+        values = self._pick(getattr(message, field))
+        if values is None:
+            raise StateError(f"the message has no {field} of the joints {', '.join(self.joint_names)}")
+        if not np.isfinite(values).all():
+            bad = [n for n, v in zip(self.joint_names, values, strict=True) if not np.isfinite(v)]
+            raise StateError(f"the {field} of joint {', '.join(bad)} is not a finite number")
+        return values
+
+    def _optional(self, message: JointState, field: str) -> Array | None:
+        values = self._pick(getattr(message, field))
+        return values if values is not None and np.isfinite(values).all() else None
 
     def _find(self, names: Sequence[str]) -> list[int]:
         self._seen = None
@@ -113,15 +137,14 @@ class JointOrder:
             raise StateError(
                 f"the message lacks joint {', '.join(missing)}; it has {', '.join(names) or 'none'}"
             )
-        twice = sorted({name for name in self.joint_names if list(names).count(name) > 1})
+        count = Counter(names)
+        twice = sorted({name for name in self.joint_names if count[name] > 1})
         if twice:
             raise StateError(f"the message names joint {', '.join(twice)} more than once")
         return [places[name] for name in self.joint_names]
 
-    def _pick(self, field: str, data: Sequence[float], count: int) -> Array | None:
+    def _pick(self, data: Sequence[float]) -> Array | None:
         if len(data) == 0:
             return None
-        if len(data) != count:
-            raise StateError(f"the message has {len(data)} values of {field} for {count} joint names")
         values = np.array(data, dtype=float)
         return values if self._identity else values[self._places]

@@ -52,7 +52,7 @@ class Lateness:
         }
 
     def summary(self) -> dict[str, float]:
-        """Figures to report: cycles, cycles late by more than a period, percentiles [µs]."""
+        """Statistics to report: cycles, cycles late by more than a period, percentiles [µs]."""
         return {"cycles": self.cycles, "late_by_a_period": self.over, **self.percentiles("late")}
 
 
@@ -81,7 +81,7 @@ class Pacer:
         if late > GIVE_UP:
             self._deadline = time.monotonic_ns() + self.period
 
-    def restart_figures(self) -> None:
+    def restart_statistics(self) -> None:
         """Forget how late the cycles have been, and count anew."""
         self.lateness = Lateness(self.period)
         self.began = time.monotonic_ns()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rclpy.duration import Duration
 from rclpy.qos import QoSDurabilityPolicy, QoSHistoryPolicy, QoSProfile, QoSReliabilityPolicy
 
 
@@ -39,8 +40,11 @@ CLOCK = _profile(1, reliable=True)
 DIAGNOSTICS = _profile(10, reliable=True)
 """``/diagnostics`` out."""
 
-GLIMPSE = _profile(2, reliable=False)
+NEWEST = _profile(2, reliable=False)
 """The newest messages, for who looks now and then."""
+
+LAST_WORD = Duration(seconds=1.0)
+"""How long a process that ends waits for its last message to arrive."""
 
 RECORDING = _profile(5000, reliable=True)
 """Everything that passes, for recorders: nothing may be lost."""

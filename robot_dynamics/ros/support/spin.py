@@ -14,6 +14,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 import rclpy
 from rclpy.exceptions import ParameterException
@@ -25,6 +26,8 @@ from rclpy.utilities import remove_ros_args
 from robot_dynamics.errors import ModelWarning
 from robot_dynamics.ros.support.faults import explain, hand_over
 
+N = TypeVar("N", bound=Node)
+
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 SWITCH_INTERVAL = 1e-4
 """Seconds that a thread of Python may run while another wants to."""
@@ -33,9 +36,9 @@ ONE_STROKE = 1.0
 
 
 def run(
-    build: Callable[[], Node],
+    build: Callable[[], N],
     args: Sequence[str] | None = None,
-    loop: Callable[[Node, StopEvent], None] | None = None,
+    loop: Callable[[N, StopEvent], None] | None = None,
 ) -> int:
     """Run one node until SIGINT or SIGTERM, and return the exit code of the process, which is to end then.
 
@@ -72,11 +75,9 @@ def run(
         return _live(name, build, loop or spin, stop)
 
 
-def _live(
-    name: str, build: Callable[[], Node], loop: Callable[[Node, StopEvent], None], stop: StopEvent
-) -> int:
+def _live(name: str, build: Callable[[], N], loop: Callable[[N, StopEvent], None], stop: StopEvent) -> int:
     """The node's life; returns the exit code."""
-    node = None
+    node: N | None = None
     forward = _RosLog(name)
     logging.getLogger("robot_dynamics").addHandler(forward)
     try:

@@ -58,7 +58,7 @@ def pose_waypoints(message: MultiDOFJointTrajectory) -> list[PoseWaypoint]:
 
 
 def _seconds(duration: Duration) -> float:
-    return duration.sec + 1e-9 * duration.nanosec
+    return float(duration.sec + 1e-9 * duration.nanosec)
 
 
 def _vector(vector: Vector3) -> list[float]:

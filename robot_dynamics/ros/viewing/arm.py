@@ -48,7 +48,7 @@ class ArmSource(MachineSource):
         self._geometry: RobotGeometry | None = None
         self._show, self._say = show, say
         say(f"waiting for {node.resolve_topic_name('robot_description')}", "warning")
-        self._source = DescriptionSource(node, self._on_description, self._on_refusal)
+        DescriptionSource(node, self._on_description, self._on_refusal).start()
 
     def _on_description(self, text: str) -> None:
         self._geometry = read_robot(text, self._folder, unreadable)

@@ -33,9 +33,6 @@ class PlantSource:
         settings: of the simulator.
         period: of its loop [ns].
         use: called in the node's thread with every new plant; it may refuse it.
-
-    Raises:
-        RobotDynamicsError: the machine, or the description in the parameter, cannot be used.
     """
 
     def __init__(
@@ -61,6 +58,15 @@ class PlantSource:
             self._publisher = node.create_publisher(String, NAME, qos.DESCRIPTION)
         if kind.from_description:
             self._source = DescriptionSource(node, self._on_description)
+
+    def start(self) -> None:
+        """Make the plant of what the node was given, or wait for a description.
+
+        Raises:
+            RobotDynamicsError: the machine, or the description in the parameter, cannot be used.
+        """
+        if self._source is not None:
+            self._source.start()
         else:
             self._take(self._make(""))
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from action_msgs.msg import GoalStatus
 from rclpy.action import ActionClient
 from rclpy.clock import Clock, ClockType
+from rclpy.lifecycle import LifecycleNode
 
 from robot_dynamics.control.arm.feedforward import Plan
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
-from robot_dynamics.ros.follow_joint_trajectory import DeferredActionServer, FollowJointTrajectory
-
-if TYPE_CHECKING:
-    from robot_dynamics.ros.trajectory_feedforward import TrajectoryFeedforward
+from robot_dynamics.ros.actions.deferred_server import DeferredActionServer, FollowJointTrajectory
+from robot_dynamics.ros.feedforward.feeder import Feeder
 
 WATCH_PERIOD = 0.5
 """Steady seconds between two looks at whether the controller is still there."""
@@ -35,21 +34,24 @@ class GoalRelay:
     standard error code and the reason.
 
     Args:
-        node: plans the trajectories.
+        node: serves the action.
+        feeder: plans the trajectories.
         controller: name of the controller.
     """
 
-    def __init__(self, node: TrajectoryFeedforward, controller: str) -> None:
-        self._node = node
+    def __init__(self, node: LifecycleNode, feeder: Feeder, controller: str) -> None:
+        self._name = node.get_name()
+        self._feeder = feeder
         self._controller = controller
         self._goals: list[_Goal] = []
-        self._server = DeferredActionServer(node, self._on_goal, self._on_cancel, node.refusal)
+        self._server = DeferredActionServer(node, self._on_goal, self._on_cancel, feeder.refusal)
         self._client = ActionClient(node, FollowJointTrajectory, f"{controller}/follow_joint_trajectory")
         node.create_timer(WATCH_PERIOD, self._watch, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def _on_goal(self, handle: Any) -> None:
         given = handle.request
-        names = self._node.feedforward.chain.joint_names
+        feedforward = self._feeder.feedforward
+        names = () if feedforward is None else feedforward.chain.joint_names
         known = sorted(given.trajectory.joint_names) == sorted(names)
         result = FollowJointTrajectory.Result
         code = result.INVALID_GOAL if known else result.INVALID_JOINTS
@@ -58,9 +60,9 @@ class GoalRelay:
                 raise TrajectoryError("the goal has a multi_dof_trajectory; this arm has single joints only")
             if not self._client.server_is_ready():
                 raise TrajectoryError(f"{self._controller} does not serve its action follow_joint_trajectory")
-            plan, filled = self._node.plan(given.trajectory)
+            plan, filled = self._feeder.plan(given.trajectory)
         except RobotDynamicsError as error:
-            self._node.refuse(f"goal refused: {error}")
+            self._feeder.refuse(f"goal refused: {error}")
             self._server.finish(handle, GoalStatus.STATUS_ABORTED, code, str(error))
             return
         goal = _Goal(handle)
@@ -76,7 +78,7 @@ class GoalRelay:
             self._abort(goal, f"{self._controller} has rejected the goal")
             return
         goal.downstream = downstream
-        self._node.begin(plan)
+        self._feeder.begin(plan)
         downstream.get_result_async().add_done_callback(
             lambda future: self._on_result(goal, plan, future.result())
         )
@@ -92,9 +94,8 @@ class GoalRelay:
             return
         self._goals.remove(goal)
         # A goal that is on its way takes over by itself.
-        ended_early = answer.status != GoalStatus.STATUS_SUCCEEDED and not self._goals
-        if ended_early and self._node.feedforward.drop_plan(plan):
-            self._node.hold()
+        if answer.status != GoalStatus.STATUS_SUCCEEDED and not self._goals:
+            self._feeder.ended(plan)
         self._server.finish_with(goal.upstream, answer.status, answer.result)
 
     def _on_cancel(self, handle: Any) -> None:
@@ -115,17 +116,17 @@ class GoalRelay:
     def stop(self) -> None:
         """The process ends: nobody will hear of the goals any more."""
         for goal in list(self._goals):
-            self._abort(goal, f"{self._node.get_name()} ends")
+            self._abort(goal, f"{self._name} ends")
 
     def _watch(self) -> None:
         """End the goals of a controller that has gone."""
         if self._goals and not self._client.server_is_ready():
-            self._node.feedforward.drop()
+            self._feeder.drop()
             for goal in list(self._goals):
                 self._abort(goal, f"{self._controller} has gone")
 
     def _abort(self, goal: _Goal, reason: str) -> None:
         self._goals.remove(goal)
-        self._node.refuse(f"goal aborted: {reason}")
+        self._feeder.refuse(f"goal aborted: {reason}")
         code = FollowJointTrajectory.Result.INVALID_GOAL
         self._server.finish(goal.upstream, GoalStatus.STATUS_ABORTED, code, reason)

@@ -1,31 +1,53 @@
-"""The lifecycle of every node that sends efforts: how it halts, and where its errors go."""
+"""The lifecycle of a node that sends efforts: how it halts, and where its errors go."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
-from rclpy.duration import Duration
-from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.lifecycle import LifecycleNode, LifecycleState, ManagedEntity, TransitionCallbackReturn
 
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.ros.support.faults import explain
 
-LAST_WORD = Duration(seconds=1.0)
-"""How long a process that ends waits for its last message to arrive."""
 _TRANSITIONS = {
     Transition.TRANSITION_CONFIGURE: "configure",
     Transition.TRANSITION_CLEANUP: "cleanup",
     Transition.TRANSITION_ACTIVATE: "activate",
     Transition.TRANSITION_DEACTIVATE: "deactivate",
 }
+_SUCCESS = TransitionCallbackReturn.SUCCESS
 
 
-class HaltingNode(LifecycleNode):
-    """A lifecycle node that halts in its declared way whenever it leaves the active state.
+class Stages(Protocol):
+    """What a node does in its transitions."""
+
+    def configure(self) -> None:
+        """Make what is needed.
+
+        Raises:
+            RobotDynamicsError: something is missing or does not fit; the node stays unconfigured.
+        """
+
+    def activate(self) -> None:
+        """Send efforts from now on.
+
+        Raises:
+            RobotDynamicsError: it cannot; the node stays inactive.
+        """
+
+    def halt(self) -> None:
+        """Stop sending efforts, in the declared way; nothing to do when none are sent."""
+
+    def forget(self) -> None:
+        """Drop what configure made; a halt under way goes on."""
+
+
+class Lifecycle(ManagedEntity):
+    """Takes a node through its stages, and halts it whenever it leaves the active state.
 
     An error that no code expected, in a transition or in the running node, is logged, halts the node and
     takes it through ``on_error`` to the unconfigured state, from where it can be configured again. A
@@ -33,104 +55,107 @@ class HaltingNode(LifecycleNode):
 
     Attributes:
         fault: the last such error, until the node is configured again; empty when there is none.
+
+    Args:
+        node: whose lifecycle it is.
+        stages: what the node does.
     """
 
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
+    def __init__(self, node: LifecycleNode, stages: Stages) -> None:
         self.fault = ""
+        self._node = node
+        self._stages = stages
         self._failing = False
         self._started = False
-        for service in self.services:
+        for service in node.services:
             if service.srv_type is ChangeState:
                 service.callback = partial(self._change_state, service.callback)
             elif service.srv_type is GetState:
-                self._get_state = service.callback
+                self._get_state: Callable[..., Any] = service.callback
+        node.add_managed_entity(self)
 
     @property
-    def lifecycle_state(self) -> str:
+    def state(self) -> str:
         """Label of the present state, such as ``active``."""
         return str(self._get_state(GetState.Request(), GetState.Response()).current_state.label)
 
-    def halt(self) -> None:
-        """Stop sending efforts, in the declared way; nothing to do when none are sent."""
-        raise NotImplementedError
-
-    def forget(self) -> None:
-        """Drop what configure made; a halt under way goes on."""
-
     def start_once(self) -> None:
         """Configure and activate, for ``autostart``; only until that has succeeded for the first time."""
-        if self._started or self.lifecycle_state != "unconfigured":
+        if self._started or self.state != "unconfigured":
             return
-        if self.trigger_configure() == TransitionCallbackReturn.SUCCESS:
-            self._started = self.trigger_activate() == TransitionCallbackReturn.SUCCESS
-
-    def attempt(self, what: str, work: Callable[[], None]) -> TransitionCallbackReturn:
-        """Do the work of a transition; what is wrong is logged and makes it fail, or end in ``on_error``."""
-        try:
-            work()
-        except RobotDynamicsError as error:
-            self.get_logger().error(f"cannot {what}: {error}")
-            return TransitionCallbackReturn.FAILURE
-        except Exception as error:
-            self._note(f"cannot {what}", error)
-            return TransitionCallbackReturn.ERROR
-        return TransitionCallbackReturn.SUCCESS
+        if self._node.trigger_configure() == _SUCCESS:
+            self._started = self._node.trigger_activate() == _SUCCESS
 
     # Transitions
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """A new beginning: the last fault is history."""
-        self.fault = ""
-        return super().on_configure(state)
+        result = self._attempt("configure", self._stages.configure)
+        if result == _SUCCESS:
+            self.fault = ""
+        return result
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Send efforts from now on."""
+        return self._attempt("activate", self._stages.activate)
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Halt in the declared way."""
-        return self._leave("deactivate", self.halt)
+        return self._leave("deactivate", self._stages.halt)
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Forget what configure made."""
-        return self._leave("clean up", self.forget)
+        return self._leave("clean up", self._stages.forget)
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Halt in the declared way."""
-        return self._leave("shut down", self.halt)
+        return self._leave("shut down", self._stages.halt)
 
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Halt in the declared way and forget everything; the node can be configured again."""
         self._failing = False
-        for work in (self.halt, self.forget):
+        for work in (self._stages.halt, self._stages.forget):
             try:
                 work()
             except Exception as error:
                 self._note("while handling an error", error)
         if not self.fault:
             self.fault = f"an error in the transition from the state {state.label}"
-            self.get_logger().error(self.fault)
-        self.get_logger().error("halted after an error: unconfigured, and can be configured again")
-        return TransitionCallbackReturn.SUCCESS
+            self._node.get_logger().error(self.fault)
+        self._node.get_logger().error("halted after an error: unconfigured, and can be configured again")
+        return _SUCCESS
+
+    def _attempt(self, what: str, work: Callable[[], None]) -> TransitionCallbackReturn:
+        """Do the work of a transition; what is wrong is logged and makes it fail, or end in ``on_error``."""
+        try:
+            work()
+        except RobotDynamicsError as error:
+            self._node.get_logger().error(f"cannot {what}: {error}")
+            return TransitionCallbackReturn.FAILURE
+        except Exception as error:
+            self._note(f"cannot {what}", error)
+            return TransitionCallbackReturn.ERROR
+        return _SUCCESS
 
     def _leave(self, what: str, work: Callable[[], None]) -> TransitionCallbackReturn:
-        result = self.attempt(what, work)
+        result = self._attempt(what, work)
         # Out of the active state there is no way back to efforts: what fails here ends in on_error.
-        if self._failing or result != TransitionCallbackReturn.SUCCESS:
-            return TransitionCallbackReturn.ERROR
-        return result
+        return TransitionCallbackReturn.ERROR if self._failing or result != _SUCCESS else result
 
     # Errors
 
     def on_fault(self, error: Exception) -> None:
         """A callback of the running node has failed."""
         self._note("fault of the running node", error)
-        state = self.lifecycle_state
+        state = self.state
         if state in ("active", "inactive"):
             # The state machine knows a way to on_error only out of transitions.
             self._failing = True
-            (self.trigger_deactivate if state == "active" else self.trigger_cleanup)()
+            (self._node.trigger_deactivate if state == "active" else self._node.trigger_cleanup)()
 
     def _note(self, what: str, error: Exception) -> None:
         self.fault = f"{what}: {explain(error)}"
-        self.get_logger().error(self.fault)
+        self._node.get_logger().error(self.fault)
 
     def _change_state(
         self, change: Callable[..., Any], request: ChangeState.Request, response: ChangeState.Response
@@ -140,6 +165,6 @@ class HaltingNode(LifecycleNode):
         except Exception:
             # rclpy raises where a transition does not exist, and the caller would wait for ever.
             wanted = request.transition.label or _TRANSITIONS.get(request.transition.id, "shutdown")
-            self.get_logger().error(f"cannot {wanted}: the node is {self.lifecycle_state}")
+            self._node.get_logger().error(f"cannot {wanted}: the node is {self.state}")
             response.success = False
             return response

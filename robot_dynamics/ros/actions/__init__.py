@@ -1,0 +1,1 @@
+"""The action ``FollowJointTrajectory``: its server, and goals for who follows trajectories itself."""

@@ -1,0 +1,104 @@
+"""A server of the action ``FollowJointTrajectory``, where ``control_msgs`` is installed."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+from action_msgs.msg import GoalStatus
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.lifecycle import LifecycleNode
+
+try:
+    from control_msgs.action import FollowJointTrajectory as FollowJointTrajectory
+except ImportError:
+    FollowJointTrajectory = None
+
+AVAILABLE = FollowJointTrajectory is not None
+"""Whether ``control_msgs`` is installed."""
+NAME = "~/follow_joint_trajectory"
+
+
+class DeferredActionServer(ActionServer):
+    """An action server whose goals end when the node says so, instead of when a callback returns.
+
+    An execute callback that waits would keep a single-threaded executor busy for as long as the goal runs.
+
+    Args:
+        node: serves the action.
+        on_goal: called with every accepted goal, which is then executing.
+        on_cancel: called when a client asks to cancel a goal; the node ends it by :meth:`finish`.
+        refuses: why no goal is accepted now; empty when one is.
+    """
+
+    def __init__(
+        self,
+        node: LifecycleNode,
+        on_goal: Callable[[Any], None],
+        on_cancel: Callable[[Any], None],
+        refuses: Callable[[], str],
+    ) -> None:
+        def decide(_: Any) -> GoalResponse:
+            reason = refuses()
+            if reason:
+                node.get_logger().error(f"goal rejected: {reason}")
+            return GoalResponse.REJECT if reason else GoalResponse.ACCEPT
+
+        def accept(handle: Any) -> None:
+            handle.execute()
+            on_goal(handle)
+
+        def cancel(handle: Any) -> CancelResponse:
+            on_cancel(handle)
+            return CancelResponse.ACCEPT
+
+        super().__init__(
+            node,
+            FollowJointTrajectory,
+            NAME,
+            execute_callback=lambda handle: None,
+            goal_callback=decide,
+            handle_accepted_callback=accept,
+            cancel_callback=cancel,
+        )
+
+    def notify_execute(self, goal_handle: Any, execute_callback: Callable[[Any], Any] | None) -> None:
+        """Begin of a goal: nothing to run. End of a goal: a callback for the executor."""
+        if execute_callback is None:
+            return
+        if self._node.executor is not None:
+            super().notify_execute(goal_handle, execute_callback)
+            return
+        # The process ends and nobody spins any more, but the client waits for its result.
+        with contextlib.suppress(StopIteration):
+            self._execute_goal(execute_callback, goal_handle).send(None)
+
+    def finish(self, handle: Any, status: int, code: int, text: str) -> None:
+        """End a goal as soon as the executor comes to it, or at once where none does.
+
+        Args:
+            handle: of the goal.
+            status: ``GoalStatus.STATUS_SUCCEEDED``, ``STATUS_ABORTED`` or ``STATUS_CANCELED``.
+            code: the result's error code.
+            text: the result's error string.
+        """
+        result = FollowJointTrajectory.Result(error_code=code)
+        if hasattr(result, "error_string"):
+            result.error_string = text
+        self.finish_with(handle, status, result)
+
+    def finish_with(self, handle: Any, status: int, result: Any) -> None:
+        """End a goal with a given result."""
+
+        def end(goal: Any) -> Any:
+            # Only a goal that a client has asked to cancel may be canceled.
+            if status == GoalStatus.STATUS_SUCCEEDED:
+                goal.succeed()
+            elif status == GoalStatus.STATUS_CANCELED and goal.is_cancel_requested:
+                goal.canceled()
+            else:
+                goal.abort()
+            return result
+
+        self.notify_execute(handle, end)

@@ -1,0 +1,203 @@
+"""Goals of ``FollowJointTrajectory`` for a controller that follows trajectories itself.
+
+The rules that decide about a goal are in ``robot_dynamics.control.arm.tolerances``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from action_msgs.msg import GoalStatus
+from rclpy.clock import Clock, ClockType
+from rclpy.lifecycle import LifecycleNode
+from trajectory_msgs.msg import JointTrajectory
+
+from robot_dynamics.control.arm.controller import ArmController
+from robot_dynamics.control.arm.tolerances import (
+    GoalMonitor,
+    JointTolerance,
+    Outcome,
+    ToleranceParameters,
+    Tolerances,
+)
+from robot_dynamics.control.protocol import Trajectory
+from robot_dynamics.control.trajectory import Reference
+from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
+from robot_dynamics.ros.actions.deferred_server import DeferredActionServer, FollowJointTrajectory
+from robot_dynamics.ros.control.controller_state import state_point
+from robot_dynamics.ros.control.loop import ControlLoop, Cycle
+from robot_dynamics.ros.support import parameters
+from robot_dynamics.ros.support.messages import set_stamp, stamp_to_nanoseconds
+
+FEEDBACK_PERIOD = 0.05
+"""Steady seconds between two feedback messages."""
+
+
+class _Running(NamedTuple):
+    """The goal that is being followed.
+
+    Attributes:
+        handle: of the action server.
+        trajectory: what the goal asks for.
+        began: stamp of its start [ns].
+        monitor: judges it.
+    """
+
+    handle: Any
+    trajectory: Trajectory[Reference]
+    began: int
+    monitor: GoalMonitor
+
+
+class TrajectoryAction:
+    """Serves the action for a controller that follows trajectories itself.
+
+    A goal that is not acceptable is aborted at once with the standard error code and the reason; the one that
+    runs goes on. A new goal or trajectory, a hold, a loss of the joint states and deactivation end a running
+    goal.
+
+    Args:
+        node: serves the action.
+        loop: has the controller.
+        follow: follows a trajectory, or refuses it by raising RobotDynamicsError.
+    """
+
+    def __init__(
+        self,
+        node: LifecycleNode,
+        loop: ControlLoop[ArmController],
+        follow: Callable[[ArmController, JointTrajectory], Trajectory[Reference]],
+    ) -> None:
+        self._node = node
+        self._loop = loop
+        self._follow = follow
+        self._parameters = parameters.declare(node, ToleranceParameters)
+        parameters.watch(node, self._parameters, self._on_parameters, check=self._check)
+        self._running: _Running | None = None
+        self._last: tuple[Cycle, Reference] | None = None
+        self._server = DeferredActionServer(node, self._on_goal, self._on_cancel, self._refuses)
+        self._timer = node.create_timer(
+            FEEDBACK_PERIOD, self._on_timer, clock=Clock(clock_type=ClockType.STEADY_TIME)
+        )
+        self._timer.cancel()
+
+    def observe(self, cycle: Cycle, controller: ArmController) -> None:
+        """Judge the running goal after a control cycle."""
+        running = self._running
+        if running is None:
+            return
+        now = self._loop.clock.seconds(cycle.nanoseconds)
+        reference = running.trajectory.sample(now)
+        self._last = (cycle, reference)
+        verdict = running.monitor.judge(now, reference, cycle.position, cycle.velocity)
+        if verdict.outcome is Outcome.RUNNING:
+            if now < running.trajectory.end and not controller.follows(running.trajectory):
+                reason = controller.discontinuity or "a hold, or missing joint states"
+                self.drop(f"the controller has left the trajectory: {reason}")
+            return
+        if verdict.outcome is Outcome.REACHED:
+            self._end(GoalStatus.STATUS_SUCCEEDED, FollowJointTrajectory.Result.SUCCESSFUL, "Goal reached")
+            return
+        violated = verdict.outcome is Outcome.PATH_VIOLATED
+        code = "PATH_TOLERANCE_VIOLATED" if violated else "GOAL_TOLERANCE_VIOLATED"
+        controller.hold()
+        self._end(GoalStatus.STATUS_ABORTED, getattr(FollowJointTrajectory.Result, code), verdict.reason)
+
+    def drop(self, reason: str) -> None:
+        """End the running goal, if there is one, because something else has taken over."""
+        self._end(GoalStatus.STATUS_ABORTED, FollowJointTrajectory.Result.INVALID_GOAL, reason)
+
+    # Callbacks
+
+    def _check(self, candidate: ToleranceParameters) -> None:
+        if self._loop.controller is not None:
+            candidate.of(self._loop.controller.chain.joint_names)
+
+    def _on_parameters(self, accepted: ToleranceParameters) -> None:
+        self._parameters = accepted
+
+    def _refuses(self) -> str:
+        return "" if self._loop.active else "the controller is not active"
+
+    def _on_goal(self, handle: Any) -> None:
+        goal, controller = handle.request, self._loop.controller
+        assert controller is not None  # no goal is accepted by a node that is not active
+        code = self._code_of_refusal(goal, controller)
+        try:
+            tolerances = self._tolerances(goal, controller)
+            trajectory = self._follow(controller, goal.trajectory)
+        except RobotDynamicsError as error:
+            self._node.get_logger().error(f"goal refused: {error}")
+            self._server.finish(handle, GoalStatus.STATUS_ABORTED, code, str(error))
+            return
+        self.drop("a new goal has taken over")
+        monitor = GoalMonitor(controller.chain.joint_names, tolerances, trajectory.start, trajectory.end)
+        self._running = _Running(handle, trajectory, self._loop.clock.nanoseconds(trajectory.start), monitor)
+        self._last = None
+        self._timer.reset()
+
+    def _on_cancel(self, handle: Any) -> None:
+        if self._running is not None and handle == self._running.handle:
+            if self._loop.controller is not None:
+                self._loop.controller.hold()
+            self._end(GoalStatus.STATUS_CANCELED, FollowJointTrajectory.Result.SUCCESSFUL, "canceled")
+
+    def _on_timer(self) -> None:
+        """Feedback, and a look at whether the controller still controls."""
+        controller = self._loop.controller
+        if self._running is None:
+            self._timer.cancel()
+        elif not self._loop.active or controller is None:
+            self.drop("the controller was deactivated")
+        elif not controller.phase.controls:
+            self.drop(controller.phase.value)
+        elif self._last is not None:
+            self._running.handle.publish_feedback(self._feedback(self._running.began, *self._last))
+
+    # Messages
+
+    def _code_of_refusal(self, goal: Any, controller: ArmController) -> int:
+        """The error code of a goal, should its trajectory be refused."""
+        result, trajectory = FollowJointTrajectory.Result, goal.trajectory
+        if sorted(trajectory.joint_names) != sorted(controller.chain.joint_names):
+            return int(result.INVALID_JOINTS)
+        stamp = stamp_to_nanoseconds(trajectory.header.stamp)
+        if stamp and trajectory.points:
+            last = 1e-9 * stamp_to_nanoseconds(trajectory.points[-1].time_from_start)
+            if self._loop.clock.seconds(stamp) + last <= controller.time:
+                return int(result.OLD_HEADER_TIMESTAMP)
+        return int(result.INVALID_GOAL)
+
+    def _tolerances(self, goal: Any, controller: ArmController) -> Tolerances:
+        if goal.multi_dof_trajectory.points:
+            raise TrajectoryError("the goal has a multi_dof_trajectory; this arm has single joints only")
+        if not goal.trajectory.points:
+            raise TrajectoryError("the trajectory has no points; cancel the goal to stop the arm")
+        names = controller.chain.joint_names
+        time = goal.goal_time_tolerance
+        path, at_goal = (
+            {t.name: JointTolerance(t.position, t.velocity, t.acceleration) for t in given}
+            for given in (goal.path_tolerance, goal.goal_tolerance)
+        )
+        return self._parameters.of(names).for_goal(names, path, at_goal, time.sec + 1e-9 * time.nanosec)
+
+    def _feedback(self, began: int, cycle: Cycle, reference: Reference) -> Any:
+        nanoseconds, position, velocity, _ = cycle
+        feedback = FollowJointTrajectory.Feedback(joint_names=list(self._loop.joint_names))
+        set_stamp(feedback.header.stamp, nanoseconds)
+        feedback.desired = state_point(reference.position, reference.velocity, reference.acceleration)
+        feedback.actual = state_point(position, velocity)
+        feedback.error = state_point(reference.position - position, reference.velocity - velocity)
+        since = max(nanoseconds - began, 0)
+        for point in (feedback.desired, feedback.actual, feedback.error):
+            set_stamp(point.time_from_start, since)
+        return feedback
+
+    def _end(self, status: int, code: int, text: str) -> None:
+        if self._running is None:
+            return
+        handle, self._running = self._running.handle, None
+        self._timer.cancel()
+        self._server.finish(handle, status, code, text)
+        self._node.get_logger().info(f"goal ended: {text}")

@@ -1,0 +1,207 @@
+"""What every node has around a control loop: lifecycle, hold service, diagnostics and last words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, Protocol
+
+from rclpy.lifecycle import LifecycleNode
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+
+from robot_dynamics.control.protocol import Phase
+from robot_dynamics.errors import ParameterError
+from robot_dynamics.parameters import parameter, validate
+from robot_dynamics.ros.control.events import LoopEvents
+from robot_dynamics.ros.control.lifecycle import Lifecycle
+from robot_dynamics.ros.control.loop import C, ControlLoop, Cycle
+from robot_dynamics.ros.control.outlet import CommandTopics
+from robot_dynamics.ros.control.python_loop import PythonLoop
+from robot_dynamics.ros.support import diagnostics, parameters
+
+
+@dataclass(frozen=True)
+class Autostart:
+    """Who manages the node's lifecycle."""
+
+    autostart: bool = parameter(True, "Configure and activate as soon as the model is there", read_only=True)
+
+    def __post_init__(self) -> None:
+        validate(self)
+
+
+@dataclass(frozen=True)
+class NodeParameters(Autostart):
+    """How the node takes part in the ROS graph."""
+
+    lockstep: bool = parameter(
+        False,
+        "Receive joint states reliably and do not judge their age, for a simulator in lockstep",
+        read_only=True,
+    )
+
+
+class Machine(Protocol[C]):
+    """What is particular to the machine under control."""
+
+    def missing(self) -> str:
+        """Why no controller can be built now; empty when one can."""
+
+    def build(self) -> tuple[C, Sequence[str]]:
+        """A new controller and the names of its joints, in its order.
+
+        Raises:
+            RobotDynamicsError: a parameter does not fit the machine.
+        """
+
+    def forget(self) -> None:
+        """The node becomes unconfigured: drop what configure made."""
+
+    def on_cycle(self, cycle: Cycle, controller: C) -> None:
+        """Publish what is particular to the machine after each command."""
+
+    def fill_command(self, message: JointState, controller: C) -> None:
+        """Add what the controller that commands knows to the stamped command, beside the efforts."""
+
+    def describe(self, controller: C) -> Mapping[str, object]:
+        """Identity of the model and more, for the diagnostics."""
+
+    def warnings(self, controller: C) -> list[str]:
+        """What is not as it should be, for a warning in the diagnostics."""
+
+    def summary(self) -> Mapping[str, object]:
+        """Results of the run for the log, beside those of every loop."""
+
+
+class ControlFront(Generic[C]):
+    """The front of a controller's node, as the stages of its lifecycle go by.
+
+    Attributes:
+        autostart: whether the node starts by itself.
+        events: what the loop tells.
+        loop: answers the joint states.
+        lifecycle: of the node.
+
+    Args:
+        node: whose front it is.
+        machine: what is under control.
+        command_topic: unstamped efforts out.
+        stamped_topic: the same with names and stamps.
+    """
+
+    def __init__(
+        self, node: LifecycleNode, machine: Machine[C], command_topic: str, stamped_topic: str
+    ) -> None:
+        settings = parameters.declare(node, NodeParameters)
+        self.autostart = settings.autostart
+        self._node = node
+        self._machine = machine
+        self._diagnostics = diagnostics.DiagnosticsPublisher(node, self._status)
+        self.events = LoopEvents(node, self._diagnostics.publish)
+        topics = CommandTopics(node, command_topic, stamped_topic)
+        self.loop: ControlLoop[C] = PythonLoop(
+            node, topics, settings.lockstep, self.events, machine.on_cycle, machine.fill_command
+        )
+        self.lifecycle = Lifecycle(node, self)
+        node.create_service(Trigger, "~/hold", self._on_hold)
+
+    # Stages of the lifecycle
+
+    def start_if_due(self) -> None:
+        """With ``autostart``: configure and activate once a controller can be built."""
+        if self.autostart and not self._machine.missing():
+            self.lifecycle.start_once()
+
+    def renew(self) -> None:
+        """Use a new controller from now on; it begins with a hold where the machine is found.
+
+        Raises:
+            RobotDynamicsError: a parameter does not fit the machine.
+        """
+        self.loop.use(*self._machine.build())
+
+    def configure(self) -> None:
+        """Build the controller.
+
+        Raises:
+            RobotDynamicsError: there is no model, or a parameter does not fit it.
+        """
+        reason = self._machine.missing()
+        if reason:
+            raise ParameterError(reason)
+        self.renew()
+
+    def activate(self) -> None:
+        """Answer joint states with commands from now on."""
+        self.renew()
+        self.loop.activate()
+
+    def halt(self) -> None:
+        """Stop sending efforts, in the declared way."""
+        self.loop.halt()
+
+    def forget(self) -> None:
+        """Drop the controller; what it was built from is the machine's."""
+        self.loop.forget()
+        self._machine.forget()
+
+    def stop(self) -> None:
+        """The process ends: leave the results of the run, and see the safe output through."""
+        results = {
+            "cycles": self.loop.cycles,
+            "refused_messages": self.events.refused,
+            **self._machine.summary(),
+        }
+        self._node.get_logger().info(f"summary: {json.dumps(results)}")
+        self.loop.drain()
+
+    def _on_hold(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        controller = self.loop.controller
+        if controller is None or not self.loop.active:
+            response.message = "the controller is not active"
+            return response
+        controller.hold()
+        response.success = True
+        response.message = controller.phase.value
+        return response
+
+    # Diagnostics
+
+    def _status(self) -> diagnostics.Status:
+        controller = self.loop.controller
+        values = {
+            "lifecycle": self.lifecycle.state,
+            **self.loop.timing(),
+            "saturated joints": ", ".join(self.events.saturated) or "none",
+            "refused messages": self.events.refused,
+            **(self._machine.describe(controller) if controller is not None else {}),
+        }
+        return diagnostics.Status(*self._judge(), values)
+
+    def _judge(self) -> tuple[bytes, str]:
+        """Level and message."""
+        controller, events = self.loop.controller, self.events
+        if self.lifecycle.fault:
+            return diagnostics.ERROR, self.lifecycle.fault
+        if controller is None:
+            return diagnostics.WARN, f"not configured: {self._machine.missing() or 'it can be'}"
+        if not self.loop.active:
+            return diagnostics.OK, "halting" if self.loop.halting else "inactive"
+        if events.unsafe:
+            return diagnostics.ERROR, f"safe output: {events.unsafe}"
+        if controller.phase is Phase.WAITING:
+            return diagnostics.STALE, controller.phase.value
+        if not controller.phase.controls:
+            return diagnostics.ERROR, controller.phase.value
+        others = self.loop.senders()
+        warnings = [
+            *self._machine.warnings(controller),
+            *self.loop.late(),
+            *([others] if others else []),
+            *([events.limited] if events.saturated else []),
+        ]
+        if warnings:
+            return diagnostics.WARN, "; ".join([controller.phase.value, *warnings])
+        return diagnostics.OK, controller.phase.value

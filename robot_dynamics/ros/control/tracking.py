@@ -1,0 +1,59 @@
+"""How an arm follows its reference: the reference as a topic, and the largest errors of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+
+from robot_dynamics.control.protocol import Phase
+from robot_dynamics.ros.control.loop import Cycle
+from robot_dynamics.ros.support import qos
+from robot_dynamics.ros.support.messages import set_stamp, to_array
+
+
+class JointReferencePublisher:
+    """Publishes the reference of every cycle on ``~/reference`` while somebody listens."""
+
+    def __init__(self, node: Node) -> None:
+        self._publisher = node.create_publisher(JointState, "~/reference", qos.LOCKSTEP)
+        self._message = JointState()
+
+    def begin(self, joint_names: Sequence[str]) -> None:
+        """These joints report from now on."""
+        self._message = JointState(name=list(joint_names))
+
+    def publish(self, cycle: Cycle) -> None:
+        """Where the arm shall be, and the efforts that the law asks for before the limits."""
+        if not self._publisher.get_subscription_count():
+            return
+        message, command = self._message, cycle.command
+        set_stamp(message.header.stamp, cycle.nanoseconds)
+        message.position = to_array(command.reference.position)
+        message.velocity = to_array(command.reference.velocity)
+        message.effort = to_array(command.unlimited)
+        self._publisher.publish(message)
+
+
+class TrackingErrors:
+    """Largest error of each joint while it followed a trajectory."""
+
+    def __init__(self) -> None:
+        self._joint_names: Sequence[str] = ()
+        self._largest = np.zeros(0)
+
+    def begin(self, joint_names: Sequence[str]) -> None:
+        """Begin anew, with these joints."""
+        self._joint_names, self._largest = joint_names, np.zeros(len(joint_names))
+
+    def add(self, cycle: Cycle) -> None:
+        """Take account of a cycle."""
+        if cycle.command.phase is Phase.TRACKING:
+            error = np.abs(cycle.command.reference.position - cycle.position)
+            np.maximum(self._largest, error, out=self._largest)
+
+    def largest(self) -> Mapping[str, float]:
+        """By joint name [rad or m]."""
+        return dict(zip(self._joint_names, self._largest.tolist(), strict=True))

@@ -1,0 +1,158 @@
+"""Plans trajectories with the model's efforts and sends them to the controller that follows them."""
+
+from __future__ import annotations
+
+import numpy as np
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
+
+from robot_dynamics.control.arm.feedforward import EffortPath, Feedforward, FeedforwardParameters, Plan
+from robot_dynamics.errors import StateError, TrajectoryError
+from robot_dynamics.ros.feedforward.messages import hold_message, plan_message
+from robot_dynamics.ros.support import qos
+from robot_dynamics.ros.support.messages import JointOrder, stamp_to_nanoseconds
+from robot_dynamics.ros.support.trajectories import waypoints
+
+THROTTLE = 2.0
+"""Seconds between two log lines about the same fault."""
+
+
+class Feeder:
+    """What stands between those who send trajectories and the controller that follows them.
+
+    Attributes:
+        active: whether trajectories are taken.
+        feedforward: plans; None while the node is not configured.
+        settings: those in force.
+        last_plan: that was sent; None before the first.
+        sent: trajectories.
+        refused: messages.
+
+    Args:
+        node: gets subscription and publisher.
+        settings: to begin with.
+        downstream: name of the controller.
+    """
+
+    def __init__(self, node: Node, settings: FeedforwardParameters, downstream: str) -> None:
+        self.active = False
+        self.feedforward: Feedforward | None = None
+        self.settings = settings
+        self.last_plan: Plan | None = None
+        self.sent = 0
+        self.refused = 0
+        self._node = node
+        self._log = node.get_logger()
+        # The efforts are in the points, unless they go a way of their own.
+        self._efforts = settings.effort_path == EffortPath.TRAJECTORY.value
+        self._order = JointOrder(())
+        self._state_at: float | None = None
+        self._epoch = node.get_clock().now().nanoseconds
+        self._out = node.create_publisher(JointTrajectory, f"{downstream}/joint_trajectory", qos.TRAJECTORY)
+        node.create_subscription(JointState, "joint_states", self._on_state, qos.STATE_SUBSCRIPTION)
+
+    def use(self, feedforward: Feedforward) -> None:
+        """Plan with another model from now on; where the arm is must be told anew."""
+        self.feedforward = feedforward
+        self._order = JointOrder(feedforward.chain.joint_names)
+        self._state_at = None
+
+    def now(self) -> float:
+        """ROS time on the node's clock [s]."""
+        return 1e-9 * (self._node.get_clock().now().nanoseconds - self._epoch)
+
+    @property
+    def state_age(self) -> float:
+        """Of the last joint state, infinite before the first [s]."""
+        # By ROS time: a simulation that pauses pauses the states with it.
+        return np.inf if self._state_at is None else self.now() - self._state_at
+
+    @property
+    def unheard(self) -> str:
+        """The topic of the trajectories, where nobody listens to it; else empty."""
+        return "" if self._out.get_subscription_count() else str(self._out.topic_name)
+
+    def refusal(self) -> str:
+        """Why no trajectory is taken now; empty when one is."""
+        if not self.active or self.feedforward is None:
+            return "the node is not active"
+        if self._state_at is None:
+            return "there is no joint state yet"
+        if self.state_age > self.settings.state_timeout:
+            return f"no joint state for {self.settings.state_timeout:g} s"
+        return ""
+
+    def plan(self, message: JointTrajectory) -> tuple[Plan, JointTrajectory]:
+        """What to send on for a trajectory, and the plan behind it.
+
+        Raises:
+            TrajectoryError: it cannot be followed, or there is no joint state to begin from.
+        """
+        reason, feedforward = self.refusal(), self.feedforward
+        if reason or feedforward is None:
+            raise TrajectoryError(reason)
+        stamp = stamp_to_nanoseconds(message.header.stamp)
+        start = None if stamp == 0 else 1e-9 * (stamp - self._epoch)
+        plan = feedforward.plan(message.joint_names, waypoints(message), start, self.now())
+        if plan.beyond:
+            self._log.warning(f"the trajectory needs more than the limit of {', '.join(plan.beyond)}")
+        return plan, plan_message(plan, message, feedforward, self._epoch, self._efforts)
+
+    def send(self, message: JointTrajectory) -> None:
+        """Send a trajectory to the controller."""
+        self._out.publish(message)
+
+    def begin(self, plan: Plan) -> None:
+        """``plan`` is on its way to the controller."""
+        if self.feedforward is not None:
+            self.feedforward.follow(plan)
+        self.last_plan = plan
+        self.sent += 1
+        trajectory = plan.trajectory
+        self._log.info(
+            f"sent {len(plan.samples.times)} points for {trajectory.end - trajectory.start:.3f} s;"
+            f" interpolated efforts are within {plan.samples.error.max():.3g} of the model's"
+        )
+
+    def ended(self, plan: Plan) -> None:
+        """The controller has ended ``plan`` early; unless another has replaced it, the arm is held."""
+        if self.feedforward is not None and self.feedforward.drop_plan(plan):
+            self.hold()
+
+    def drop(self) -> None:
+        """Nothing is under way any more."""
+        if self.feedforward is not None:
+            self.feedforward.drop()
+
+    def hold(self) -> str:
+        """Stop the controller where the arm is, its weight carried; returns why that is impossible.
+
+        The controller refuses an empty trajectory, and when it stops by itself it drops the efforts.
+        """
+        self.drop()
+        reason = self.refusal()
+        if not reason and self.feedforward is not None:
+            self.send(hold_message(self.feedforward, self.now(), self._efforts))
+        return reason
+
+    def refuse(self, text: str) -> None:
+        """Count and log a message that is not used."""
+        self.refused += 1
+        self._log.error(text)
+
+    def flush(self) -> None:
+        """Wait until the last trajectory has arrived."""
+        self._out.wait_for_all_acked(qos.LAST_WORD)
+
+    def _on_state(self, message: JointState) -> None:
+        if self.feedforward is None:
+            return
+        try:
+            sample = self._order.read(message)
+        except StateError as error:
+            self.refused += 1
+            self._log.warning(f"joint state refused: {error}", throttle_duration_sec=THROTTLE)
+            return
+        self.feedforward.observe(sample.position)
+        self._state_at = self.now()
