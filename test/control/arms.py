@@ -19,15 +19,16 @@ def pendulum_chain(effort=np.inf, lower=-10.0, upper=10.0, velocity=20.0):
 
 
 class Pendulum:
-    """m l² q'' + m g l sin q = tau."""
+    """m l² q'' + c q' + m g l sin q = tau."""
 
     inertia = MASS * LENGTH**2
+    damping = 0.8  # [N·m·s/rad], so that a wrong velocity is a wrong effort
 
     def inverse_dynamics(self, q, qd, qdd, heading=None):
-        return self.inertia * qdd + MASS * GRAVITY * LENGTH * np.sin(q)
+        return self.inertia * qdd + self.damping * qd + MASS * GRAVITY * LENGTH * np.sin(q)
 
-    def acceleration(self, q, effort):
-        return (effort - MASS * GRAVITY * LENGTH * np.sin(q)) / self.inertia
+    def acceleration(self, q, qd, effort):
+        return (effort - self.damping * qd - MASS * GRAVITY * LENGTH * np.sin(q)) / self.inertia
 
 
 TWO_JOINTS = """<robot name="crane"><link name="base"/>

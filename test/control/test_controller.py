@@ -24,8 +24,8 @@ def simulate(control, q, qd, duration, period=1e-3, start=0.0, steps=10):
         command = control.update(time, q.copy(), qd.copy())
         rows.append((time, q[0], (command.reference.position - q)[0]))
         for _ in range(steps):
-            a = plant.acceleration(q, command.effort)
-            middle = plant.acceleration(q + 0.5 * h * qd, command.effort)
+            a = plant.acceleration(q, qd, command.effort)
+            middle = plant.acceleration(q + 0.5 * h * qd, qd + 0.5 * h * a, command.effort)
             q, qd = q + h * qd + 0.5 * h * h * a, qd + h * middle
     return np.array(rows).T
 

@@ -169,16 +169,15 @@ def test_gains_change_live_and_bad_values_are_refused_with_a_reason():
         robot = Robot(peer)
         robot.hold_at([0.0, 0.0])
         for name, value, reason in [
-            ("kp", [1.0, 2.0, 3.0], "give 1, or 2"),
-            ("kp", [-1.0], "at least|0 to"),
+            ("kp", [1.0, 2.0, 3.0], "parameter 'kp' has 3 values; give 1, or 2 in the order shoulder, elbow"),
+            ("kp", [-1.0], "0 to 1e+06"),
             ("mode", "magic", "computed_torque"),
-            ("state_timeout", 0.0, ""),
-            ("root", "upper", "read"),
+            ("state_timeout", 0.0, "0.001"),
+            ("root", "upper", "read-only"),
         ]:
             result = peer.set_parameter(NODE, name, value)
             assert not result.successful, name
-            assert result.reason, name
-            del reason
+            assert name in result.reason and reason in result.reason, result.reason
         before = robot.answer(robot.state([0.01, 0.0]))
         assert peer.set_parameter(NODE, "kp", [200.0]).successful
         after = robot.answer(robot.state([0.01, 0.0]))

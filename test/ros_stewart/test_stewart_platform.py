@@ -7,14 +7,15 @@ import math
 import numpy as np
 import pytest
 from geometry_msgs.msg import PoseStamped, Transform, WrenchStamped
-from legs import NODE, Legs, demo, forces_at
+from legs import NODE, SECOND, Legs, demo, forces_at
 from patience import PATIENCE
 from ros_harness import NodeProcess, peer_with
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 from visualization_msgs.msg import MarkerArray
 
 from robot_dynamics.ros.support import qos
-from robot_dynamics.ros.support.messages import stamp_to_nanoseconds
+from robot_dynamics.ros.support.messages import nanoseconds_to_stamp, stamp_to_nanoseconds
+from robot_dynamics.stewart.orientation import quaternion_from_rotation
 
 pytestmark = pytest.mark.ros
 
@@ -66,8 +67,20 @@ def test_forces_pose_markers_and_wrench(platform):
         node.wait_for_output("external wrench refused: the frame is 'elsewhere'")
 
 
+def lifting_forces(platform, lift, since):
+    """Forces at home by the law of the defaults, ``since`` seconds after the start of a lift in 1 s."""
+    position = 10 * since**3 - 15 * since**4 + 6 * since**5
+    velocity = 30 * since**2 - 60 * since**3 + 30 * since**4
+    acceleration = 60 * since - 180 * since**2 + 120 * since**3
+    wanted = lift * np.array([0.0, 0.0, acceleration + 40.0 * velocity + 400.0 * position])
+    machine, zero = platform.machine, np.zeros(3)
+    orientation = quaternion_from_rotation(machine.home_rotation)
+    return platform.inverse_dynamics(machine.home_position, orientation, zero, zero, wanted, zero)
+
+
 def test_trajectories_are_refused_before_they_start(platform):
-    with NodeProcess(NODE, {"state_timeout": 60.0, "safe_fade_time": 0.1}) as node, peer_with(node) as peer:
+    parameters = {"state_timeout": 60.0, "safe_fade_time": 0.1, "half_period_ahead": False}
+    with NodeProcess(NODE, parameters) as node, peer_with(node) as peer:
         legs = Legs(peer, platform)
         expected = forces_at(platform)
         legs.answer(expected.leg_lengths)
@@ -81,10 +94,17 @@ def test_trajectories_are_refused_before_they_start(platform):
         ]:
             send.publish(bad)
             node.wait_for_output(f"trajectory refused: .*{reason}")
-        send.publish(trajectory([(1.0, (0.0, 0.0, 0.58))]))
-        node.wait_for_output("following a trajectory of 1 points for 1.000 s")
         np.testing.assert_allclose(
-            legs.answer(expected.leg_lengths).effort, expected.actuator_forces, rtol=0.2
+            legs.answer(expected.leg_lengths).effort, expected.actuator_forces, rtol=1e-6
+        )
+        good = trajectory([(1.0, (0.0, 0.0, 0.58))])
+        good.header.stamp = nanoseconds_to_stamp(legs.now + SECOND // 4)
+        send.publish(good)
+        node.wait_for_output("following a trajectory of 1 points for 1.000 s")
+        legs.now += SECOND // 2
+        lifting = lifting_forces(platform, 0.03, 0.25)
+        np.testing.assert_allclose(
+            legs.answer(expected.leg_lengths).effort, lifting.actuator_forces, rtol=1e-6
         )
 
 
