@@ -70,9 +70,9 @@ def base_parameters(model: SerialModel) -> BaseParameters:
         link, motion = model.links[index], early[index]
         given, names = _group(link, motion, pseudo[index])
         pseudo[index] -= given
-        if index:
-            transform = _pose_at_zero(link)
-            pseudo[index - 1] += np.einsum("ij,jkp,lk->ilp", transform, given, transform)
+        if link.parent >= 0:
+            transform = link.pose_at(0.0)
+            pseudo[link.parent] += np.einsum("ij,jkp,lk->ilp", transform, given, transform)
         kept.append(names)
     kept.reverse()
     names_, rows, columns = [], [], []
@@ -114,7 +114,7 @@ class _EarlyMotion:
         gravity: Array | None = model.gravity
         result = []
         for link in model.links:
-            transform = _pose_at_zero(link)
+            transform = link.pose_at(0.0)
             rotation = transform[:3, :3]
             axis = rotation.T @ axis
             slides = [rotation.T @ direction for direction in slides]
@@ -168,20 +168,6 @@ def _group(link: LinkFrame, motion: _EarlyMotion, pseudo: Array) -> tuple[Array,
     pseudo[:3, 3] = first - along
     pseudo[3, :3] = pseudo[:3, 3]
     return given, (*(name for k, name in enumerate(("MX", "MY", "MZ")) if k != cleared), "M")
-
-
-def _pose_at_zero(link: LinkFrame) -> Array:
-    """(4, 4) pose of the link's frame in the frame before with the moving angle or distance at zero."""
-    c, s = np.cos(link.theta), np.sin(link.theta)
-    ca, sa = link.cos_alpha, link.sin_alpha
-    return np.array(
-        [
-            [c, -s, 0.0, link.a],
-            [ca * s, ca * c, -sa, ca * link.b - sa * link.r],
-            [sa * s, sa * c, ca, sa * link.b + ca * link.r],
-            [0.0, 0.0, 0.0, 1.0],
-        ]
-    )
 
 
 def _unit_pseudo(name: str) -> Array:

@@ -15,11 +15,10 @@ from robot_dynamics.dynamics.spatial_chain import (
     SpatialChain,
     coordinate_map,
     motion_cross,
-    skew,
     spatial_chain,
     velocities,
 )
-from robot_dynamics.spatial import Array
+from robot_dynamics.spatial import Array, skew
 
 
 def coriolis_matrix(model: SerialModel, q: ArrayLike, qd: ArrayLike) -> Array:

@@ -1,34 +1,29 @@
 """The serial chain in frames whose z axis is the joint axis, with its inertial parameters in those frames.
 
-Every formulation, the generator of customised models and their tests start from this model. The frames follow
-Khalil & Kleinfinger, "A new geometric notation for open and closed-loop robots", ICRA 1986 (modified
-Denavit-Hartenberg, also Craig's and Renaud's):
-
-    T_{i-1,i} = Rx(alpha_i) Trans(a_i, b_i, r_i) Rz(theta_i)
-
-where theta_i (revolute) or r_i (prismatic) moves. ``b`` is zero except where two axes are so nearly parallel
-(1.5708 instead of pi/2 in a description) that their common normal lies absurdly far away.
+Every formulation, the generator of customised models and their tests start from this model. Its frames are
+those of `robot_dynamics.model.frames`, so a Denavit-Hartenberg table of the same chain shows them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics.dynamics.frame_placement import place_frames, snap_angle
-from robot_dynamics.dynamics.link_frame import LinkFrame, StandardLink
+from robot_dynamics.dynamics.standard_link import StandardLink
 from robot_dynamics.errors import ConversionError, ParameterError, StateError
 from robot_dynamics.model.chain import JointKind, KinematicChain
+from robot_dynamics.model.frames import TOLERANCE, place_frames, residual
+from robot_dynamics.model.link_frame import LinkFrame
 from robot_dynamics.spatial import Array
 
 __all__ = ["LinkFrame", "SerialModel", "StandardLink"]
 
-
-# Residual of the forward kinematics [relative to the arm's size] above which a placement is refused.
-_RESIDUAL = 1e-9
+# A component of gravity this small beside the largest is rounding of the base's orientation.
+_ROUNDING = 1e-11
 
 
 @dataclass(frozen=True)
@@ -38,7 +33,7 @@ class SerialModel:
     Attributes:
         links: one per moving joint, from the base to the tip.
         coordinate_names: names of the entries of ``q``.
-        base: (4, 4) pose of frame 0 in the root frame; frame 0 is frame 1 at joint variable zero.
+        base: (4, 4) pose of frame 0 in the root frame.
         tip: (4, 4) pose of the tip frame in frame n.
         gravity: (3,) acceleration of free fall, in frame 0 [m/s²].
     """
@@ -48,6 +43,9 @@ class SerialModel:
     base: Array
     tip: Array
     gravity: Array
+
+    def __repr__(self) -> str:
+        return f"<SerialModel of {self.dof} joints: {', '.join(self.coordinate_names)}>"
 
     @property
     def dof(self) -> int:
@@ -60,51 +58,35 @@ class SerialModel:
         chain: KinematicChain,
         gravity: ArrayLike = (0.0, 0.0, -9.81),
         *,
-        angle_tolerance: float = 1e-11,
+        tolerance: float = TOLERANCE,
     ) -> SerialModel:
-        """Place the frames on a chain's joint axes and express the inertial parameters in them.
+        """The model of a chain in the frames that are placed on its joint axes.
 
         Args:
             chain: the chain; every moving joint between root and tip.
             gravity: (3,) acceleration of free fall in the root frame [m/s²].
-            angle_tolerance: angles closer than this to a multiple of pi/2 become that multiple, so that
-                a description's 1.57079632679 means pi/2 [rad].
+            tolerance: how far the tip may move by making angles and lengths round [m or 1], so that a
+                description's 1.57079632679 means pi/2; lengths in units of the arm's where it exceeds 1 m.
 
         Raises:
+            ParameterError: no moving joint, or a tolerance that is not positive.
             ConversionError: the frames do not reproduce the chain's forward kinematics.
         """
-        if not chain.joints:
-            raise ParameterError(f"the chain {chain.root} -> {chain.tip} has no moving joint")
-        placement = place_frames(chain, angle_tolerance)
-        links = []
-        for joint, placed in zip(chain.joints, placement.joints, strict=True):
-            offset = placed.sign * joint.offset + placed.zero
-            revolute = joint.kind is JointKind.REVOLUTE
-            links.append(
-                LinkFrame(
-                    name=joint.name,
-                    kind=joint.kind,
-                    alpha=placed.alpha,
-                    a=placed.a,
-                    b=placed.b,
-                    r=placed.r,
-                    theta=placed.theta,
-                    coordinate=joint.coordinate,
-                    multiplier=placed.sign * joint.multiplier,
-                    offset=snap_angle(offset, angle_tolerance) if revolute else offset,
-                    mass=placed.mass,
-                    first_moment=placed.first_moment,
-                    inertia=placed.inertia,
-                )
-            )
+        placed = place_frames(chain, tolerance)
+        fall = placed.base[:3, :3].T @ _vector(gravity, "gravity")
         model = cls(
-            links=tuple(links),
+            links=placed.links,
             coordinate_names=chain.coordinate_names,
-            base=placement.base,
-            tip=placement.tip,
-            gravity=_clean(placement.base[:3, :3].T @ _vector(gravity, "gravity"), angle_tolerance),
+            base=placed.base,
+            tip=placed.tip,
+            gravity=np.where(np.abs(fall) <= _ROUNDING * np.max(np.abs(fall)), 0.0, fall),
         )
-        _verify(model, chain, placement.scale, max(_RESIDUAL, 4.0 * len(links) * angle_tolerance))
+        missed, limit = residual(chain, model.forward_kinematics), tolerance * max(1.0, placed.reach)
+        if not missed <= limit:
+            raise ConversionError(
+                f"link frames of the chain {chain.root} -> {chain.tip} miss its forward kinematics by"
+                f" {missed:.1e} (limit {limit:.0e} for an arm of {placed.reach:.3g} m)"
+            )
         return model
 
     @classmethod
@@ -118,6 +100,7 @@ class SerialModel:
         inertia: Sequence[ArrayLike],
         *,
         theta: Sequence[float] | None = None,
+        y_shift: Sequence[float] | None = None,
         prismatic: Sequence[bool] | None = None,
         gravity: ArrayLike = (0.0, 0.0, -9.81),
         base: ArrayLike | None = None,
@@ -132,6 +115,7 @@ class SerialModel:
             mass: (n,) [kg].
             first_moment: (n, 3) mass times center of mass, in frame i [kg·m].
             inertia: (n, 3, 3), or (n, 6) as XX, XY, XZ, YY, YZ, ZZ, about the origin of frame i [kg·m²].
+            y_shift: (n,) see `JointFrame` [m]; zero by default.
             prismatic: (n,) True where the joint slides; all revolute by default.
             gravity: (3,) in frame 0 [m/s²].
             base: (4, 4) pose of frame 0 in the root frame; identity by default.
@@ -142,123 +126,96 @@ class SerialModel:
             ParameterError: lists of different lengths, or values that are not finite.
         """
         n = len(alpha)
-        prismatic = [False] * n if prismatic is None else list(prismatic)
-        theta = [0.0] * n if theta is None else theta
-        names = [f"joint_{i + 1}" for i in range(n)] if names is None else names
-        lengths = {
-            "a": len(a), "r": len(r), "theta": len(theta), "mass": len(mass), "inertia": len(inertia),
-            "first_moment": len(first_moment), "prismatic": len(prismatic), "names": len(names),
-        }  # fmt: skip
-        wrong = {key: value for key, value in lengths.items() if value != n}
+        columns: dict[str, Sequence[Any]] = {
+            "a": a,
+            "r": r,
+            "theta": [0.0] * n if theta is None else theta,
+            "y_shift": [0.0] * n if y_shift is None else y_shift,
+            "mass": mass,
+            "first_moment": first_moment,
+            "inertia": inertia,
+            "prismatic": [False] * n if prismatic is None else prismatic,
+            "names": [f"joint_{i + 1}" for i in range(n)] if names is None else names,
+        }
+        wrong = {key: len(column) for key, column in columns.items() if len(column) != n}
         if wrong or n == 0:
             raise ParameterError(f"alpha has {n} entries, but {wrong}; every joint needs exactly one entry")
-        links = []
-        for i in range(n):
-            links.append(
-                LinkFrame(
-                    name=names[i],
-                    kind=JointKind.PRISMATIC if prismatic[i] else JointKind.REVOLUTE,
-                    alpha=float(alpha[i]),
-                    a=float(a[i]),
-                    b=0.0,
-                    r=0.0 if prismatic[i] else float(r[i]),
-                    theta=float(theta[i]) if prismatic[i] else 0.0,
-                    coordinate=i,
-                    multiplier=1.0,
-                    offset=float(r[i]) if prismatic[i] else float(theta[i]),
-                    mass=float(mass[i]),
-                    first_moment=_vector(first_moment[i], f"first moment of link {i + 1}"),
-                    inertia=_symmetric(inertia[i], f"inertia of link {i + 1}"),
-                )
-            )
+        links = tuple(
+            _textbook_link(i, float(alpha[i]), {key: column[i] for key, column in columns.items()})
+            for i in range(n)
+        )
         return cls(
-            links=tuple(links),
-            coordinate_names=tuple(names),
+            links=links,
+            coordinate_names=tuple(link.name for link in links),
             base=np.eye(4) if base is None else np.asarray(base, dtype=float),
             tip=np.eye(4) if tip is None else np.asarray(tip, dtype=float),
             gravity=_vector(gravity, "gravity"),
         )
 
-    def forward_kinematics(self, q: ArrayLike) -> Array:
-        """(4, 4) pose of the tip in the root frame at coordinates ``q`` (n,) [rad or m]."""
+    def frames(self, q: ArrayLike) -> tuple[Array, ...]:
+        """(4, 4) pose of every link's frame in frame 0 at coordinates ``q`` (n,) [rad or m].
+
+        Raises:
+            StateError: ``q`` has the wrong length.
+        """
         q = np.asarray(q, dtype=float)
         if q.shape != (self.dof,):
             raise StateError(
                 f"q has shape {q.shape}; expected ({self.dof},): {', '.join(self.coordinate_names)}"
             )
-        pose = self.base
+        frames: list[Array] = []
         for link in self.links:
-            pose = pose @ link.transform(q)
-        return np.asarray(pose @ self.tip)
+            step = link.transform(q)
+            frames.append(frames[link.parent] @ step if link.parent >= 0 else step)
+        return tuple(frames)
 
-    def coordinate_forces(self, joint_forces: ArrayLike) -> Array:
-        """(n,) generalised forces from one force per moving joint: sum of multiplier times joint force."""
-        tau = np.zeros(self.dof)
-        for link, force in zip(self.links, np.asarray(joint_forces, dtype=float), strict=True):
-            tau[link.coordinate] += link.multiplier * force
-        return tau
+    def forward_kinematics(self, q: ArrayLike) -> Array:
+        """(4, 4) pose of the tip in the root frame at coordinates ``q`` (n,) [rad or m].
+
+        Raises:
+            StateError: ``q`` has the wrong length.
+        """
+        return np.asarray(self.base @ self.frames(q)[-1] @ self.tip)
 
     def standard_links(self) -> tuple[StandardLink, ...]:
-        """The same arm in standard Denavit-Hartenberg frames, frame 0 unchanged.
-
-        Requires joint 1 to have alpha = a = b = 0, as every model made by `from_chain` has; an arm given by
-        DH parameters is rebased first. The last standard frame is frame n.
-        """
+        """The same arm in standard Denavit-Hartenberg frames, the first in frame 0 of `rebased`."""
         links = self.rebased().links
-        standard = []
-        for link, following in zip(links, (*links[1:], None), strict=True):
-            alpha, a, b = (following.alpha, following.a, following.b) if following else (0.0, 0.0, 0.0)
-            ca, sa = (following.cos_alpha, following.sin_alpha) if following else (1.0, 0.0)
-            rotation = np.array([[1.0, 0.0, 0.0], [0.0, ca, -sa], [0.0, sa, ca]])
-            center = link.first_moment / link.mass if link.mass else np.zeros(3)
-            central = rotation.T @ (link.inertia - _point_inertia(link.mass, center)) @ rotation
-            rounding = 8.0 * np.finfo(float).eps * np.max(np.abs(link.inertia))
-            standard.append(
-                StandardLink(
-                    name=link.name,
-                    kind=link.kind,
-                    theta=link.theta,
-                    d=link.r,
-                    alpha=alpha,
-                    a=a,
-                    b=b,
-                    coordinate=link.coordinate,
-                    multiplier=link.multiplier,
-                    offset=link.offset,
-                    mass=link.mass,
-                    center_of_mass=rotation.T @ center - np.array([a, b, 0.0]),
-                    inertia=np.where(np.abs(central) <= rounding, 0.0, central),
-                )
-            )
-        return tuple(standard)
+        return tuple(map(StandardLink.between, links, (*links[1:], None)))
 
     def rebased(self) -> SerialModel:
-        """The same arm with joint 1's alpha, a and b moved into ``base`` (itself when already so)."""
+        """The same arm with joint 1's alpha, a and y_shift moved into ``base`` (itself when already so)."""
         first = self.links[0]
-        if first.alpha == 0.0 and first.a == 0.0 and first.b == 0.0:
+        if first.alpha == 0.0 and first.a == 0.0 and first.y_shift == 0.0:
             return self
-        ca, sa = first.cos_alpha, first.sin_alpha
-        shift = np.array(
-            [
-                [1.0, 0.0, 0.0, first.a],
-                [0.0, ca, -sa, ca * first.b],
-                [0.0, sa, ca, sa * first.b],
-                [0.0, 0.0, 0.0, 1.0],
-            ]
-        )
-        link = LinkFrame(**{**first.__dict__, "alpha": 0.0, "a": 0.0, "b": 0.0})
-        return SerialModel(
-            links=(link, *self.links[1:]),
-            coordinate_names=self.coordinate_names,
-            base=np.asarray(self.base @ shift),
-            tip=self.tip,
-            gravity=np.asarray(shift[:3, :3].T @ self.gravity),
+        to_axis = first.before_joint()
+        return replace(
+            self,
+            links=(replace(first, alpha=0.0, a=0.0, y_shift=0.0), *self.links[1:]),
+            base=np.asarray(self.base @ to_axis),
+            gravity=np.asarray(to_axis[:3, :3].T @ self.gravity),
         )
 
 
-def _point_inertia(mass: float, point: Array) -> Array:
-    """(3, 3) inertia about the origin of a point mass at ``point``."""
-    return np.asarray(mass * (point @ point * np.eye(3) - np.outer(point, point)))
+def _textbook_link(index: int, alpha: float, row: dict[str, Any]) -> LinkFrame:
+    """Link ``index`` of a textbook arm; ``row`` is one entry of every argument of `SerialModel.from_dh`."""
+    number, prismatic = index + 1, bool(row["prismatic"])
+    a, y_shift, r, theta, mass = (float(row[key]) for key in ("a", "y_shift", "r", "theta", "mass"))
+    return LinkFrame(
+        name=str(row["names"]),
+        kind=JointKind.PRISMATIC if prismatic else JointKind.REVOLUTE,
+        parent=index - 1,
+        alpha=alpha,
+        a=a,
+        y_shift=y_shift,
+        r=0.0 if prismatic else r,
+        theta=theta if prismatic else 0.0,
+        coordinate=index,
+        multiplier=1.0,
+        offset=r if prismatic else theta,
+        mass=mass,
+        first_moment=_vector(row["first_moment"], f"first moment of link {number}"),
+        inertia=_symmetric(row["inertia"], f"inertia of link {number}"),
+    )
 
 
 def _vector(value: ArrayLike, what: str) -> Array:
@@ -278,23 +235,3 @@ def _symmetric(value: ArrayLike, what: str) -> Array:
             f"{what} must be a symmetric (3, 3) matrix or XX, XY, XZ, YY, YZ, ZZ, not {value!r}"
         )
     return matrix
-
-
-def _clean(vector: Array, tolerance: float) -> Array:
-    """``vector`` with the entries that are rounding beside its largest set to zero."""
-    return np.where(np.abs(vector) <= tolerance * np.max(np.abs(vector), initial=0.0), 0.0, vector)
-
-
-def _verify(model: SerialModel, chain: KinematicChain, scale: float, limit: float) -> None:
-    scale += float(np.linalg.norm(model.base[:3, 3]) + np.linalg.norm(model.tip[:3, 3]))
-    random = np.random.default_rng(0)
-    for _ in range(3):
-        q = random.uniform(-2.0, 2.0, model.dof)
-        difference = model.forward_kinematics(q) - chain.forward_kinematics(q)
-        difference[:3, 3] /= scale or 1.0
-        residual = float(np.max(np.abs(difference)))
-        if not residual <= limit:
-            raise ConversionError(
-                f"link frames of the chain {chain.root} -> {chain.tip} miss its forward kinematics by"
-                f" {residual:.1e} (limit {limit:.0e}, lengths relative to the arm's {scale:.3g} m)"
-            )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics.dynamics.serial_model import LinkFrame, SerialModel
-from robot_dynamics.spatial import Array
+from robot_dynamics.spatial import Array, skew
 
 
 @dataclass(frozen=True)
@@ -31,20 +31,13 @@ class SpatialChain:
 
 def spatial_chain(model: SerialModel, q: Array) -> SpatialChain:
     """The chain at coordinates ``q`` (n,)."""
-    pose = np.eye(4)
-    poses, axes, inertias = [], [], []
-    for link in model.links:
-        pose = pose @ link.transform(q)
+    poses = model.frames(q)
+    axes, inertias = [], []
+    for link, pose in zip(model.links, poses, strict=True):
         z, origin = pose[:3, 2], pose[:3, 3]
-        poses.append(pose)
         axes.append(np.concatenate([z, np.cross(origin, z)] if link.revolute else [np.zeros(3), z]))
         inertias.append(_spatial_inertia(link, pose))
     return SpatialChain(np.array(poses), np.array(axes), np.array(inertias))
-
-
-def skew(v: Array) -> Array:
-    """(3, 3) matrix of the cross product with ``v``."""
-    return np.array([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]])
 
 
 def motion_cross(v: Array) -> Array:

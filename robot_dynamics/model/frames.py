@@ -70,6 +70,12 @@ class Rounding:
         """``length``, or zero."""
         return 0.0 if abs(length) <= self.length else float(length)
 
+    def of_pose(self, place: Array) -> Array:
+        """``place`` (4, 4) with the rounding of quarter turns and of zero lengths removed."""
+        bounds = np.full((4, 4), self.angle)
+        bounds[:3, 3] = self.length
+        return np.where(np.abs(place) <= bounds, 0.0, place)
+
 
 @dataclass(frozen=True)
 class Placement:
@@ -81,6 +87,7 @@ class Placement:
         poses: (4, 4) of every frame in the URDF frame of its link.
         base: (4, 4) pose of frame 0 in the root frame; frame 0 is frame 1 at joint variable zero.
         tip: (4, 4) pose of the tip frame in the last frame.
+        reach: how far the tip can be from any joint axis [m].
         rounding: what was taken as equal.
     """
 
@@ -88,6 +95,7 @@ class Placement:
     poses: tuple[Array, ...]
     base: Array
     tip: Array
+    reach: float
     rounding: Rounding
 
 
@@ -96,9 +104,10 @@ def place_frames(chain: KinematicChain, tolerance: float = TOLERANCE) -> Placeme
 
     x of a frame lies along the common normal to the next axis, its origin at the normal's foot. What that
     leaves free: x is turned as little as possible from the x before it, so that joint offsets stay within
-    ±pi/2; the common normal of parallel axes starts where the one before ended. Two axes that are parallel
-    but for a rounded number in the description (1.5708 for pi/2) have their common normal kilometres away:
-    the frame then stays where the normal before ended, and ``y_shift`` leads across to the next axis.
+    ±pi/2; the common normal of parallel axes starts where the one before ended, and so does the axis of a
+    prismatic joint, of which only the direction is given. Two axes that are parallel but for a rounded number
+    in the description (1.5708 for pi/2) have their common normal kilometres away: the frame then stays where
+    the normal before ended, and ``y_shift`` leads across to the next axis.
 
     Args:
         chain: the chain; mimic joints have frames of their own.
@@ -124,17 +133,21 @@ def place_frames(chain: KinematicChain, tolerance: float = TOLERANCE) -> Placeme
         theta_before = psi + (joint.offset if joint.kind is JointKind.REVOLUTE else 0.0)
         if i + 1 < len(chain.joints):
             between = inverse_pose(axes[i]) @ chain.joints[i + 1].origin @ axes[i + 1]
+            if chain.joints[i + 1].kind is JointKind.PRISMATIC:
+                # What slides may slide along any parallel line: on this one a, y and r vanish.
+                between[:3, 3] = (0.0, 0.0, -t)
+                axes[i + 1] = inverse_pose(chain.joints[i + 1].origin) @ axes[i] @ between
             step = _step(between, theta_before, -t, reach, rounding)
         else:
             step = _Step(-theta_before, -t, 0.0, 0.0, 0.0, 0.0, 0.0)
-        place = axes[i] @ about_z(step.phi, step.s)
+        place = rounding.of_pose(axes[i] @ about_z(step.phi, step.s))
         theta, r = (psi + step.phi, t + step.s) if i else (0.0, 0.0)
         links.append(_link(joint, i - 1, middle, (theta, r), place, rounding))
         poses.append(place)
         middle, psi, t = (step.alpha, step.a, step.y), step.psi, step.t
     base = chain.joints[0].origin @ poses[0]
     tip = inverse_pose(poses[-1]) @ chain.tip_transform
-    return Placement(tuple(links), tuple(poses), base, tip, rounding)
+    return Placement(tuple(links), tuple(poses), base, tip, _reach(chain), rounding)
 
 
 def residual(chain: KinematicChain, forward_kinematics: Callable[[Array], Array]) -> float:
@@ -150,8 +163,11 @@ def residual(chain: KinematicChain, forward_kinematics: Callable[[Array], Array]
 
 
 def frame_along(z: Array) -> Array:
-    """(3, 3) rotation whose third column is the unit vector ``z`` and whose first is as close to x (or y)."""
-    guide = np.array([1.0, 0.0, 0.0]) if abs(z[0]) < 0.9 else np.array([0.0, 1.0, 0.0])
+    """(3, 3) rotation whose third column is the unit vector ``z``.
+
+    Its x axis is as close as may be to the first of the outer axes from which z is farthest.
+    """
+    guide = np.eye(3)[int(np.argmin(np.round(np.abs(z), 6)))]
     x = guide - (guide @ z) * z
     x /= np.linalg.norm(x)
     return np.column_stack([x, np.cross(z, x), z])

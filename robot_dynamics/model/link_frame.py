@@ -93,7 +93,14 @@ class JointFrame:
     def pose_at(self, variable: float) -> Array:
         """(4, 4) pose of the frame in its parent's frame with the moving theta or r at ``variable``."""
         theta, r = (variable, self.r) if self.revolute else (self.theta, variable)
-        c, s = exact_cos_sin(theta)
+        return self._pose(exact_cos_sin(theta), r)
+
+    def before_joint(self) -> Array:
+        """(4, 4) Rx(alpha) Trans(a, y_shift, 0): what comes before the joint's own theta and r."""
+        return self._pose((1.0, 0.0), 0.0)
+
+    def _pose(self, cos_sin_theta: tuple[float, float], r: float) -> Array:
+        c, s = cos_sin_theta
         ca, sa = self.cos_alpha, self.sin_alpha
         return np.array(
             [

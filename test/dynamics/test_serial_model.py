@@ -23,14 +23,14 @@ def test_forward_kinematics_equals_the_chain(seed):
 def test_lengths_stay_of_the_arms_size(seed):
     robot = random_robots.chain(seed, n=7, special=True)
     model = SerialModel.from_chain(robot)
-    lengths = [abs(x) for link in model.links for x in (link.a, link.b, link.r)]
+    lengths = [abs(x) for link in model.links for x in (link.a, link.y_shift, link.r)]
     assert max(lengths) < 40.0
 
 
 def test_first_joint_starts_at_frame_zero():
     for seed in range(10):
         first = SerialModel.from_chain(random_robots.chain(seed)).links[0]
-        assert (first.alpha, first.a, first.b, first.r, first.theta, first.offset) == (0, 0, 0, 0, 0, 0)
+        assert (first.alpha, first.a, first.y_shift, first.r, first.theta, first.offset) == (0, 0, 0, 0, 0, 0)
 
 
 def planar(angle):
@@ -52,7 +52,7 @@ def planar(angle):
 def test_imprecise_right_angles_become_exact_only_within_the_tolerance():
     assert SerialModel.from_chain(planar(5e-12)).links[1].alpha == 0.0
     assert SerialModel.from_chain(planar(4e-6)).links[1].alpha != 0.0
-    assert SerialModel.from_chain(planar(4e-6), angle_tolerance=1e-5).links[1].alpha == 0.0
+    assert SerialModel.from_chain(planar(4e-6), tolerance=1e-4).links[1].alpha == 0.0
 
 
 def test_textbook_arm_is_checked():

@@ -25,7 +25,7 @@ def test_text_is_aligned_and_complete(capsys):
     for column in ("alpha [deg]", "a [m]", "theta [deg]", "d [m]"):
         end = header.index(column) + len(column)
         assert all(row[:end].rstrip()[-1] != " " and (row[end:] + " ")[0] == " " for row in rows)
-    assert rows[2].split() == ["3", "joint3", "prismatic", "180", "0.275", "0", "q3"]
+    assert rows[2].split() == ["3", "joint3", "prismatic", "180", "0", "0", "q3"]
     assert "base, world -> frame 0: xyz [m] 0 0 0, rpy [deg] 0 0 0" in lines
     assert "tool, frame 4 -> link4: xyz [m] 0 0 0, rpy [deg] 0 0 0" in lines
 

@@ -47,7 +47,7 @@ class JointMotion:
 
 
 def joint_motions(
-    links: Sequence[LinkFrame | StandardLink],
+    links: Sequence[LinkFrame],
     q: Sequence[Scalar] | Vector,
     qd: Sequence[Scalar] | Vector,
     qdd: Sequence[Scalar] | Vector,
@@ -58,10 +58,9 @@ def joint_motions(
     for i, link in enumerate(links, 1):
         scalars.step("joint variable", i)
         value, rate, acceleration = (x[link.coordinate] * link.multiplier for x in (q, qd, qdd))
-        constant_distance = link.d if isinstance(link, StandardLink) else link.r
         if link.revolute:
             c, s = _cos_sin(value, link.offset, scalars)
-            distance = scalars.parameters(constant_distance)[()]
+            distance = scalars.parameters(link.r)[()]
         else:
             c, s = scalars.parameters(_cos_sin_of_constant(link.theta))
             distance = value + link.offset
@@ -79,9 +78,7 @@ def base_motion(gravity: Vector, scalars: ScalarField) -> tuple[Vector, Vector, 
     return scalars.as_variables(rest), scalars.as_variables(rest), scalars.as_variables(upwards)
 
 
-def coordinate_forces(
-    links: Sequence[LinkFrame | StandardLink], joint_forces: Sequence[Scalar], size: int
-) -> Vector:
+def coordinate_forces(links: Sequence[LinkFrame], joint_forces: Sequence[Scalar], size: int) -> Vector:
     """Generalised forces (size,): sum of multiplier times joint force over a coordinate's joints."""
     tau: list[Scalar] = [0.0] * size
     for link, force in zip(links, joint_forces, strict=True):
@@ -110,8 +107,8 @@ def standard_rotation(link: StandardLink, motion: JointMotion, scalars: ScalarFi
 
 def standard_displacement(link: StandardLink, motion: JointMotion, scalars: ScalarField) -> Vector:
     """r_i, from origin i-1 to origin i, in frame i (Turney 1.14)."""
-    ca, sa, a, b = scalars.parameters([link.cos_alpha, link.sin_alpha, link.a, link.b])
-    return np.array([a, motion.distance * sa + b, motion.distance * ca])
+    ca, sa, a, y = scalars.parameters([link.cos_alpha, link.sin_alpha, link.a, link.y_shift])
+    return np.array([a, motion.distance * sa + y, motion.distance * ca])
 
 
 def modified_rotation(link: LinkFrame, motion: JointMotion, scalars: ScalarField) -> Matrix:
@@ -123,8 +120,8 @@ def modified_rotation(link: LinkFrame, motion: JointMotion, scalars: ScalarField
 
 def modified_displacement(link: LinkFrame, motion: JointMotion, scalars: ScalarField) -> Vector:
     """p_{i-1,i}, from origin i-1 to origin i, in frame i-1."""
-    ca, sa, a, b = scalars.parameters([link.cos_alpha, link.sin_alpha, link.a, link.b])
-    return np.array([a, b * ca - motion.distance * sa, b * sa + motion.distance * ca])
+    ca, sa, a, y = scalars.parameters([link.cos_alpha, link.sin_alpha, link.a, link.y_shift])
+    return np.array([a, y * ca - motion.distance * sa, y * sa + motion.distance * ca])
 
 
 def about_z(value: Scalar) -> Vector:

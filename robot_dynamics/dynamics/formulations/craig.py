@@ -13,6 +13,7 @@ import numpy as np
 from robot_dynamics.dynamics.formulations import common
 from robot_dynamics.dynamics.scalar import FLOATS, Matrix, Scalar, ScalarField, Vector, cross
 from robot_dynamics.dynamics.serial_model import SerialModel
+from robot_dynamics.spatial import shift_inertia
 
 
 def craig(
@@ -76,4 +77,4 @@ def craig(
 def _central(mass: float, first_moment: Vector, inertia: Matrix) -> tuple[Vector, Matrix]:
     """Center of mass, and inertia about it in the axes of the link frame."""
     center = first_moment / mass if mass else np.zeros(3)
-    return center, inertia - mass * (center @ center * np.eye(3) - np.outer(center, center))
+    return center, inertia - shift_inertia(mass, center)

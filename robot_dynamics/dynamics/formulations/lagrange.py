@@ -35,7 +35,7 @@ def lagrange(
     scalars: ScalarField = FLOATS,
 ) -> Vector:
     """Generalised forces (n,) [N·m or N]; see `common.Formulation` for the arguments."""
-    motions = common.joint_motions(model.standard_links(), q, qd, qdd, scalars)
+    motions = common.joint_motions(model.links, q, qd, qdd, scalars)
     transformations = Transformations(model, motions, scalars, "T_j^i")
     size = transformations.size
     first = _first_derivatives(transformations, scalars)
@@ -73,7 +73,7 @@ def lagrange(
             scalars.step("tip wrench", i)
             total = total + wrench_force(transformations.between(0, size), first[size, i], force, torque)
         forces.append(total)
-    return common.coordinate_forces(transformations.links, forces, model.dof)
+    return common.coordinate_forces(model.links, forces, model.dof)
 
 
 def _first_derivatives(t: Transformations, scalars: ScalarField) -> dict[tuple[int, int], Matrix]:

@@ -30,7 +30,7 @@ def lagrange_direct(
     scalars: ScalarField = FLOATS,
 ) -> Vector:
     """Generalised forces (n,) [N·m or N]; see `common.Formulation` for the arguments."""
-    motions = common.joint_motions(model.standard_links(), q, qd, qdd, scalars)
+    motions = common.joint_motions(model.links, q, qd, qdd, scalars)
     t = Transformations(model, motions, scalars, "T_j^i")
     size = t.size
     inertias = [pseudo_inertia(link, scalars) for link in t.links]
@@ -48,7 +48,7 @@ def lagrange_direct(
             derivative = _first(t, size, i)
             total = total + wrench_force(t.between(0, size), derivative, force, torque)
         forces.append(total)
-    return common.coordinate_forces(t.links, forces, model.dof)
+    return common.coordinate_forces(model.links, forces, model.dof)
 
 
 def _first(t: Transformations, m: int, j: int) -> Matrix:

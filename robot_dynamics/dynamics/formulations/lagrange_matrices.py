@@ -78,11 +78,11 @@ def wrench_force(pose: Matrix, derivative: Matrix, force: Vector, torque: Vector
 def _transformation(link: StandardLink, motion: common.JointMotion, scalars: ScalarField) -> Matrix:
     """T_{i-1}^i (1.13)."""
     rotation = common.standard_rotation(link, motion, scalars)
-    a, b, ca, sa = scalars.parameters([link.a, link.b, link.cos_alpha, link.sin_alpha])
+    a, y, ca, sa = scalars.parameters([link.a, link.y_shift, link.cos_alpha, link.sin_alpha])
     c, s = motion.cos, motion.sin
-    if link.b == 0.0:
+    if link.y_shift == 0.0:
         position = [c * a, s * a, motion.distance]
     else:
-        position = [c * a - s * (ca * b), s * a + c * (ca * b), motion.distance + sa * b]
+        position = [c * a - s * (ca * y), s * a + c * (ca * y), motion.distance + sa * y]
     last = scalars.parameters([0.0, 0.0, 0.0, 1.0])
     return np.array([[*rotation[row], position[row]] for row in range(3)] + [list(last)])

@@ -33,7 +33,7 @@ def modified_newton_euler(
 ) -> Vector:
     """Generalised forces (n,) [N·m or N]; see `common.Formulation` for the arguments."""
     links = model.standard_links()
-    motions = common.joint_motions(links, q, qd, qdd, scalars)
+    motions = common.joint_motions(model.links, q, qd, qdd, scalars)
     states = []
     w, al, a = common.base_motion(model.rebased().gravity, scalars)
     for i, (link, motion) in enumerate(zip(links, motions, strict=True), 1):
@@ -89,7 +89,7 @@ def modified_newton_euler(
         z = scalars.parameters([link.sin_alpha, link.cos_alpha])
         forces.append(z @ (n[1:] if link.revolute else f[1:]))  # 3.21
         rot_next = rot
-    return common.coordinate_forces(links, forces[::-1], model.dof)
+    return common.coordinate_forces(model.links, forces[::-1], model.dof)
 
 
 def _axial_of_product(a: Matrix, k: Matrix) -> Vector:

@@ -38,7 +38,7 @@ def newton_euler(
 ) -> Vector:
     """Generalised forces (n,) [N·m or N]; see `common.Formulation` for the arguments."""
     links = model.standard_links()
-    motions = common.joint_motions(links, q, qd, qdd, scalars)
+    motions = common.joint_motions(model.links, q, qd, qdd, scalars)
     states = []
     w, al, a = common.base_motion(model.rebased().gravity, scalars)
     for i, (link, motion) in enumerate(zip(links, motions, strict=True), 1):
@@ -76,7 +76,7 @@ def newton_euler(
         z = scalars.parameters([link.sin_alpha, link.cos_alpha])  # R_i^{i-1} z_{i-1} = (0, sin, cos)
         forces.append(z @ (n[1:] if link.revolute else f[1:]))  # 3.21
         rot_next = rot
-    return common.coordinate_forces(links, forces[::-1], model.dof)
+    return common.coordinate_forces(model.links, forces[::-1], model.dof)
 
 
 def angular_matrix(w: Vector, al: Vector) -> Matrix:

@@ -14,7 +14,7 @@ from robot_dynamics.dynamics.generator.choices import Choices, LinkChoice, defau
 from robot_dynamics.dynamics.generator.forward_dynamics import solve_symmetric
 from robot_dynamics.dynamics.generator.gravity import gravity_forces
 from robot_dynamics.dynamics.generator.jacobian import tip_jacobian
-from robot_dynamics.dynamics.generator.links import Link, links_of
+from robot_dynamics.dynamics.generator.links import Link, axes_made_parallel, links_of
 from robot_dynamics.dynamics.generator.mass_matrix import mass_matrix
 from robot_dynamics.dynamics.generator.recursion import State, inverse_dynamics
 from robot_dynamics.dynamics.generator.search import EFFORTS, Objective, best_choices, cost
@@ -87,7 +87,7 @@ def generate(
         raise ParameterError(f"{quantity} takes no wrench")
     if gravity_input and quantity not in ("inverse_dynamics", "forward_dynamics", "gravity"):
         raise ParameterError(f"{quantity} does not depend on gravity")
-    model = model.rebased()
+    model = axes_made_parallel(model.rebased())
     request = _Request(model, links_of(model), wrench, gravity_input, objective, effort, choices)
     graph, outputs = _BUILDERS[quantity](request)
     return factored_program(graph, quantity, outputs)

@@ -31,6 +31,7 @@ from robot_dynamics.dynamics.generator.vectors import (
     Tensor,
     Vector,
     add,
+    cross,
     from_entry,
     from_turned,
     scaled,
@@ -103,7 +104,7 @@ class _Articulated:
         result = [self.zero] * len(self.tau)
         for joint in joints:
             link, member = joint.link, joint.member
-            moving = add(moving, _cross(turning, from_entry(link, joint.arm)))
+            moving = add(moving, cross(turning, from_entry(link, joint.arm)))
             turning = to_turned(*member.angle, to_entry(link, turning))
             moving = to_turned(*member.angle, to_entry(link, moving))
             own = joint.remainder
@@ -130,7 +131,7 @@ class _Articulated:
             r: Expression = self.graph.expression(link.r)
             if not link.revolute:
                 r = joint_variable(link, self.state.q) + link.offset
-            arm = [self.graph.expression(link.a), self.graph.expression(link.b), r]
+            arm = [self.graph.expression(link.a), self.graph.expression(link.y_shift), r]
             joints.append(_Joint(link, member, arm, row, remainder))
             relation = self._before(relation, link, member, arm)
         joints.reverse()
@@ -210,7 +211,7 @@ class _Articulated:
         for i in range(3):
             for k in range(i):
                 inertia[i][k] = inertia[k][i]
-        moment = add(turned.moment, _cross(arm, turned.force))
+        moment = add(turned.moment, cross(arm, turned.force))
         return _Relation(
             _at_entry(link, inertia),
             _at_entry(link, coupling),
@@ -228,13 +229,9 @@ def _transposed(tensor: Tensor) -> Tensor:
     return [[tensor[k][i] for k in range(3)] for i in range(3)]
 
 
-def _cross(u: Vector, v: Vector) -> Vector:
-    return [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]]
-
-
 def _cross_rows(p: Vector, tensor: Tensor) -> Tensor:
     """p^ T, the cross product of p with every column."""
-    columns = [_cross(p, [tensor[i][k] for i in range(3)]) for k in range(3)]
+    columns = [cross(p, [tensor[i][k] for i in range(3)]) for k in range(3)]
     return [[columns[k][i] for k in range(3)] for i in range(3)]
 
 

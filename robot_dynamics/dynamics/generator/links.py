@@ -15,34 +15,23 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from robot_dynamics.dynamics.serial_model import SerialModel
-from robot_dynamics.spatial import Array
+from robot_dynamics.model.link_frame import JointFrame, LinkFrame
+from robot_dynamics.spatial import Array, wrapped_angle
+
+# Axes with a smaller sine between them count as pointing one way or opposite ways.
+_NEARLY_PARALLEL = 1e-3
 
 
 @dataclass(frozen=True)
-class Link:
-    """A joint and its link: T_{i-1,i} = Rx(alpha) Trans(a, b, r) Rz(theta).
+class Link(JointFrame):
+    """A joint's frame and its link.
 
     Attributes:
-        cos_alpha, sin_alpha: of the angle between the axes of joints i-1 and i.
-        a, b, r: distances [m]; r is 0 for a prismatic joint.
-        theta: constant angle about z_i of a prismatic joint [rad]; 0 for a revolute joint.
-        revolute: whether the joint turns.
-        coordinate, multiplier, offset: joint variable = multiplier * q[coordinate] + offset.
-        pseudo: (4, 4) pseudo-inertia about the origin of frame i.
+        pseudo: (4, 4) pseudo-inertia about the origin of the frame.
         noise: (4, 4) magnitude of what was summed into ``pseudo``, times the rounding unit.
         spin: further inertia that only resists the angular acceleration about z_i [kg·m²].
     """
 
-    cos_alpha: float
-    sin_alpha: float
-    a: float
-    b: float
-    r: float
-    theta: float
-    revolute: bool
-    coordinate: int
-    multiplier: float
-    offset: float
     pseudo: Array
     noise: Array
     spin: float = 0.0
@@ -57,32 +46,9 @@ class Link:
         """Whether alpha is a multiple of pi/2 (a minute angle has cosine 1 but a sine)."""
         return self.cos_alpha * self.sin_alpha == 0.0
 
-    def transform(self) -> Array:
-        """(4, 4) pose of frame i in frame i-1 with the moving angle or distance at zero.
-
-        The constant angle of a prismatic joint is included.
-        """
-        c, s = exact_cosine(self.theta), exact_cosine(self.theta - np.pi / 2.0)
-        ca, sa = self.cos_alpha, self.sin_alpha
-        return np.array(
-            [
-                [c, -s, 0.0, self.a],
-                [ca * s, ca * c, -sa, ca * self.b - sa * self.r],
-                [sa * s, sa * c, ca, sa * self.b + ca * self.r],
-                [0.0, 0.0, 0.0, 1.0],
-            ]
-        )
-
     def with_pseudo(self, pseudo: Array, noise: Array) -> Link:
         """The link with another mass distribution; entries within its rounding noise become zero."""
         return replace(self, pseudo=np.where(np.abs(pseudo) <= noise, 0.0, pseudo), noise=noise)
-
-
-def exact_cosine(angle: float) -> float:
-    """Cosine, exactly 0 or ±1 within rounding of multiples of pi/2."""
-    value = float(np.cos(angle))
-    nearest = round(value)
-    return float(nearest) if abs(value - nearest) < 1e-15 else value
 
 
 def pseudo_inertia(mass: float, first_moment: Array, inertia: Array) -> Array:
@@ -95,7 +61,7 @@ def pseudo_inertia(mass: float, first_moment: Array, inertia: Array) -> Array:
 
 
 def links_of(model: SerialModel) -> tuple[Link, ...]:
-    """The links of a model whose first frame has alpha = a = b = 0."""
+    """The links of a model whose first frame has alpha = a = y_shift = 0."""
     unit = 4.0 * float(np.finfo(float).eps)
     links = []
     for frame in model.links:
@@ -103,30 +69,47 @@ def links_of(model: SerialModel) -> tuple[Link, ...]:
         noise = np.full((4, 4), unit * float(np.max(np.abs(pseudo[:3, :3]), initial=0.0)))
         noise[:3, 3] = noise[3, :3] = unit * float(np.max(np.abs(frame.first_moment)))
         noise[3, 3] = 0.0
-        links.append(
-            Link(
-                cos_alpha=frame.cos_alpha,
-                sin_alpha=frame.sin_alpha,
-                a=frame.a,
-                b=frame.b,
-                r=frame.r,
-                theta=frame.theta,
-                revolute=frame.revolute,
-                coordinate=frame.coordinate,
-                multiplier=frame.multiplier,
-                offset=frame.offset,
-                pseudo=np.zeros((4, 4)),
-                noise=noise,
-            ).with_pseudo(pseudo, noise)
-        )
+        links.append(Link(**frame.joint_fields(), pseudo=pseudo, noise=noise).with_pseudo(pseudo, noise))
     return tuple(links)
+
+
+def axes_made_parallel(model: SerialModel) -> SerialModel:
+    """The same arm with every axis turned round that points against the one before.
+
+    Joints about parallel axes that point the same way form a run, which costs less than its joints one by
+    one. The frame of a turned axis is turned by pi about x: y and z change sign, and with them the joint's
+    own motion, the shift across and the constants along and about the axis.
+    """
+    links: list[LinkFrame] = []
+    turned: list[bool] = []
+    for link in model.links:
+        before = link.parent >= 0 and turned[link.parent]
+        opposite = link.cos_alpha < 0.0 and abs(link.sin_alpha) < _NEARLY_PARALLEL
+        turned.append(before != opposite)
+        sign = -1.0 if turned[-1] else 1.0
+        turn = np.diag([1.0, sign, sign])
+        links.append(
+            replace(
+                link,
+                alpha=wrapped_angle(link.alpha + np.pi) if opposite else link.alpha,
+                y_shift=sign * link.y_shift,
+                r=sign * link.r,
+                theta=sign * link.theta,
+                multiplier=sign * link.multiplier,
+                offset=sign * link.offset,
+                first_moment=turn @ link.first_moment,
+                inertia=turn @ link.inertia @ turn,
+            )
+        )
+    tip = np.diag([1.0, -1.0, -1.0, 1.0]) @ model.tip if turned[-1] else model.tip
+    return replace(model, links=tuple(links), tip=tip)
 
 
 def parallel_runs(links: tuple[Link, ...]) -> list[list[int]]:
     """Indices of the links, in maximal runs of joints whose z axes are parallel."""
     runs: list[list[int]] = []
     for index, link in enumerate(links):
-        if index and link.parallel:
+        if link.parallel and runs and runs[-1][-1] == link.parent:
             runs[-1].append(index)
         else:
             runs.append([index])

@@ -20,7 +20,15 @@ from robot_dynamics.dynamics.generator.choices import Choices
 from robot_dynamics.dynamics.generator.links import Link
 from robot_dynamics.dynamics.generator.regrouping import regrouped
 from robot_dynamics.dynamics.generator.runs import Place, places
-from robot_dynamics.dynamics.generator.vectors import Tensor, Vector, add, from_entry, from_turned, scaled
+from robot_dynamics.dynamics.generator.vectors import (
+    Tensor,
+    Vector,
+    add,
+    cross,
+    from_entry,
+    from_turned,
+    scaled,
+)
 
 
 @dataclass
@@ -101,7 +109,7 @@ class _Composite:
             columns = [*columns, self._column(place, body)]
             for column in columns:
                 self._store(place.link, column)
-            columns = [_Column(c.place, c.force, add(c.moment, _cross(place.arm, c.force))) for c in columns]
+            columns = [_Column(c.place, c.force, add(c.moment, cross(place.arm, c.force))) for c in columns]
             body = body.shifted(place.arm)
         first = run[0].link
         rows = [from_entry(first, row) for row in body.second]
@@ -180,7 +188,3 @@ class _Composite:
         self.result[i][j] = self.result[i][j] + value
         if link is not other:
             self.result[j][i] = self.result[j][i] + value
-
-
-def _cross(u: Vector, v: Vector) -> Vector:
-    return [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]]

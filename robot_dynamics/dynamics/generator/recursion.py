@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from robot_dynamics.codegen.expression import Expression, ExpressionGraph
 from robot_dynamics.dynamics.generator.angles import Angle, Trigonometry
-from robot_dynamics.dynamics.generator.choices import Choices, Frame, Turn
+from robot_dynamics.dynamics.generator.choices import Choices, Frame, LinkChoice, Turn
 from robot_dynamics.dynamics.generator.links import Link
 from robot_dynamics.dynamics.generator.moments import Units, entry_moment, own_moment
 from robot_dynamics.dynamics.generator.motion import (
@@ -30,6 +30,7 @@ from robot_dynamics.dynamics.generator.runs import joint_variable, runs_of
 from robot_dynamics.dynamics.generator.vectors import (
     Vector,
     add,
+    cross,
     from_entry,
     from_turned,
     scaled,
@@ -55,6 +56,26 @@ class State:
     gravity: Vector
     force: Vector | None = None
     moment: Vector | None = None
+
+
+@dataclass
+class _Walk:
+    """The forward pass within a run: its entry, and the link it stands at as seen from E.
+
+    Attributes:
+        entry: motion of E.
+        origin: acceleration of the link's origin, less gravity.
+        angle: by which the link has turned from E.
+        rate, acceleration: first and second derivative of ``angle``.
+        turn: cosine and sine of ``angle``.
+    """
+
+    entry: Entry
+    origin: Vector
+    angle: Angle
+    rate: Expression
+    acceleration: Expression
+    turn: tuple[Expression, Expression]
 
 
 @dataclass
@@ -97,11 +118,11 @@ class Recursion:
 
     def forces(self) -> list[list[Member]]:
         """Forward over the runs: the force and moment that each link's own motion takes."""
-        motion = at_rest(self.graph)
-        origin = scaled(-1.0 / self.units.forward, self.state.gravity)
+        # Motion and acceleration of the origin of the last link of every run; -1 is the fixed frame.
+        ends = {-1: (at_rest(self.graph), scaled(-1.0 / self.units.forward, self.state.gravity))}
         members = []
         for run in self.runs:
-            run_members, motion, origin = self._forward(run, motion, origin)
+            run_members, ends[run[-1]] = self._forward(run, *ends[self.links[run[0]].parent])
             members.append(run_members)
         return members
 
@@ -112,98 +133,87 @@ class Recursion:
         force = moment = [self.zero] * 3
         if self.state.force is not None and self.state.moment is not None:
             force, moment = scaled(self.units.backward, self.state.force), self.state.moment
+        loads = {len(self.links) - 1: (force, moment)}
         for run_members in reversed(members):
-            force, moment = self._backward(run_members, force, moment, tau)
+            parent = self.links[run_members[0].index].parent
+            loads[parent] = self._backward(run_members, *loads[run_members[-1].index], tau)
         return tau
 
     def _forward(
         self, run: list[int], motion: AngularMotion, origin: Vector
-    ) -> tuple[list[Member], AngularMotion, Vector]:
+    ) -> tuple[list[Member], tuple[AngularMotion, Vector]]:
         """Members of a run; motion and acceleration of the origin of its last link, in its own frame."""
-        first = self.links[run[0]]
-        last_run = run is self.runs[-1]
-        choices = [self.choices.links[index] for index in run]
-        tensor = any(c.frame is Frame.ENTRY for c in choices) or any(
-            self.links[i].a or self.links[i].b for i in run[1:]
-        )
-        entry = enter(first, motion, tensor or first.b != 0.0)
-        a, b = first.a / self.units.forward, first.b / self.units.forward
-        origin = to_entry(first, add(origin, scaled(a, [row[0] for row in motion.b])))
-        if b:
-            assert entry.b is not None
-            origin = add(origin, scaled(b, [row[1] for row in entry.b]))
-        angle, rate, acceleration = Angle(), self.zero, self.zero
-        cosine_sine = self.trigonometry.cos_sin(angle)
+        walk = self._entered(run, motion, origin)
+        quarter_turn = self.links[run[0]].quarter_turn
         members: list[Member] = []
-        own: AngularMotion | None = None
-        for position, (index, choice) in enumerate(zip(run, choices, strict=True)):
-            link = self.links[index]
-            if position and (link.a or link.b):
-                origin = add(origin, self._arm(link, cosine_sine, entry, rate, acceleration))
-            own_step = Angle().plus(
-                joint_variable(link, self.state.q) if link.revolute else None,
-                link.offset if link.revolute else link.theta,
-            )
-            if link.revolute:
-                origin = add(origin, scaled(link.r / self.units.forward, entry.column))
-                angle = angle.plus(joint_variable(link, self.state.q), link.offset)
-                rate = rate + joint_variable(link, self.state.qd)
-                acceleration = acceleration + joint_variable(link, self.state.qdd)
-            else:
-                origin = add(origin, self._slide(link, entry))
-                angle = angle.plus(None, link.theta)
-            cosine_sine = self.trigonometry.cos_sin(angle)
-            last = position == len(run) - 1
-            evaluate_own = choice.frame is Frame.OWN or not (first.quarter_turn and link.revolute)
-            own_origin = to_turned(*cosine_sine, origin)
-            if evaluate_own or (last and not last_run):
-                own = own_motion(
-                    entry,
-                    *cosine_sine,
-                    rate,
-                    acceleration,
+        for index in run:
+            link, choice = self.links[index], self.choices.links[index]
+            if members and (link.a or link.y_shift):
+                walk.origin = add(walk.origin, self._arm(link, walk))
+            self._advance(walk, link)
+            in_own_frame = choice.frame is Frame.OWN or not (quarter_turn and link.revolute)
+            if in_own_frame or (index == run[-1] and run is not self.runs[-1]):
+                motion = own_motion(
+                    walk.entry,
+                    *walk.turn,
+                    walk.rate,
+                    walk.acceleration,
                     column=choice.column,
                     square_x=choice.square_x,
                 )
-            if evaluate_own:
-                assert own is not None
-                moment, force = own_moment(
-                    link,
-                    own,
-                    own_origin,
-                    self.units,
-                    square_x=choice.square_x,
-                    squares=choice.difference_of_squares,
-                )
-            else:
-                moment, force = entry_moment(
-                    link,
-                    entry,
-                    angle,
-                    (rate, acceleration),
-                    origin,
-                    self.units,
-                    self.trigonometry,
-                    squares=choice.difference_of_squares,
-                )
-            members.append(
-                Member(index, cosine_sine, self.trigonometry.cos_sin(own_step), evaluate_own, moment, force)
-            )
-        return members, own if own is not None else motion, to_turned(*cosine_sine, origin)
+            moment, force = self._load(link, choice, walk, motion if in_own_frame else None)
+            members.append(Member(index, walk.turn, self._step(link), in_own_frame, moment, force))
+        return members, (motion, to_turned(*walk.turn, walk.origin))
 
-    def _arm(
-        self,
-        link: Link,
-        cosine_sine: tuple[Expression, Expression],
-        entry: Entry,
-        rate: Expression,
-        acceleration: Expression,
-    ) -> Vector:
-        """Acceleration added by the arm (a, b) of a link that is fixed in the link before, in E."""
-        a, b = link.a / self.units.forward, link.b / self.units.forward
-        x, y = from_turned(*cosine_sine, [self.graph.expression(a), self.graph.expression(b), self.zero])[:2]
-        tensor = relative_tensor(entry, rate, acceleration)
-        return [row[0] * x + row[1] * y for row in tensor]
+    def _entered(self, run: list[int], motion: AngularMotion, origin: Vector) -> _Walk:
+        """At E, where the run begins, from the motion and acceleration of the origin of the link before."""
+        first = self.links[run[0]]
+        by_tensor = any(self.choices.links[index].frame is Frame.ENTRY for index in run)
+        arms = any(self.links[index].a or self.links[index].y_shift for index in run[1:])
+        entry = enter(first, motion, by_tensor or arms or first.y_shift != 0.0)
+        a, y = first.a / self.units.forward, first.y_shift / self.units.forward
+        origin = to_entry(first, add(origin, scaled(a, [row[0] for row in motion.b])))
+        if y:
+            assert entry.b is not None
+            origin = add(origin, scaled(y, [row[1] for row in entry.b]))
+        return _Walk(entry, origin, Angle(), self.zero, self.zero, self.trigonometry.cos_sin(Angle()))
+
+    def _advance(self, walk: _Walk, link: Link) -> None:
+        """Along and about the axis of ``link``, from the frame before its joint to its own."""
+        if link.revolute:
+            walk.origin = add(walk.origin, scaled(link.r / self.units.forward, walk.entry.column))
+            walk.angle = walk.angle.plus(joint_variable(link, self.state.q), link.offset)
+            walk.rate = walk.rate + joint_variable(link, self.state.qd)
+            walk.acceleration = walk.acceleration + joint_variable(link, self.state.qdd)
+        else:
+            walk.origin = add(walk.origin, self._slide(link, walk.entry))
+            walk.angle = walk.angle.plus(None, link.theta)
+        walk.turn = self.trigonometry.cos_sin(walk.angle)
+
+    def _step(self, link: Link) -> tuple[Expression, Expression]:
+        """Cosine and sine of the joint's own angle."""
+        if link.revolute:
+            return self.trigonometry.cos_sin(Angle().plus(joint_variable(link, self.state.q), link.offset))
+        return self.trigonometry.cos_sin(Angle().plus(None, link.theta))
+
+    def _load(
+        self, link: Link, choice: LinkChoice, walk: _Walk, motion: AngularMotion | None
+    ) -> tuple[Vector, Vector]:
+        """Moment and force that move the link: by its own ``motion`` in its own frame, without it in E."""
+        squares = choice.difference_of_squares
+        if motion is not None:
+            origin = to_turned(*walk.turn, walk.origin)
+            return own_moment(link, motion, origin, self.units, square_x=choice.square_x, squares=squares)
+        rates = (walk.rate, walk.acceleration)
+        return entry_moment(
+            link, walk.entry, walk.angle, rates, walk.origin, self.units, self.trigonometry, squares=squares
+        )
+
+    def _arm(self, link: Link, walk: _Walk) -> Vector:
+        """Acceleration added by the arm (a, y_shift) of a link, which is fixed in the link before, in E."""
+        arm = [link.a / self.units.forward, link.y_shift / self.units.forward, 0.0]
+        x, y, _ = from_turned(*walk.turn, [self.graph.expression(length) for length in arm])
+        return [row[0] * x + row[1] * y for row in relative_tensor(walk.entry, walk.rate, walk.acceleration)]
 
     def _slide(self, link: Link, entry: Entry) -> Vector:
         """Acceleration added by a prismatic joint, in E: distance, Coriolis and joint acceleration."""
@@ -239,24 +249,19 @@ class Recursion:
             effort = moment_e[2] if link.revolute else unit * (force[2] + force_e[2])
             tau[link.coordinate] = tau[link.coordinate] + link.multiplier * effort
             # Divided, not multiplied by the inverse: a length that equals the unit must give exactly one.
-            a, b = link.a / self.units.backward, link.b / self.units.backward
+            a, y = link.a / self.units.backward, link.y_shift / self.units.backward
             r = self.graph.expression(link.r / self.units.backward)
             if not link.revolute:
                 r = unit * (joint_variable(link, self.state.q) + link.offset)
             if position == 0:
                 force_e = add(force_e, from_turned(*member.angle, force))
                 break
-            x, y = from_turned(
-                *members[position - 1].angle, [self.graph.expression(a), self.graph.expression(b), zero]
-            )[:2]
-            moment_e = add(moment_e, _cross(x, y, r, force_e))
+            arm = [self.graph.expression(a), self.graph.expression(y)]
+            in_entry = from_turned(*members[position - 1].angle, [*arm, zero])[:2]
+            moment_e = add(moment_e, cross([*in_entry, r], force_e))
             force = from_turned(*member.step, force)
-            moment = _cross(self.graph.expression(a), self.graph.expression(b), r, force)
+            moment = cross([*arm, r], force)
         first = self.links[members[0].index]
-        moment_e = add(moment_e, _cross(zero, self.graph.expression(b), r, force_e))
+        moment_e = add(moment_e, cross([zero, self.graph.expression(y), r], force_e))
         before, moment = from_entry(first, force_e), from_entry(first, moment_e)
         return before, [moment[0], moment[1] - a * before[2], moment[2] + a * before[1]]
-
-
-def _cross(x: Expression, y: Expression, z: Expression, f: Vector) -> Vector:
-    return [y * f[2] - z * f[1], z * f[0] - x * f[2], x * f[1] - y * f[0]]

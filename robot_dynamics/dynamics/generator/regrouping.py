@@ -34,13 +34,15 @@ def regrouped(links: tuple[Link, ...], choices: Choices) -> tuple[Link, ...]:
     """The links with their parameters placed as ``choices`` says."""
     placed = list(links)
     largest = _LARGEST_SECOND_MOMENT * max(float(np.max(np.abs(link.pseudo[:3, :3]))) for link in links)
-    for index in range(len(links) - 1, 0, -1):
-        link, previous = placed[index], placed[index - 1]
+    for index in range(len(links) - 1, -1, -1):
+        link = placed[index]
+        if link.parent < 0:
+            continue
         if link.revolute:
-            pair = _move_axis(link, previous, choices.links[index].point_mass, largest)
+            pair = _move_axis(link, placed[link.parent], choices.links[index].point_mass, largest)
         else:
-            pair = _move_inertia(link, previous)
-        placed[index], placed[index - 1] = pair
+            pair = _move_inertia(link, placed[link.parent])
+        placed[index], placed[link.parent] = pair
     _move_isotropic(placed, choices.links)
     placed[-1] = turned(placed[-1], choices.links[-1].turn)
     return tuple(placed)
@@ -49,7 +51,7 @@ def regrouped(links: tuple[Link, ...], choices: Choices) -> tuple[Link, ...]:
 def _move_axis(link: Link, previous: Link, rule: PointMass, largest: float) -> tuple[Link, Link]:
     on_axis = np.zeros((4, 4))
     on_axis[2:, 2:] = 1.0
-    transform = link.transform()
+    transform = link.pose_at(0.0)
     moved = on_axis * link.pseudo
     noise = previous.noise + _magnitude(transform, on_axis * link.noise, moved)
     total = previous.pseudo + transform @ moved @ transform.T
@@ -75,7 +77,7 @@ def _move_axis(link: Link, previous: Link, rule: PointMass, largest: float) -> t
 def _move_inertia(link: Link, previous: Link) -> tuple[Link, Link]:
     block = np.zeros((4, 4))
     block[:3, :3] = 1.0
-    turn = link.transform()
+    turn = link.pose_at(0.0)
     turn[:3, 3] = 0.0
     moved = block * link.pseudo
     noise = previous.noise + _magnitude(turn, block * link.noise, moved)

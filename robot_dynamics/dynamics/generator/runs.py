@@ -37,7 +37,7 @@ def runs_of(links: Sequence[Link], choices: Choices) -> list[list[int]]:
     """The links' indices in runs of parallel axes, as far as ``choices`` joins them."""
     runs: list[list[int]] = []
     for index, link in enumerate(links):
-        if index and link.parallel and choices.links[index].joined:
+        if link.parallel and choices.links[index].joined and runs and runs[-1][-1] == link.parent:
             runs[-1].append(index)
         else:
             runs.append([index])
@@ -66,7 +66,7 @@ def places(
         for index in run:
             link = links[index]
             variable = joint_variable(link, q)
-            arm = [graph.expression(link.a / unit), graph.expression(link.b / unit), zero]
+            arm = [graph.expression(link.a / unit), graph.expression(link.y_shift / unit), zero]
             arm = from_turned(cosine, sine, arm)
             if link.revolute:
                 arm[2] = graph.expression(link.r / unit)

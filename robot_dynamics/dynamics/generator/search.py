@@ -90,7 +90,9 @@ def lengths_of(links: tuple[Link, ...]) -> list[float]:
 
     In the order of the links, so that a robot with other numbers takes the same way through the search.
     """
-    return list(dict.fromkeys([1.0, *(abs(x) for link in links for x in (link.a, link.b, link.r) if x)]))
+    return list(
+        dict.fromkeys([1.0, *(abs(x) for link in links for x in (link.a, link.y_shift, link.r) if x)])
+    )
 
 
 def _coordinates(
@@ -121,7 +123,7 @@ def _options(links: tuple[Link, ...], index: int) -> dict[str, list[object]]:
     if link.revolute:
         if link.quarter_turn:
             options["frame"] = list(Frame)
-        if index and (link.a or link.b or link.r):
+        if index and (link.a or link.y_shift or link.r):
             options["point_mass"] = list(PointMass)
         if len(runs) > 1 and index in runs[1]:
             options["isotropic"] = list(Isotropic)
