@@ -1,0 +1,179 @@
+"""How goals of FollowJointTrajectory end, where the test plays the server and needs no control_msgs."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import rclpy
+from action_msgs.msg import GoalStatus
+from builtin_interfaces.msg import Duration
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from robot_dynamics import compile_dynamics, load_urdf
+from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
+from robot_dynamics.control.arm.controller import ArmController
+from robot_dynamics.control.arm.parameters import ArmParameters
+from robot_dynamics.control.protocol import Phase
+from robot_dynamics.ros.actions import trajectory_action
+from robot_dynamics.ros.control.loop import Cycle, StateClock
+from robot_dynamics.ros.support.processes import claim_domain
+from robot_dynamics.ros.support.trajectories import waypoints
+
+MILLISECOND = 1_000_000
+ARM = """<robot name="door"><link name="base"/>
+  <link name="leaf"><inertial><mass value="2"/>
+    <inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial></link>
+  <joint name="hinge" type="revolute"><parent link="base"/><child link="leaf"/><axis xyz="0 0 1"/>
+    <limit lower="-3" upper="3" effort="100" velocity="10"/></joint></robot>"""
+
+
+class Result:
+    SUCCESSFUL, INVALID_GOAL, INVALID_JOINTS = 0, -1, -2
+    OLD_HEADER_TIMESTAMP, PATH_TOLERANCE_VIOLATED, GOAL_TOLERANCE_VIOLATED = -3, -4, -5
+
+
+class Server:
+    """Keeps how the goals ended, by handle."""
+
+    def __init__(self, node, on_goal, on_cancel, refuses):
+        self.on_goal, self.on_cancel, self.refuses = on_goal, on_cancel, refuses
+        self.ended = {}
+
+    def finish(self, handle, status, code, text):
+        assert handle.name not in self.ended
+        self.ended[handle.name] = (status, code, text)
+
+
+class Door:
+    """The controller of one joint, its loop, and the goals that it is given."""
+
+    def __init__(self, node):
+        chain = load_urdf(ARM)
+        drives = ActuatedArm(compile_dynamics(chain), chain, ActuatorParameters())
+        self.controller = ArmController(chain, drives, ArmParameters(state_timeout=0.1))
+        self.active, self.clock, self.joint_names = True, StateClock(), chain.joint_names
+        self.now = 1000 * MILLISECOND
+        self.action = trajectory_action.TrajectoryAction(node, self, self.follow)
+        self.server = self.action._server
+        self.be(0.0)
+
+    def follow(self, controller, message):
+        return controller.follow(message.joint_names, waypoints(message), None)
+
+    def be(self, position, velocity=0.0, after=10):
+        """The joint is there, ``after`` milliseconds later."""
+        self.now += after * MILLISECOND
+        state = np.array([position]), np.array([velocity])
+        command = self.controller.update(self.clock.seconds(self.now), *state)
+        self.action.observe(Cycle(self.now, *state, command), self.controller)
+        return command
+
+    def ask(self, name, position, joint="hinge", path=(), **changes):
+        """A goal: be there in a second; ``changes`` replace fields of it."""
+        point = JointTrajectoryPoint(positions=[position], time_from_start=Duration(sec=1))
+        goal = {
+            "trajectory": JointTrajectory(joint_names=[joint], points=[point]),
+            "multi_dof_trajectory": SimpleNamespace(points=[]),
+            "path_tolerance": path,
+            "goal_tolerance": (),
+            "goal_time_tolerance": Duration(),
+        }
+        handle = SimpleNamespace(name=name, request=SimpleNamespace(**{**goal, **changes}))
+        self.server.on_goal(handle)
+        return handle
+
+    def move(self, milliseconds):
+        """Be where the reference is, for a while."""
+        for _ in range(milliseconds // 10):
+            reference = self.controller.reference(self.clock.seconds(self.now + 10 * MILLISECOND))
+            self.be(reference.position[0], reference.velocity[0])
+
+
+@pytest.fixture
+def door(monkeypatch):
+    monkeypatch.setattr(trajectory_action, "DeferredActionServer", Server)
+    monkeypatch.setattr(trajectory_action, "FollowJointTrajectory", SimpleNamespace(Result=Result))
+    context = rclpy.Context()
+    rclpy.init(context=context, domain_id=claim_domain(), args=[])
+    node = rclpy.create_node("goals", context=context, use_global_arguments=False)
+    yield Door(node)
+    node.destroy_node()
+    context.try_shutdown()
+
+
+def test_a_goal_is_reached(door):
+    door.ask("one", 1.0)
+    door.move(990)
+    assert door.server.ended == {}
+    door.move(30)
+    assert door.server.ended == {"one": (GoalStatus.STATUS_SUCCEEDED, Result.SUCCESSFUL, "Goal reached")}
+
+
+def test_a_new_goal_takes_over_and_a_faulty_one_does_not(door):
+    door.ask("one", 1.0)
+    door.move(200)
+    door.ask("faulty", 1.0, joint="window")
+    status, code, text = door.server.ended["faulty"]
+    assert (status, code) == (GoalStatus.STATUS_ABORTED, Result.INVALID_JOINTS)
+    assert "window" in text
+    door.move(200)
+    assert set(door.server.ended) == {"faulty"}
+    door.ask("two", -1.0)
+    assert door.server.ended["one"] == (
+        GoalStatus.STATUS_ABORTED,
+        Result.INVALID_GOAL,
+        "a new goal has taken over",
+    )
+    door.move(1020)
+    assert door.server.ended["two"][0] == GoalStatus.STATUS_SUCCEEDED
+    assert door.controller.reference(door.controller.time).position == pytest.approx([-1.0])
+
+
+def test_a_canceled_goal_is_held(door):
+    handle = door.ask("one", 1.0)
+    door.move(300)
+    door.server.on_cancel(handle)
+    assert door.server.ended["one"] == (GoalStatus.STATUS_CANCELED, Result.SUCCESSFUL, "canceled")
+    assert door.be(0.3).phase is Phase.HOLDING
+
+
+def test_a_hold_or_a_jump_ends_the_goal_with_its_reason(door):
+    door.ask("one", 1.0)
+    door.move(300)
+    door.controller.hold()
+    door.be(0.2)
+    assert door.server.ended["one"][1:] == (
+        Result.INVALID_GOAL,
+        "the controller has left the trajectory: a hold, or missing joint states",
+    )
+    door.ask("two", 1.0)
+    door.move(100)
+    door.be(2.5)
+    assert "the controller has left the trajectory: a joint jumped" in door.server.ended["two"][2]
+
+
+def test_the_path_tolerance_of_a_goal_is_kept_and_its_violation_held(door):
+    tolerance = SimpleNamespace(name="hinge", position=0.02, velocity=0.0, acceleration=0.0)
+    door.ask("one", 1.0, path=[tolerance])
+    door.move(300)
+    reference = door.controller.reference(door.clock.seconds(door.now + 10 * MILLISECOND))
+    door.be(reference.position[0] - 0.03, reference.velocity[0])
+    status, code, text = door.server.ended["one"]
+    assert (status, code) == (GoalStatus.STATUS_ABORTED, Result.PATH_TOLERANCE_VIOLATED)
+    assert "hinge" in text
+    assert door.be(reference.position[0] - 0.03).phase is Phase.HOLDING
+
+
+def test_no_goal_is_taken_while_the_controller_is_not_active(door):
+    assert door.server.refuses() == ""
+    door.active = False
+    assert door.server.refuses() == "the controller is not active"
+
+
+def test_goals_without_points_or_for_several_bodies_are_refused(door):
+    door.ask("bodies", 1.0, multi_dof_trajectory=SimpleNamespace(points=[1]))
+    assert "multi_dof_trajectory" in door.server.ended["bodies"][2]
+    door.ask("empty", 1.0, trajectory=JointTrajectory(joint_names=["hinge"]))
+    status, code, text = door.server.ended["empty"]
+    assert (status, code) == (GoalStatus.STATUS_ABORTED, Result.INVALID_GOAL)
+    assert "no points" in text
