@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
         "mode": "real time" if arguments.realtime else "lockstep",
         "machine": f"{platform.machine()}, {platform.system()}, Python {platform.python_version()}",
         "seconds": round(time.monotonic() - began, 1),
-        **outcome.figures,
+        **outcome.results,
     }
     file = arguments.output / "report.json"
     file.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

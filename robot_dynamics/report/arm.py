@@ -40,6 +40,6 @@ def table(recordings: Sequence[ArmRecording], limit: float) -> str:
     return "\n".join(lines)
 
 
-def figures(recordings: Mapping[str, ArmRecording]) -> dict[str, object]:
+def results(recordings: Mapping[str, ArmRecording]) -> dict[str, object]:
     """Every run in numbers."""
-    return {key: {"title": r.name, **r.figures()} for key, r in recordings.items()}
+    return {key: {"title": r.name, **r.results()} for key, r in recordings.items()}

@@ -46,7 +46,7 @@ class ArmRecording:
         """Over all joints and samples [rad or m]."""
         return float(np.sqrt(np.mean(self.error**2)))
 
-    def figures(self) -> dict[str, object]:
+    def results(self) -> dict[str, object]:
         """The run in numbers, for the report."""
         largest = np.abs(self.error).max(axis=0)
         return {

@@ -42,7 +42,7 @@ class StewartRecording:
         """(K,) distance between wanted and true position [m]."""
         return np.asarray(np.linalg.norm(self.reference[:, :3] - self.pose[:, :3], axis=1))
 
-    def figures(self) -> dict[str, object]:
+    def results(self) -> dict[str, object]:
         """The run in numbers, for the report."""
         return {
             "title": self.name,

@@ -30,13 +30,13 @@ class Outcome:
     Attributes:
         failure: what missed its limit, in words; empty when nothing did.
         table: short, for people.
-        figures: everything in numbers.
+        results: everything in numbers.
         files: plots.
     """
 
     failure: str
     table: str
-    figures: dict[str, object]
+    results: dict[str, object]
     files: list[Path]
 
     @property
@@ -68,8 +68,8 @@ def judge(
         "\n\n".join(tables),
         {
             "limits": asdict(limits),
-            "runs": arm_report.figures(recordings),
-            "platform": platform.figures(),
+            "runs": arm_report.results(recordings),
+            "platform": platform.results(),
         },
         [
             *arm_report.write_plots(nominal, others, folder, limits.joint),

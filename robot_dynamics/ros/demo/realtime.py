@@ -41,12 +41,12 @@ def run(
     os.nice(5)  # this process watches; the loop under test comes first
     relay = _measure_relay(description, chain, progress)
     recording, timing, worst = _control(description, chain, duration, progress)
-    figures: dict[str, object] = {
+    results: dict[str, object] = {
         "limits": {"joint": limit, "late_share": LATE_LIMIT},
         "rate_hz": RATE,
         "largest_error": max(worst.values()),
         "largest_error_per_joint": worst,
-        "recorded": recording.figures(),
+        "recorded": recording.results(),
         "timing": {"controller": timing, "relay": relay},
     }
     failure = ""
@@ -57,7 +57,7 @@ def run(
         plots.error_plot([recording], folder / "arm_realtime_error.png", "Position error by the wall clock"),
         plots.effort_plot(recording, folder / "arm_realtime_torque.png"),
     ]
-    return Outcome(failure, _table(duration, max(worst.values()), timing, relay), figures, files)
+    return Outcome(failure, _table(duration, max(worst.values()), timing, relay), results, files)
 
 
 def _measure_relay(description: Path, chain: KinematicChain, progress: Progress) -> Mapping[str, Any]:
@@ -108,7 +108,7 @@ def _control(
 
 
 def summary(process: NodeProcess) -> Mapping[str, Any]:
-    """The figures that a node leaves in its log."""
+    """The results that a node leaves in its log."""
     match = re.search(r"summary: (\{.*\})", process.output)
     if match is None:
         raise RobotDynamicsError(f"{process.name} left no summary; its output:\n{process.output}")

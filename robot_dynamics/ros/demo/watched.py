@@ -117,8 +117,8 @@ def run(
         shown = stewart.run(progress, PLATFORM_RATE, pacemaker.ARGUMENTS, before, after)
     speeds["platform"] = _speed(pace)
     outcome = judge({NOMINAL.key: recording}, shown, folder, limits)
-    figures = {**outcome.figures, "watched": seen, "real_time_share": speeds}
-    return dataclasses.replace(outcome, table=f"{outcome.table}\n\n{_pace(speeds)}", figures=figures)
+    results = {**outcome.results, "watched": seen, "real_time_share": speeds}
+    return dataclasses.replace(outcome, table=f"{outcome.table}\n\n{_pace(speeds)}", results=results)
 
 
 @contextlib.contextmanager
