@@ -185,7 +185,9 @@ class Feedforward:
         return self._within_limits(path, samples, moving)
 
     def follow(self, plan: Plan) -> None:
-        """``plan`` is under way."""
+        """``plan`` is under way, or waits for its start with the arm where it is."""
+        if self._schedule.empty and self.position is not None:
+            self._schedule.stop(Reference.at_rest(self.position))
         self._schedule.follow(plan.trajectory)
 
     def drop(self) -> None:

@@ -1,0 +1,219 @@
+"""What the feeder plans and sends: departures, tolerances, limits, and the efforts of the moment."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from arms import GRAVITY, LENGTH, MASS, Pendulum, pendulum_chain, two_joint_chain
+
+from robot_dynamics.control.arm.feedforward import Feedforward, FeedforwardParameters
+from robot_dynamics.control.waypoints import Waypoint
+from robot_dynamics.errors import ParameterError, TrajectoryError
+
+WEIGHT = MASS * GRAVITY * LENGTH
+
+
+class Masses:
+    """Unit mass on the first joint, a tenth on the second; the second bears 2 N·m more."""
+
+    def inverse_dynamics(self, q, qd, qdd):
+        return qdd * np.array([1.0, 0.1]) + np.array([0.0, 2.0])
+
+
+def feeder(**parameters):
+    made = Feedforward(
+        pendulum_chain(effort=parameters.pop("limit", np.inf)), Pendulum(), settings(**parameters)
+    )
+    made.observe(np.array([0.4]))
+    return made
+
+
+def settings(**parameters):
+    return FeedforwardParameters(**parameters)
+
+
+def swing(goal, time=1.0):
+    return ["swing"], [Waypoint(time, [goal])]
+
+
+def quintic(begin, end, share):
+    """Position, velocity and acceleration on the way from rest to rest in one second."""
+    s = share
+    return (
+        begin + (end - begin) * (10 * s**3 - 15 * s**4 + 6 * s**5),
+        (end - begin) * (30 * s**2 - 60 * s**3 + 30 * s**4),
+        (end - begin) * (60 * s - 180 * s**2 + 120 * s**3),
+    )
+
+
+def test_before_any_state_there_is_no_plan_and_no_effort():
+    made = Feedforward(pendulum_chain(), Pendulum(), settings())
+    assert made.effort(0.0).tolist() == [0.0]
+    with pytest.raises(TrajectoryError, match="where the arm is is not known yet: there is no joint state"):
+        made.plan(*swing(1.0), None, 0.0)
+
+
+def test_an_arm_at_rest_is_carried_where_it_is():
+    made = feeder()
+    np.testing.assert_allclose(made.effort(3.0), WEIGHT * np.sin([0.4]))
+    made.observe(np.array([0.9]))
+    np.testing.assert_allclose(made.effort(3.0), WEIGHT * np.sin([0.9]))
+
+
+@pytest.mark.parametrize("start", [None, 2.0])
+def test_efforts_of_the_moment_are_the_models_on_the_path(start):
+    made = feeder()
+    planned = made.plan(*swing(1.4), start, 2.0)
+    assert (planned.moving, planned.beyond) == (False, ())
+    assert (planned.trajectory.start, planned.trajectory.end) == (2.0, 3.0)
+    made.follow(planned)
+    for share in (0.0, 0.3, 0.5, 0.99):
+        q, qd, qdd = quintic(0.4, 1.4, share)
+        expected = Pendulum().inverse_dynamics(q, qd, qdd)
+        np.testing.assert_allclose(made.effort(2.0 + share), [expected], rtol=1e-9)
+        assert made.moving(2.0 + share)
+    made.observe(np.array([1.39]))
+    np.testing.assert_allclose(made.effort(3.0), WEIGHT * np.sin([1.39]))
+    assert not made.moving(3.0)
+
+
+def test_a_path_with_a_stamp_waits_and_one_with_an_old_stamp_begins_now():
+    made = feeder()
+    made.follow(made.plan(*swing(1.4), 5.0, 2.0))
+    np.testing.assert_allclose(made.effort(4.9), WEIGHT * np.sin([0.4]))
+    assert made.moving(4.9)
+    late = made.plan(["swing"], [Waypoint(1.0, [1.0]), Waypoint(3.0, [0.5])], 3.5, 4.75)
+    assert (late.trajectory.start, late.trajectory.end, late.moving) == (4.75, 6.5, True)
+    np.testing.assert_allclose(late.trajectory.sample(4.75).position, [0.4])
+
+
+def test_a_plan_under_way_is_joined_where_it_is_at_departure():
+    made = feeder()
+    made.follow(made.plan(*swing(1.4), None, 0.0))
+    for start, departure in ((None, 0.5), (0.25, 0.5), (0.75, 0.75)):
+        joined = made.plan(*swing(0.0, 2.0), start, 0.5)
+        assert joined.moving
+        at = joined.trajectory.sample(departure)
+        q, qd, qdd = quintic(0.4, 1.4, departure)
+        np.testing.assert_allclose([at.position, at.velocity, at.acceleration], [[q], [qd], [qdd]], atol=1e-9)
+
+
+def test_dropping_the_last_plan_stops_and_dropping_a_replaced_one_does_not():
+    made = feeder()
+    first = made.plan(*swing(1.4), None, 0.0)
+    made.follow(first)
+    assert made.moving(0.0)
+    second = made.plan(*swing(0.6), None, 0.5)
+    made.follow(second)
+    assert made.moving(0.5)
+    assert not made.drop_plan(first)
+    assert made.moving(0.6)
+    assert made.drop_plan(second)
+    assert not made.moving(0.6)
+    assert made.drop_plan(second), "nothing is under way that could go on"
+    np.testing.assert_allclose(made.effort(0.7), WEIGHT * np.sin([0.4]))
+
+
+def test_efforts_beyond_the_limits_are_cut_and_named_or_refused():
+    free = feeder().plan(*swing(1.4), None, 0.0).samples
+    limit = 0.8 * np.abs(free.efforts).max()
+    planned = feeder(limit=limit).plan(*swing(1.4), None, 0.0)
+    assert planned.beyond == ("swing",)
+    assert np.abs(planned.samples.efforts).max() == limit
+    assert np.abs(planned.samples.efforts).min() < limit
+    refusing = feeder(limit=limit, refuse_beyond_limits=True)
+    needed = f"{np.abs(free.efforts).max():.3g}"[:3]
+    with pytest.raises(
+        TrajectoryError, match=rf"'swing' would need {needed}.*its effort limit is {limit:.4g}"
+    ):
+        refusing.plan(*swing(1.4), None, 0.0)
+    assert refusing.plan(*swing(0.5, 5.0), None, 0.0).beyond == ()
+    # The efforts of the moment are cut too, on both sides.
+    made = feeder(limit=0.1 * WEIGHT)
+    for q, sign in ((1.2, 1.0), (-1.2, -1.0)):
+        made.observe(np.array([q]))
+        np.testing.assert_allclose(made.effort(0.0), [sign * 0.1 * WEIGHT])
+
+
+def test_which_joint_needs_too_much_is_named():
+    made = Feedforward(
+        two_joint_chain(), Masses(), settings(max_effort=(100.0, 1.0), refuse_beyond_limits=True)
+    )
+    made.observe(np.zeros(2))
+    with pytest.raises(TrajectoryError, match="'turn' would need 2"):
+        made.plan(["lift", "turn"], [Waypoint(1.0, [1.0, 0.0])], None, 0.0)
+    made.parameters = settings(max_effort=(100.0, 1.0))
+    planned = made.plan(["lift", "turn"], [Waypoint(1.0, [1.0, 0.0])], None, 0.0)
+    assert planned.beyond == ("turn",)
+    np.testing.assert_array_equal(planned.samples.efforts[:, 1], 1.0)
+
+
+@pytest.mark.parametrize(
+    ("given", "limit", "tolerance"),
+    [
+        ({"effort_error": (0.05,)}, 40.0, 0.05),
+        ({}, 40.0, 0.04),
+        ({"effort_error_share": 0.01}, 40.0, 0.4),
+    ],
+)
+def test_the_tolerance_of_straight_lines_is_as_asked_for(given, limit, tolerance):
+    samples = feeder(limit=limit, **given).plan(*swing(2.4), None, 0.0).samples
+    assert 0.1 * tolerance < samples.error[0] <= tolerance
+    lines = np.linspace(samples.times[0], samples.times[-1], 20_001)
+    exact = Pendulum().inverse_dynamics(*quintic(0.4, 2.4, lines))
+    assert np.abs(np.interp(lines, samples.times, samples.efforts[:, 0]) - exact).max() <= tolerance
+
+
+def test_without_a_limit_the_largest_effort_on_the_way_counts():
+    samples = feeder(effort_error_share=0.01).plan(*swing(2.4), None, 0.0).samples
+    largest = np.abs(Pendulum().inverse_dynamics(*quintic(0.4, 2.4, np.linspace(0.0, 1.0, 101)))).max()
+    assert 0.1 * 0.01 * largest < samples.error[0] <= 0.01 * largest
+
+
+def test_each_joint_has_a_tolerance_of_its_own():
+    """turn moves a tenth as heavy a mass, so that a tenth of the error takes as many points."""
+    move = (["lift", "turn"], [Waypoint(1.0, [0.4, 0.4])], None, 0.0)
+    counts = {}
+    for errors in ((0.01, 1.0), (1.0, 0.001), (1.0, 0.1), (0.01, 0.001)):
+        made = Feedforward(two_joint_chain(), Masses(), settings(effort_error=errors))
+        made.observe(np.zeros(2))
+        counts[errors] = len(made.plan(*move).samples.times)
+    assert counts[(0.01, 1.0)] == counts[(1.0, 0.001)] == counts[(0.01, 0.001)] > 2 * counts[(1.0, 0.1)]
+
+
+def test_a_joint_without_effort_is_not_worth_points_of_its_own():
+    """Not even where its effort is the noise of rounded numbers."""
+
+    class Noise(Masses):
+        def inverse_dynamics(self, q, qd, qdd):
+            return qdd * np.array([1.0, 1e-9]) + 1e-9 * np.sin(1e6 * q) * np.array([0.0, 1.0])
+
+    chain = two_joint_chain()
+    bare = replace(chain.joints[0], limits=replace(chain.joints[0].limits, effort=np.inf))
+    other = replace(chain.joints[1], limits=replace(chain.joints[1].limits, effort=np.inf))
+    made = Feedforward(replace(chain, joints=(bare, other)), Noise(), settings(effort_error_share=0.01))
+    made.observe(np.zeros(2))
+    planned = made.plan(["lift", "turn"], [Waypoint(1.0, [0.4, 0.4])], None, 0.0)
+    assert len(planned.samples.times) < 100
+
+
+def test_a_tolerance_of_zero_or_of_the_wrong_length_is_refused():
+    with pytest.raises(ParameterError, match="'effort_error' is 0 for a joint; it must be positive"):
+        settings(effort_error=(0.1, 0.0))
+    made = feeder()
+    before = made.parameters
+    with pytest.raises(ParameterError, match="'effort_error' has 2 values"):
+        made.parameters = settings(effort_error=(0.1, 0.1))
+    assert made.parameters is before
+    with pytest.raises(ParameterError, match="'max_effort' has 2 values"):
+        made.check(settings(max_effort=(1.0, 2.0)))
+
+
+def test_an_effort_that_is_no_number_is_never_sent():
+    class Broken(Pendulum):
+        def inverse_dynamics(self, q, qd, qdd, heading=None):
+            return np.array([np.nan])
+
+    made = Feedforward(pendulum_chain(), Broken(), settings())
+    made.observe(np.zeros(1))
+    assert made.effort(0.0).tolist() == [0.0]
