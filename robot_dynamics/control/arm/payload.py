@@ -97,7 +97,7 @@ def with_payload(
     about_center = np.zeros((3, 3)) if inertia is None else np.asarray(inertia, dtype=float)
     if place.shape != (3,) or not np.isfinite(place).all():
         raise ParameterError(
-            f"payload centre {center!r}; it must be three finite numbers in the tip frame [m]"
+            f"payload centre {place.tolist()}; it must be three finite numbers in the tip frame [m]"
         )
     _check_inertia(about_center)
     last = chain.joints[-1]
