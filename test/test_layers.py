@@ -34,7 +34,8 @@ ROS_FOLDERS = [
     ["control"],
     ["actions"],
     ["feedforward"],
-    ["demo", "launching"],
+    ["running"],
+    ["demo", "launching", "live"],
 ]
 ROS_RANK = {name: rank for rank, names in enumerate(ROS_FOLDERS) for name in names}
 ROBOT_FREE = {"codegen"}

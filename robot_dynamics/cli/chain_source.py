@@ -26,7 +26,7 @@ def add_chain_arguments(parser: argparse.ArgumentParser, *, optional: bool = Fal
     parser.add_argument(
         "--lock",
         metavar="JOINT=POSITION",
-        type=_locked_joint,
+        type=locked_joint,
         action="append",
         default=[],
         help="hold a joint at a position [rad or m]; may be repeated",
@@ -58,7 +58,8 @@ def chain_of(arguments: argparse.Namespace) -> KinematicChain:
     return chain
 
 
-def _locked_joint(text: str) -> tuple[str, float]:
+def locked_joint(text: str) -> tuple[str, float]:
+    """``JOINT=POSITION`` as a name and a number."""
     name, separator, position = text.rpartition("=")
     if not separator:
         raise argparse.ArgumentTypeError(f"{text!r} is not JOINT=POSITION")

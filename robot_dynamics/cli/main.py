@@ -12,6 +12,7 @@ from robot_dynamics.errors import RobotDynamicsError
 # Each module defines configure(parser) and run(arguments) -> exit code.
 COMMANDS = {
     "demo": "run the main job: a PUMA 560 tracks a trajectory by computed torque over ROS 2",
+    "view": "show a robot moving in a browser, from its URDF, xacro or YAML file",
     "dh": "print the Denavit-Hartenberg parameters of a URDF's chain",
     "inverse_dynamics": "torques for the states of a CSV file",
     "run": "start a ROS 2 node of this package",

@@ -16,7 +16,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.report.recording import ArmRecording
 from robot_dynamics.resources import resource
-from robot_dynamics.ros.demo.observer import (
+from robot_dynamics.ros.running.observer import (
     SECOND,
     Observer,
     complete_stamps,

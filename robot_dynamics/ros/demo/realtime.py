@@ -16,8 +16,8 @@ from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.report import plots
 from robot_dynamics.report.recording import ArmRecording
 from robot_dynamics.ros.demo.arm import DURATION, GOAL, START, ArmRun, Progress
-from robot_dynamics.ros.demo.observer import SECOND
 from robot_dynamics.ros.demo.outcome import Outcome
+from robot_dynamics.ros.running.observer import SECOND
 from robot_dynamics.ros.support.processes import NodeProcess, claim_domain
 
 RATE = 500.0

@@ -15,7 +15,7 @@ from robot_dynamics import stewart
 from robot_dynamics.report.stewart import StewartRecording
 from robot_dynamics.resources import resource
 from robot_dynamics.ros.demo.arm import Progress
-from robot_dynamics.ros.demo.observer import (
+from robot_dynamics.ros.running.observer import (
     SECOND,
     Observer,
     complete_stamps,

@@ -18,10 +18,11 @@ from typing import Any
 
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.chain import KinematicChain
-from robot_dynamics.ros.demo import pacemaker, stewart
+from robot_dynamics.ros.demo import stewart
 from robot_dynamics.ros.demo.arm import NOMINAL, ArmRun, Progress
 from robot_dynamics.ros.demo.outcome import Limits, Outcome, judge
 from robot_dynamics.ros.demo.realtime import summary
+from robot_dynamics.ros.running import pacemaker
 from robot_dynamics.ros.support.processes import NodeProcess, claim_domain
 from robot_dynamics.ros.web_view import VISITOR
 
@@ -124,7 +125,7 @@ def run(
 @contextlib.contextmanager
 def _node(name: str, parameters: Mapping[str, Any] | None = None) -> Iterator[NodeProcess]:
     """A node beside the loop that it shows or paces; the page gives way to it."""
-    module = "web_view" if name == "web_view" else f"demo.{name}"
+    module = "web_view" if name == "web_view" else f"running.{name}"
     with NodeProcess(f"robot_dynamics.ros.{module}", claim_domain(), parameters) as node:
         if name == "web_view":
             with contextlib.suppress(ProcessLookupError):

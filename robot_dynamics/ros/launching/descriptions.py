@@ -8,7 +8,8 @@ from xml.etree import ElementTree
 
 import yaml
 
-from robot_dynamics.errors import ParameterError
+from robot_dynamics.errors import ModelError, ParameterError
+from robot_dynamics.model.expand import expand_xacro, is_xacro
 from robot_dynamics.resources import resource, share_directory
 
 MOVING = ("revolute", "continuous", "prismatic")
@@ -37,7 +38,7 @@ def plain_description(given: Mapping[str, str]) -> str:
         ParameterError: the file does not exist, or xacro does not understand it.
     """
     path = description_path(given)
-    return expand(path) if path.suffix == ".xacro" else path.read_text(encoding="utf-8")
+    return expand(path) if is_xacro(path) else path.read_text(encoding="utf-8")
 
 
 def drives(given: Mapping[str, str]) -> str:
@@ -191,13 +192,9 @@ def expand(path: Path, **arguments: str) -> str:
         ParameterError: xacro is not installed, or does not understand the file.
     """
     try:
-        import xacro
-    except ImportError as error:
-        raise ParameterError(f"{path.name} needs xacro, which is not installed") from error
-    try:
-        return str(xacro.process_file(str(path), mappings=dict(arguments)).toxml())
-    except Exception as error:
-        raise ParameterError(f"xacro does not understand {path}: {error}") from error
+        return expand_xacro(path, arguments)
+    except ModelError as error:
+        raise ParameterError(str(error)) from error
 
 
 def _parse(text: str) -> ElementTree.Element:

@@ -22,6 +22,17 @@ from robot_dynamics.errors import RobotDynamicsError
 
 LAST_DOMAIN = 101
 
+# What could lead a node to other machines, whatever its domain is.
+_ELSEWHERE = frozenset(
+    {
+        "ROS_STATIC_PEERS",
+        "ROS_DISCOVERY_SERVER",
+        "FASTRTPS_DEFAULT_PROFILES_FILE",
+        "FASTDDS_DEFAULT_PROFILES_FILE",
+        "CYCLONEDDS_URI",
+        "ZENOH_SESSION_CONFIG_URI",
+    }
+)
 _held: list[IO[str]] = []
 
 
@@ -35,6 +46,8 @@ def claim_domain() -> int:
     folder = Path(tempfile.gettempdir())
     for attempt in range(LAST_DOMAIN):
         domain = 1 + (os.getpid() + attempt) % LAST_DOMAIN
+        if str(domain) == os.environ.get("ROS_DOMAIN_ID", "").strip():
+            continue  # the user's own graph, where a real robot may listen
         try:
             handle = (folder / f"robot_dynamics_domain_{domain}.{os.getuid()}.lock").open("a")
         except OSError:
@@ -51,8 +64,9 @@ def claim_domain() -> int:
 
 def node_environment(domain: int) -> dict[str, str]:
     """The environment of a node process: its own domain, this machine only, unbuffered output."""
+    own = {name: value for name, value in os.environ.items() if name not in _ELSEWHERE}
     return {
-        **os.environ,
+        **own,
         "ROS_DOMAIN_ID": str(domain),
         "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
         "PYTHONUNBUFFERED": "1",

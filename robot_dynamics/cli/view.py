@@ -1,0 +1,141 @@
+"""``robot_dynamics view``: a robot's file, moving in a browser, with its torques beside it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from robot_dynamics.cli.chain_source import add_gravity_argument, locked_joint
+from robot_dynamics.cli.demo import ProgressLine
+from robot_dynamics.errors import ParameterError, RobotDynamicsError
+
+if TYPE_CHECKING:
+    from robot_dynamics.ros.live.session import Exhibit
+
+MACHINES = (".yaml", ".yml")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = (
+        "Controller, simulator and page run in a ROS domain of their own, on this machine only: no real\n"
+        "robot can hear them."
+    )
+    parser.add_argument("file", metavar="FILE", help="URDF or xacro of an arm, or YAML of a Stewart platform")
+    parser.add_argument("arguments", nargs="*", metavar="NAME:=VALUE", help="arguments of the xacro")
+    parser.add_argument("--root", metavar="LINK", help="link fixed to the ground (default: the tree's root)")
+    parser.add_argument("--tip", metavar="LINK", help="link at the end (default: of the longest chain)")
+    parser.add_argument(
+        "--lock",
+        metavar="JOINT=POSITION",
+        type=locked_joint,
+        action="append",
+        default=[],
+        help="hold a joint at a position [rad or m]; may be repeated",
+    )
+    parser.add_argument("--payload", type=float, default=0.0, metavar="KG", help="mass at the tip [kg]")
+    add_gravity_argument(parser)
+    parser.add_argument(
+        "--parameters", type=Path, metavar="FILE", help="ROS parameters of controller and simulator (YAML)"
+    )
+    parser.add_argument("--port", type=int, help="of the page (default: the first free one from 8080 on)")
+    parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
+    parser.add_argument("--realtime", action="store_true", help="by the wall clock instead of in lockstep")
+    parser.add_argument("--tour", action="store_true", help="move every joint gently through its range")
+    parser.add_argument(
+        "--exit",
+        action="store_true",
+        help="make the tour, then end with a verdict: code 0, or 1",
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the tour's verdict; needs --tour")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show the robot until Ctrl-C, or until the tour is over."""
+    try:
+        from robot_dynamics.ros.live.session import SessionOptions, show
+    except ImportError as error:
+        raise RobotDynamicsError(
+            f"this needs ROS 2, MuJoCo and viser ({error}); from PyPI:"
+            " pip install 'robot_dynamics[ros,simulation,view]'"
+        ) from error
+    _check(arguments)
+    progress = ProgressLine()
+    exhibit = _stewart(arguments) if _is_machine(arguments.file) else _arm(arguments, progress)
+    options = SessionOptions(
+        port=arguments.port,
+        realtime=arguments.realtime,
+        tour=arguments.tour or arguments.exit,
+        leave=arguments.exit,
+        browser=not arguments.no_browser,
+        parameters=arguments.parameters,
+    )
+    try:
+        verdict = show(exhibit, options, progress.say, progress)
+    except KeyboardInterrupt:
+        progress.clear()
+        return 0
+    if verdict is None:
+        return 0
+    progress.clear()
+    if arguments.json is not None:
+        text = json.dumps(verdict.report(), indent=2, ensure_ascii=False) + "\n"
+        arguments.json.write_text(text, encoding="utf-8")
+    largest = max(verdict.worst_tracking_error.values())
+    print(f"tour: {verdict.failure or f'every joint moved, largest error {largest:.1e}'}")
+    return 1 if verdict.failure else 0
+
+
+def _is_machine(file: str) -> bool:
+    return Path(file).suffix.lower() in MACHINES
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    for argument in arguments.arguments:
+        if ":=" not in argument:
+            raise ParameterError(f"{argument!r} is not NAME:=VALUE")
+    if arguments.port is not None and not 1 <= arguments.port <= 65535:
+        raise ParameterError(f"port {arguments.port}: must be 1 to 65535")
+    if arguments.parameters is not None and not arguments.parameters.is_file():
+        raise ParameterError(f"no such parameter file: {arguments.parameters}")
+    if arguments.json is not None and not (arguments.tour or arguments.exit):
+        raise ParameterError("--json writes the verdict of a tour: add --tour or --exit")
+
+
+def _arm(arguments: argparse.Namespace, progress: ProgressLine) -> Exhibit:
+    from robot_dynamics.ros.live.arm import ArmExhibit
+    from robot_dynamics.view.mesh_files import unreadable
+    from robot_dynamics.view.robot_geometry import read_robot
+    from robot_dynamics.view.subject import ArmOptions, arm_subject, description_text
+
+    path = Path(arguments.file)
+    given = dict(argument.split(":=", 1) for argument in arguments.arguments)
+    options = ArmOptions(
+        root=arguments.root,
+        tip=arguments.tip,
+        locked=dict(arguments.lock),
+        payload=arguments.payload,
+        gravity=tuple(arguments.gravity),
+    )
+    folder = "" if arguments.file == "-" else str(path.resolve().parent)
+    subject = arm_subject(description_text(path, given), options)
+    for note in subject.notes:
+        progress.say(f"{subject.chain.name}: {note}")
+    geometry = read_robot(subject.text, Path(folder) if folder else None, unreadable)
+    return ArmExhibit(subject, options, geometry, folder)
+
+
+def _stewart(arguments: argparse.Namespace) -> Exhibit:
+    from robot_dynamics.ros.live.stewart import StewartExhibit
+    from robot_dynamics.stewart import load
+
+    if arguments.arguments or arguments.tip or arguments.root or arguments.lock or arguments.payload:
+        raise ParameterError("a Stewart platform has no chain to choose and no xacro arguments")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        platform = load(Path(arguments.file))
+    return StewartExhibit(platform, str(Path(arguments.file).resolve()))

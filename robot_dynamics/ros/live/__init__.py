@@ -1,0 +1,1 @@
+"""One command from a robot's file to the robot moving in a browser."""

@@ -1,0 +1,151 @@
+"""What ``robot_dynamics view`` starts: controller, simulator and page, in a ROS domain of their own."""
+
+from __future__ import annotations
+
+import time
+import webbrowser
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.ros.running import pacemaker
+from robot_dynamics.ros.running.observer import Observer
+from robot_dynamics.ros.support.processes import NodeProcess, claim_domain
+from robot_dynamics.ros.web_view import VISITOR
+from robot_dynamics.view.verdict import Verdict
+
+HOST, FIRST_PORT = "127.0.0.1", 8080
+PATIENCE = 60.0
+"""Longest wait for the page [s]."""
+VISITOR_TIME = 20.0
+"""Seconds for which a tour waits for the browser that was opened."""
+LOOK = 0.1
+"""Seconds between two looks at the processes."""
+RATE = 500.0
+"""Of the control loop in lockstep [Hz]."""
+
+Say = Callable[[str], None]
+Progress = Callable[[str, float], None]
+
+
+@dataclass(frozen=True)
+class SessionOptions:
+    """How the machine is shown.
+
+    Attributes:
+        port: of the page; None for the first free one from FIRST_PORT on.
+        realtime: by the wall clock instead of lockstep.
+        tour: make the tour.
+        leave: end after it.
+        browser: open one where there is one.
+        parameters: further ROS parameter file of controller and simulator.
+    """
+
+    port: int | None = None
+    realtime: bool = False
+    tour: bool = False
+    leave: bool = False
+    browser: bool = True
+    parameters: Path | None = None
+
+
+class Exhibit(Protocol):
+    """What is shown: its nodes, and its tour."""
+
+    name: str
+
+    def processes(self, lockstep: bool) -> Sequence[tuple[str, dict[str, Any]]]:
+        """Module below ``robot_dynamics.ros`` and parameters of each node that moves the machine.
+
+        The first one controls: where it takes part in a lockstep, its answers are paced.
+        """
+
+    @property
+    def paced(self) -> bool:
+        """Whether there is a lockstep at all."""
+
+    def page(self) -> dict[str, Any]:
+        """Parameters of the page."""
+
+    def tour(self, observer: Observer, progress: Progress) -> Verdict:
+        """Make the tour and judge it."""
+
+
+def show(exhibit: Exhibit, options: SessionOptions, say: Say, progress: Progress) -> Verdict | None:
+    """Start everything, show it, make the tour, and end everything; Ctrl-C ends it at any time.
+
+    Raises:
+        RobotDynamicsError: viser is not installed, the port is taken, or a node ends.
+    """
+    port, url = _address(options.port)
+    lockstep = exhibit.paced and not options.realtime
+    # Nobody watches a tour that ends by itself on a machine without a browser: it need not take its time.
+    browser = options.browser and _has_browser()
+    paced = lockstep and not (options.leave and not browser)
+    with ExitStack() as stack:
+        domain = claim_domain()
+        nodes: list[NodeProcess] = []
+
+        def start(module: str, parameters: dict[str, Any], arguments: Sequence[str] = ()) -> NodeProcess:
+            node = NodeProcess(f"robot_dynamics.ros.{module}", domain, parameters, arguments)
+            nodes.append(stack.enter_context(node))
+            return node
+
+        further = ("--params-file", str(options.parameters.resolve())) if options.parameters else ()
+        for number, (module, parameters) in enumerate(exhibit.processes(lockstep)):
+            start(module, parameters, (*further, *(pacemaker.ARGUMENTS if paced and number == 0 else ())))
+        if paced:
+            start("running.pacemaker", {})
+        page = start("web_view", {"host": HOST, "port": port, **exhibit.page()})
+        _wait(nodes, lambda: url in page.output, PATIENCE)
+        say(f"{exhibit.name} is shown at {url}")
+        if browser:
+            webbrowser.open(url)
+        verdict = None
+        if options.tour:
+            if browser:
+                _wait(nodes, lambda: VISITOR in page.output, VISITOR_TIME)
+            with Observer(domain, nodes) as observer:
+                verdict = exhibit.tour(observer, progress)
+        if not options.leave:
+            say("the sliders move it; Ctrl-C ends")
+            while True:
+                _wait(nodes, lambda: False, PATIENCE)
+    return verdict
+
+
+def _address(port: int | None) -> tuple[int, str]:
+    try:
+        from robot_dynamics.view.browser.server import free_port, url_of
+    except ImportError as error:
+        raise RobotDynamicsError(
+            f"the page needs viser ({error}); from PyPI: pip install 'robot_dynamics[view]'"
+        ) from error
+    chosen = free_port(HOST, FIRST_PORT) if port is None else port
+    return chosen, url_of(HOST, chosen)
+
+
+def _wait(nodes: Sequence[NodeProcess], condition: Callable[[], bool], patience: float) -> bool:
+    """Wait until the condition holds or patience ends, and tell whether it does.
+
+    Raises:
+        RobotDynamicsError: a node has ended.
+    """
+    deadline = time.monotonic() + patience
+    while not (met := condition()) and time.monotonic() < deadline:
+        for node in nodes:
+            if not node.running:
+                raise RobotDynamicsError(f"{node.name} has ended; its output:\n{node.output}")
+        time.sleep(LOOK)
+    return met
+
+
+def _has_browser() -> bool:
+    try:
+        webbrowser.get()
+    except webbrowser.Error:
+        return False
+    return True

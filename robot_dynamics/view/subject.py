@@ -1,0 +1,234 @@
+"""What is viewed: an arm with its chain, or a Stewart platform, and what a person should know about it."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+
+from robot_dynamics.dynamics.compiled import compile_dynamics
+from robot_dynamics.errors import ModelError, ModelWarning
+from robot_dynamics.inputs.files import MAX_BYTES
+from robot_dynamics.model.chain import KinematicChain
+from robot_dynamics.model.expand import expand_xacro, is_xacro
+from robot_dynamics.model.load import load_urdf
+from robot_dynamics.model.longest import longest_chain, rest_position
+from robot_dynamics.model.urdf import RobotTree, parse_urdf
+from robot_dynamics.model.urdf.gate import kinematics_only, read_source
+from robot_dynamics.spatial import Array
+from robot_dynamics.view.tour import Tour, plan_tour
+from robot_dynamics.view.usable import judge
+
+NAMED = 6
+"""Joints that a note names before it counts the rest."""
+
+
+@dataclass(frozen=True)
+class ArmOptions:
+    """Which chain of the robot, and what it carries.
+
+    Attributes:
+        root, tip: links; None for the root of the robot, and for the end of its longest chain.
+        locked: positions at which joints are held [rad or m].
+        payload: at the tip [kg].
+        gravity: (3,) in the root frame [m/s²].
+    """
+
+    root: str | None = None
+    tip: str | None = None
+    locked: Mapping[str, float] = field(default_factory=dict)
+    payload: float = 0.0
+    gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
+
+
+@dataclass(frozen=True)
+class ArmSubject:
+    """An arm, ready to be simulated or, without usable masses, to be moved.
+
+    Attributes:
+        text: its description, as the nodes get it.
+        chain: of the description.
+        locked: what has to be locked for the chain [rad or m].
+        kinematic: moved without masses.
+        tour: through the joints' ranges.
+        start: (n,) where it begins, in chain order [rad or m].
+        notes: what a person should know, a line each.
+    """
+
+    text: str
+    chain: KinematicChain
+    locked: Mapping[str, float]
+    kinematic: bool
+    tour: Tour
+    start: Array
+    notes: tuple[str, ...]
+
+    def chain_parameters(self) -> dict[str, object]:
+        """The parameters of every node that choose this chain."""
+        lists: dict[str, object] = {}
+        if self.locked:
+            lists = {"locked_joints": list(self.locked), "locked_positions": list(self.locked.values())}
+        return {"robot_description": self.text, "root": self.chain.root, "tip": self.chain.tip, **lists}
+
+    def max_effort(self) -> list[float]:
+        """The parameter of that name: more than the limits that cannot carry the arm; empty without any."""
+        if not self.tour.weak:
+            return []
+        return [2.0 * self.tour.weak.get(name, 0.0) for name in self.chain.joint_names]
+
+
+def arm_subject(text: str, options: ArmOptions) -> ArmSubject:
+    """Choose the chain, find out whether its masses can be used, and plan a tour.
+
+    Raises:
+        ModelError: the description cannot be used at all; the message names the link or joint.
+    """
+    tree, notes = _tree(text)
+    text = text if not notes else without_masses(text)
+    chosen = longest_chain(tree, options.root, options.tip)
+    locked = {**chosen.locked, **options.locked}
+    if options.tip is None:
+        notes.append(f"the chain ends at {chosen.tip}: the longest" + _rivals(chosen.rivals))
+    if chosen.held:
+        notes.append(f"held where they are: {_named(chosen.held)}")
+    chain, kinematic = _chain(text, options, chosen.tip, locked, notes)
+    start = np.array([rest_position(tree.joints[name]) for name in chain.joint_names])
+    tour = plan_tour(chain, start, None)
+    if not kinematic:
+        dynamics = compile_dynamics(chain, options.gravity)
+        usable = judge(chain, tour.positions, dynamics.mass_matrix)
+        if usable.reason:
+            kinematic = True
+            notes.append(_moved_kinematically(usable.reason))
+        else:
+            if usable.stuck:
+                text = _without_friction(text, {joint.name for joint in chain.joints})
+                chain, _ = _chain(text, options, chosen.tip, locked, [])
+                notes.append(
+                    "the joints' friction is left out: it is so large beside the inertia that"
+                    f" {_named(usable.stuck)} moves that nothing else would be seen"
+                )
+            tour = plan_tour(chain, start, _with_friction(chain, dynamics.inverse_dynamics))
+    text = without_masses(text) if kinematic else text
+    notes += [
+        f"the effort limit of {name} cannot carry the arm through its range ({effort:.3g} are needed): it is"
+        " raised here"
+        for name, effort in tour.weak.items()
+    ]
+    return ArmSubject(text, chain, locked, kinematic, tour, start, tuple(notes))
+
+
+def _tree(text: str) -> tuple[RobotTree, list[str]]:
+    """The robot; where its masses make it unreadable, without them and with a note."""
+    try:
+        return parse_urdf(text), []
+    except ModelError as error:
+        try:
+            return parse_urdf(without_masses(text)), [_moved_kinematically(str(error))]
+        except ModelError:
+            raise error from None
+
+
+def _chain(
+    text: str, options: ArmOptions, tip: str, locked: Mapping[str, float], notes: list[str]
+) -> tuple[KinematicChain, bool]:
+    """The chain, and whether its masses are of no use."""
+
+    def load(description: str) -> KinematicChain:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ModelWarning)
+            return load_urdf(description, options.root, tip, dict(locked))
+
+    without = bool(notes) and notes[0].startswith(KINEMATIC)
+    try:
+        chain = load(text)
+    except ModelError as error:
+        try:
+            chain = load(without_masses(text))
+        except ModelError:
+            raise error from None
+        notes.append(_moved_kinematically(str(error)))
+        return chain, True
+    if not without:
+        notes += chain.warnings
+    return chain, without
+
+
+KINEMATIC = "moved without masses"
+
+
+def _moved_kinematically(reason: str) -> str:
+    return f"{KINEMATIC}, by its kinematics alone, because they are of no use: {reason}"
+
+
+def without_masses(text: str) -> str:
+    """The description without its ``<inertial>`` elements.
+
+    Raises:
+        ModelError: it is no XML.
+    """
+    try:
+        robot = ElementTree.fromstring(text.encode("utf-8"))
+    except ElementTree.ParseError as error:
+        raise ModelError(f"not well-formed XML: {error}") from error
+    for link in robot.iter("link"):
+        for inertial in link.findall("inertial"):
+            link.remove(inertial)
+    return ElementTree.tostring(robot, encoding="unicode")
+
+
+def _without_friction(text: str, joints: set[str]) -> str:
+    """The description without the ``<dynamics>`` of some joints."""
+    robot = ElementTree.fromstring(text.encode("utf-8"))
+    for joint in robot.findall("joint"):
+        if joint.get("name") in joints:
+            for dynamics in joint.findall("dynamics"):
+                joint.remove(dynamics)
+    return ElementTree.tostring(robot, encoding="unicode")
+
+
+def _with_friction(
+    chain: KinematicChain, links: Callable[[Array, Array, Array], Array]
+) -> Callable[[Array, Array, Array], Array]:
+    """The efforts of the links and of the joints' damping and Coulomb friction."""
+    joints = [chain.driving_joint(j) for j in range(chain.dof)]
+    damping = np.array([joint.damping for joint in joints])
+    friction = np.array([joint.friction for joint in joints])
+    return lambda q, qd, qdd: np.asarray(links(q, qd, qdd) + damping * qd + friction * np.sign(qd))
+
+
+def _rivals(rivals: tuple[str, ...]) -> str:
+    if not rivals:
+        return ""
+    return f", and the first in the file of those to {_named(rivals)}; --tip chooses another"
+
+
+def _named(names: tuple[str, ...]) -> str:
+    shown = ", ".join(names[:NAMED])
+    return shown if len(names) <= NAMED else f"{shown} and {len(names) - NAMED} more"
+
+
+def description_text(path: Path, arguments: Mapping[str, str]) -> str:
+    """XML text of a URDF or xacro file.
+
+    Args:
+        path: of the file; ``-`` is standard input.
+        arguments: of the xacro, by name.
+
+    Raises:
+        ModelError: it cannot be read or expanded.
+    """
+    if is_xacro(path):
+        if not path.is_file():
+            raise ModelError(f"no such file: {path}")
+        return expand_xacro(path, arguments)
+    if arguments:
+        raise ModelError(f"{path.name} is no xacro file: it takes no {', '.join(arguments)}")
+    source = read_source(sys.stdin.buffer.read(MAX_BYTES + 1) if str(path) == "-" else path)
+    kinematics_only(source)  # refuses document types and entities, which the next line would expand
+    return ElementTree.tostring(ElementTree.fromstring(source.data), encoding="unicode")

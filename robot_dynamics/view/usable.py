@@ -1,0 +1,61 @@
+"""Whether a description's masses and friction can be used for a simulation with feedback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.model.chain import KinematicChain
+from robot_dynamics.spatial import Array
+
+SMALLEST_INERTIA = 1e-9
+"""About a joint's axis, below which it is taken as massless [kg·m² or kg]."""
+SINGULAR = 1.5e-3
+"""Least eigenvalue of a usable mass matrix whose diagonal has been scaled to 1."""
+STIFFEST = 20.0
+"""Greatest damping [1/s] and Coulomb friction [rad/s² or m/s²], over the inertia that a joint moves."""
+_SAMPLES = 25
+
+
+@dataclass(frozen=True)
+class Usability:
+    """What was found along a path.
+
+    Attributes:
+        reason: why the masses are of no use; empty when they are.
+        stuck: joints whose friction is too large beside the inertia that they move.
+    """
+
+    reason: str
+    stuck: tuple[str, ...] = ()
+
+
+def judge(chain: KinematicChain, positions: Array, mass_matrix: Callable[[Array], Array]) -> Usability:
+    """Look at the mass matrix along straight ways between positions (K, n) [rad or m].
+
+    A joint that moves no mass has no acceleration under any effort. Where axes of massless links align, as
+    in a shoulder of three joints, the matrix is singular there only.
+    """
+    least = np.full(chain.dof, np.inf)
+    for first, last in pairwise(positions):
+        for share in np.linspace(0.0, 1.0, _SAMPLES):
+            try:
+                matrix = mass_matrix(first + share * (last - first))
+            except RobotDynamicsError as error:
+                return Usability(str(error))
+            diagonal = np.diag(matrix)
+            if (diagonal <= SMALLEST_INERTIA).any():
+                name = chain.joint_names[int(np.argmin(diagonal))]
+                return Usability(f"joint {name} moves an inertia of {diagonal.min():.2g} only")
+            scale = 1.0 / np.sqrt(diagonal)
+            if np.linalg.eigvalsh(scale[:, None] * matrix * scale)[0] <= SINGULAR:
+                return Usability("the mass matrix is singular where joints of massless links align")
+            least = np.minimum(least, 1.0 / np.diag(np.linalg.inv(matrix)))
+    joints = [chain.driving_joint(j) for j in range(chain.dof)]
+    friction = np.array([max(joint.damping, joint.friction) for joint in joints])
+    stuck = np.flatnonzero(friction > STIFFEST * least)
+    return Usability("", tuple(chain.joint_names[j] for j in stuck))
