@@ -1,4 +1,4 @@
-"""``robot_dynamics generate``: a customised model as C or Python source."""
+"""``robot_dynamics generate``: a customised model as source code."""
 
 from __future__ import annotations
 
@@ -8,16 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics.dynamics.export import (
-    EXPORTED,
-    LANGUAGES,
-    Export,
-    check_quantities,
-    identifier,
-    write_c,
-    write_python,
-)
-from robot_dynamics.dynamics.generator import Objective
+from robot_dynamics.dynamics.export import EXPORTED, Export, identifier, write_files
+from robot_dynamics.dynamics.generator.search import Objective
+from robot_dynamics.dynamics.languages import LANGUAGES, language_named
 from robot_dynamics.dynamics.quantities import QUANTITIES
 from robot_dynamics.errors import ModelError, ParameterError
 from robot_dynamics.model.load import load_urdf
@@ -26,7 +19,7 @@ from robot_dynamics.model.load import load_urdf
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("urdf", type=Path, metavar="URDF", help="the robot description")
-    parser.add_argument("--language", choices=LANGUAGES, default="c", help="default: %(default)s")
+    parser.add_argument("--language", choices=tuple(LANGUAGES), default="c", help="default: %(default)s")
     parser.add_argument(
         "-o", "--output", type=Path, metavar="DIR", default=Path(), help="folder for the files; default: here"
     )
@@ -73,15 +66,15 @@ def run(arguments: argparse.Namespace) -> int:
     export = Export(
         chain=chain,
         gravity=np.array(arguments.gravity, dtype=float),
-        quantities=check_quantities(QUANTITIES if "all" in wanted else wanted),
+        quantities=tuple(QUANTITIES if "all" in wanted else dict.fromkeys(wanted)),
         wrench=arguments.wrench,
         name=identifier(arguments.name or chain.name),
         objective=next(o for o in Objective if o.option == arguments.objective),
         source=f"{arguments.urdf.name}, SHA-256 {hashlib.sha256(text).hexdigest()}",
     )
-    paths = (write_c if arguments.language == "c" else write_python)(export, arguments.output)
+    language = language_named(arguments.language)
+    paths = write_files(arguments.output, language.files(export))
     for path in paths:
         print(f"wrote {path}")
-    if arguments.language == "c":
-        print(f"compile with: cc -O2 -c {paths[0]} (and link with -lm)")
+    print(language.usage(str(paths[0])))
     return 0

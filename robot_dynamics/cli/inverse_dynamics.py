@@ -14,9 +14,10 @@ import numpy as np
 
 from robot_dynamics.cli.chain_source import add_chain_arguments, add_gravity_argument, chain_of
 from robot_dynamics.cli.state_table import EFFORT, TIME, StateTable, read_states
-from robot_dynamics.dynamics.compiled import BACKENDS, compile_dynamics
+from robot_dynamics.dynamics.compiled import compile_dynamics
 from robot_dynamics.errors import ParameterError, StateError
 from robot_dynamics.model.chain import KinematicChain
+from robot_dynamics.native.loading import BACKENDS
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -6,14 +6,15 @@ their addresses:
     int kernel(const double *const *in, double *out);
     int kernel_batch(size_t count, const double *const *in, double *out);
 
-``in`` holds one array per input; the outputs follow each other in ``out``; in a batch the states are rows.
-An input may be shared instead: one row for all states. The result is 1 when every output is finite.
-``out`` may be the array of an input whose rows are as long.
+``in`` holds one array per input; in a batch the states are rows. An input may be shared instead: one row for
+all states. The result is 1 when every output is finite. ``out`` may be the array of an input whose rows are
+as long. Where a program has several outputs, ``double *const *out`` holds one array per output.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from importlib.resources import files
 
 from robot_dynamics.codegen.emit_c import indented, statements
@@ -56,12 +57,46 @@ def _single(program: Program) -> str:
     lines += [f"const double {name} = {table[f]}.scalar[{i}];" for name, f, i in text.functions]
     lines += statements(text, "double")
     lines += [f"const double r{i} = {result};" for i, result in enumerate(text.results)]
-    lines += [f"out[{i}] = r{i};" for i in range(len(text.results))]
+    targets = _Targets.of(program)
+    lines += [f"{targets.scalar(i)} = r{i};" for i in range(len(text.results))]
     total = " + ".join(f"0.0 * r{i}" for i in range(len(text.results)))
     lines.append(f"return {total or '0.0'} == 0.0;")
     return (
-        f"int kernel(const double *const *in, double *out)\n{{\n{_unused(program, text)}{indented(lines)}}}\n"
+        f"int kernel(const double *const *in, {targets.parameter})\n"
+        f"{{\n{_unused(program, text)}{indented(lines)}}}\n"
     )
+
+
+@dataclass(frozen=True)
+class _Targets:
+    """Where the results go: one array, or an array of arrays.
+
+    Attributes:
+        sizes: of the outputs.
+        places: output and element of every result.
+    """
+
+    sizes: tuple[int, ...]
+    places: tuple[tuple[int, int], ...]
+
+    @staticmethod
+    def of(program: Program) -> _Targets:
+        sizes = tuple(argument.size for argument in program.outputs)
+        return _Targets(sizes, tuple((k, i) for k, size in enumerate(sizes) for i in range(size)))
+
+    @property
+    def parameter(self) -> str:
+        """Declaration of the parameter ``out``."""
+        return "double *out" if len(self.sizes) == 1 else "double *const *out"
+
+    def array(self, output: int, of: str = "out") -> str:
+        """The array of an output."""
+        return of if len(self.sizes) == 1 else f"{of}[{output}]"
+
+    def scalar(self, result: int) -> str:
+        """The element that a result of a single state goes to."""
+        output, element = self.places[result]
+        return f"{self.array(output)}[{element}]"
 
 
 def _blocks(program: Program, shared: Collection[str]) -> str:
@@ -71,11 +106,12 @@ def _blocks(program: Program, shared: Collection[str]) -> str:
     tile = max(1, min(TILE, SLOT_BYTES // (64 * max(1, parts.slots))))
     functions = [f"/* Vectors of states that pass through a block together. */\n#define TILE {tile}\n"]
     functions += [_block(program, shared, number, block) for number, block in enumerate(parts.blocks)]
+    parameter = _Targets.of(program).parameter
     lines = [f"lanes slots[{max(1, parts.slots)}][TILE];", "lanes total = {0};"]
     lines += [f"total += block{i}(vectors, in, slots, out);" for i in range(len(parts.blocks))]
     lines.append("return all_zero(total);")
     head = "/* vectors * LANES states, no more than TILE * LANES. */\n"
-    head += "static int tile(size_t vectors, const double *const *in, double *out)"
+    head += f"static int tile(size_t vectors, const double *const *in, {parameter})"
     return "\n".join([*functions, f"{head}\n{{\n{indented(lines)}}}\n"])
 
 
@@ -104,26 +140,29 @@ def _block(program: Program, shared: Collection[str], number: int, block: Block)
         lines += ["}", f"sincos_lanes({count} * vectors, angle, sine, cosine);"]
     table = {"sin": "sine", "cos": "cosine"}
     body = [*loads, *(f"const lanes {n} = {table[f]}[{count} * v + {i}];" for n, f, i in text.functions)]
-    stores = _stores(text, block, len(program.results))
+    targets = _Targets.of(program)
+    stores = _stores(text, block, targets)
     defined = {name for name, _ in text.body}
     body += [line for result, using in stores.items() if result not in defined for line in using]
     for (name, _), statement in zip(text.body, statements(text, "lanes"), strict=True):
         body += [statement, *stores.get(name, [])]
     lines += [each_vector, *(f"    {line}" for line in body), "}", "return total;"]
     head = f"static __attribute__((noinline)) lanes block{number}(\n"
-    head += "    size_t vectors, const double *const *in, lanes (*slots)[TILE], double *out)"
+    head += f"    size_t vectors, const double *const *in, lanes (*slots)[TILE], {targets.parameter})"
     return f"{head}\n{{\n{indented(lines)}}}\n"
 
 
-def _stores(text: ProgramText, block: Block, stride: int) -> dict[str, list[str]]:
+def _stores(text: ProgramText, block: Block, targets: _Targets) -> dict[str, list[str]]:
     """What to do with the result that an expression names, as soon as it is known."""
     stores: dict[str, list[str]] = {}
     kept = len(block.stores)
     for slot, result in zip(block.stores, text.results[:kept], strict=True):
         stores.setdefault(result, []).append(f"slots[{slot}][v] = {result};")
     for place, result in zip(block.outputs, text.results[kept:], strict=True):
+        output, element = targets.places[place]
+        array, stride = targets.array(output), targets.sizes[output]
         stores.setdefault(result, []).append(
-            f"scatter(out + {stride} * LANES * v + {place}, {stride}, zero + {result});"
+            f"scatter({array} + {stride} * LANES * v + {element}, {stride}, zero + {result});"
             f" total += 0.0 * {result};"
         )
     return stores
@@ -132,7 +171,8 @@ def _stores(text: ProgramText, block: Block, stride: int) -> dict[str, list[str]
 def _batch(program: Program, shared: Collection[str]) -> str:
     """The loop over tiles; what remains is padded with copies of the last state."""
     rows = {i: a.size for i, a in enumerate(program.inputs) if a.name not in shared}
-    outputs = sum(argument.size for argument in program.outputs)
+    targets = _Targets.of(program)
+    several = len(targets.sizes) > 1
     names = ", ".join(f"in[{i}]" for i in range(len(program.inputs)))
     advance = "".join(f"        row[{i}] += {size} * LANES * vectors;\n" for i, size in rows.items())
     buffers = "".join(f"        double padded{i}[{size} * LANES];\n" for i, size in rows.items())
@@ -142,25 +182,35 @@ def _batch(program: Program, shared: Collection[str]) -> str:
         for i, size in rows.items()
     )
     padded = ", ".join(f"padded{i}" if i in rows else f"in[{i}]" for i in range(len(program.inputs)))
-    return f"""int kernel_batch(size_t count, const double *const *in, double *out)
+    place, result = ("place", "results") if several else ("out", "result")
+    moved, results, copies = "", "", ""
+    for k, size in enumerate(targets.sizes):
+        own = f"result{k}" if several else "result"
+        to = targets.array(k, place)
+        moved += f"        {to} += {size} * LANES * vectors;\n"
+        results += f"        double {own}[{size} * LANES];\n"
+        copies += f"        for (size_t i = 0; i < {size} * count; ++i) {to}[i] = {own}[i];\n"
+    start = ""
+    if several:
+        outputs = range(len(targets.sizes))
+        start = f"    double *place[] = {{{', '.join(f'out[{k}]' for k in outputs)}}};\n"
+        results += f"        double *const results[] = {{{', '.join(f'result{k}' for k in outputs)}}};\n"
+    return f"""int kernel_batch(size_t count, const double *const *in, {targets.parameter})
 {{
     const double *row[] = {{{names}}};
-    int finite = 1;
+{start}    int finite = 1;
     while (count >= LANES) {{
         const size_t vectors = count / LANES < TILE ? count / LANES : TILE;
-        finite &= tile(vectors, row, out);
-{advance}        out += {outputs} * LANES * vectors;
-        count -= LANES * vectors;
+        finite &= tile(vectors, row, {place});
+{advance}{moved}        count -= LANES * vectors;
     }}
     if (count) {{
-{buffers}        double result[{outputs} * LANES];
-        for (size_t lane = 0; lane < LANES; ++lane) {{
+{buffers}{results}        for (size_t lane = 0; lane < LANES; ++lane) {{
             const size_t from = lane < count ? lane : count - 1;
 {fill}        }}
         const double *const rows[] = {{{padded}}};
-        finite &= tile(1, rows, result);
-        for (size_t i = 0; i < {outputs} * count; ++i) out[i] = result[i];
-    }}
+        finite &= tile(1, rows, {result});
+{copies}    }}
     return finite;
 }}
 """

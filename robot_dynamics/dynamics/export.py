@@ -1,47 +1,22 @@
-"""Customised models as files that a user keeps: C99 source and header, or a Python module."""
+"""Customised models as files that a user keeps, in any of the known languages."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib.resources import files
 from pathlib import Path
 
-from robot_dynamics.codegen.emit_c import c_header, c_source
-from robot_dynamics.codegen.emit_python import python_module
-from robot_dynamics.codegen.program import Argument, Program
-from robot_dynamics.dynamics.generator import Objective
+from robot_dynamics.codegen.program import Program
+from robot_dynamics.dynamics.generator.inputs import described
+from robot_dynamics.dynamics.generator.search import Objective
 from robot_dynamics.dynamics.programs import make_program
-from robot_dynamics.dynamics.quantities import QUANTITIES
+from robot_dynamics.dynamics.quantities import quantity_named
 from robot_dynamics.errors import ParameterError
-from robot_dynamics.model.chain import JointKind, KinematicChain
+from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.spatial import Array
 
-LANGUAGES = ("c", "python")
 EXPORTED = ("inverse_dynamics", "gravity", "mass_matrix", "forward_dynamics")
-
-_DESCRIPTIONS = {
-    "q": "joint positions [{0}]",
-    "qd": "joint velocities [{1}]",
-    "qdd": "joint accelerations [{2}]",
-    "tau": "joint efforts [{3}]",
-    "wrench": "[force, torque] that the arm exerts on its environment at the tip, in the tip frame [N, N m]",
-    "mass_matrix": "joint-space mass matrix, row by row, symmetric [kg m^2, kg m or kg]",
-    "jacobian": "6 rows: linear, then angular velocity of the tip in the tip frame, per joint velocity",
-}
-_UNITS = {
-    JointKind.REVOLUTE: ("rad", "rad/s", "rad/s^2", "N m"),
-    JointKind.PRISMATIC: ("m", "m/s", "m/s^2", "N"),
-}
-_RESULTS = {
-    "inverse_dynamics": "tau",
-    "gravity": "tau",
-    "coriolis": "tau",
-    "mass_matrix": "mass_matrix",
-    "forward_dynamics": "qdd",
-    "jacobian": "jacobian",
-}
 
 
 @dataclass(frozen=True)
@@ -70,21 +45,24 @@ class Export:
         """The generated programs, their names and arguments as they will be written."""
         return [self._program(quantity) for quantity in self.quantities]
 
-    def _program(self, quantity: str) -> Program:
-        with_wrench = self.wrench and QUANTITIES[quantity].takes_wrench
-        program = make_program(self.chain, self.gravity, quantity, with_wrench, self.objective)
-        result = Argument(_RESULTS[quantity], len(program.results), self._describe(_RESULTS[quantity]))
+    def _program(self, name: str) -> Program:
+        quantity = quantity_named(name)
+        given = [array.name for array in quantity.optional if self.wrench and array.name == "wrench"]
+        program = make_program(self.chain, self.gravity, name, given, self.objective)
+        kinds = [self.chain.driving_joint(i).kind for i in range(self.chain.dof)]
+        taken = (*quantity.states, *quantity.inputs(given))
         return replace(
             program,
-            name=f"{self.name}_{quantity}",
-            inputs=tuple(replace(a, description=self._describe(a.name)) for a in program.inputs),
-            outputs=(result,),
+            name=f"{self.name}_{name}",
+            inputs=tuple(
+                replace(argument, description=described(array.description, kinds))
+                for argument, array in zip(program.inputs, taken, strict=True)
+            ),
+            outputs=tuple(
+                replace(argument, description=described(array.description, kinds))
+                for argument, array in zip(program.outputs, quantity.outputs, strict=True)
+            ),
         )
-
-    def _describe(self, argument: str) -> str:
-        kinds = {self.chain.driving_joint(i).kind for i in range(self.chain.dof)}
-        units = [_UNITS[kind] for kind in JointKind if kind in kinds]
-        return _DESCRIPTIONS[argument].format(*(" or ".join(same) for same in zip(*units, strict=True)))
 
     def notice(self) -> list[str]:
         """What a reader of the files must know."""
@@ -107,54 +85,15 @@ def identifier(text: str) -> str:
     return name if re.match(r"[a-z]", name) else f"robot_{name}".rstrip("_")
 
 
-def write_c(export: Export, folder: Path) -> list[Path]:
-    """Write source, header and, where inverse and forward dynamics are there, an example; their paths."""
-    _make(folder)
-    programs = export.programs()
-    stem = f"{export.name}_dynamics"
-    notice = [*export.notice(), f"Compile with: cc -std=c99 -O2 -c {stem}.c; link with -lm."]
-    texts = {
-        f"{stem}.c": c_source(programs, f"{stem}.h", notice),
-        f"{stem}.h": c_header(programs, f"{stem.upper()}_H", notice),
-    }
-    if {"inverse_dynamics", "forward_dynamics"} <= set(export.quantities) and not export.wrench:
-        template = files("robot_dynamics.dynamics").joinpath("example_controller.cpp").read_text("utf-8")
-        texts["example_controller.cpp"] = template.replace("ROBOT", export.name).replace(
-            "JOINTS", str(export.chain.dof)
-        )
-    return _write(folder, texts)
-
-
-def write_python(export: Export, folder: Path) -> list[Path]:
-    """Write the Python module; its path."""
-    _make(folder)
-    text = python_module(export.programs(), export.notice())
-    return _write(folder, {f"{export.name}_dynamics.py": text})
-
-
-def check_quantities(names: Iterable[str]) -> tuple[str, ...]:
-    """``names`` without repetition.
+def write_files(folder: Path, texts: Mapping[str, str]) -> list[Path]:
+    """Write files by their paths in ``folder``; where they are.
 
     Raises:
-        ParameterError: one of them is no quantity.
+        ParameterError: the folder or a file cannot be written.
     """
-    chosen = tuple(dict.fromkeys(names))
-    for name in chosen:
-        if name not in QUANTITIES:
-            raise ParameterError(f"no quantity {name!r}; choose from {', '.join(QUANTITIES)}")
-    return chosen
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ParameterError(f"cannot write to {folder}: {error.strerror}") from error
-
-
-def _write(folder: Path, texts: dict[str, str]) -> list[Path]:
     try:
         for name, text in texts.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(text, encoding="utf-8")
     except OSError as error:
         raise ParameterError(f"cannot write to {folder}: {error.strerror}") from error

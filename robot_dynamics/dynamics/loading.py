@@ -1,83 +1,84 @@
-"""From a chain to the kernels of its quantities: generated, compiled, cached."""
+"""From a chain to the kernels of its quantities."""
 
 from __future__ import annotations
 
-import logging
+import hashlib
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache, partial
-from pathlib import Path
-from typing import Any
 
-from robot_dynamics.codegen.emit_lanes import lanes_source
-from robot_dynamics.codegen.emit_python import python_module
+import numpy as np
+
 from robot_dynamics.codegen.program import Program
-from robot_dynamics.dynamics.evaluator import Kernel, PythonKernel
-from robot_dynamics.dynamics.programs import make_program
+from robot_dynamics.dynamics import programs
 from robot_dynamics.dynamics.quantities import QUANTITIES
-from robot_dynamics.errors import BackendError
 from robot_dynamics.model.chain import KinematicChain
-from robot_dynamics.native.cache import cached, content
-from robot_dynamics.native.fingerprint import generator_fingerprint, model_fingerprint
-from robot_dynamics.native.library import load_kernel
+from robot_dynamics.native.kernel import Kernel
+from robot_dynamics.native.loading import load_kernel
 from robot_dynamics.spatial import Array
-
-_LOG = logging.getLogger(__name__)
 
 
 class KernelLoader:
     """Makes the kernels of one chain.
 
     Attributes:
-        program: the program of (quantity, whether with a wrench), generated once.
+        program: the program of (quantity, names of the optional inputs that are given), generated once.
     """
 
-    def __init__(self, chain: KinematicChain, gravity: Array | None, backend: str) -> None:
+    def __init__(self, chain: KinematicChain, gravity: Array, live: frozenset[str], backend: str) -> None:
         """Prepare without generating anything.
 
         Args:
             chain: the arm.
-            gravity: (3,) gravity in the root frame [m/s²]; None makes it the kernels' last input.
+            gravity: (3,) gravity in the root frame [m/s²].
+            live: names of what is held and an input of the kernels instead of a constant in them.
             backend: "auto", "c" or "python".
         """
         self._chain = chain
         self._gravity = gravity
+        self._live = live
         self._backend = backend
-        self.program: Callable[[str, bool], Program] = cache(partial(make_program, chain, gravity))
+        self.program: Callable[[str, tuple[str, ...]], Program] = cache(self._program)
 
-    def kernel(self, quantity: str, with_wrench: bool) -> Kernel:
+    def kernel(self, quantity: str, given: tuple[str, ...]) -> Kernel:
         """The kernel of a quantity.
 
         Raises:
             BackendError: ``backend="c"`` and the compiler fails.
         """
-        program = partial(self.program, quantity, with_wrench)
-        constant = self._gravity is not None and QUANTITIES[quantity].takes_gravity
+        about = QUANTITIES[quantity]
+        live = self._inputs(quantity)
+        constant = any(array.name == "gravity" for array in about.held) and "gravity" not in live
         model = model_fingerprint(self._chain, self._gravity if constant else None)
-        live = self._gravity is None and QUANTITIES[quantity].takes_gravity
-        key = f"{quantity} {with_wrench} {live} {model} {generator_fingerprint()}"
-        if self._backend != "python":
-            try:
-                return load_kernel(key, lambda: lanes_source(program(), shared=("gravity",)))
-            except BackendError as error:
-                if self._backend == "c":
-                    raise
-                _notice(str(error))
-        return _python_kernel(key, program)
+        return load_kernel(
+            key=f"{quantity} {given} {live} {model}",
+            generator=programs.__name__,
+            program=partial(self.program, quantity, given),
+            outputs=len(about.outputs),
+            backend=self._backend,
+            shared=live,
+        )
+
+    def _inputs(self, quantity: str) -> tuple[str, ...]:
+        """What the quantity's kernels hold as an input."""
+        return tuple(array.name for array in QUANTITIES[quantity].held if array.name in self._live)
+
+    def _program(self, quantity: str, given: tuple[str, ...]) -> Program:
+        live = self._inputs(quantity)
+        gravity = None if "gravity" in live else self._gravity
+        return programs.make_program(self._chain, gravity, quantity, (*given, *live))
 
 
-@cache
-def _notice(reason: str) -> None:
-    """Say once that the slow way is taken."""
-    _LOG.warning("generated Python is used, with the results of compiled code but slower: %s", reason)
+def model_fingerprint(chain: KinematicChain, gravity: Array | None) -> str:
+    """Digest of every number that the dynamics of ``chain`` depend on; names do not count.
 
-
-def _python_kernel(key: str, program: Callable[[], Program]) -> PythonKernel:
-    def build(target: Path, _folder: Path) -> None:
-        text = python_module([replace(program(), name="kernel")], [])
-        target.write_text(text, encoding="utf-8")
-
-    path = cached(key, ".py", build)
-    names: dict[str, Any] = {}
-    exec(compile(content(path), str(path), "exec"), names)
-    return PythonKernel(names["kernel"])
+    ``gravity`` is (3,) in the root frame [m/s²], None where nothing depends on it.
+    """
+    digest = hashlib.sha256(b"" if gravity is None else np.asarray(gravity, dtype=float).tobytes())
+    for joint in chain.joints:
+        digest.update(f"{joint.kind.value} {joint.coordinate}".encode())
+        scalars = (joint.multiplier, joint.offset, joint.body.mass)
+        arrays = (joint.origin, joint.axis, joint.body.center_of_mass, joint.body.inertia)
+        for numbers in (scalars, *arrays):
+            digest.update(np.asarray(numbers, dtype=float).tobytes())
+    digest.update(np.asarray(chain.tip_transform, dtype=float).tobytes())
+    return digest.hexdigest()

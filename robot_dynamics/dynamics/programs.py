@@ -1,50 +1,97 @@
-"""The program of every quantity of a chain."""
+"""From a robot to the straight-line programs of its quantities."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from functools import partial
+
 import numpy as np
 
-from robot_dynamics.codegen.program import Program
-from robot_dynamics.dynamics.generator import Objective, generate
-from robot_dynamics.dynamics.quantities import QUANTITIES
+from robot_dynamics.codegen.factoring import factored_program
+from robot_dynamics.codegen.program import Argument, Program
+from robot_dynamics.dynamics.generator.choices import Choices
+from robot_dynamics.dynamics.generator.inputs import Request, described
+from robot_dynamics.dynamics.generator.links import axes_made_parallel, links_of
+from robot_dynamics.dynamics.generator.search import EFFORTS, Objective
+from robot_dynamics.dynamics.generator.tracing import searched
+from robot_dynamics.dynamics.quantities import quantity_named
+from robot_dynamics.dynamics.quantities.inverse_dynamics import trace_recursion
 from robot_dynamics.dynamics.serial_model import SerialModel
-from robot_dynamics.errors import BackendError, ModelError, SingularityError
+from robot_dynamics.errors import BackendError, ModelError, ParameterError, SingularityError
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.spatial import Array
+
+
+def generate(
+    model: SerialModel,
+    quantity: str = "inverse_dynamics",
+    *,
+    inputs: Collection[str] = (),
+    objective: Objective = Objective.TIME,
+    effort: str = "normal",
+    choices: Choices | None = None,
+) -> Program:
+    """The straight-line program of one quantity for this robot.
+
+    Inputs are the arrays that the quantity needs, in its order, then the requested ones. Every parameter of
+    the robot is a constant; what vanishes for this robot is left out. Outputs are written row by row.
+
+    Args:
+        model: the robot.
+        quantity: one of ``QUANTITIES``.
+        inputs: names of what else is an input: "wrench", which is zero otherwise, or "gravity", which is the
+            model's otherwise; see ``optional`` and ``held`` of the quantity.
+        objective: what the search over equivalent programs makes small.
+        effort: "none", "normal" (under two seconds) or "high"; the result depends on nothing else.
+        choices: what a search found before (:func:`find_choices`), instead of a search.
+
+    Raises:
+        ParameterError: an unknown quantity or effort, or an input that the quantity does not take.
+    """
+    about = quantity_named(quantity)
+    if effort not in EFFORTS:
+        raise ParameterError(f"unknown effort {effort!r}; known are {', '.join(EFFORTS)}")
+    model = axes_made_parallel(model.rebased())
+    request = Request(model, links_of(model), about.inputs(inputs), objective, effort, choices)
+    trace = about.trace(request)
+    arguments = [
+        Argument(output.name, int(np.prod(output.shape(request.sizes))), described(output.description))
+        for output in about.outputs
+    ]
+    return factored_program(trace.graph, quantity, list(zip(arguments, trace.outputs, strict=True)))
+
+
+def find_choices(model: SerialModel, objective: Objective, effort: str = "normal") -> Choices:
+    """The choices with which :func:`generate` writes the inverse dynamics of ``model``."""
+    model = axes_made_parallel(model.rebased())
+    request = Request(model, links_of(model), (), objective, effort)
+    return searched(request, partial(trace_recursion, request))
 
 
 def make_program(
     chain: KinematicChain,
     gravity: Array | None,
     quantity: str,
-    wrench: bool = False,
+    inputs: Collection[str] = (),
     objective: Objective = Objective.TIME,
 ) -> Program:
     """The program that computes ``quantity`` of ``chain``.
 
     Args:
         chain: the arm.
-        gravity: (3,) gravity in the root frame [m/s²]; None makes it the last input of the program.
+        gravity: (3,) gravity in the root frame [m/s²]; None where nothing depends on it or it is an input.
         quantity: a key of ``QUANTITIES``.
-        wrench: whether a tip wrench is an input, after the states.
+        inputs: as of :func:`generate`.
         objective: what the generator makes small.
 
     Raises:
         SingularityError: forward dynamics of an arm with a joint that moves no mass.
     """
-    about = QUANTITIES[quantity]
-    live = gravity is None and about.takes_gravity
+    about = quantity_named(quantity)
     model = SerialModel.from_chain(chain, np.zeros(3) if gravity is None else gravity)
     try:
-        program = generate(model, quantity, wrench=wrench, gravity_input=live, objective=objective)
+        return generate(model, quantity, inputs=inputs, objective=objective)
     except (BackendError, ModelError) as error:
-        if quantity != "forward_dynamics":
+        if not about.singular:
             raise
-        raise SingularityError(
-            f"the mass matrix of {chain.name} is singular: one of the joints {', '.join(chain.joint_names)}"
-            " moves no mass; give the links beyond it an inertia"
-        ) from error
-    expected = (*about.states, *(["wrench"] if wrench else []), *(["gravity"] if live else []))
-    if tuple(argument.name for argument in program.inputs) != expected:
-        raise BackendError(f"the generated {quantity} takes other inputs than {', '.join(expected)}")
-    return program
+        raise SingularityError(about.no_result(chain)) from error

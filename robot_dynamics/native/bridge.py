@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import logging
+import math
 import sys
 import sysconfig
+import weakref
 from collections.abc import Callable
 from functools import lru_cache
 from importlib.resources import files
@@ -14,12 +16,25 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.errors import BackendError
+from robot_dynamics.native.evaluator import Evaluator, Given
+from robot_dynamics.native.kernel import Kernel
 from robot_dynamics.native.library import NativeKernel, shared_library
-from robot_dynamics.spatial import Array
+from robot_dynamics.native.signature import Signature
 
 _LOG = logging.getLogger(__name__)
 _PY_ARRAY_NEW = 93  # place in numpy's table of C functions, part of its ABI
 _FLAGS = {"C_CONTIGUOUS": 0x1, "ALIGNED": 0x100, "WRITEABLE": 0x400}
+
+
+_MOST_INPUTS, _MOST_OPTIONAL, _MOST_OUTPUTS, _MOST_AXES = 12, 2, 6, 3  # as in bridge.c
+
+
+class _Output(ctypes.Structure):
+    _fields_ = (
+        ("axes", ctypes.c_int),
+        ("shape", ctypes.c_ssize_t * _MOST_AXES),
+        ("row", ctypes.c_size_t),
+    )
 
 
 class _Description(ctypes.Structure):
@@ -27,12 +42,13 @@ class _Description(ctypes.Structure):
         ("name", ctypes.c_char_p),
         ("documentation", ctypes.c_char_p),
         ("states", ctypes.c_int),
-        ("takes_wrench", ctypes.c_int),
-        ("joints", ctypes.c_ssize_t),
-        ("axes", ctypes.c_int),
-        ("shape", ctypes.c_ssize_t * 2),
-        ("takes_gravity", ctypes.c_int),
-        ("gravity", ctypes.c_double * 3),
+        ("optional", ctypes.c_int),
+        ("held", ctypes.c_int),
+        ("outputs", ctypes.c_int),
+        ("sizes", ctypes.c_ssize_t * _MOST_INPUTS),
+        ("names", ctypes.c_char_p * _MOST_OPTIONAL),
+        ("values", ctypes.c_void_p * _MOST_INPUTS),
+        ("results", _Output * _MOST_OUTPUTS),
         ("general", ctypes.py_object),
     )
 
@@ -48,49 +64,72 @@ class Bridge:
         self._set_kernel.restype = None
         self._set_kernel.argtypes = [ctypes.py_object, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p]
 
-    def function(
-        self,
-        name: str,
-        documentation: str,
-        states: int,
-        joints: int,
-        shape: tuple[int, ...],
-        takes_wrench: bool,
-        gravity: Array | None,
-        general: Callable[..., Any],
-    ) -> Any:
-        """A function of ``states`` arrays (joints,) or (N, joints), and optionally ``wrench`` and ``out``.
-
-        Args:
-            name: its name.
-            documentation: its docstring, a signature line first.
-            states: number of arrays that every call has.
-            joints: their length.
-            shape: of one result.
-            takes_wrench: whether it takes an array (6,) or (N, 6) named wrench.
-            gravity: (3,) last input of the kernels, if they have that one.
-            general: called with the same arguments whenever they are unusual or the result is not finite.
-        """
-        return self._function(
-            ctypes.byref(
-                _Description(
-                    name.encode(),
-                    documentation.encode(),
-                    states,
-                    takes_wrench,
-                    joints,
-                    len(shape),
-                    (ctypes.c_ssize_t * 2)(*shape),
-                    gravity is not None,
-                    (ctypes.c_double * 3)(*(gravity if gravity is not None else ())),
-                    general,
-                )
-            )
+    def serves(self, signature: Signature) -> bool:
+        """Whether a function with these arrays can be made."""
+        inputs = len(signature.states) + len(signature.optional) + len(signature.held)
+        return (
+            inputs <= _MOST_INPUTS
+            and len(signature.optional) <= _MOST_OPTIONAL
+            and len(signature.outputs) <= _MOST_OUTPUTS
+            and all(len(shape) <= _MOST_AXES for shape in signature.outputs)
         )
 
-    def set_kernel(self, function: Any, kernel: NativeKernel, with_wrench: bool) -> None:
-        """Let ``function`` use ``kernel`` for calls with, or without, a wrench."""
-        self._set_kernel(function.__self__, int(with_wrench), kernel.single_address, kernel.batch_address)
+    def function(self, evaluator: Evaluator, documentation: str) -> Callable[..., Any]:
+        """A function that calls the kernels it is given, and ``evaluator`` whenever that is not enough.
+
+        The arguments are then unusual, the result is not finite, or no kernel has been set.
+
+        Args:
+            evaluator: computes the same from anything.
+            documentation: of the function.
+        """
+        signature = evaluator.signature
+        arrays = (*signature.states, *signature.optional)
+        outputs = [
+            _Output(len(shape), (ctypes.c_ssize_t * _MOST_AXES)(*shape), math.prod(shape))
+            for shape in signature.outputs
+        ]
+        description = _Description(
+            signature.name.encode(),
+            f"{signature.name}({', '.join(signature.arguments)})\n\n{documentation}".encode(),
+            len(signature.states),
+            len(signature.optional),
+            len(evaluator.held),
+            len(outputs),
+            (ctypes.c_ssize_t * _MOST_INPUTS)(*(array.size for array in arrays)),
+            (ctypes.c_char_p * _MOST_OPTIONAL)(*(array.name.encode() for array in signature.optional)),
+            (ctypes.c_void_p * _MOST_INPUTS)(*(array.ctypes.data for array in evaluator.held)),
+            (_Output * _MOST_OUTPUTS)(*outputs),
+            evaluator,
+        )
+        function: Callable[..., Any] = self._function(ctypes.byref(description))
+        return function
+
+    def set_kernel(self, function: Any, kernel: NativeKernel, variant: int) -> None:
+        """Let ``function`` use ``kernel`` when the optional inputs of the bits in ``variant`` are given."""
+        self._set_kernel(function.__self__, variant, kernel.single_address, kernel.batch_address)
+
+
+def fast_function(evaluator: Evaluator, documentation: str) -> Callable[..., Any]:
+    """The fastest way to call ``evaluator``: around it where the bridge works, else the evaluator itself.
+
+    Kernels are passed on to the function as the evaluator uses them for the first time.
+    """
+    bridge = load_bridge()
+    if bridge is None or not bridge.serves(evaluator.signature):
+        return evaluator
+    function = bridge.function(evaluator, documentation)
+    # The function owns the evaluator; the way back must be weak: C code takes no part in collecting cycles.
+    reference = weakref.ref(function)
+    optional = [array.name for array in evaluator.signature.optional]
+
+    def link(kernel: Kernel, given: Given) -> None:
+        alive = reference()
+        if alive is not None and isinstance(kernel, NativeKernel):
+            bridge.set_kernel(alive, kernel, sum(1 << optional.index(name) for name in given))
+
+    evaluator.link(link)
+    return function
 
 
 @lru_cache(maxsize=1)

@@ -1,55 +1,89 @@
-"""What generated code depends on: the model's numbers and the code that turns them into a program."""
+"""What generated code depends on besides the model: every source that takes part in generating it.
+
+Where a module's source names others of this package in import statements, they belong to it, and so on, with
+the C files beside them. Import statements are found in the text, which is an order of magnitude faster than
+parsing it and is on the path of every load from the cache; one in a docstring is followed too, which does no
+harm. The package's own ``__init__``, the public face, is not followed: it names everything.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import re
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
-import numpy as np
-
-from robot_dynamics.model.chain import KinematicChain
-from robot_dynamics.spatial import Array
-
-_SOURCES = (
-    "robot_dynamics.codegen",
-    "robot_dynamics.dynamics",
-    "robot_dynamics.model",
-    "robot_dynamics.native",
+_PACKAGE = "robot_dynamics"
+_RESOURCES = (".c", ".h")
+_IMPORT = re.compile(
+    rb"^[ \t]*(?:from[ \t]+(robot_dynamics[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)"
+    rb"|import[ \t]+([^\n]*\brobot_dynamics\b[^\n]*))",
+    re.MULTILINE,
 )
+_NAME = re.compile(rb"[A-Za-z_][\w.]*")
 
 
-def model_fingerprint(chain: KinematicChain, gravity: Array | None) -> str:
-    """Digest of every number that the dynamics of ``chain`` depend on; names do not count.
-
-    ``gravity`` is (3,) in the root frame [m/s²], None where nothing depends on it.
-    """
-    digest = hashlib.sha256(b"" if gravity is None else np.asarray(gravity, dtype=float).tobytes())
-    for joint in chain.joints:
-        digest.update(f"{joint.kind.value} {joint.coordinate}".encode())
-        scalars = (joint.multiplier, joint.offset, joint.body.mass)
-        arrays = (joint.origin, joint.axis, joint.body.center_of_mass, joint.body.inertia)
-        for numbers in (scalars, *arrays):
-            digest.update(np.asarray(numbers, dtype=float).tobytes())
-    digest.update(np.asarray(chain.tip_transform, dtype=float).tobytes())
-    return digest.hexdigest()
+@lru_cache(maxsize=16)
+def source_fingerprint(*modules: str) -> str:
+    """Digest of the sources that ``modules`` are made of, so that a change makes cached results obsolete."""
+    return digest_of(modules, files(_PACKAGE))
 
 
-@lru_cache(maxsize=1)
-def generator_fingerprint() -> str:
-    """Digest of the generating code itself, so that a change in it makes every cached result obsolete."""
+def digest_of(modules: tuple[str, ...], package: Any) -> str:
+    """The digest for a copy of the package in the folder ``package``."""
     digest = hashlib.sha256()
-    for package in _SOURCES:
-        _add(digest, files(package))
+    for name, data in sorted(sources_of(modules, package).items()):
+        digest.update(f"{name} {len(data)}\n".encode())
+        digest.update(data)
     return digest.hexdigest()
 
 
-def _add(digest: Any, folder: Any) -> None:
-    for entry in sorted(folder.iterdir(), key=lambda entry: str(entry.name)):
-        if entry.is_dir():
-            if entry.name != "__pycache__":
-                _add(digest, entry)
-        elif entry.name.endswith((".py", ".h")):
-            digest.update(entry.name.encode())
-            digest.update(entry.read_bytes())
+def sources_of(modules: tuple[str, ...], package: Any) -> dict[str, bytes]:
+    """Content of every file, by its path in ``package``, that ``modules`` are made of."""
+    found: dict[str, bytes] = {}
+    paths: dict[str, str] = {_PACKAGE: ""}
+    waiting = list(modules)
+    while waiting:
+        name = waiting.pop()
+        if name in paths:
+            continue
+        paths[name], source = _read(name, package)
+        if paths[name]:
+            found[paths[name]] = source
+            waiting.append(name.rpartition(".")[0])
+            for module, members in imports_of(source):
+                waiting.append(module)
+                # Only a package has modules among its members.
+                if package.joinpath(*module.split(".")[1:]).is_dir():
+                    waiting += [f"{module}.{member}" for member in members]
+    for folder in {path.rpartition("/")[0] for path in found}:
+        for entry in package.joinpath(folder).iterdir():
+            if entry.name.endswith(_RESOURCES):
+                found[f"{folder}/{entry.name}"] = entry.read_bytes()
+    return found
+
+
+def imports_of(source: bytes) -> list[tuple[str, list[str]]]:
+    """This package's modules in import statements, and the names that are imported from them."""
+    result: list[tuple[str, list[str]]] = []
+    for origin, members, plain in _IMPORT.findall(source):
+        if plain:
+            result += [(name, []) for name in _words(plain) if name.partition(".")[0] == _PACKAGE]
+        else:
+            result.append((origin.decode(), _words(members)))
+    return result
+
+
+def _words(text: bytes) -> list[str]:
+    return [word.decode() for word in _NAME.findall(text)]
+
+
+def _read(name: str, package: Any) -> tuple[str, bytes]:
+    """Path and content of a module; empty for a name that is none."""
+    path = name.partition(".")[2].replace(".", "/")
+    for candidate in (f"{path}.py", f"{path}/__init__.py"):
+        file = package.joinpath(candidate)
+        if file.is_file():
+            return candidate, file.read_bytes()
+    return "", b""

@@ -21,10 +21,13 @@ class NativeKernel:
 
     Attributes:
         single_address: of ``int kernel(const double *const *in, double *out)``.
-        batch_address: of ``int kernel_batch(size_t count, const double *const *in, double *out)``.
+        batch_address: of ``int kernel_batch(size_t count, const double *const *in, double *out)``; both take
+            ``double *const *out`` where there are several outputs.
     """
 
-    def __init__(self, library: ctypes.CDLL) -> None:
+    def __init__(self, library: ctypes.CDLL, outputs: int = 1) -> None:
+        """Wrap the functions of a loaded ``library`` whose program has so many ``outputs``."""
+        self._outputs = outputs
         self._single = library.kernel
         self._single.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
         self._batch = library.kernel_batch
@@ -32,21 +35,17 @@ class NativeKernel:
         self.single_address = ctypes.cast(self._single, ctypes.c_void_p).value
         self.batch_address = ctypes.cast(self._batch, ctypes.c_void_p).value
 
-    def run(self, inputs: Sequence[Array], out: Array) -> bool:
-        """Evaluate one state, inputs (n,), or a batch, inputs (N, n); whether every output is finite.
-
-        Args:
-            inputs: C-contiguous float64 arrays of the program's sizes; those that were compiled as shared
-                have no rows.
-            out: as contiguous, with as many rows; it may share memory with no input.
-        """
-        addresses = (ctypes.c_void_p * len(inputs))(*(array.ctypes.data for array in inputs))
+    def run(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> bool:
+        """See `Kernel`; an output may share memory with no input."""
+        given = (ctypes.c_void_p * len(inputs))(*(array.ctypes.data for array in inputs))
+        places = (ctypes.c_void_p * len(outputs))(*(array.ctypes.data for array in outputs))
+        target = places[0] if self._outputs == 1 else places
         if inputs[0].ndim == 1:
-            return bool(self._single(addresses, out.ctypes.data))
-        return bool(self._batch(len(inputs[0]), addresses, out.ctypes.data))
+            return bool(self._single(given, target))
+        return bool(self._batch(len(inputs[0]), given, target))
 
 
-def load_kernel(key: str, source: Callable[[], str]) -> NativeKernel:
+def load_library(key: str, source: Callable[[], str], outputs: int = 1) -> NativeKernel:
     """The kernel that belongs to ``key``, from the cache or compiled from ``source()``.
 
     Raises:
@@ -54,7 +53,7 @@ def load_kernel(key: str, source: Callable[[], str]) -> NativeKernel:
     """
     path = shared_library(key, source)
     try:
-        return NativeKernel(ctypes.CDLL(str(path)))
+        return NativeKernel(ctypes.CDLL(str(path)), outputs)
     except (OSError, AttributeError) as error:
         discard(path)
         raise BackendError(f"the compiled library {path} cannot be loaded: {error}") from error

@@ -9,7 +9,8 @@ from pathlib import Path
 from robot_dynamics.codegen.emit_c import c_source
 from robot_dynamics.codegen.program import Program
 from robot_dynamics.dynamics.export import identifier
-from robot_dynamics.dynamics.generator import Objective, generate
+from robot_dynamics.dynamics.generator.search import Objective
+from robot_dynamics.dynamics.programs import generate
 from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.papers.dasgupta.machines import counted_programs

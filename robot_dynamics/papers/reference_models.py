@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from robot_dynamics.codegen.program import OperationCount, Program, count_operations
-from robot_dynamics.dynamics.generator import Objective, find_choices, generate
 from robot_dynamics.dynamics.generator.choices import Choices
 from robot_dynamics.dynamics.generator.links import links_of
-from robot_dynamics.dynamics.generator.search import lengths_of
+from robot_dynamics.dynamics.generator.search import Objective, lengths_of
+from robot_dynamics.dynamics.programs import find_choices, generate
 from robot_dynamics.dynamics.serial_model import SerialModel
 
 Draw = Iterator[float]

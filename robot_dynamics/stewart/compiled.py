@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 import hashlib
-import logging
 from collections.abc import Callable
-from dataclasses import replace
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics.codegen.emit_lanes import lanes_source
-from robot_dynamics.codegen.emit_python import python_module
-from robot_dynamics.dynamics.evaluator import Kernel, PythonKernel
-from robot_dynamics.errors import BackendError, SingularityError, StateError
-from robot_dynamics.native.bridge import load_bridge
-from robot_dynamics.native.cache import cached, content
-from robot_dynamics.native.fingerprint import generator_fingerprint
-from robot_dynamics.native.library import NativeKernel, load_kernel
+from robot_dynamics.native.bridge import fast_function
+from robot_dynamics.native.evaluator import Evaluator, Given
+from robot_dynamics.native.kernel import Kernel
+from robot_dynamics.native.library import NativeKernel
+from robot_dynamics.native.loading import check_backend, load_kernel
+from robot_dynamics.native.signature import Input, Signature
 from robot_dynamics.spatial import Array
+from robot_dynamics.stewart import program
 from robot_dynamics.stewart.machine import LEG_COUNT, Machine
-from robot_dynamics.stewart.program import DESCRIPTION, MOTION_SIZE, StewartProgram, make_program
+from robot_dynamics.stewart.program import DESCRIPTION, MOTION, MOTION_SIZE, StewartProgram, make_program
 
-_LOG = logging.getLogger(__name__)
-BACKENDS = ("auto", "c", "python")
+_ENTRIES = tuple(f"{name}[{i}]" for name, size in MOTION for i in range(size))
+_SIGNATURE = Signature(
+    name="actuator_forces",
+    states=(Input("motion", MOTION_SIZE, DESCRIPTION, _ENTRIES),),
+    outputs=((LEG_COUNT,),),
+    singular=(
+        "the actuator forces are not finite: the pose is singular, a universal joint is locked or a leg lies"
+        " in the plane of the base"
+    ),
+)
 
 
 class CompiledStewart:
@@ -48,24 +51,15 @@ class CompiledStewart:
         """See :func:`compile_stewart`."""
         self.machine = machine
         self._made: StewartProgram | None = None
-        kernel = self._load(backend)
-        self.backend = "c" if isinstance(kernel, NativeKernel) else "python"
-        self._kernel = kernel
-        self.actuator_forces = self._evaluate
-        bridge = load_bridge() if isinstance(kernel, NativeKernel) else None
-        if bridge is not None and isinstance(kernel, NativeKernel):
-            function = bridge.function(
-                name="actuator_forces",
-                documentation=f"actuator_forces(motion, out=None)\n\nmotion: {DESCRIPTION}.",
-                states=1,
-                joints=MOTION_SIZE,
-                shape=(LEG_COUNT,),
-                takes_wrench=False,
-                gravity=None,
-                general=self._evaluate,
-            )
-            bridge.set_kernel(function, kernel, False)
-            self.actuator_forces = function
+        self._backend = backend
+        evaluator = Evaluator(_SIGNATURE, self._load)
+        compiled = isinstance(evaluator.kernel(), NativeKernel)
+        self.backend = "c" if compiled else "python"
+        self.actuator_forces = evaluator
+        if compiled:
+            documentation = f"Forces (6,) or (N, 6) [N].\n\nmotion: {DESCRIPTION}."
+            self.actuator_forces = fast_function(evaluator, documentation)
+            evaluator.kernel()
 
     @property
     def program(self) -> StewartProgram:
@@ -74,52 +68,13 @@ class CompiledStewart:
             self._made = make_program(self.machine)
         return self._made
 
-    def _load(self, backend: str) -> Kernel:
-        key = f"stewart {machine_fingerprint(self.machine)} {_own_fingerprint()} {generator_fingerprint()}"
-        if backend != "python":
-            try:
-                return load_kernel(key, lambda: lanes_source(self.program.program))
-            except BackendError as error:
-                if backend == "c":
-                    raise
-                _LOG.warning("generated Python is used, slower than compiled code: %s", error)
-
-        def build(target: Any, _folder: Any) -> None:
-            text = python_module([replace(self.program.program, name="kernel")], [])
-            target.write_text(text, encoding="utf-8")
-
-        path = cached(key, ".py", build)
-        names: dict[str, Any] = {}
-        exec(compile(content(path), str(path), "exec"), names)
-        return PythonKernel(names["kernel"])
-
-    def _evaluate(self, motion: ArrayLike, out: Array | None = None) -> Array:
-        try:
-            state = np.require(motion, dtype=np.float64, requirements=("C", "A"))
-        except (TypeError, ValueError) as error:
-            raise StateError(f"motion cannot be read as an array of numbers: {error}") from error
-        if state.ndim not in (1, 2) or state.shape[-1] != MOTION_SIZE:
-            raise StateError(
-                f"motion has shape {state.shape}; expected ({MOTION_SIZE},) or (N, {MOTION_SIZE}):"
-                f" {DESCRIPTION}"
-            )
-        shape = (*state.shape[:-1], LEG_COUNT)
-        if out is not None and (out.shape != shape or out.dtype != np.float64 or not out.flags.writeable):
-            raise StateError(f"out must be a writeable array float64 {shape}")
-        result = np.empty(shape)
-        if result.size and not self._kernel.run([state], result):
-            self._explain(state)
-        if out is None:
-            return result
-        out[...] = result
-        return out
-
-    def _explain(self, motion: Array) -> None:
-        if not np.isfinite(motion).all():
-            raise StateError("motion is not finite")
-        raise SingularityError(
-            "the actuator forces are not finite: the pose is singular, a universal joint is locked or a leg"
-            " lies in the plane of the base"
+    def _load(self, _: Given) -> Kernel:
+        return load_kernel(
+            key=f"stewart {machine_fingerprint(self.machine)}",
+            generator=program.__name__,
+            program=lambda: self.program.program,
+            outputs=1,
+            backend=self._backend,
         )
 
 
@@ -172,8 +127,7 @@ def compile_stewart(machine: Machine, backend: str = "auto") -> CompiledStewart:
     Raises:
         BackendError: no such backend, or ``backend="c"`` and the compiler fails.
     """
-    if backend not in BACKENDS:
-        raise BackendError(f"backend {backend!r} does not exist; choose one of {', '.join(BACKENDS)}")
+    check_backend(backend)
     return CompiledStewart(machine, backend)
 
 
@@ -191,13 +145,4 @@ def machine_fingerprint(machine: Machine) -> str:
         numbers += [body.mass, body.center_of_mass, body.inertia]
     for number in numbers:
         digest.update(np.asarray(number, dtype=float).tobytes())
-    return digest.hexdigest()
-
-
-@cache
-def _own_fingerprint() -> str:
-    digest = hashlib.sha256()
-    for entry in sorted(files("robot_dynamics.stewart").iterdir(), key=lambda entry: str(entry.name)):
-        if entry.name.endswith(".py"):
-            digest.update(entry.read_bytes())
     return digest.hexdigest()

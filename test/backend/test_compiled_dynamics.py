@@ -149,7 +149,7 @@ def test_out_is_filled_and_returned(dynamics, states, name):
         out = np.full(reference.shape, 7.0)
         assert getattr(dynamics, name)(*rows, out=out) is out
         np.testing.assert_array_equal(out, reference)
-        assert getattr(dynamics, name)(*rows, None, out) is out if QUANTITIES[name].takes_wrench else True
+        assert getattr(dynamics, name)(*rows, None, out) is out if QUANTITIES[name].optional else True
 
 
 def test_out_may_overlap_the_inputs(dynamics, states):

@@ -104,28 +104,30 @@ def test_python_module_on_numbers_and_on_arrays(states):
 @pytest.mark.parametrize("flags", [["-O1"], ["-O2", "-march=native"], ["-O1", "-DLANES=8"]])
 def test_lanes_single_and_batches_of_every_remainder(tmp_path, states, flags):
     (tmp_path / "source.c").write_text(lanes_source(example()))
-    kernel = NativeKernel(compile_shared(tmp_path, *flags, "-w"))
+    kernel = NativeKernel(compile_shared(tmp_path, *flags, "-w"), outputs=2)
     expected = np.array([exact(state[:3], state[3]) for state in states])
     x, y, unused = states[:, :3].copy(), states[:, 3:].copy(), np.zeros((len(states), 2))
     for count in (*range(1, 18), len(states)):
-        out = np.full((count + 1, 5), 7.0)
-        assert kernel.run([x[:count], unused[:count], y[:count]], out[:count])
-        np.testing.assert_allclose(out[:count], expected[:count], rtol=1e-14, atol=1e-15)
-        assert (out[count] == 7.0).all()
-    single = np.empty(5)
-    assert kernel.run([x[3], unused[3], y[3]], single)
-    np.testing.assert_allclose(single, expected[3], rtol=1e-14, atol=1e-15)
+        u, v = np.full((count + 1, 4), 7.0), np.full((count + 1, 1), 7.0)
+        assert kernel.run([x[:count], unused[:count], y[:count]], [u[:count], v[:count]])
+        np.testing.assert_allclose(np.hstack([u, v])[:count], expected[:count], rtol=1e-14, atol=1e-15)
+        assert (u[count] == 7.0).all() and (v[count] == 7.0).all()
+    u, v = np.empty(4), np.empty(1)
+    assert kernel.run([x[3], unused[3], y[3]], [u, v])
+    np.testing.assert_allclose([*u, *v], expected[3], rtol=1e-14, atol=1e-15)
 
 
 def test_lanes_report_results_that_are_not_finite(tmp_path, states):
     (tmp_path / "source.c").write_text(lanes_source(example()))
-    kernel = NativeKernel(compile_shared(tmp_path, "-O1", "-w"))
+    kernel = NativeKernel(compile_shared(tmp_path, "-O1", "-w"), outputs=2)
     for bad in (np.nan, np.inf, -np.inf):
         for row in (0, 8, 28):
             x, y = states[:, :3].copy(), states[:, 3:].copy()
             x[row, 1] = bad
-            assert not kernel.run([x, np.zeros((29, 2)), y], np.empty((29, 5)))
-        assert not kernel.run([np.array([bad, 0.0, 0.0]), np.zeros(2), np.ones(1)], np.empty(5))
+            assert not kernel.run([x, np.zeros((29, 2)), y], [np.empty((29, 4)), np.empty((29, 1))])
+        assert not kernel.run(
+            [np.array([bad, 0.0, 0.0]), np.zeros(2), np.ones(1)], [np.empty(4), np.empty(1)]
+        )
 
 
 def test_a_constant_that_is_not_finite_is_refused():

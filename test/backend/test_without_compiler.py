@@ -136,7 +136,7 @@ def test_without_the_bridge_calls_go_through_ctypes(chain, own_cache, monkeypatc
         assert dynamics.inverse_dynamics(q[0], qd[0], qdd[0], out=out) is out
         np.testing.assert_allclose(out, result[0], rtol=1e-12)
         evaluator = dynamics._evaluators["inverse_dynamics"]
-        assert dynamics.inverse_dynamics is evaluator and isinstance(evaluator.kernel(False), NativeKernel)
+        assert dynamics.inverse_dynamics is evaluator and isinstance(evaluator.kernel(), NativeKernel)
     finally:
         bridge.load_bridge.cache_clear()
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from robot_dynamics.codegen.program import CONVENTION
-from robot_dynamics.dynamics.generator import Objective, find_choices, generate
+from robot_dynamics.dynamics.generator.search import Objective
+from robot_dynamics.dynamics.programs import find_choices, generate
 from robot_dynamics.papers.dasgupta.machines import (
     frictionless,
     general_machine,
@@ -113,7 +114,7 @@ def test_the_table_names_every_model_and_the_convention(counts):
 def digest(hash_seed):
     script = (
         "import hashlib, sys\n"
-        "from robot_dynamics.dynamics.generator import generate\n"
+        "from robot_dynamics.dynamics.programs import generate\n"
         "from robot_dynamics.papers.reference_models import reference_model\n"
         "model = reference_model('rx90_base').model()\n"
         "programs = [generate(model, name) for name in ('inverse_dynamics', 'mass_matrix')]\n"

@@ -12,7 +12,8 @@ import random_robots
 import robot_dynamics as rd
 from robot_dynamics.codegen.interpreter import evaluate
 from robot_dynamics.codegen.program import count_operations
-from robot_dynamics.dynamics.generator import Objective, generate
+from robot_dynamics.dynamics.generator.search import Objective
+from robot_dynamics.dynamics.programs import generate
 from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.chain import JointKind
@@ -53,7 +54,7 @@ def test_random_arms_after_a_search(seed):
 def test_wrench_and_gravity_as_inputs(seed):
     model = plain_recursion.random_arm(seed + 50, n=1 + seed % 5)
     effort = "normal" if seed < 3 else "none"
-    program = generate(model, wrench=True, gravity_input=True, effort=effort)
+    program = generate(model, inputs=("wrench", "gravity"), effort=effort)
     rng = np.random.default_rng(seed)
     wrench, gravity = rng.normal(size=6) * 10.0, rng.normal(size=3) * 5.0
     for q, qd, qdd in plain_recursion.states(model, seed):
@@ -68,7 +69,7 @@ def test_wrench_and_gravity_as_inputs(seed):
 def test_random_chains_against_pinocchio(seed):
     chain = random_robots.chain(seed)
     gravity = np.random.default_rng(seed).normal(size=3) * 6.0
-    program = generate(SerialModel.from_chain(chain, gravity), wrench=True, effort="none")
+    program = generate(SerialModel.from_chain(chain, gravity), inputs=("wrench",), effort="none")
     rng = np.random.default_rng(seed + 1)
     q, qd, qdd = rng.uniform(-2.0, 2.0, (3, chain.dof))
     wrench = rng.normal(size=6)
@@ -96,7 +97,7 @@ def installed_robots():
 def test_real_robots(path, tip):
     chain = rd.load_urdf(path, tip=tip)
     model = SerialModel.from_chain(chain)
-    program = generate(model, wrench=True)
+    program = generate(model, inputs=("wrench",))
     rng = np.random.default_rng(1)
     for q, qd, qdd in plain_recursion.states(model, 5):
         wrench = rng.normal(size=6)
@@ -187,6 +188,6 @@ def test_unknown_requests_are_refused():
     with pytest.raises(ParameterError, match="none, normal, high"):
         generate(model, effort="extreme")
     with pytest.raises(ParameterError, match="takes no wrench"):
-        generate(model, "gravity", wrench=True)
+        generate(model, "gravity", inputs=("wrench",))
     with pytest.raises(ParameterError, match="does not depend on gravity"):
-        generate(model, "mass_matrix", gravity_input=True)
+        generate(model, "mass_matrix", inputs=("gravity",))

@@ -9,10 +9,11 @@ import pytest
 from robot_dynamics.codegen.expression import ExpressionGraph
 from robot_dynamics.codegen.interpreter import evaluate
 from robot_dynamics.codegen.program import Argument, count_operations
-from robot_dynamics.dynamics.generator import Objective, generate
 from robot_dynamics.dynamics.generator.articulated_body import articulated_body
 from robot_dynamics.dynamics.generator.links import links_of
 from robot_dynamics.dynamics.generator.recursion import State
+from robot_dynamics.dynamics.generator.search import Objective
+from robot_dynamics.dynamics.programs import generate
 from robot_dynamics.errors import ModelError
 from robot_dynamics.papers.reference_models import reference_model
 
@@ -27,7 +28,7 @@ def effort(index):
 def test_gravity(index):
     model = ARMS[index]
     program = generate(model, "gravity", effort=effort(index))
-    live = generate(model, "gravity", gravity_input=True, effort="none")
+    live = generate(model, "gravity", inputs=("gravity",), effort="none")
     zero = np.zeros(model.dof)
     for q, _, _ in plain_recursion.states(model, index):
         expected = plain_recursion.inverse_dynamics(model, q, zero, zero)
@@ -63,7 +64,7 @@ def test_mass_matrix(index):
 @pytest.mark.parametrize("index", range(len(ARMS)))
 def test_forward_dynamics_inverts_inverse_dynamics(index):
     model = ARMS[index]
-    program = generate(model, "forward_dynamics", wrench=True, effort=effort(index))
+    program = generate(model, "forward_dynamics", inputs=("wrench",), effort=effort(index))
     rng = np.random.default_rng(index)
     for q, qd, qdd in plain_recursion.states(model, index):
         wrench = rng.normal(size=6)

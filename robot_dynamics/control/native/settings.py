@@ -60,7 +60,7 @@ def _inverse_dynamics(drives: ActuatedArm) -> tuple[NativeKernel, Array | None]:
     """
     evaluators: Any = getattr(drives.links, "_evaluators", {})
     evaluator = evaluators.get("inverse_dynamics")
-    kernel = evaluator.kernel(False) if evaluator is not None else None
+    kernel = evaluator.kernel() if evaluator is not None else None
     if not isinstance(kernel, NativeKernel):
         raise BackendError("the model is not compiled, so the control core must run in Python")
-    return kernel, evaluator.gravity
+    return kernel, (evaluator.held[0] if evaluator.held else None)

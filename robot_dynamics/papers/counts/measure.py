@@ -12,7 +12,8 @@ from robot_dynamics.codegen.lowering import reachable
 from robot_dynamics.codegen.nodes import ADD, COS, MUL, SIN, SUB
 from robot_dynamics.codegen.program import count_operations
 from robot_dynamics.dynamics.formulations import FORMULATIONS
-from robot_dynamics.dynamics.generator import Objective, generate
+from robot_dynamics.dynamics.generator.search import Objective
+from robot_dynamics.dynamics.programs import generate
 from robot_dynamics.dynamics.scalar import SymbolField
 from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.papers.counts.general_arm import general_arm

@@ -1,0 +1,162 @@
+"""What a program is generated from, and the arrays that it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from robot_dynamics.codegen.expression import Expression, ExpressionGraph
+from robot_dynamics.dynamics.generator.choices import Choices
+from robot_dynamics.dynamics.generator.links import Link
+from robot_dynamics.dynamics.generator.recursion import State
+from robot_dynamics.dynamics.generator.search import Objective
+from robot_dynamics.dynamics.serial_model import SerialModel
+from robot_dynamics.model.chain import JointKind
+
+_UNITS: Mapping[JointKind, Mapping[str, str]] = {
+    JointKind.REVOLUTE: {
+        "position": "rad",
+        "velocity": "rad/s",
+        "acceleration": "rad/s^2",
+        "effort": "N m",
+    },
+    JointKind.PRISMATIC: {"position": "m", "velocity": "m/s", "acceleration": "m/s^2", "effort": "N"},
+}
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What the shapes of arrays depend on.
+
+    Attributes:
+        joints: number n of coordinates.
+        links: number m of moving links; more than n where joints mimic others.
+    """
+
+    joints: int
+    links: int
+
+
+@dataclass(frozen=True)
+class InputArray:
+    """An array that a quantity takes.
+
+    Attributes:
+        name: as an argument and in generated code.
+        description: with units; {position}, {velocity}, {acceleration} and {effort} are those of the joints.
+        size: number of entries.
+        per_joint: whether the entries are the joints', in their order.
+    """
+
+    name: str
+    description: str
+    size: Callable[[Sizes], int] = lambda sizes: sizes.joints
+    per_joint: bool = True
+
+
+Q = InputArray("q", "joint positions [{position}]")
+QD = InputArray("qd", "joint velocities [{velocity}]")
+QDD = InputArray("qdd", "joint accelerations [{acceleration}]")
+TAU = InputArray("tau", "joint efforts [{effort}]")
+WRENCH = InputArray(
+    "wrench",
+    "[force, torque] that the arm exerts on its environment at the tip, in the tip frame [N, N m]",
+    lambda _: 6,
+    per_joint=False,
+)
+GRAVITY = InputArray(
+    "gravity", "acceleration of free fall in the root frame [m/s^2]", lambda _: 3, per_joint=False
+)
+
+
+def described(text: str, kinds: Iterable[JointKind] = JointKind) -> str:
+    """A description with the units of joints of these ``kinds``."""
+    present = set(kinds)
+    units = [units for kind, units in _UNITS.items() if kind in present]
+    return text.format_map({key: " or ".join(unit[key] for unit in units) for key in units[0]})
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is generated.
+
+    Attributes:
+        model: the robot, its frame 0 placed by ``SerialModel.rebased``.
+        links: the same as the generator sees it.
+        more: the inputs besides the states, in the order in which programs take them.
+        objective: what the search makes small.
+        effort: of the search.
+        choices: taken instead of a search.
+    """
+
+    model: SerialModel
+    links: tuple[Link, ...]
+    more: tuple[InputArray, ...]
+    objective: Objective
+    effort: str
+    choices: Choices | None = None
+
+    @property
+    def sizes(self) -> Sizes:
+        """Of the robot."""
+        return Sizes(self.model.dof, len(self.model.links))
+
+
+class Inputs:
+    """The inputs of one program, declared in a graph of its own.
+
+    Attributes:
+        graph: the graph.
+        gravity: (3,) in frame 0: an input, or the model's.
+    """
+
+    def __init__(self, request: Request, *states: InputArray) -> None:
+        """Declare the ``states``, then what is requested besides."""
+        self.graph = ExpressionGraph()
+        self._request = request
+        self._arrays: dict[str, tuple[Expression, ...]] = {}
+        self._load: tuple[list[Expression], list[Expression]] | None = None
+        for array in (*states, *request.more):
+            size, description = array.size(request.sizes), described(array.description)
+            self._arrays[array.name] = self.graph.input(array.name, size, description)
+            if array is WRENCH:
+                self._load = self._tip_load()
+        if GRAVITY.name in self._arrays:
+            rotation = _snapped(request.model.base[:3, :3].tolist())
+            root = self._arrays[GRAVITY.name]
+            self.gravity = [_dot([row[i] for row in rotation], root) for i in range(3)]
+        else:
+            self.gravity = [self.graph.expression(x) for x in request.model.gravity.tolist()]
+
+    def __getitem__(self, name: str) -> tuple[Expression, ...]:
+        """An array by its name; zeros, one for each joint, where it is not declared."""
+        if name in self._arrays:
+            return self._arrays[name]
+        return tuple(self.graph.expression(0.0) for _ in range(self._request.model.dof))
+
+    def state(self) -> State:
+        """The state with the arrays that were declared; the others are zero."""
+        force, moment = self._load or (None, None)
+        return State(self["q"], self["qd"], self["qdd"], self.gravity, force, moment)
+
+    def _tip_load(self) -> tuple[list[Expression], list[Expression]]:
+        """Force and moment of the wrench about the last frame's origin, in its axes."""
+        given = self._arrays[WRENCH.name]
+        rotation = _snapped(self._request.model.tip[:3, :3].tolist())
+        p = self._request.model.tip[:3, 3].tolist()
+        f = [_dot(row, given[:3]) for row in rotation]
+        n = [_dot(row, given[3:]) for row in rotation]
+        return f, [
+            n[0] + (p[1] * f[2] - p[2] * f[1]),
+            n[1] + (p[2] * f[0] - p[0] * f[2]),
+            n[2] + (p[0] * f[1] - p[1] * f[0]),
+        ]
+
+
+def _dot(constants: list[float], values: tuple[Expression, ...] | list[Expression]) -> Expression:
+    return constants[0] * values[0] + constants[1] * values[1] + constants[2] * values[2]
+
+
+def _snapped(rotation: list[list[float]]) -> list[list[float]]:
+    """Entries of a rotation matrix without the rounding of quarter turns."""
+    return [[0.0 if abs(x) < 1e-15 else x for x in row] for row in rotation]

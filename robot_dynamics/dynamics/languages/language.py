@@ -1,0 +1,21 @@
+"""What a language of exported models is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from robot_dynamics.dynamics.export import Export
+
+
+@dataclass(frozen=True)
+class Language:
+    """How models are written in one language.
+
+    Attributes:
+        files: the texts of all files by their paths in the folder that the user names, the main one first.
+        usage: one line that tells what to do with them, given the path of the main one.
+    """
+
+    files: Callable[[Export], Mapping[str, str]]
+    usage: Callable[[str], str]

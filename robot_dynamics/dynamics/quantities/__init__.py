@@ -1,0 +1,45 @@
+"""The quantities that are generated for an arm; a new one is a file here and a line below."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from robot_dynamics.dynamics.quantities import (
+    coriolis,
+    forward_dynamics,
+    gravity,
+    inverse_dynamics,
+    jacobian,
+    mass_matrix,
+)
+from robot_dynamics.dynamics.quantities.quantity import Quantity
+from robot_dynamics.errors import ParameterError, quoted
+
+
+class Quantities:
+    """Every quantity as a method."""
+
+    inverse_dynamics = inverse_dynamics.inverse_dynamics
+    gravity = gravity.gravity
+    coriolis = coriolis.coriolis
+    mass_matrix = mass_matrix.mass_matrix
+    forward_dynamics = forward_dynamics.forward_dynamics
+    jacobian = jacobian.jacobian
+
+
+QUANTITIES: Mapping[str, Quantity[..., Any]] = {
+    name: member for name, member in vars(Quantities).items() if isinstance(member, Quantity)
+}
+
+
+def quantity_named(name: str) -> Quantity[..., Any]:
+    """The quantity with this name.
+
+    Raises:
+        ParameterError: there is none; the message names those that there are.
+    """
+    try:
+        return QUANTITIES[name]
+    except (KeyError, TypeError):
+        raise ParameterError(f"no quantity {quoted(name)}; choose from {', '.join(QUANTITIES)}") from None

@@ -1,0 +1,128 @@
+"""A quantity: what it takes and gives, how its program is made, and how a user calls it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, overload
+
+from robot_dynamics.dynamics.generator.inputs import InputArray, Request, Sizes, described
+from robot_dynamics.dynamics.generator.tracing import Trace
+from robot_dynamics.errors import ParameterError
+from robot_dynamics.model.chain import KinematicChain
+from robot_dynamics.native.signature import Input, Signature
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Functions(Protocol):
+    """What a quantity's method is called on."""
+
+    def function(self, quantity: str) -> Callable[..., Any]:
+        """The quantity's function, ready to be called with arrays."""
+
+
+@dataclass(frozen=True)
+class OutputArray:
+    """An array that a quantity gives.
+
+    Attributes:
+        name: in generated code.
+        description: as of an ``InputArray``.
+        shape: for one state.
+    """
+
+    name: str
+    description: str
+    shape: Callable[[Sizes], tuple[int, ...]] = lambda sizes: (sizes.joints,)
+
+
+@dataclass(frozen=True)
+class Quantity(Generic[P, R]):
+    """What one generated function computes; in a class it is a method.
+
+    Attributes:
+        name: of the function.
+        states: the arrays that every call gives.
+        outputs: one array is returned, or a tuple of several.
+        trace: makes the expressions of the outputs.
+        method: how a user calls it, with its documentation.
+        optional: arrays that a call may leave out; programs with and without them are different.
+        held: what programs can take as inputs but is otherwise constant in them, such as gravity.
+        singular: what it means that no finite result exists; {joints} are the names of the joints.
+    """
+
+    name: str
+    states: tuple[InputArray, ...]
+    outputs: tuple[OutputArray, ...]
+    trace: Callable[[Request], Trace]
+    method: Callable[Concatenate[Functions, P], R]
+    optional: tuple[InputArray, ...] = ()
+    held: tuple[InputArray, ...] = ()
+    singular: str = ""
+
+    @overload
+    def __get__(self, instance: None, owner: Any) -> Callable[Concatenate[Functions, P], R]: ...
+    @overload
+    def __get__(self, instance: Functions, owner: Any) -> Callable[P, R]: ...
+    def __get__(self, instance: Functions | None, owner: Any) -> Any:
+        """The method, bound like any other."""
+        return self.method if instance is None else self.method.__get__(instance, owner)
+
+    def inputs(self, names: Iterable[str]) -> tuple[InputArray, ...]:
+        """The arrays besides the states with these names, in the order in which programs take them.
+
+        Raises:
+            ParameterError: the quantity does not take one of them.
+        """
+        wanted, known = set(names), (*self.optional, *self.held)
+        for name in sorted(wanted - {array.name for array in known}):
+            others = ", ".join(array.name for array in known) or "none"
+            raise ParameterError(
+                f"{self.name} does not depend on {name}: it takes no {name}; it takes, besides the states,"
+                f" {others}"
+            )
+        return tuple(array for array in known if array.name in wanted)
+
+    def no_result(self, chain: KinematicChain) -> str:
+        """What it means that no finite result exists for ``chain``."""
+        return self.singular.format(joints=", ".join(chain.joint_names))
+
+    def signature(self, chain: KinematicChain, live: Iterable[str] = ()) -> Signature:
+        """What the compiled function takes and gives; ``live`` names what is held and an input."""
+        sizes, names = Sizes(chain.dof, len(chain.joints)), set(live)
+        kinds = [chain.driving_joint(i).kind for i in range(chain.dof)]
+
+        def made(array: InputArray) -> Input:
+            size, meaning = array.size(sizes), described(array.description, kinds)
+            if not array.per_joint:
+                return Input(array.name, size, meaning)
+            meaning = f"{meaning} of {', '.join(chain.joint_names)}"
+            return Input(array.name, size, meaning, tuple(f"joint {name}" for name in chain.joint_names))
+
+        return Signature(
+            name=self.name,
+            states=tuple(made(array) for array in self.states),
+            outputs=tuple(output.shape(sizes) for output in self.outputs),
+            optional=tuple(made(array) for array in self.optional),
+            held=tuple(made(array) for array in self.held if array.name in names),
+            singular=self.no_result(chain),
+        )
+
+
+def quantity(
+    *,
+    states: tuple[InputArray, ...],
+    outputs: tuple[OutputArray, ...],
+    trace: Callable[[Request], Trace],
+    optional: tuple[InputArray, ...] = (),
+    held: tuple[InputArray, ...] = (),
+    singular: str = "",
+) -> Callable[[Callable[Concatenate[Functions, P], R]], Quantity[P, R]]:
+    """Makes a method the quantity of its name; see :class:`Quantity`."""
+
+    def decorate(method: Callable[Concatenate[Functions, P], R]) -> Quantity[P, R]:
+        return Quantity(method.__name__, states, outputs, trace, method, optional, held, singular)
+
+    return decorate
