@@ -153,6 +153,14 @@ def test_what_cannot_be_is_refused(path, value, words):
         ),
         (lambda leg, i: leg.update(platform_point=[0.1, 0.1, 0.1]), "platform_point: the six points lie"),
         (
+            lambda leg, i: leg.update(base_point=[0.3, 0.1 * i - 0.2, 0.4 - 0.05 * i]),
+            "base_point: the six points lie on one line",
+        ),
+        (
+            lambda leg, i: leg.update(platform_point=[0.05 * i, 0.2, 0.1]),
+            "platform_point: the six points lie on one line",
+        ),
+        (
             lambda leg, i: leg.update(universal_axis=(home_direction(i)).tolist()),
             "parallel to the leg at home",
         ),
