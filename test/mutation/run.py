@@ -86,9 +86,8 @@ def usual_time(tests: tuple[str, ...]) -> float:
 def judge(mutant: MutationSpec) -> Verdict:
     """Plant a mutant in this process's copy, run the tests that concern it, and take it out again."""
     tests = tests_for(mutant.module_path.relative_to(PACKAGE))
-    existing = tuple(test for test in tests if Path(test).exists())
-    patience = SLOWER * usual_time(existing) + 10.0
-    result = mutate_and_test([mutant], command(existing), patience)
+    patience = SLOWER * usual_time(tests) + 10.0
+    result = mutate_and_test([mutant], command(tests), patience)
     if result.worker_outcome is not WorkerOutcome.NORMAL:
         raise RuntimeError(f"{mutant} cannot be planted: {result.output}")
     operator = mutant.operator_name.removeprefix("core/").removeprefix("Replace")
