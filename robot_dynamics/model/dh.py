@@ -18,6 +18,7 @@ from robot_dynamics.model.dh_table import DHRow, DHTable, check_convention
 from robot_dynamics.model.frames import (
     TOLERANCE,
     Placement,
+    Rounding,
     frame_along,
     place_frames,
     residual,
@@ -92,27 +93,41 @@ def _pairs(chain: KinematicChain, placed: Placement) -> tuple[Array, list[_Pair]
     The base takes from the first axis, and the tool from the last, what belongs to neither root nor tip.
     """
     z, p = placed.base[:3, 2], placed.base[:3, 3]
-    base = pose(frame_along(z), p - (p @ z) * z)
-    onward = inverse_pose(base) @ placed.base
+    near_root = pose(frame_along(z), p - (p @ z) * z)
     x = placed.tip[:3, 0] if np.hypot(placed.tip[0, 0], placed.tip[1, 0]) > 1e-6 else placed.tip[:3, 1]
-    end_turn, end_slide = float(np.arctan2(x[1], x[0])), float(placed.tip[2, 3])
+    base, tool, rounding = placed.base, placed.tip, placed.rounding
     pairs: list[_Pair] = []
-    for i, (joint, link, place) in enumerate(zip(chain.joints, placed.links, placed.poses, strict=True)):
-        theta, d = (link.offset, link.r) if link.revolute else (link.theta, link.offset)
+    for joint, link, place in zip(chain.joints, placed.links, placed.poses, strict=True):
+        screw = _Screw(link.offset, link.r) if link.revolute else _Screw(link.theta, link.offset)
         if link.parent < 0:
-            theta, d = theta + turn_about_z(onward), d + float(onward[2, 3])
-        if i + 1 == len(placed.links):
-            theta, d, place = theta + end_turn, d + end_slide, place @ about_z(end_turn, end_slide)
+            onward = inverse_pose(near_root) @ base
+            added, screw = screw.with_(turn_about_z(onward), float(onward[2, 3]), rounding)
+            base = base @ inverse_pose(added)
+        if link is placed.links[-1]:
+            added, screw = screw.with_(float(np.arctan2(x[1], x[0])), float(tool[2, 3]), rounding)
+            place, tool = place @ added, inverse_pose(added) @ tool
         alpha, a = link.alpha, link.a
         if link.y_shift:
-            alpha = placed.rounding.of_angle(alpha - np.pi / 2)
+            alpha = rounding.of_angle(alpha - np.pi / 2)
             before = chain.joints[link.parent].link
             beside = placed.poses[link.parent] @ about_x(alpha, a) @ about_z(0.0, link.y_shift)
             pairs.append(_Pair(alpha, a, 0.0, link.y_shift, None, before, beside))
             alpha, a = np.pi / 2, 0.0
-        theta, d = placed.rounding.of_angle(theta), placed.rounding.of_length(d)
-        pairs.append(_Pair(alpha, a, theta, d, joint, joint.link, place))
-    return base, pairs, inverse_pose(about_z(end_turn, end_slide)) @ placed.tip
+        pairs.append(_Pair(alpha, a, screw.theta, screw.d, joint, joint.link, place))
+    return base, pairs, tool
+
+
+@dataclass(frozen=True)
+class _Screw:
+    """Rz(theta) Tz(d)."""
+
+    theta: float
+    d: float
+
+    def with_(self, turn: float, slide: float, rounding: Rounding) -> tuple[Array, _Screw]:
+        """The screw with about as much more as given, so that it is round; first what was really added."""
+        theta, d = rounding.of_angle(self.theta + turn), rounding.of_length(self.d + slide)
+        return about_z(theta - self.theta, d - self.d), _Screw(theta, d)
 
 
 def _modified(pairs: list[_Pair]) -> list[DHRow]:

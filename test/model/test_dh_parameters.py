@@ -6,7 +6,9 @@ The transforms are multiplied here from the four elementary matrices, not with t
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -21,6 +23,7 @@ from robot_dynamics.model.load import load_urdf
 
 URDF = Path(__file__).parents[2] / "urdf"
 CONVENTIONS = ("modified", "standard")
+RPY = ("roll_rad", "pitch_rad", "yaw_rad")
 BODY = RigidBody(1.0, np.zeros(3), np.eye(3))
 
 
@@ -324,6 +327,34 @@ def test_json_and_csv_carry_every_digit():
                 assert listed[key] == getattr(row, key) == float(line[column])
             assert line["coordinate"] == row.joint == listed["joint"]
             assert np.array_equal(listed["link_pose"], row.link_pose)
+
+
+def test_csv_carries_the_frames_in_their_links():
+    table = dh_parameters(load_urdf(URDF / "arm7.urdf"), "standard")
+    lines = list(csv.DictReader(io.StringIO(table.csv())))[1:-1]
+    for row, line in zip(table.rows, lines, strict=True):
+        x, y, z, *angles = (float(line[key]) for key in ("x_m", "y_m", "z_m", *RPY))
+        expected = rotation([0, 0, 1], angles[2]) @ rotation([0, 1, 0], angles[1])
+        assert np.allclose(expected @ rotation([1, 0, 0], angles[0]), row.link_pose[:3, :3], atol=1e-14)
+        assert np.array_equal([x, y, z], row.link_pose[:3, 3])
+
+
+def test_a_chain_and_its_table_introduce_themselves():
+    chain = load_urdf(URDF / "scara.urdf")
+    names = "joint1, joint2, joint3, joint4"
+    assert repr(chain) == f"<KinematicChain scara: world -> link4, 4 joints: {names}>"
+    table = dh_parameters(chain)
+    assert repr(table) == "<DHTable scara: world -> link4, modified DH parameters, 4 rows>"
+    page = ElementTree.fromstring(f"<div>{table._repr_html_()}</div>".replace("<br>", " "))
+    cells = [[cell.text for cell in line] for line in page.iter("tr")]
+    assert cells[0] == ["row", "joint", "type", "alpha [deg]", "a [m]", "theta [deg]", "d [m]"]
+    assert cells[3] == ["3", "joint3", "prismatic", "180", "0", "0", "q3"]
+    assert "base, world -> frame 0" in page.find("p").text
+
+
+def test_a_name_in_the_table_is_text_and_no_markup():
+    chain = replace(load_urdf(URDF / "scara.urdf"), name="<b>&")
+    assert "&lt;b&gt;&amp;: world" in dh_parameters(chain)._repr_html_()
 
 
 numbers = st.floats(-1.0, 1.0, allow_subnormal=False)

@@ -22,6 +22,15 @@ def test_roll_pitch_yaw(rpy):
         assert np.allclose(spatial.rpy_from_rotation(rotation), mat2euler(rotation, "sxyz"), atol=1e-12)
 
 
+@pytest.mark.parametrize("short", [0.0, 1e-15, 1e-13, 1e-10, 1e-7, 1e-3])
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_roll_pitch_yaw_keep_the_rotation_where_roll_and_yaw_are_alike(sign, short):
+    for roll, yaw in GENERATOR.uniform(-np.pi, np.pi, (5, 2)):
+        rotation = euler2mat(roll, sign * (np.pi / 2 - short), yaw, "sxyz")
+        again = euler2mat(*spatial.rpy_from_rotation(rotation), "sxyz")
+        assert np.abs(again - rotation).max() < 2e-14
+
+
 def test_rotation_about_an_axis():
     for axis in GENERATOR.normal(size=(10, 3)):
         unit = axis / np.linalg.norm(axis)
