@@ -1,0 +1,1 @@
+"""The robot_dynamics command: one module for each subcommand."""

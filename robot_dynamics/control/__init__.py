@@ -1,0 +1,1 @@
+"""Controllers without ROS: one state machine, control laws, trajectories, safe outputs."""

@@ -1,0 +1,1 @@
+"""The dynamics of a serial arm: formulations, generated quantities, compiled functions."""

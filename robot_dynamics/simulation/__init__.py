@@ -1,0 +1,1 @@
+"""Plants: arms and Stewart platforms on MuJoCo."""
