@@ -107,7 +107,9 @@ def main() -> None:
                 size=7.5, color="#555555", zorder=4,
             )  # fmt: skip
             told = "\n".join(textwrap.wrap(purpose(room), max(14, int(width * 11.0)))[:4])
-            axes.text(left + 0.12, bottom + HEIGHT - 0.42, told, va="top", size=7.5, color="#333333", zorder=4)
+            axes.text(
+                left + 0.12, bottom + HEIGHT - 0.42, told, va="top", size=7.5, color="#333333", zorder=4
+            )
             left += width + GAP
     for room, targets in reduced({room: used(room, rooms) for room in rooms}).items():
         for target in targets:

@@ -88,7 +88,12 @@ SKIPS = (
     ),
     Skip("control_msgs", "(control_msgs) is not installed", ("test/ros_feedforward/*",), no_module()),
     Skip("control_msgs", "the package (control_msgs) is not in the ROS workspace", LAUNCH, no_packages()),
-    Skip("pinocchio", "(pinocchio) is not installed", ("test/model/*", "test/simulation/*"), no_module()),
+    Skip(
+        "pinocchio",
+        "(pinocchio) is not installed",
+        ("test/model/*", "test/simulation/*", "test/view/*"),
+        no_module(),
+    ),
     Skip(
         "mujoco",
         "(mujoco) is not installed",
@@ -139,6 +144,7 @@ SKIPS = (
         LAUNCH,
         no_packages(),
     ),
+    Skip("xacro", "(xacro) is not installed", ("test/view/*",), no_module()),
     Skip("xacro", "(xacro), which expands the descriptions, is not installed", LAUNCH, no_module()),
     Skip("robots", r"not installed: [\w, -]+", ("test/model/test_real_robots.py*",), no_robots),
     Skip("robots", "example-robot-data is not installed", ("test/model/*", "test/view/*"), no_robots),

@@ -19,7 +19,7 @@ from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.model.dh import dh_parameters
 from robot_dynamics.model.urdf import parse_urdf
 
-pin = pytest.importorskip("pinocchio")
+pin = pytest.importorskip("pinocchio", reason="pinocchio is not installed")
 
 URDF = Path(__file__).parents[2] / "urdf"
 GRAVITY = np.array([1.5, -2.5, -9.0])

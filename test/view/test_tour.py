@@ -16,7 +16,7 @@ from robot_dynamics.view.subject import ArmOptions, arm_subject, description_tex
 from robot_dynamics.view.tour import MARGIN, plan_tour
 from robot_dynamics.view.verdict import Verdict
 
-pin = pytest.importorskip("pinocchio")
+pin = pytest.importorskip("pinocchio", reason="pinocchio is not installed")
 
 
 def puma():
