@@ -7,6 +7,7 @@ import json
 import sys
 from pathlib import Path
 
+from robot_dynamics.cli.chain_source import whole_number
 from robot_dynamics.errors import ParameterError
 
 JOINTS = (2, 3, 4, 6, 8, 10, 15, 20, 30, 40)
@@ -16,13 +17,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
         "--joints",
-        type=int,
+        type=whole_number,
         nargs="*",
         default=list(JOINTS),
         metavar="N",
         help=f"numbers of joints of the random arms; default: {' '.join(map(str, JOINTS))}",
     )
-    parser.add_argument("--rounds", type=int, default=40, help="rounds of timing; default: %(default)s")
+    parser.add_argument(
+        "--rounds", type=whole_number, default=40, help="rounds of timing; default: %(default)s"
+    )
     parser.add_argument("--no-cpp", action="store_true", help="leave out the C++ loop over Pinocchio")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers")
     parser.add_argument("--plot", type=Path, metavar="FILE.png", help="draw time over the number of joints")

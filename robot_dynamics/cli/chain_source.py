@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import warnings
 
-from robot_dynamics.errors import ModelWarning, ParameterError
+from robot_dynamics.cli.streams import note, read_input
+from robot_dynamics.errors import ModelWarning, ParameterError, quoted
+from robot_dynamics.inputs.decimals import decimal
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.model.load import load_urdf
 
@@ -37,7 +38,7 @@ def add_gravity_argument(parser: argparse.ArgumentParser) -> None:
     """Declare --gravity."""
     parser.add_argument(
         "--gravity",
-        type=float,
+        type=number,
         nargs=3,
         default=(0.0, 0.0, -9.81),
         metavar=("X", "Y", "Z"),
@@ -49,12 +50,12 @@ def chain_of(arguments: argparse.Namespace) -> KinematicChain:
     """The chain that the arguments name; warnings about the description go to standard error."""
     if arguments.urdf is None:
         raise ParameterError("no URDF given")
-    source = sys.stdin.buffer.read() if arguments.urdf == "-" else arguments.urdf
+    source = read_input() if arguments.urdf == "-" else arguments.urdf
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
         chain = load_urdf(source, arguments.root, arguments.tip, dict(arguments.lock))
     for message in chain.warnings:
-        print(f"robot_dynamics: warning: {message}", file=sys.stderr)
+        note(f"robot_dynamics: warning: {message}")
     return chain
 
 
@@ -62,8 +63,29 @@ def locked_joint(text: str) -> tuple[str, float]:
     """``JOINT=POSITION`` as a name and a number."""
     name, separator, position = text.rpartition("=")
     if not separator:
-        raise argparse.ArgumentTypeError(f"{text!r} is not JOINT=POSITION")
+        raise argparse.ArgumentTypeError(f"{quoted(text)} is not JOINT=POSITION")
+    return name, number(position)
+
+
+def number(text: str) -> float:
+    """Type of an argument that is a number.
+
+    Raises:
+        argparse.ArgumentTypeError: it is none.
+    """
     try:
-        return name, float(position)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{position!r} is not a number") from None
+        return decimal(text)
+    except ValueError as reason:
+        raise argparse.ArgumentTypeError(f"{quoted(text)} is {reason}") from None
+
+
+def whole_number(text: str) -> int:
+    """Type of an argument that is a whole number.
+
+    Raises:
+        argparse.ArgumentTypeError: it is none.
+    """
+    value = number(text)
+    if not abs(value) < 2.0**53 or value != int(value):
+        raise argparse.ArgumentTypeError(f"{quoted(text)} is not a whole number")
+    return int(value)

@@ -7,7 +7,12 @@ import json
 import sys
 from pathlib import Path
 
-from robot_dynamics.cli.chain_source import add_chain_arguments, add_gravity_argument, chain_of
+from robot_dynamics.cli.chain_source import (
+    add_chain_arguments,
+    add_gravity_argument,
+    chain_of,
+    whole_number,
+)
 from robot_dynamics.dynamics.formulations import FORMULATIONS
 from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.errors import ParameterError
@@ -25,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_gravity_argument(parser)
     parser.add_argument(
         "--links",
-        type=int,
+        type=whole_number,
         metavar="N",
         help="number of links at which the formulas are evaluated; default: the URDF's moving joints, or 6",
     )
@@ -38,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=("text", "json", "csv"), default="text", help="default: text")
     parser.add_argument(
         "--draws",
-        type=int,
+        type=whole_number,
         default=DRAWS,
         metavar="N",
         help="count the textbook arms with so many random lengths, inertias and signs; default: %(default)s",

@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+from robot_dynamics.cli.chain_source import number
 from robot_dynamics.errors import RobotDynamicsError
 
 
@@ -33,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="with --view: keep the platform's page up after its motion, to play with, until Ctrl-C",
     )
     parser.add_argument(
-        "--duration", type=float, default=60.0, help="seconds of the real-time run (default: %(default)s)"
+        "--duration", type=number, default=60.0, help="seconds of the real-time run (default: %(default)s)"
     )
 
 

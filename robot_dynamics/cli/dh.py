@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from robot_dynamics.cli.chain_source import add_chain_arguments, chain_of
+from robot_dynamics.cli.chain_source import add_chain_arguments, chain_of, number
 from robot_dynamics.model.dh import dh_parameters
 from robot_dynamics.model.dh_table import CONVENTIONS
 
@@ -43,10 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _positive(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+    value = number(text)
     if not 0.0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
     return value

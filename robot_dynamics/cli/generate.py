@@ -8,11 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
+from robot_dynamics.cli.chain_source import number
 from robot_dynamics.dynamics.export import EXPORTED, Export, identifier, write_files
 from robot_dynamics.dynamics.generator.search import Objective
 from robot_dynamics.dynamics.languages import LANGUAGES, language_named
 from robot_dynamics.dynamics.quantities import QUANTITIES
 from robot_dynamics.errors import ModelError, ParameterError
+from robot_dynamics.inputs.files import read_bytes
 from robot_dynamics.model.load import load_urdf
 
 
@@ -37,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--gravity",
-        type=float,
+        type=number,
         nargs=3,
         default=(0.0, 0.0, -9.81),
         metavar=("X", "Y", "Z"),
@@ -55,10 +57,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the files and say how to use them."""
-    try:
-        text = arguments.urdf.read_bytes()
-    except OSError as error:
-        raise ModelError(f"cannot read {arguments.urdf}: {error.strerror}") from error
+    text = read_bytes(
+        arguments.urdf, "URDF file", lambda reason: ModelError(f"cannot read the robot: {reason}")
+    )
     chain = load_urdf(arguments.urdf, root=arguments.root, tip=arguments.tip)
     if not np.isfinite(arguments.gravity).all():
         raise ParameterError(f"gravity is {arguments.gravity}; expected three finite numbers")

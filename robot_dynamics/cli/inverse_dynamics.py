@@ -7,15 +7,16 @@ import csv
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TextIO
 
 import numpy as np
 
+from robot_dynamics.cli import streams
 from robot_dynamics.cli.chain_source import add_chain_arguments, add_gravity_argument, chain_of
-from robot_dynamics.cli.state_table import EFFORT, TIME, StateTable, read_states
+from robot_dynamics.cli.state_table import EFFORT, TIME, StateTable, read_states, text_lines
 from robot_dynamics.dynamics.compiled import compile_dynamics
 from robot_dynamics.errors import ParameterError, StateError
+from robot_dynamics.inputs.files import open_output, open_regular
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.native.loading import BACKENDS
 
@@ -52,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     chain = chain_of(arguments)
     table = _read(arguments.states, chain)
     for note in table.notes:
-        print(f"robot_dynamics: note: {note}", file=sys.stderr)
+        streams.note(f"robot_dynamics: note: {note}")
     dynamics = compile_dynamics(chain, arguments.gravity, arguments.backend)
     efforts = dynamics.inverse_dynamics(table.q, table.qd, table.qdd, table.wrench)
     with _opened(arguments.output) as stream:
@@ -67,14 +68,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _read(path: str, chain: KinematicChain) -> StateTable:
     if path == "-":
-        return read_states(sys.stdin, chain.joint_names, "standard input")
-    try:
-        with Path(path).open(encoding="utf-8-sig", newline="") as stream:
-            return read_states(stream, chain.joint_names, path)
-    except OSError as error:
-        raise StateError(f"cannot read {path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise StateError(f"{path} is not text in UTF-8: {error.reason} at byte {error.start}") from error
+        if sys.stdin is None:
+            raise StateError("cannot read standard input: it is closed")
+        return read_states(
+            text_lines(sys.stdin.buffer, "standard input"), chain.joint_names, "standard input"
+        )
+    with open_regular(
+        path, "CSV file", lambda reason: StateError(f"cannot read the states: {reason}")
+    ) as stream:
+        return read_states(text_lines(stream, path), chain.joint_names, path)
 
 
 @contextmanager
@@ -82,8 +84,5 @@ def _opened(path: str | None) -> Iterator[TextIO]:
     if path is None:
         yield sys.stdout
         return
-    try:
-        with Path(path).open("w", encoding="utf-8", newline="") as stream:
-            yield stream
-    except OSError as error:
-        raise ParameterError(f"cannot write {path}: {error.strerror}") from error
+    with open_output(path) as stream:
+        yield stream

@@ -6,8 +6,10 @@ import argparse
 import importlib
 import sys
 from collections.abc import Sequence
+from typing import Any, NoReturn
 
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.cli import streams
+from robot_dynamics.errors import RobotDynamicsError, readable
 
 # Each module defines configure(parser) and run(arguments) -> exit code.
 COMMANDS = {
@@ -24,12 +26,37 @@ COMMANDS = {
 }
 
 
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in a few words, however long the argument is."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(readable(message))
+
+    def print_help(self, file: Any = None) -> None:
+        """Print the help; argparse itself takes no notice when that fails."""
+        print(self.format_help(), end="", file=file)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
-    argv = list(sys.argv[1:] if argv is None else argv)
-    parser = argparse.ArgumentParser(
-        prog="robot_dynamics",
-        description="Dynamics of serial arms and Stewart platforms, from URDF.",
+    streams.prepare()
+    try:
+        code = _run(list(sys.argv[1:] if argv is None else argv))
+    except SystemExit as end:  # argparse has said what is to be said
+        sys.exit(streams.finish(end.code if isinstance(end.code, int) else 1))
+    except KeyboardInterrupt:
+        code = 130
+    except BrokenPipeError:
+        code = 0
+    except (RobotDynamicsError, OSError) as error:
+        streams.complain(error)
+        code = 1
+    return streams.finish(code)
+
+
+def _run(argv: list[str]) -> int:
+    parser = Parser(
+        prog="robot_dynamics", description="Dynamics of serial arms and Stewart platforms, from URDF."
     )
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND")
     wanted = next((word.replace("-", "_") for word in argv if not word.startswith("-")), None)
@@ -42,16 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.print_help()
         return 2
     module = importlib.import_module(f"robot_dynamics.cli.{arguments.command.replace('-', '_')}")
-    try:
-        return int(module.run(arguments))
-    except RobotDynamicsError as error:
-        print(f"robot_dynamics: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        return 130
-    except BrokenPipeError:
-        sys.stderr.close()
-        return 0
+    return int(module.run(arguments))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import argparse
 import importlib
 import sys
 
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.errors import RobotDynamicsError, quoted
 
 # Each is a module of robot_dynamics.ros with main(args) -> exit code.
 NODES = {
@@ -36,7 +36,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the node until it is interrupted; returns its exit code."""
     if arguments.node not in NODES:
-        raise RobotDynamicsError(f"there is no node {arguments.node!r}; {_list_nodes()}")
+        raise RobotDynamicsError(
+            f"there is no node {quoted(arguments.node)}; the nodes are {', '.join(NODES)}"
+        )
     try:
         importlib.import_module("rclpy")
     except ImportError as error:

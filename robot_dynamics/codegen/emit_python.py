@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from robot_dynamics.codegen.emit_c import CAUTION, operation_lines
 from robot_dynamics.codegen.program import Program
 from robot_dynamics.codegen.text import render
+from robot_dynamics.errors import escaped
 
 WIDTH = 110
 
@@ -59,5 +60,5 @@ def _wrapped(line: str) -> str:
 
 
 def _safe(text: str) -> str:
-    """Text that cannot end the docstring it stands in."""
-    return text.replace("\\", "/").replace('"', "'")
+    """Text that cannot end the docstring it stands in, nor look like code that it is not."""
+    return escaped(text).replace("\\", "/").replace('"', "'")

@@ -13,6 +13,7 @@ from robot_dynamics.dynamics.generator.search import Objective
 from robot_dynamics.dynamics.programs import make_program
 from robot_dynamics.dynamics.quantities import quantity_named
 from robot_dynamics.errors import ParameterError
+from robot_dynamics.inputs.files import open_output
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.spatial import Array
 
@@ -94,7 +95,8 @@ def write_files(folder: Path, texts: Mapping[str, str]) -> list[Path]:
     try:
         for name, text in texts.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_text(text, encoding="utf-8")
+            with open_output(folder / name) as stream:
+                stream.write(text)
     except OSError as error:
         raise ParameterError(f"cannot write to {folder}: {error.strerror}") from error
     return [folder / name for name in texts]

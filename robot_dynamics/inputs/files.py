@@ -6,8 +6,9 @@ import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO, TextIO
 
-from robot_dynamics.errors import ModelError, RobotDynamicsError, quoted
+from robot_dynamics.errors import ModelError, ParameterError, RobotDynamicsError, quoted
 
 MAX_BYTES = 5 * 1024 * 1024
 """Size of the largest description or parameter file."""
@@ -33,26 +34,50 @@ def read_bytes(
     Raises:
         RobotDynamicsError: no such file, not a regular one, unreadable, or too large.
     """
-    try:
-        name = os.fspath(path)
-        # Opening a FIFO would wait for a writer.
-        descriptor = os.open(name, os.O_RDONLY | os.O_NONBLOCK | getattr(os, "O_CLOEXEC", 0))
-    except FileNotFoundError:
-        raise error(f"no such {what}: {quoted(_name(path))} cannot be read") from None
-    except (OSError, ValueError, TypeError) as reason:
-        raise error(f"cannot read the {what} {quoted(_name(path))}: {_reason(reason)}") from None
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise error(f"cannot read the {what} {quoted(name)}: not a regular file")
-        with os.fdopen(descriptor, "rb", closefd=False) as stream:
+    with open_regular(path, what, error) as stream:
+        try:
             data = stream.read(most + 1)
-    except OSError as reason:
-        raise error(f"cannot read the {what} {quoted(name)}: {_reason(reason)}") from None
-    finally:
-        os.close(descriptor)
+        except OSError as reason:
+            raise error(f"cannot read the {what} {quoted(_name(path))}: {_reason(reason)}") from None
+    if data is None:
+        raise error(f"cannot read the {what} {quoted(_name(path))}: it has nothing yet")
     if len(data) > most:
         raise error(f"{_name(path)}: larger than the {_size(most)} that a {what} may have")
     return data
+
+
+def open_regular(path: str | os.PathLike[str], what: str, error: Refuse = ModelError) -> BinaryIO:
+    """A regular file, open for reading; arguments and errors are those of :func:`read_bytes`."""
+    try:
+        # Opening a FIFO would wait for a writer.
+        descriptor = os.open(os.fspath(path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise error(f"no such {what}: {quoted(_name(path))}") from None
+    except (OSError, ValueError, TypeError) as reason:
+        raise error(f"cannot read the {what} {quoted(_name(path))}: {_reason(reason)}") from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise error(f"cannot read the {what} {quoted(_name(path))}: not a regular file")
+    return os.fdopen(descriptor, "rb")
+
+
+def open_output(path: str | os.PathLike[str], error: Refuse = ParameterError) -> TextIO:
+    """A file for text in UTF-8, made or emptied; a FIFO that nobody reads is refused and not waited for.
+
+    Args:
+        path: of the file.
+        error: class of the error.
+
+    Raises:
+        RobotDynamicsError: it cannot be written to.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        descriptor = os.open(os.fspath(path), flags, 0o666)
+        os.set_blocking(descriptor, True)
+        return os.fdopen(descriptor, "w", encoding="utf-8", newline="", errors="backslashreplace")
+    except (OSError, ValueError, TypeError) as reason:
+        raise error(f"cannot write {quoted(_name(path))}: {_reason(reason)}") from None
 
 
 def read_text(

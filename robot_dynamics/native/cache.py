@@ -129,7 +129,12 @@ def _folder(wanted: Path) -> Path:
 
 @lru_cache(maxsize=1)
 def _temporary_folder() -> Path:
-    path = tempfile.mkdtemp(prefix="robot_dynamics_")
+    try:
+        path = tempfile.mkdtemp(prefix="robot_dynamics_")
+    except OSError as error:
+        raise BackendError(
+            f"there is no folder for generated code, not even a temporary one: {error}"
+        ) from error
     atexit.register(shutil.rmtree, path, ignore_errors=True)
     return Path(path)
 

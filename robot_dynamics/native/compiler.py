@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from robot_dynamics.errors import BackendError
+from robot_dynamics.errors import BackendError, quoted
 
 # Nothing here loosens IEEE arithmetic: NaN and infinities propagate, sums keep their order. Products may be
 # fused with additions (the compilers' default), which changes results by roundings only.
@@ -76,7 +76,11 @@ def find_compiler() -> Compiler:
     Raises:
         BackendError: there is none.
     """
-    named = shlex.split(os.environ.get("CC", ""))
+    try:
+        named = shlex.split(os.environ.get("CC", ""))
+    except ValueError as error:
+        wanted = quoted(os.environ["CC"])
+        raise BackendError(f"the environment variable CC is no command: {wanted}: {error}") from error
     for command in [named] if named else [["cc"], ["gcc"], ["clang"]]:
         path = shutil.which(command[0])
         if path is not None:

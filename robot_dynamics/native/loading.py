@@ -72,11 +72,19 @@ def _notice(reason: str) -> None:
 
 
 def _python_kernel(key: str, program: Callable[[], Program], outputs: int) -> PythonKernel:
-    def build(target: Path, _folder: Path) -> None:
-        text = python_module([replace(program(), name="kernel")], [])
-        target.write_text(text, encoding="utf-8")
+    def text() -> str:
+        return python_module([replace(program(), name="kernel")], [])
 
-    path = cached(key, ".py", build)
+    def build(target: Path, _folder: Path) -> None:
+        target.write_text(text(), encoding="utf-8")
+
+    code: bytes | str
+    try:
+        path = cached(key, ".py", build)
+        code, name = content(path), str(path)
+    except BackendError as error:  # Python needs no file
+        _LOG.warning("generated Python is not kept: %s", error)
+        code, name = text(), "<generated>"
     names: dict[str, Any] = {}
-    exec(compile(content(path), str(path), "exec"), names)
+    exec(compile(code, name, "exec"), names)
     return PythonKernel(names["kernel"], outputs)

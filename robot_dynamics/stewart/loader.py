@@ -75,7 +75,9 @@ def _document(source: str | Path | Mapping[str, Any]) -> Mapping[str, Any]:
     if isinstance(source, str) and "\n" in source:
         return parse_yaml(source, "the YAML text")
     if isinstance(source, str | os.PathLike):
-        return read_yaml(source, "machine file")
+        return read_yaml(
+            source, "machine file", lambda reason: ModelError(f"the machine cannot be read: {reason}")
+        )
     raise ModelError(
         f"a machine is a path, YAML text of more than one line, or a mapping, not {type(source).__name__}"
     )

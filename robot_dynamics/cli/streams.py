@@ -1,0 +1,92 @@
+"""The standard streams as a command needs them: always there, and never the cause of a traceback."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from typing import Any
+
+from robot_dynamics.errors import ParameterError, readable
+
+MAX_INPUT = 64 * 1024 * 1024
+"""Most that is read from standard input at once [bytes]."""
+
+
+def prepare() -> None:
+    """Make the streams usable, whatever the shell has done to them.
+
+    A closed stream gets the null device in a direction that it cannot be used in, so that its use fails as
+    such; left closed, the next file that is opened would take its place, and get what was meant for it.
+    Characters that a terminal does not know are written as escapes.
+    """
+    for descriptor, flags in ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, flags), True)
+    # The interpreter has no object for a stream that was closed.
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="backslashreplace")
+
+
+def note(text: object) -> None:
+    """Write a line to standard error; where that is impossible, nobody can be told."""
+    with contextlib.suppress(OSError, ValueError):
+        print(text, file=sys.stderr, flush=True)
+
+
+def read_input(most: int = MAX_INPUT) -> bytes:
+    """Everything on standard input.
+
+    Raises:
+        ParameterError: it is closed, cannot be read, or does not end in time.
+    """
+    if sys.stdin is None:
+        raise ParameterError("cannot read standard input: it is closed")
+    try:
+        data: bytes = sys.stdin.buffer.read(most + 1)
+    except OSError as error:
+        raise ParameterError(f"cannot read standard input: {error.strerror}") from error
+    if len(data) > most:
+        raise ParameterError(f"standard input: larger than the {most // 2**20} MiB that are read")
+    return data
+
+
+def finish(code: int) -> int:
+    """Write out what is buffered; returns the exit code, which is 1 where the output was lost."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _discard(sys.stdout)  # the reader has seen enough
+    except OSError as error:
+        _discard(sys.stdout)
+        if code == 0:
+            note(f"robot_dynamics: cannot write standard output: {error.strerror}")
+            code = 1
+    try:
+        sys.stderr.flush()
+    except OSError:
+        _discard(sys.stderr)
+    return code
+
+
+def complain(error: Exception) -> None:
+    """Tell of an error on standard error."""
+    text = str(error)
+    if isinstance(error, OSError):
+        text = ": ".join(str(part) for part in (error.filename, error.strerror or text) if part is not None)
+    note(f"robot_dynamics: {readable(text)}")
+
+
+def _discard(stream: Any) -> None:
+    """Let what is still buffered go nowhere: the interpreter would fail on it at the very end."""
+    with contextlib.suppress(OSError, ValueError):
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, stream.fileno())
+        os.close(null)

@@ -1,0 +1,185 @@
+"""The command line in strange surroundings: no traceback, no hang, a short message, the right exit code."""
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, field
+
+import pytest
+from patience import PATIENCE
+
+from robot_dynamics.resources import resource
+
+LONGEST = 2500
+"""Characters of the longest complaint: a usage line, a note or two and a message."""
+LATIN = os.fsdecode(b"arm\xff.urdf")
+"""A name that is no UTF-8."""
+ASCII = {"LC_ALL": "C", "PYTHONIOENCODING": "ascii"}
+NO_UTF_8 = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+COLUMNS = "joint1,joint2,joint3,joint4\n"
+TABLES = {
+    "good": COLUMNS + "0.1,0.2,0.1,0.3\n",
+    "cell": COLUMNS + "1" * 200_000 + ",0.2,0.1,0.3\n",
+    "name": "j" * 200_000 + ",joint2,joint3,joint4\n",
+    "quote": COLUMNS + '"' + "1\n" * 100_000 + '",0.2,0.1,0.3\n',
+    "return": COLUMNS + "0.1,0.\r2,0.1,0.3\n",
+    "nul": COLUMNS + "0.1,0.\0002,0.1,0.3\n",
+    "underscore": COLUMNS + "1_0,0.2,0.1,0.3\n",
+    "arabic": COLUMNS + "١٧.٤,0.2,0.1,0.3\n",
+    "wide": COLUMNS + "0.1,0.2,0.1,１\n",
+    "overflow": COLUMNS + "1e400,0.2,0.1,0.3\n",
+    "columns": ",".join(f"c{k}" for k in range(12_000)) + "\n",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with files of every kind."""
+    made = tmp_path_factory.mktemp("surroundings")
+    for name, text in TABLES.items():
+        (made / f"{name}.csv").write_bytes(text.encode())
+    (made / "old.csv").write_bytes(TABLES["good"].replace("\n", "\r").encode())
+    (made / "utf16.csv").write_bytes(TABLES["good"].encode("utf-16"))
+    os.mkfifo(made / "fifo")
+    scara = resource("urdf/scara.urdf").read_text(encoding="utf-8")
+    (made / LATIN).write_text(scara, encoding="utf-8")
+    named = scara.replace('"joint1"', '"Gelenk·ü"').replace('name="scara"', 'name="sc\u202eara"')
+    (made / "names.urdf").write_text(named, encoding="utf-8")
+    (made / "occupied").mkdir()
+    os.mkfifo(made / "occupied" / "scara_dynamics.c")
+    return made
+
+
+@dataclass(frozen=True)
+class Case:
+    """A shell command in which rd is the command line, its exit code, and variables of its environment."""
+
+    command: str
+    code: int
+    environment: dict = field(default_factory=dict)
+
+    def __str__(self):
+        return " ".join([*(f"{k}={v}" for k, v in self.environment.items()), self.command[:80]])
+
+
+def states(file, code):
+    return [Case(f"rd inverse-dynamics $U --states {file}.csv --backend python", code)]
+
+
+CASES = [
+    # Closed and full streams
+    *(
+        Case(f"rd {command} {streams}", code)
+        for command in ("dh $U", "inverse-dynamics $U --states good.csv --backend python", "dh --help")
+        for streams, code in (
+            (">&-", 1), (">/dev/full", 1), ("2>&- >/dev/null", 0), ("2>/dev/full >/dev/null", 0),
+            ("<&- >/dev/null", 0), ("| head -c 5", 0),
+        )
+    ),
+    Case("rd dh $U <&- >&- 2>&-", 1),
+    Case("rd generate $U -o made >&-", 1),
+    *(
+        Case(f"rd {command} {streams}", code)
+        for command, code in (("dh nothing.urdf", 1), ("nonsense", 2))
+        for streams in ("", "2>&-", "2>/dev/full", ">&- 2>&-")
+    ),
+    # What is no file
+    *(Case(f"rd dh {name}", 1) for name in ("/dev/zero", "/dev/null", "fifo", ".", "/proc/self/mem")),
+    *(Case(f"rd sdf {name}", 1) for name in ("/dev/zero", "fifo", ".")),
+    *(Case(f"rd generate {name}", 1) for name in ("/dev/zero", "fifo")),
+    *(Case(f"rd inverse-dynamics $U --states {name}", 1) for name in ("/dev/zero", "fifo", ".", "none.csv")),
+    *(
+        Case(f"rd inverse-dynamics $U --states good.csv --backend python --output {name}", 1)
+        for name in ("fifo", "/dev/full", ".", "none/efforts.csv")
+    ),
+    *(Case(f"rd generate $U -o {name}", 1) for name in ("fifo", "good.csv", "occupied")),
+    # Standard input
+    *(Case(f"rd dh - {source}", 1) for source in ("</dev/zero", "<&-", "</dev/null")),
+    Case("rd dh - <$U", 0),
+    *(Case(f"rd inverse-dynamics $U --states - {source}", 1) for source in ("</dev/zero", "<&-")),
+    Case("rd inverse-dynamics $U --states - --backend python <good.csv", 0),
+    # Tables
+    *states("old", 0),
+    *(case for name in (*TABLES, "utf16") for case in states(name, int(name != "good"))),
+    # Names and terminals
+    Case(f"rd dh '{LATIN}'", 0), Case(f"rd dh '{LATIN}x'", 1), Case(f"rd dh $U --tip '{LATIN}'", 1),
+    Case(f"rd generate '{LATIN}' -o '{LATIN}d' --quantity gravity", 0), Case(f"rd run '{LATIN}'", 1),
+    Case(f"rd '{LATIN}'", 2), Case(f"rd dh '{LATIN}'", 0, ASCII),
+    *(
+        Case(f"rd {command}", 0, terminal)
+        for command in ("dh names.urdf", "dh names.urdf --format json", "sdf $M", "inverse-dynamics --help")
+        for terminal in (ASCII, NO_UTF_8)
+    ),
+    # Arguments
+    *(
+        Case(f"rd {command.format('x' * 100_000)}", code)
+        for command, code in (
+            ("dh {}", 1), ("{}", 2), ("run {}", 1), ("dh $U --tip {}", 1), ("dh $U --lock {}", 2),
+            ("dh $U --lock a={}", 2),
+        )
+    ),
+    *(Case(f"rd dh $U --lock joint1={word}", 2) for word in ("1e400", "1_0", "١٠", "9" * 5000)),
+    *(Case(f"rd count --links {word}", 2) for word in ("1_0", "9" * 5000, "2.5")),
+    # Compiler and folders
+    *(
+        Case(f"rd inverse-dynamics $U --states good.csv --backend {backend}", code, {"CC": compiler})
+        for backend, code in (("auto", 0), ("c", 1))
+        for compiler in ('"', "\\", "/none/cc", "false")
+    ),
+    *(
+        Case(f"without_temporary inverse-dynamics $U --states good.csv --backend {backend}", code)
+        for backend, code in (("auto", 0), ("python", 0), ("c", 1))
+    ),
+]  # fmt: skip
+
+PRELUDE = """
+rd() { "$PYTHON" -m robot_dynamics.cli.main "$@"; }
+without_temporary() {
+  XDG_CACHE_HOME=/proc/none "$PYTHON" -c 'import sys, tempfile
+tempfile._candidate_tempdir_list = lambda: ["/proc/none"]
+from robot_dynamics.cli.main import main
+sys.exit(main())' "$@"
+}
+set -o pipefail
+"""
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_nothing_outside_brings_a_traceback(case, folder):
+    environment = {
+        **os.environ,
+        "PYTHON": sys.executable,
+        "U": str(resource("urdf/scara.urdf")),
+        "M": str(resource("config/stewart_demo.yaml")),
+        **case.environment,
+    }
+    done = subprocess.run(
+        ["bash", "-c", PRELUDE + case.command],
+        cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE,
+        check=False,
+    )  # fmt: skip
+    said = done.stderr.decode(errors="backslashreplace")
+    assert done.returncode == case.code, said[-2000:]
+    for word in ("Traceback", "Exception ignored"):
+        assert word not in said
+    assert len(said) <= LONGEST
+    if case.code == 1 and "2>" not in case.command:
+        assert "robot_dynamics: " in said
+
+
+def test_names_never_reach_generated_code_as_anything_but_text(folder):
+    for language in ("c", "python"):
+        command = [
+            sys.executable,
+            "-m",
+            "robot_dynamics.cli.main",
+            "generate",
+            "names.urdf",
+            "--quantity",
+            "gravity",
+        ]
+        subprocess.run([*command, "--language", language, "-o", language], cwd=folder, check=True)
+        for file in (folder / language).iterdir():
+            text = file.read_text(encoding="utf-8")
+            assert all(line.isprintable() for line in text.splitlines())
+            assert "u202e" in text and "Gelenk·ü" in text
