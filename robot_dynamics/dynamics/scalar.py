@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.codegen import expression
+from robot_dynamics.spatial import cross_entries
 
 Scalar: TypeAlias = Any
 Vector: TypeAlias = NDArray[Any]
@@ -87,7 +88,7 @@ SYMBOLS = SymbolField()
 
 def cross(a: Vector, b: Vector) -> Vector:
     """Cross product of two 3-vectors."""
-    return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
+    return np.array(cross_entries(a, b))
 
 
 def axial(m: Matrix) -> Vector:

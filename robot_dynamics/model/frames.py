@@ -25,6 +25,7 @@ from robot_dynamics.spatial import (
     inverse_pose,
     pose,
     rotate_inertia,
+    rotation_with_z,
     rotation_x,
     rotation_z,
     shift_inertia,
@@ -167,10 +168,7 @@ def frame_along(z: Array) -> Array:
 
     Its x axis is as close as may be to the first of the outer axes from which z is farthest.
     """
-    guide = np.eye(3)[int(np.argmin(np.round(np.abs(z), 6)))]
-    x = guide - (guide @ z) * z
-    x /= np.linalg.norm(x)
-    return np.column_stack([x, np.cross(z, x), z])
+    return rotation_with_z(z, np.eye(3)[int(np.argmin(np.round(np.abs(z), 6)))])
 
 
 def turn_about_z(rotation: Array) -> float:

@@ -27,7 +27,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from robot_dynamics.codegen.expression import sqrt
-from robot_dynamics.spatial import Array
+from robot_dynamics.spatial import Array, cross_entries, quaternion_rows
 from robot_dynamics.stewart.regrouping import LegParameters, Parameters
 
 Scalar: TypeAlias = Any
@@ -81,7 +81,7 @@ def actuator_forces(
         inputs: motion and load.
         keep: called with "platform" and "legs" and the scalars that this part hands on.
     """
-    rotation = rotation_matrix(inputs.orientation)
+    rotation = quaternion_rows(inputs.orientation)
     w, alpha = inputs.angular_velocity, inputs.angular_acceleration
     turned = _transpose(rotation)
     # What takes arms, in the platform frame, to accelerations: there, and in the base frame.
@@ -90,7 +90,7 @@ def actuator_forces(
     # With the platform's origin as reference point the arm is zero and folds away.
     arm = _times(rotation, parameters.reference_arm)
     point = _add(inputs.position, arm)
-    velocity = _add(inputs.linear_velocity, _cross(w, arm))
+    velocity = _add(inputs.linear_velocity, cross_entries(w, arm))
     acceleration = _add(inputs.linear_acceleration, _times(bending, parameters.reference_arm))
     force, moment = _platform_load(parameters, inputs, rotation, local_bending, acceleration)
     keep("platform", [*point, *velocity, *acceleration, *force, *moment, *_flat(rotation), *_flat(bending)])
@@ -102,12 +102,12 @@ def actuator_forces(
             leg,
             parameters.gravity,
             vector=_add(leg_arm, _subtract(point, leg.base_point)),
-            rate=_add(velocity, _cross(w, leg_arm)),
+            rate=_add(velocity, cross_entries(w, leg_arm)),
             acceleration=_add(acceleration, _times(bending, leg.arm)),
             angular_velocity=w,
         )
         force = _subtract(force, load.force)
-        moment = _add(_subtract(moment, _cross(leg_arm, load.force)), load.moment)
+        moment = _add(_subtract(moment, cross_entries(leg_arm, load.force)), load.moment)
         loads.append(load)
         arms.append(leg_arm)
     rub = sum(leg.friction[2] for leg in parameters.legs)
@@ -122,19 +122,6 @@ def actuator_forces(
     ]
 
 
-def rotation_matrix(quaternion: Vector) -> list[list[Scalar]]:
-    """Rows of the rotation of a unit quaternion x, y, z, w."""
-    x, y, z, w = quaternion
-    x2, y2, z2 = x + x, y + y, z + z
-    xx, yy, zz = x * x2, y * y2, z * z2
-    xy, xz, yz, wx, wy, wz = x * y2, x * z2, y * z2, w * x2, w * y2, w * z2
-    return [
-        [1.0 - yy - zz, xy - wz, xz + wy],
-        [xy + wz, 1.0 - xx - zz, yz - wx],
-        [xz - wy, yz + wx, 1.0 - xx - yy],
-    ]
-
-
 def _platform_load(
     parameters: Parameters, inputs: Inputs, rotation: Matrix, bending: Matrix, acceleration: Vector
 ) -> tuple[list[Scalar], list[Scalar]]:
@@ -143,10 +130,10 @@ def _platform_load(
     lift = _subtract(acceleration, parameters.gravity)
     local_lift = _times(_transpose(rotation), lift)
     # The wrench is given about the platform's origin; the moment is wanted about the reference point.
-    torque = _subtract(inputs.torque, _cross(parameters.reference_arm, inputs.force))
+    torque = _subtract(inputs.torque, cross_entries(parameters.reference_arm, inputs.force))
     spin = _axial(bending, parameters.second_moment)
     force = _times(rotation, _subtract(inputs.force, _times(bending, first)))
-    moment = _times(rotation, _subtract(_subtract(torque, spin), _cross(first, local_lift)))
+    moment = _times(rotation, _subtract(_subtract(torque, spin), cross_entries(first, local_lift)))
     return _subtract(force, [parameters.mass * x for x in lift]), moment
 
 
@@ -226,7 +213,7 @@ def _cylinder(
         dd = _dot(radial, radial)
         per_dd = 1.0 / dd
         radial = [x * per_dd for x in radial]
-        tangent = _cross(k, radial)
+        tangent = cross_entries(k, radial)
         return k, dd, e, tangent, lambda v: _times([radial, tangent, k], v)
     # With a zero in k, two more axes with zeros make a cheaper frame.
     e1, e2, k = leg.frame
@@ -263,7 +250,7 @@ def leg_shares(
     normal = area / size
     # The edge opposite a, b and c: its direction, and one of its points.
     edges = [((base[c] - base[b]) / size, base[b]), (-base[c] / size, base[a]), (base[b] / size, base[a])]
-    moment = _add(moment, _cross(_subtract(point, origin), force))
+    moment = _add(moment, cross_entries(_subtract(point, origin), force))
     # X = (normal·S)·share of a, b, c by the moment about the opposite edge.
     # The three edges close: what holds about the first follows from the others and from the forces along the
     # normal, which is cheaper where the normal has more zeros than the lever.
@@ -348,10 +335,6 @@ def _axial(bending: Matrix, second: Array) -> list[Scalar]:
 
 def _dot(a: Vector, b: Vector) -> Scalar:
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-
-
-def _cross(a: Vector, b: Vector) -> list[Scalar]:
-    return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 
 
 def _add(a: Vector, b: Vector) -> list[Scalar]:

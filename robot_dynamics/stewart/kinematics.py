@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import SingularityError, StateError
-from robot_dynamics.spatial import Array, rotation_about
+from robot_dynamics.spatial import Array, cross, rotation_about
 from robot_dynamics.stewart.machine import LEG_COUNT, Machine
 from robot_dynamics.stewart.orientation import quaternion_from_rotation
 
@@ -41,18 +41,6 @@ class LegGeometry:
     def jacobian(self) -> Array:
         """(..., 6, 6) from platform velocity (linear, angular; base frame) to leg rates."""
         return np.concatenate([self.directions, cross(self.arms, self.directions)], axis=-1)
-
-
-def cross(a: Array, b: Array) -> Array:
-    """np.cross for last axes of 3, several times as fast for a handful of vectors."""
-    a0, a1, a2 = a[..., 0], a[..., 1], a[..., 2]
-    b0, b1, b2 = b[..., 0], b[..., 1], b[..., 2]
-    first = a1 * b2 - a2 * b1
-    result = np.empty((*first.shape, 3))
-    result[..., 0] = first
-    result[..., 1] = a2 * b0 - a0 * b2
-    result[..., 2] = a0 * b1 - a1 * b0
-    return result
 
 
 def leg_geometry(machine: Machine, position: Array, rotation: Array) -> LegGeometry:

@@ -20,8 +20,8 @@ import numpy as np
 
 from robot_dynamics.errors import ParameterError, SingularityError
 from robot_dynamics.model.chain import RigidBody
-from robot_dynamics.spatial import Array
-from robot_dynamics.stewart.kinematics import LegGeometry, cross, leg_geometry
+from robot_dynamics.spatial import Array, cross
+from robot_dynamics.stewart.kinematics import LegGeometry, leg_geometry
 from robot_dynamics.stewart.machine import Machine
 from robot_dynamics.stewart.physical import LOCKED_SINE
 

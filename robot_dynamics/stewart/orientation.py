@@ -6,23 +6,19 @@ Every function but ``rotation_vector`` takes single values or batches: leading a
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import StateError
-from robot_dynamics.spatial import Array
+from robot_dynamics.spatial import Array, quaternion_rows
 
 
 def rotation_from_quaternion(quaternion: ArrayLike) -> Array:
     """(..., 3, 3) rotation of quaternions (..., 4) in the order x, y, z, w; normalised first."""
     q = np.asarray(quaternion, dtype=float)
-    x, y, z, w = np.moveaxis(q / np.linalg.norm(q, axis=-1, keepdims=True), -1, 0)
-    return _matrix(
-        (1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)),
-        (2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)),
-        (2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)),
-    )
+    return _matrix(*quaternion_rows(np.moveaxis(q / np.linalg.norm(q, axis=-1, keepdims=True), -1, 0)))
 
 
 def quaternion_from_rotation(rotation: ArrayLike) -> Array:
@@ -134,5 +130,5 @@ def rotation_vector(rotation: Array) -> Array:
     return np.array([scale * a, scale * b, scale * c])
 
 
-def _matrix(*rows: tuple[Array, Array, Array]) -> Array:
+def _matrix(*rows: Sequence[Array]) -> Array:
     return np.stack([np.stack(np.broadcast_arrays(*row), axis=-1) for row in rows], axis=-2)

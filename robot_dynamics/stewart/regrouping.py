@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics.model.chain import RigidBody
-from robot_dynamics.spatial import Array, shift_inertia
+from robot_dynamics.spatial import Array, second_moments, shift_inertia
 from robot_dynamics.stewart.machine import Leg, Machine
 
 # A number below this fraction of the others of its kind is a zero that rounding has spoilt.
@@ -133,7 +133,7 @@ def regroup(
 def _moments(body: RigidBody, point: Array) -> tuple[float, Array, Array]:
     """Mass, first moment and ∫ r rᵀ dm of a body about ``point``."""
     offset = body.center_of_mass - point
-    central = 0.5 * np.trace(body.inertia) * np.eye(3) - body.inertia
+    central = second_moments(body.inertia)
     return body.mass, body.mass * offset, central + body.mass * np.outer(offset, offset)
 
 

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from robot_dynamics.errors import SingularityError, StateError
-from robot_dynamics.spatial import Array
+from robot_dynamics.spatial import Array, quaternion_rows
 from robot_dynamics.stewart.machine import Machine
 from robot_dynamics.stewart.orientation import quaternion_from_rotation
 
@@ -63,7 +63,7 @@ class PoseTracker:
         position, quaternion = self.position, self.quaternion
         residual = math.inf
         for _ in range(MAX_STEPS):
-            rotation = rotation_matrix(quaternion)
+            rotation = np.array(quaternion_rows(quaternion))
             present, jacobian = self._legs(position, rotation)
             error = lengths - present
             residual = float(np.abs(error).max())
@@ -106,18 +106,6 @@ class PoseTracker:
         jacobian[:, 4] = arms[:, 2] * s[:, 0] - arms[:, 0] * s[:, 2]
         jacobian[:, 5] = arms[:, 0] * s[:, 1] - arms[:, 1] * s[:, 0]
         return lengths, jacobian
-
-
-def rotation_matrix(quaternion: Quaternion) -> Array:
-    """(3, 3) rotation of a unit quaternion x, y, z, w."""
-    x, y, z, w = quaternion
-    return np.array(
-        [
-            [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)],
-            [2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)],
-            [2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)],
-        ]
-    )
 
 
 def turned(quaternion: Quaternion, vector: Array) -> Quaternion:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.model.urdf import JointType
-from robot_dynamics.spatial import Array
+from robot_dynamics.spatial import Array, rotation_with_z
 
 RGB = tuple[float, float, float]
 
@@ -80,10 +80,7 @@ def axis_frame(axis: Array) -> Array:
     Arcs begin at x: of equal efforts about parallel axes they look alike.
     """
     z = np.asarray(axis, dtype=float)
-    helper = np.array([0.0, 0.0, 1.0]) if abs(z[2]) < 0.9 else np.array([1.0, 0.0, 0.0])
-    x = helper - (helper @ z) * z
-    x /= np.linalg.norm(x)
-    return np.column_stack([x, np.cross(z, x), z])
+    return rotation_with_z(z, np.eye(3)[2 if abs(z[2]) < 0.9 else 0])
 
 
 def arc_points(share: float, radius: float, count: int) -> Array:

@@ -9,6 +9,7 @@ import numpy as np
 from robot_dynamics.dynamics.formulations import common
 from robot_dynamics.dynamics.scalar import Matrix, Scalar, ScalarField, Vector, axial
 from robot_dynamics.dynamics.serial_model import SerialModel, StandardLink
+from robot_dynamics.spatial import second_moments
 
 
 class Transformations:
@@ -53,7 +54,7 @@ def pseudo_inertia(link: StandardLink, scalars: ScalarField) -> Matrix:
     """J_q^a (1.28): integral of d d^T over the link, d = (x, y, z, 1) from the origin of frame q."""
     center = np.append(link.center_of_mass, 1.0)
     matrix = link.mass * np.outer(center, center)
-    matrix[:3, :3] += 0.5 * np.trace(link.inertia) * np.eye(3) - link.inertia
+    matrix[:3, :3] += second_moments(link.inertia)
     return scalars.parameters(matrix)
 
 

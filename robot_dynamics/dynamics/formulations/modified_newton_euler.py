@@ -21,6 +21,7 @@ from robot_dynamics.dynamics.formulations import common
 from robot_dynamics.dynamics.formulations.newton_euler import angular_matrix
 from robot_dynamics.dynamics.scalar import FLOATS, Matrix, Scalar, ScalarField, Vector, cross
 from robot_dynamics.dynamics.serial_model import SerialModel
+from robot_dynamics.spatial import second_moments
 
 
 def modified_newton_euler(
@@ -71,7 +72,7 @@ def modified_newton_euler(
         link = links[i - 1]
         rot, r, big_a, force = states[i - 1]
         rbar = scalars.parameters(link.center_of_mass)
-        k = 0.5 * np.trace(link.inertia) * np.eye(3) - link.inertia
+        k = second_moments(link.inertia)
         scalars.step("f_i", i)
         rf = rot_next @ f
         f = force + rf

@@ -31,7 +31,6 @@ from robot_dynamics.dynamics.generator.vectors import (
     Tensor,
     Vector,
     add,
-    cross,
     from_entry,
     from_turned,
     scaled,
@@ -39,6 +38,7 @@ from robot_dynamics.dynamics.generator.vectors import (
     to_turned,
 )
 from robot_dynamics.errors import ModelError
+from robot_dynamics.spatial import cross_entries
 
 
 @dataclass
@@ -104,7 +104,7 @@ class _Articulated:
         result = [self.zero] * len(self.tau)
         for joint in joints:
             link, member = joint.link, joint.member
-            moving = add(moving, cross(turning, from_entry(link, joint.arm)))
+            moving = add(moving, cross_entries(turning, from_entry(link, joint.arm)))
             turning = to_turned(*member.angle, to_entry(link, turning))
             moving = to_turned(*member.angle, to_entry(link, moving))
             own = joint.remainder
@@ -211,7 +211,7 @@ class _Articulated:
         for i in range(3):
             for k in range(i):
                 inertia[i][k] = inertia[k][i]
-        moment = add(turned.moment, cross(arm, turned.force))
+        moment = add(turned.moment, cross_entries(arm, turned.force))
         return _Relation(
             _at_entry(link, inertia),
             _at_entry(link, coupling),
@@ -231,7 +231,7 @@ def _transposed(tensor: Tensor) -> Tensor:
 
 def _cross_rows(p: Vector, tensor: Tensor) -> Tensor:
     """p^ T, the cross product of p with every column."""
-    columns = [cross(p, [tensor[i][k] for i in range(3)]) for k in range(3)]
+    columns = [cross_entries(p, [tensor[i][k] for i in range(3)]) for k in range(3)]
     return [[columns[k][i] for k in range(3)] for i in range(3)]
 
 

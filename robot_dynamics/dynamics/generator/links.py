@@ -16,7 +16,7 @@ import numpy as np
 
 from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.model.link_frame import JointFrame, LinkFrame
-from robot_dynamics.spatial import Array, wrapped_angle
+from robot_dynamics.spatial import Array, second_moments, wrapped_angle
 
 # Axes with a smaller sine between them count as pointing one way or opposite ways.
 _NEARLY_PARALLEL = 1e-3
@@ -54,7 +54,7 @@ class Link(JointFrame):
 def pseudo_inertia(mass: float, first_moment: Array, inertia: Array) -> Array:
     """(4, 4) pseudo-inertia from mass, first moment (3,) and inertia (3, 3) about the same origin."""
     pseudo = np.zeros((4, 4))
-    pseudo[:3, :3] = 0.5 * np.trace(inertia) * np.eye(3) - inertia
+    pseudo[:3, :3] = second_moments(inertia)
     pseudo[:3, 3] = pseudo[3, :3] = first_moment
     pseudo[3, 3] = mass
     return pseudo

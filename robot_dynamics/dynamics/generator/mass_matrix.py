@@ -24,11 +24,11 @@ from robot_dynamics.dynamics.generator.vectors import (
     Tensor,
     Vector,
     add,
-    cross,
     from_entry,
     from_turned,
     scaled,
 )
+from robot_dynamics.spatial import cross_entries
 
 
 @dataclass
@@ -109,7 +109,9 @@ class _Composite:
             columns = [*columns, self._column(place, body)]
             for column in columns:
                 self._store(place.link, column)
-            columns = [_Column(c.place, c.force, add(c.moment, cross(place.arm, c.force))) for c in columns]
+            columns = [
+                _Column(c.place, c.force, add(c.moment, cross_entries(place.arm, c.force))) for c in columns
+            ]
             body = body.shifted(place.arm)
         first = run[0].link
         rows = [from_entry(first, row) for row in body.second]

@@ -30,13 +30,13 @@ from robot_dynamics.dynamics.generator.runs import joint_variable, runs_of
 from robot_dynamics.dynamics.generator.vectors import (
     Vector,
     add,
-    cross,
     from_entry,
     from_turned,
     scaled,
     to_entry,
     to_turned,
 )
+from robot_dynamics.spatial import cross_entries
 
 
 @dataclass(frozen=True)
@@ -258,10 +258,10 @@ class Recursion:
                 break
             arm = [self.graph.expression(a), self.graph.expression(y)]
             in_entry = from_turned(*members[position - 1].angle, [*arm, zero])[:2]
-            moment_e = add(moment_e, cross([*in_entry, r], force_e))
+            moment_e = add(moment_e, cross_entries([*in_entry, r], force_e))
             force = from_turned(*member.step, force)
-            moment = cross([*arm, r], force)
+            moment = cross_entries([*arm, r], force)
         first = self.links[members[0].index]
-        moment_e = add(moment_e, cross([zero, self.graph.expression(y), r], force_e))
+        moment_e = add(moment_e, cross_entries([zero, self.graph.expression(y), r], force_e))
         before, moment = from_entry(first, force_e), from_entry(first, moment_e)
         return before, [moment[0], moment[1] - a * before[2], moment[2] + a * before[1]]

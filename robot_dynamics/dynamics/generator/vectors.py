@@ -21,11 +21,6 @@ def scaled(factor: Expression | float, v: Vector) -> Vector:
     return [factor * x for x in v]
 
 
-def cross(u: Vector, v: Vector) -> Vector:
-    """Cross product."""
-    return [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]]
-
-
 def to_turned(c: Expression, s: Expression, v: Vector) -> Vector:
     """Components in a frame turned about z by the angle with cosine ``c`` and sine ``s``."""
     return [c * v[0] + s * v[1], c * v[1] - s * v[0], v[2]]

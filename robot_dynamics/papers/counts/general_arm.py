@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from robot_dynamics.dynamics.serial_model import SerialModel
+from robot_dynamics.spatial import shift_inertia
 
 
 def general_arm(size: int) -> SerialModel:
@@ -18,9 +19,7 @@ def general_arm(size: int) -> SerialModel:
     mass = 1.0 + 0.5 * np.sin(3.0 * index)
     centers = np.column_stack([0.11 + 0.01 * index, 0.07 + 0.02 * np.sin(index), 0.05 + 0.01 * np.cos(index)])
     # A sphere's inertia is the same in every frame, so it stays diagonal in the standard ones.
-    inertia = [
-        np.eye(3) + m * (c @ c * np.eye(3) - np.outer(c, c)) for m, c in zip(mass, centers, strict=True)
-    ]
+    inertia = [np.eye(3) + shift_inertia(m, c) for m, c in zip(mass, centers, strict=True)]
     alpha[0] = a[0] = 0.0
     return SerialModel.from_dh(
         list(alpha), list(a), list(r), list(mass), list(mass[:, None] * centers), inertia

@@ -12,7 +12,7 @@ from robot_dynamics.codegen.program import OperationCount
 from robot_dynamics.errors import StewartModelWarning
 from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.resources import resource
-from robot_dynamics.spatial import Array
+from robot_dynamics.spatial import Array, shift_inertia
 from robot_dynamics.stewart.machine import JointFriction, Leg, LegLimits, Machine
 from robot_dynamics.stewart.platform import StewartPlatform, load
 from robot_dynamics.stewart.program import StewartProgram, make_program
@@ -114,5 +114,5 @@ def _body(random: np.random.Generator, mass: float, center: Array) -> RigidBody:
     masses = mass * random.dirichlet(np.ones(8))
     middle = masses @ points
     arms = points - middle
-    inertia = sum(m * (r @ r * np.eye(3) - np.outer(r, r)) for m, r in zip(masses, arms, strict=True))
+    inertia = sum(shift_inertia(m, r) for m, r in zip(masses, arms, strict=True))
     return RigidBody(float(mass), middle, np.asarray(inertia))
