@@ -12,8 +12,9 @@ from typing import Generic
 import numpy as np
 
 from robot_dynamics.control.cross_fade import CrossFade, ramp_down
-from robot_dynamics.control.monitors import JumpDetector, PeriodMeter
+from robot_dynamics.control.monitors import PeriodMeter
 from robot_dynamics.control.parameters import LoopParameters, SafeOutput
+from robot_dynamics.control.plausibility import Bounds, StateCheck, effort_step
 from robot_dynamics.control.protocol import (
     Command,
     Departure,
@@ -40,7 +41,7 @@ class ControlCore(Generic[S, R]):
     Args:
         observer: tells the machine's state from the joints'.
         law: gives the efforts.
-        effort_limits: (n,) [N·m or N], infinite where there is none.
+        bounds: limits of efforts, and of what can be real.
         parameters: timing and safety.
 
     Attributes:
@@ -50,22 +51,23 @@ class ControlCore(Generic[S, R]):
     """
 
     def __init__(
-        self, observer: Observer[S, R], law: Law[S, R], effort_limits: Array, parameters: LoopParameters
+        self, observer: Observer[S, R], law: Law[S, R], bounds: Bounds, parameters: LoopParameters
     ) -> None:
         self.phase = Phase.WAITING
         self.discontinuity = ""
         self.epoch = 0
         self._observer = observer
         self._law = law
-        self._limits = effort_limits
+        self._bounds = bounds
         self._settings = parameters
         self._schedule: Schedule[R] = Schedule(observer.at_rest())
         self._meter = PeriodMeter()
-        self._jumps = JumpDetector()
+        self._states = StateCheck()
         self._time = -np.inf
         self._cross_fade = CrossFade()
         self._replaced: Law[S, R] | None = None
         self._last_effort: Array | None = None
+        self._sent: Array | None = None
         self._departing: Array | None = None
 
     @property
@@ -81,7 +83,12 @@ class ControlCore(Generic[S, R]):
     @property
     def effort_limits(self) -> Array:
         """(n,) [N·m or N], infinite where there is none."""
-        return self._limits
+        return self._bounds.effort
+
+    @property
+    def bounds(self) -> Bounds:
+        """Limits of efforts, and of what can be real."""
+        return self._bounds
 
     # What is handed over
 
@@ -136,10 +143,11 @@ class ControlCore(Generic[S, R]):
         if self.phase.controls:
             self._departing = self._last_effort
 
-    def use_settings(self, parameters: LoopParameters, effort_limits: Array) -> None:
-        """Use other parameters of timing and safety, and other limits (n,) [N·m or N], from now on."""
+    def use_settings(self, parameters: LoopParameters, bounds: Bounds) -> None:
+        """Use other parameters of timing and safety, and other limits, from now on."""
         self._settings = parameters
-        self._limits = effort_limits
+        self._bounds = bounds
+        self._sent = None
 
     def take_over_from(self, other: ControlCore[S, R]) -> None:
         """Begin with the effort of another controller of the same joints, and leave it likewise."""
@@ -176,7 +184,7 @@ class ControlCore(Generic[S, R]):
         """
         state = self._observer.update(time, position, velocity)
         lost = not self.phase.controls
-        self.discontinuity = self._jumps.add(time, position, velocity)
+        self.discontinuity = self._states.add(time, position, velocity, self._bounds, expected=not lost)
         self._meter.add(time - self._time)
         self._time = time
         if lost or self.discontinuity:
@@ -188,13 +196,16 @@ class ControlCore(Generic[S, R]):
         self._schedule.advance(time)
         if self._schedule.empty:
             self.phase = Phase.HOLDING
-        reference = self._schedule.reference(time)
-        effort = self._effort(time, state, reference)
-        if not np.isfinite(effort).all():
+        command = self._answer(time, state)
+        if command is not None and self._sent is not None:
+            step = effort_step(command.effort, self._sent, self._bounds)
+            if step:
+                command = self._hold_instead(time, state, step)
+        if command is None:
             self.phase = Phase.FAULT
             return self.safe_command(0.0)
-        self._last_effort = effort
-        return self._limited(effort, reference)
+        self._last_effort, self._sent = command.unlimited, command.effort
+        return command
 
     def observe(self, position: Array) -> None:
         """Keep the last known place fresh while not in control; an impossible position changes nothing."""
@@ -208,7 +219,7 @@ class ControlCore(Generic[S, R]):
         if self.phase is not Phase.WAITING:
             self.phase = Phase.STALE
             self.epoch += 1
-            self._departing = None
+            self._departing = self._sent = None
             self._schedule.stop(self._observer.at_rest())
 
     def safe_command(self, since: float) -> Command:
@@ -217,7 +228,7 @@ class ControlCore(Generic[S, R]):
         ``gravity_fade`` carries the weight at the last known place in a ramp to zero over ``safe_fade_time``;
         ``zero`` is no effort at once.
         """
-        effort = np.zeros(len(self._limits))
+        effort = np.zeros(len(self._bounds.effort))
         if self._settings.safe_output == SafeOutput.GRAVITY_FADE.value and np.isfinite(self._time):
             share = ramp_down(since, self._settings.safe_fade_time)
             if share > 0.0:
@@ -237,7 +248,24 @@ class ControlCore(Generic[S, R]):
         self._schedule.stop(self._observer.at_rest())
         self._law.settle()
         self.epoch += 1
+        self._sent = None  # from here on the efforts are others, as was asked for
         self.phase = Phase.HOLDING
+
+    def _answer(self, time: float, state: S) -> Command | None:
+        """The command for the reference of now; None when the model gives no usable effort."""
+        reference = self._schedule.reference(time)
+        effort = self._effort(time, state, reference)
+        return self._limited(effort, reference) if np.isfinite(effort).all() else None
+
+    def _hold_instead(self, time: float, state: S, reason: str) -> Command | None:
+        """The command that holds where the machine is, for one that steps too far; None if it does so too."""
+        last = self._sent
+        self.discontinuity = reason
+        self._capture()
+        self._cross_fade.end()
+        command = self._answer(time, state)
+        steps = command is not None and last is not None and effort_step(command.effort, last, self._bounds)
+        return None if steps else command
 
     def _effort(self, time: float, state: S, reference: R) -> Array:
         """The effort of the law, and what is left of the difference from one that was in use before."""
@@ -246,6 +274,8 @@ class ControlCore(Generic[S, R]):
         ahead = self._schedule.reference(time + half) if half > 0.0 and law.looks_ahead else reference
         effort = law.effort(state, reference, ahead, half)
         duration = self._settings.model_change_time
+        if duration == 0.0 and (replaced is not None or self._departing is not None):
+            self._sent = None
         if replaced is not None:
             before = replaced.effort(state, reference, ahead, half)
             self._cross_fade.begin(time, before - effort, duration)
@@ -256,5 +286,6 @@ class ControlCore(Generic[S, R]):
         return effort + self._cross_fade.rest(time)
 
     def _limited(self, effort: Array, reference: R) -> Command:
-        limited = np.minimum(np.maximum(effort, -self._limits), self._limits)
+        limit = self._bounds.effort
+        limited = np.minimum(np.maximum(effort, -limit), limit)
         return Command(limited, effort, reference, self.phase)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
+from robot_dynamics.control.plausibility import PlausibilityParameters
 from robot_dynamics.parameters import parameter, validate
 
 
@@ -16,7 +17,7 @@ class SafeOutput(enum.Enum):
 
 
 @dataclass(frozen=True)
-class LoopParameters:
+class LoopParameters(PlausibilityParameters):
     """Timing and safety of every control loop; all can be changed while it runs."""
 
     half_period_ahead: bool = parameter(

@@ -11,8 +11,13 @@ from robot_dynamics.control.waypoints import Waypoint
 from robot_dynamics.errors import ParameterError, TrajectoryError
 
 
-def controller(chain=None, dynamics=None, **parameters):
-    return ArmController(chain or pendulum_chain(), dynamics or Pendulum(), ArmParameters(**parameters))
+def controller(chain=None, dynamics=None, max_stamp_step=10.0, **parameters):
+    """A controller that is asked at moments far apart."""
+    return ArmController(
+        chain or pendulum_chain(),
+        dynamics or Pendulum(),
+        ArmParameters(max_stamp_step=max_stamp_step, **parameters),
+    )
 
 
 def simulate(control, q, qd, duration, period=1e-3, start=0.0, steps=10):

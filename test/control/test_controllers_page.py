@@ -39,6 +39,7 @@ def test_planning_beside_the_loop_is_as_the_page_says():
     assert given["discarded"] == ""
     assert given["planned"].trajectory.start == pytest.approx(0.05)
     assert controller.update(0.04, rest, rest).reference.position == pytest.approx(rest)
+    controller.update(0.3, rest, rest)
     assert controller.update(0.55, rest, rest).reference.position == pytest.approx(rest + 0.025)
     exec(blocks()[1].split("discarded")[0] + "controller.hold()\n", given)
     assert "a hold" in controller.accept(given["planned"])

@@ -40,7 +40,7 @@ def chain():
 
 
 def stiff(**parameters):
-    return ArmParameters(kp=(100.0,), kv=(0.0,), half_period_ahead=False, **parameters)
+    return ArmParameters(kp=(100.0,), kv=(0.0,), half_period_ahead=False, max_stamp_step=10.0, **parameters)
 
 
 def displaced_by_one(controller):

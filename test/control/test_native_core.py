@@ -112,6 +112,9 @@ def random_parameters(random):
         safe_output=str(random.choice(("gravity_fade", "zero"))),
         safe_fade_time=float(random.choice((0.0, 0.5, 2.0))),
         model_change_time=float(random.choice((0.0, 0.02, 0.2))),
+        max_effort_step=float(random.choice((0.1, 1.0, 2.0))),
+        max_stamp_step=float(random.choice((0.25, 0.5, 5.0))),
+        max_velocity_factor=float(random.choice((1.0, 3.0, 1e6))),
         max_effort=() if random.random() < 0.5 else tuple(random.uniform(1.0, 60.0, joints).tolist()),
     )
 

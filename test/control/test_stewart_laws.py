@@ -113,7 +113,7 @@ def test_a_wrench_lasts_as_long_as_it_may_and_safe_outputs_carry_it(platform):
 
 
 def test_forces_are_limited_leg_by_leg(platform):
-    control = StewartController(platform, StewartParameters(kp=(3500.0,)))
+    control = StewartController(platform, StewartParameters(kp=(3500.0,), max_effort_step=2.0))
     home, level, rest = platform.machine.home_position, [0.0, 0.0, 0.0, 1.0], np.zeros(6)
     control.update(0.0, platform.legs(home, level).lengths, rest)
     aside = platform.legs(home + np.array([0.02, 0.0, 0.0]), level).lengths

@@ -8,7 +8,7 @@ from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.arm.inverse_dynamics import DrivenDynamics
 from robot_dynamics.control.arm.laws import LAWS
 from robot_dynamics.control.arm.laws.base import ArmLaw
-from robot_dynamics.control.arm.parameters import ArmParameters
+from robot_dynamics.control.arm.parameters import ArmParameters, arm_bounds
 from robot_dynamics.control.arm.state import JointSpaceObserver, JointSpaceState
 from robot_dynamics.control.core import ControlCore
 from robot_dynamics.control.protocol import Departure, Planned, Trajectory
@@ -47,7 +47,7 @@ class ArmController(ControlCore[JointSpaceState, Reference]):
         self._parameters = parameters
         self._arm_law = self._make_law(dynamics)
         super().__init__(
-            JointSpaceObserver(chain.dof), self._arm_law, parameters.limits_of(chain), parameters
+            JointSpaceObserver(chain.dof), self._arm_law, arm_bounds(chain, parameters), parameters
         )
 
     def __repr__(self) -> str:
@@ -70,9 +70,9 @@ class ArmController(ControlCore[JointSpaceState, Reference]):
     def parameters(self, value: ArmParameters) -> None:
         """Use other parameters; the efforts go over to another law or other gains as to another model."""
         value.gains(self.chain.joint_names)
-        limits = value.limits_of(self.chain)
+        bounds = arm_bounds(self.chain, value)
         before, self._parameters = self._parameters, value
-        self.use_settings(value, limits)
+        self.use_settings(value, bounds)
         if (before.mode, before.kp, before.kv) != (value.mode, value.kp, value.kv):
             self._arm_law = self._make_law(self.dynamics)
             self.use_law(self._arm_law)

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from robot_dynamics.control.arm.effort_limits import EffortLimitParameters
 from robot_dynamics.control.arm.laws import DESCRIPTION, LAWS
 from robot_dynamics.control.parameters import LoopParameters
+from robot_dynamics.control.plausibility import Bounds
 from robot_dynamics.errors import ParameterError
+from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.parameters import parameter, per_joint, validate
 from robot_dynamics.spatial import Array
 
@@ -50,3 +54,13 @@ class ArmParameters(EffortLimitParameters, LoopParameters):
             ParameterError: a list whose length is neither 1 nor the number of joints.
         """
         return per_joint(self.kp, joint_names, "kp"), per_joint(self.kv, joint_names, "kv")
+
+
+def arm_bounds(chain: KinematicChain, parameters: ArmParameters) -> Bounds:
+    """What counts as real for an arm, from its limits and the parameters.
+
+    Raises:
+        ParameterError: ``max_effort`` does not fit the joints.
+    """
+    velocities = np.array([chain.driving_joint(j).limits.velocity for j in range(chain.dof)])
+    return Bounds.of(parameters, parameters.limits_of(chain), velocities)

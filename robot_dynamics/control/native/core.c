@@ -6,7 +6,8 @@
 
 /* robot_dynamics.control.monitors */
 static const double LONGEST_PERIOD = 0.2, SMOOTHING = 0.05;
-static const double JUMP_STEP = 0.05, JUMP_ACCELERATION = 500.0, JUMP_SPEED_MARGIN = 3.0;
+/* robot_dynamics.control.plausibility */
+static const double ACCELERATION = 500.0, SPEED_MARGIN = 3.0;
 
 int rd_all_finite(const double *values, int n)
 {
@@ -96,28 +97,55 @@ static void advance(rd_core *core, double time)
 
 /* What is noticed about the states */
 
-static void check_continuity(rd_core *core, double time, const double *position, const double *velocity)
+static void note(rd_core *core, int why, double size, double more)
+{
+    core->discontinuity = why;
+    core->discontinuity_size = size;
+    core->discontinuity_more = more;
+}
+
+static void check_speed(rd_core *core, const double *velocity)
+{
+    const double *bounds = core->settings->velocity_bounds;
+    double largest = 1.0;
+    for (int j = 0; j < core->n; ++j) {
+        const double share = fabs(velocity[j]) / bounds[j];
+        if (share > largest) {
+            largest = share;
+            note(core, RD_TOO_FAST, fabs(velocity[j]), bounds[j]);
+        }
+    }
+}
+
+static void check_jump(rd_core *core, double elapsed, const double *position, const double *velocity)
+{
+    double largest = 0.0;
+    int jumped = 0;
+    for (int j = 0; j < core->n; ++j) {
+        /* A velocity that is told only once explains nothing. */
+        const double speed = fmin(fabs(velocity[j]), fabs(core->last_velocity[j]));
+        const double explained = SPEED_MARGIN * speed + 0.5 * ACCELERATION * elapsed;
+        const double step = fabs(position[j] - core->last_position[j]);
+        largest = step > largest ? step : largest;
+        jumped |= step > core->settings->state_jump + elapsed * explained;
+    }
+    if (jumped) {
+        note(core, RD_JUMPED, largest, elapsed);
+    }
+}
+
+static void check_state(rd_core *core, double time, const double *position, const double *velocity, int expected)
 {
     const double elapsed = time - core->last_time;
     core->discontinuity = RD_CONTINUOUS;
     if (elapsed < 0.0) {
-        core->discontinuity = RD_BACKWARDS;
-        core->discontinuity_size = -elapsed;
-    }
-    if (core->knows_last && elapsed > 0.0) {
-        double largest = 0.0;
-        int jumped = 0;
-        for (int j = 0; j < core->n; ++j) {
-            const double speed = fabs(core->last_velocity[j]);
-            const double reach = elapsed * (JUMP_SPEED_MARGIN * speed + 0.5 * JUMP_ACCELERATION * elapsed);
-            const double step = fabs(position[j] - core->last_position[j]);
-            largest = step > largest ? step : largest;
-            jumped |= step > JUMP_STEP + reach;
-        }
-        if (jumped) {
-            core->discontinuity = RD_JUMPED;
-            core->discontinuity_size = largest;
-            core->discontinuity_time = elapsed;
+        note(core, RD_BACKWARDS, -elapsed, 0.0);
+    } else if (expected && elapsed > core->settings->stamp_step) {
+        note(core, RD_AHEAD, elapsed, 0.0);
+    } else {
+        check_speed(core, velocity);
+        if (!core->discontinuity && core->knows_last) {
+            check_jump(core, elapsed, position, velocity);
         }
     }
     rd_copy(core->last_position, position, core->n);
@@ -144,6 +172,7 @@ static void capture(rd_core *core)
 {
     stop(core);
     core->knows_inertia = 0;
+    core->has_sent = 0; /* from here on the efforts are others, as was asked for */
     core->phase = RD_HOLDING;
 }
 
@@ -200,6 +229,9 @@ static int find_effort(rd_core *core, double time, double *effort)
     if (!rd_law_effort(core, settings, ahead, half, effort)) {
         return 0;
     }
+    if (settings->model_change_time == 0.0 && (replaced || core->departs)) {
+        core->has_sent = 0;
+    }
     if (replaced) {
         if (!rd_law_effort(core, replaced, ahead, half, core->before)) {
             return 0;
@@ -215,16 +247,61 @@ static int find_effort(rd_core *core, double time, double *effort)
     return 1;
 }
 
+/* The command for the reference of now: 0 where the model fails, -1 where it gives no finite effort. */
+static int answer(rd_core *core, double time)
+{
+    refer(core, time, &core->reference);
+    if (!find_effort(core, time, core->unlimited)) {
+        return 0;
+    }
+    if (!rd_all_finite(core->unlimited, core->n)) {
+        return -1;
+    }
+    limit(core, core->unlimited);
+    return 1;
+}
+
+/* Whether the command is too far from the last one, and by which share of a limit; tells the largest. */
+static double effort_step(const rd_core *core)
+{
+    const rd_settings *settings = core->settings;
+    double largest = 0.0;
+    int far = 0;
+    for (int j = 0; j < core->n; ++j) {
+        const double step = fabs(core->effort[j] - core->sent[j]);
+        const double share = step / settings->limits[j];
+        largest = share > largest ? share : largest;
+        far |= step > settings->effort_steps[j];
+    }
+    return far ? largest : 0.0;
+}
+
+/* The command for this cycle, or a hold instead where it is too far from the last one; as answer(). */
+static int command(rd_core *core, double time)
+{
+    int answered = answer(core, time);
+    const double step = answered > 0 && core->has_sent ? effort_step(core) : 0.0;
+    if (step > 0.0) {
+        note(core, RD_EFFORT_STEP, step, 0.0);
+        capture(core);
+        core->fades = 0;
+        answered = answer(core, time);
+        if (answered > 0 && effort_step(core) > 0.0) {
+            return -1;
+        }
+    }
+    return answered;
+}
+
 int rd_core_update(rd_core *core, double time, const double *position, const double *velocity)
 {
     const double before = core->time;
-    int answered;
     rd_core_take_settings(core);
     take_predecessor(core);
     rd_copy(core->state.position, position, core->n);
     rd_copy(core->state.velocity, velocity, core->n);
     const int lost = !rd_controls(core->phase);
-    check_continuity(core, time, position, velocity);
+    check_state(core, time, position, velocity, !lost);
     measure_period(core, time - core->time);
     core->time = time;
     if (lost || core->discontinuity) {
@@ -240,18 +317,17 @@ int rd_core_update(rd_core *core, double time, const double *position, const dou
     if (!core->current.plan && !core->next.plan) {
         core->phase = RD_HOLDING;
     }
-    refer(core, time, &core->reference);
-    answered = find_effort(core, time, core->unlimited);
-    if (answered && !rd_all_finite(core->unlimited, core->n)) {
+    const int answered = command(core, time);
+    if (answered < 0) {
         core->phase = RD_FAULT;
         rd_core_safe_command(core, 0.0);
-    } else if (answered) {
+    } else if (answered > 0) {
         rd_copy(core->last_effort, core->unlimited, core->n);
-        core->knows_effort = 1;
-        limit(core, core->unlimited);
+        rd_copy(core->sent, core->effort, core->n);
+        core->knows_effort = core->has_sent = 1;
     }
     rd_core_publish(core);
-    return answered;
+    return answered != 0;
 }
 
 void rd_core_observe(rd_core *core, const double *position)
@@ -275,7 +351,7 @@ void rd_core_lost_states(rd_core *core)
     if (core->phase != RD_WAITING) {
         stop(core);
         core->phase = RD_STALE;
-        core->departs = 0;
+        core->departs = core->has_sent = 0;
     }
     rd_core_publish(core);
 }

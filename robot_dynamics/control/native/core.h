@@ -18,7 +18,7 @@ typedef int (*rd_kernel)(const double *const *in, double *out);
 enum { RD_WAITING, RD_HOLDING, RD_TRACKING, RD_STALE, RD_FAULT };                       /* phases */
 enum { RD_COMPUTED_TORQUE, RD_FEEDFORWARD, RD_GRAVITY_COMPENSATION, RD_PD };            /* modes */
 enum { RD_GRAVITY_FADE, RD_ZERO };                                                      /* safe outputs */
-enum { RD_CONTINUOUS, RD_BACKWARDS, RD_JUMPED };                                        /* discontinuities */
+enum { RD_CONTINUOUS, RD_BACKWARDS, RD_JUMPED, RD_AHEAD, RD_TOO_FAST, RD_EFFORT_STEP }; /* discontinuities */
 enum { RD_PENDING, RD_ACCEPTED, RD_SUPERSEDED, RD_LATE };                               /* verdicts on a plan */
 
 /* Model, law and parameters. Never changed once it is handed over; read only while it is in use. */
@@ -29,9 +29,11 @@ typedef struct {
     const double *gravity;        /* (3), NULL where it is no input [m/s^2] */
     const double *rotor_inertia, *damping, *friction; /* (n) */
     const double *limits;         /* (n), infinite where there is none */
+    const double *velocity_bounds, *effort_steps; /* (n) of robot_dynamics.control.plausibility.Bounds */
     const double *kp, *kv;        /* (n) */
     double control_period, state_timeout, safe_fade_time, model_change_time, front_timeout; /* [s] */
     double stiction_velocity;     /* [rad/s or m/s] */
+    double state_jump, stamp_step; /* [rad or m], [s] */
     int32_t driven;               /* whether the drives add anything */
     int32_t mode, looks_ahead, safe_output;
 } rd_settings;
@@ -62,13 +64,14 @@ typedef struct rd_core {
     double time;                  /* of the last state [s] */
     double period;                /* between two states, smoothed [s] */
     int discontinuity;
-    double discontinuity_size, discontinuity_time; /* [s, rad or m], [s] */
+    double discontinuity_size, discontinuity_more; /* what it tells, see snapshot.py */
     const rd_settings *settings, *replaced;
     rd_cursor current, next;
     uint64_t considered;          /* number of the last plan that was looked at, and what became of it */
     int verdict;
     double late;                  /* by which a late plan missed its departure [s] */
     int knows_last, knows_effort, departs, fades, knows_inertia;
+    int has_sent;                 /* whether the next effort has to follow the one in sent */
     double fade_began, fade_duration;
     double last_time;
     rd_motion state;              /* measured; no accelerations */
@@ -76,6 +79,7 @@ typedef struct rd_core {
     double *hold;                 /* (n) where to stay without a plan */
     double *last_effort, *departing, *difference, *inertia;
     double *effort, *unlimited;   /* (n) the command */
+    double *sent;                 /* (n) the last command of the law */
     double *last_position, *last_velocity; /* (n) of the state that was checked last */
     double *before;               /* (n) scratch of the cycle */
     double *scratch[4];           /* (n) scratch of the law */
@@ -117,7 +121,7 @@ void rd_core_safe_command(rd_core *core, double since);
 typedef struct {
     const double *effort, *unlimited;                  /* (n) */
     const double *position, *velocity, *acceleration;  /* (n) of the reference */
-    double discontinuity_size, discontinuity_time;
+    double discontinuity_size, discontinuity_more;
     int32_t discontinuity, phase;
 } rd_results;
 void rd_core_results(const rd_core *core, rd_results *results);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARRAYS = 23 }; /* of n doubles in a core's store */
+enum { ARRAYS = 24 }; /* of n doubles in a core's store */
 
 void rd_core_publish(rd_core *core)
 {
@@ -58,7 +58,7 @@ rd_core *rd_core_new(int n, const rd_settings *settings)
         &core->reference.acceleration, &core->ahead.position, &core->ahead.velocity, &core->ahead.acceleration,
         &core->hold, &core->last_effort, &core->departing, &core->difference, &core->inertia, &core->effort,
         &core->unlimited, &core->last_position, &core->last_velocity, &core->before, &core->scratch[0],
-        &core->scratch[1], &core->scratch[2], &core->scratch[3], &core->zero,
+        &core->scratch[1], &core->scratch[2], &core->scratch[3], &core->zero, &core->sent,
     };
     for (int i = 0; i < ARRAYS; ++i, place += n) {
         *arrays[i] = place;
@@ -91,7 +91,7 @@ void rd_core_results(const rd_core *core, rd_results *results)
 {
     *results = (rd_results){
         core->effort, core->unlimited, core->reference.position, core->reference.velocity,
-        core->reference.acceleration, core->discontinuity_size, core->discontinuity_time,
+        core->reference.acceleration, core->discontinuity_size, core->discontinuity_more,
         core->discontinuity, core->phase,
     };
 }
@@ -121,6 +121,7 @@ void rd_core_take_settings(rd_core *core)
     }
     const rd_settings *before = core->settings;
     core->settings = offered;
+    core->has_sent = 0;
     if (offered->model != before->model && !core->replaced) {
         core->replaced = before;
     }

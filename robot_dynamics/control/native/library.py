@@ -33,14 +33,15 @@ class Settings(ctypes.Structure):
         *(
             (name, ctypes.c_void_p)
             for name in (
-                "inverse_dynamics", "gravity", "rotor_inertia", "damping", "friction", "limits", "kp", "kv",
+                "inverse_dynamics", "gravity", "rotor_inertia", "damping", "friction", "limits",
+                "velocity_bounds", "effort_steps", "kp", "kv",
             )
         ),
         *(
             (name, ctypes.c_double)
             for name in (
                 "control_period", "state_timeout", "safe_fade_time", "model_change_time", "front_timeout",
-                "stiction_velocity",
+                "stiction_velocity", "state_jump", "stamp_step",
             )
         ),
         *((name, ctypes.c_int32) for name in ("driven", "mode", "looks_ahead", "safe_output")),
@@ -81,7 +82,7 @@ class Results(ctypes.Structure):
             for name in ("effort", "unlimited", "position", "velocity", "acceleration")
         ),
         ("discontinuity_size", ctypes.c_double),
-        ("discontinuity_time", ctypes.c_double),
+        ("discontinuity_more", ctypes.c_double),
         ("discontinuity", ctypes.c_int32),
         ("phase", ctypes.c_int32),
     ]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.control.arm.actuators import STICTION_VELOCITY, ActuatedArm
-from robot_dynamics.control.arm.parameters import ArmParameters
+from robot_dynamics.control.arm.parameters import ArmParameters, arm_bounds
 from robot_dynamics.control.native.library import MODES, SAFE_OUTPUTS, Settings, address
 from robot_dynamics.errors import BackendError
 from robot_dynamics.model.chain import KinematicChain
@@ -28,12 +28,15 @@ def arm_settings(
     if parameters.mode not in MODES:
         raise BackendError(f"the native control core has no mode {parameters.mode!r}")
     kernel, gravity = _inverse_dynamics(drives)
+    bounds = arm_bounds(chain, parameters)
     kp, kv = parameters.gains(chain.joint_names)
     arrays = {
         "rotor_inertia": drives.rotor_inertia,
         "damping": drives.damping,
         "friction": drives.friction,
-        "limits": parameters.limits_of(chain),
+        "limits": bounds.effort,
+        "velocity_bounds": bounds.velocity,
+        "effort_steps": bounds.effort_step,
         "kp": kp,
         "kv": kv,
         **({} if gravity is None else {"gravity": gravity}),
@@ -45,6 +48,8 @@ def arm_settings(
         driven=not drives.ideal,
         mode=MODES.index(parameters.mode),
         looks_ahead=parameters.half_period_ahead,
+        state_jump=bounds.state_jump,
+        stamp_step=bounds.stamp_step,
         safe_output=SAFE_OUTPUTS.index(parameters.safe_output),
         **{name: getattr(parameters, name) for name in _TIMES},
         **{name: address(array) for name, array in kept.items()},

@@ -45,10 +45,14 @@ class Snapshot:
 
 
 def discontinuity(results: Results) -> str:
-    """Why a state cannot follow from the one before, in the words of ``JumpDetector``; empty when it can."""
-    if results.discontinuity == 1:
-        return f"time ran backwards by {results.discontinuity_size:.3f} s"
-    if results.discontinuity == 2:
-        size, elapsed = results.discontinuity_size, results.discontinuity_time
-        return f"a joint jumped by {size:.3f} rad or m in {elapsed:.3f} s"
-    return ""
+    """Why a state cannot follow from the one before, in the words of the twin; empty when it can."""
+    size, more = results.discontinuity_size, results.discontinuity_more
+    told = (
+        "",
+        f"time ran backwards by {size:.3f} s",
+        f"a joint jumped by {size:.3f} rad or m in {more:.3f} s",
+        f"the stamps jumped ahead by {size:.3f} s",
+        f"a joint seems to move at {size:.3f} rad/s or m/s, which is beyond {more:.3f}",
+        f"an effort would step by {size:.2f} of its limit in one cycle",
+    )
+    return told[results.discontinuity]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from robot_dynamics.control.core import ControlCore
+from robot_dynamics.control.plausibility import Bounds
 from robot_dynamics.control.protocol import Departure, Planned, Trajectory
 from robot_dynamics.control.stewart.laws import LAWS
 from robot_dynamics.control.stewart.laws.base import ActuatorForces, StewartLaw
@@ -46,8 +47,7 @@ class StewartController(ControlCore[TaskSpaceState, Motion]):
         self._parameters = parameters
         self._stewart_law = self._make_law(platform.compile().actuator_forces)
         self._legs = TaskSpaceObserver(machine, np.zeros(6) if zero_lengths is None else zero_lengths)
-        limits = np.array([leg.limits.force for leg in machine.legs])
-        super().__init__(self._legs, self._stewart_law, limits, parameters)
+        super().__init__(self._legs, self._stewart_law, self._bounds_for(parameters), parameters)
 
     def __repr__(self) -> str:
         return f"StewartController({self.platform.machine.name}: {self._parameters.mode}, {self.phase.value})"
@@ -71,7 +71,7 @@ class StewartController(ControlCore[TaskSpaceState, Motion]):
     def parameters(self, value: StewartParameters) -> None:
         """Use other parameters; the forces go over to another law or other gains."""
         before, self._parameters = self._parameters, value
-        self.use_settings(value, self.effort_limits)
+        self.use_settings(value, self._bounds_for(value))
         if (before.mode, before.kp, before.kv) != (value.mode, value.kp, value.kv):
             self._stewart_law = self._make_law(self._stewart_law.forces)
             self.use_law(self._stewart_law)
@@ -125,3 +125,8 @@ class StewartController(ControlCore[TaskSpaceState, Motion]):
 
     def _make_law(self, forces: ActuatorForces) -> StewartLaw:
         return LAWS[self._parameters.mode](forces, *self._parameters.gains())
+
+    def _bounds_for(self, parameters: StewartParameters) -> Bounds:
+        limits = [leg.limits for leg in self.platform.machine.legs]
+        forces, speeds = ([each.force for each in limits], [each.speed for each in limits])
+        return Bounds.of(parameters, np.array(forces), np.array(speeds))

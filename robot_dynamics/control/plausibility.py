@@ -1,0 +1,138 @@
+"""Motion that cannot be real: which states and efforts are refused before anything follows them.
+
+Whatever is refused ends in a hold where the machine is found, or in the safe output; efforts are never
+filtered. All limits are declared here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from robot_dynamics.parameters import parameter, validate
+from robot_dynamics.spatial import Array
+
+
+@dataclass(frozen=True)
+class PlausibilityParameters:
+    """Limits of what is believed; all can be changed while the controller runs."""
+
+    max_stamp_step: float = parameter(
+        0.5,
+        "A joint state whose stamp is later than the last one's by more drops what is followed: the machine"
+        " holds where it is",
+        unit="s",
+        minimum=1e-3,
+        maximum=1e6,
+    )
+    max_state_jump: float = parameter(
+        0.05,
+        "How much farther a joint may have come between two states than its velocities explain; beyond it the"
+        " machine holds where it is",
+        unit="rad or m",
+        minimum=1e-6,
+        maximum=1e6,
+    )
+    max_velocity_factor: float = parameter(
+        3.0,
+        "A measured velocity beyond this multiple of the joint's limit is not believed: the machine holds"
+        " where it is",
+        minimum=1.0,
+        maximum=1e6,
+    )
+    max_effort_step: float = parameter(
+        1.0,
+        "Largest step of a joint's effort from one cycle to the next, as a share of its limit; beyond it the"
+        " machine holds where it is or, if that steps as far, gets the safe output. 2 allows every step",
+        minimum=1e-3,
+        maximum=2.0,
+    )
+
+    def __post_init__(self) -> None:
+        validate(self)
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The limits in force for one machine, ready for the cycle; infinite where there is none.
+
+    Attributes:
+        effort: (n,) [N·m or N].
+        effort_step: (n,) from one cycle to the next [N·m or N].
+        velocity: (n,) that can be real [rad/s or m/s].
+        state_jump: beyond what velocities explain [rad or m].
+        stamp_step: between two states [s].
+    """
+
+    effort: Array
+    effort_step: Array
+    velocity: Array
+    state_jump: float
+    stamp_step: float
+
+    @staticmethod
+    def of(parameters: PlausibilityParameters, effort_limits: Array, velocity_limits: Array) -> Bounds:
+        """The bounds of a machine with these limits (n,), infinite where it has none."""
+        return Bounds(
+            effort=effort_limits,
+            effort_step=parameters.max_effort_step * effort_limits,
+            velocity=parameters.max_velocity_factor * velocity_limits,
+            state_jump=parameters.max_state_jump,
+            stamp_step=parameters.max_stamp_step,
+        )
+
+
+class StateCheck:
+    """Notices states that no motion can have reached: a simulation was reset, an encoder was zeroed."""
+
+    ACCELERATION = 500.0
+    """More than any machine reaches [rad/s² or m/s²]."""
+    SPEED_MARGIN = 3.0
+    """A velocity may have been larger between two states than at both by this factor."""
+
+    def __init__(self) -> None:
+        self._time = -np.inf
+        self._position: Array | None = None
+        self._speed: Array | None = None
+
+    def add(self, time: float, position: Array, velocity: Array, bounds: Bounds, expected: bool) -> str:
+        """Note a state; why it cannot be real, if so.
+
+        Args:
+            time: its stamp [s].
+            position: (n,) [rad or m].
+            velocity: (n,) [rad/s or m/s].
+            bounds: in force.
+            expected: whether states were coming all the time, so that a gap between stamps is a fault.
+        """
+        elapsed, speed = time - self._time, np.abs(velocity)
+        reason = ""
+        if elapsed < 0.0:
+            reason = f"time ran backwards by {-elapsed:.3f} s"
+        elif expected and elapsed > bounds.stamp_step:
+            reason = f"the stamps jumped ahead by {elapsed:.3f} s"
+        elif (speed > bounds.velocity).any():
+            # Where no joint has a limit the comparison is false.
+            joint = int(np.argmax(speed / bounds.velocity))
+            reason = (
+                f"a joint seems to move at {speed[joint]:.3f} rad/s or m/s, which is beyond"
+                f" {bounds.velocity[joint]:.3f}"
+            )
+        elif self._position is not None and self._speed is not None:
+            # A velocity that is told only once explains nothing.
+            explained = self.SPEED_MARGIN * np.minimum(speed, self._speed) + 0.5 * self.ACCELERATION * elapsed
+            step = np.abs(position - self._position)
+            if (step > bounds.state_jump + elapsed * explained).any():
+                reason = f"a joint jumped by {step.max():.3f} rad or m in {elapsed:.3f} s"
+        self._time, self._position, self._speed = time, position, speed
+        return reason
+
+
+def effort_step(effort: Array, last: Array, bounds: Bounds) -> str:
+    """Why ``effort`` (n,) cannot follow ``last`` (n,) [N·m or N]; empty when it can."""
+    step = np.abs(effort - last)
+    if not (step > bounds.effort_step).any():
+        return ""
+    share = float((step / bounds.effort).max())
+    return f"an effort would step by {share:.2f} of its limit in one cycle"
