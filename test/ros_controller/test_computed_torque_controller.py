@@ -76,7 +76,8 @@ def test_bad_states_are_refused_and_the_next_good_one_is_answered():
 
 
 def test_a_trajectory_is_followed_with_the_models_efforts():
-    with controller(control_period=0.002, half_period_ahead=False) as node, peer_with(node) as peer:
+    sparse = {"control_period": 0.002, "half_period_ahead": False, "max_stamp_step": 2.0}
+    with controller(**sparse) as node, peer_with(node) as peer:
         robot = Robot(peer)
         robot.hold_at([0.0, 0.0])
         reference = peer.subscribe(JointState, f"{NODE}/reference", qos.RECORDING)
@@ -140,7 +141,7 @@ def test_an_empty_trajectory_and_the_hold_service_stop_where_the_arm_is():
 
 
 def test_efforts_stay_within_the_limits():
-    with controller(kp=[1e5]) as node, peer_with(node) as peer:
+    with controller(kp=[1e5], max_stamp_step=2.0) as node, peer_with(node) as peer:
         robot = Robot(peer)
         robot.hold_at([0.0, 0.0])
         robot.now += SECOND

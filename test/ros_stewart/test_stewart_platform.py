@@ -80,6 +80,7 @@ def lifting_forces(platform, lift, since):
 
 def test_trajectories_are_refused_before_they_start(platform):
     parameters = {"state_timeout": 60.0, "safe_fade_time": 0.1, "half_period_ahead": False}
+    parameters["max_stamp_step"] = 2.0
     with NodeProcess(NODE, parameters) as node, peer_with(node) as peer:
         legs = Legs(peer, platform)
         expected = forces_at(platform)
