@@ -40,8 +40,8 @@ def in_workspace(package: str) -> bool:
         from ament_index_python.packages import get_package_prefix
 
         get_package_prefix(package)
-    except (ImportError, LookupError, ValueError):
-        return False
+    except (ImportError, LookupError, OSError, ValueError):
+        return False  # OSError: no workspace is sourced at all
     return True
 
 

@@ -19,6 +19,7 @@ SKIPS = [
     Skip("sun", "no sun", ("test_day.py*",), lambda match: True),
     Skip("rain", "no rain", ("*",), lambda match: False),
     Skip("wind", r"no (\\w+) wind", ("*",), lambda match: match[1] == "north"),
+    Skip("luck", "no luck", ("*",), lambda match: 1 / 0),
     Skip("people", r"could not import 'nobody_\\w+'.*", ("test_module.py",), lambda match: True),
 ]
 
@@ -133,6 +134,9 @@ def umbrella():
 def test_is_skipped_though_it_rains(umbrella):
     pass
 
+def test_cannot_tell_why():
+    pytest.skip("no luck")
+
 @pytest.mark.parametrize("star", [])
 def test_has_nothing_to_look_at(star):
     pass
@@ -140,13 +144,14 @@ def test_has_nothing_to_look_at(star):
     )
     done = session.runpytest(*workers)
     # A fixture or a mark skips in the set-up, where a failure is an error.
-    done.assert_outcomes(failed=2, errors=3)
+    done.assert_outcomes(failed=3, errors=3)
     done.stdout.fnmatch_lines_random(
         [
             "*'too dark', but no listed reason",
             "*'no sun', but the list of skips has the reason for other tests only",
             "*'no south wind', but wind is here, so that the test must run",
             "*'no rain', but rain is here, so that the test must run",
+            "*'no luck', but whether luck is missing cannot be told: ZeroDivisionError*",
             "*got empty parameter set*, but no listed reason",
         ]
     )
@@ -178,7 +183,7 @@ def test_an_unknown_feature_is_told(session, monkeypatch):
     monkeypatch.setenv("RD_REQUIRE", "sun,moon")
     done = session.runpytest()
     assert done.ret == pytest.ExitCode.USAGE_ERROR
-    done.stderr.fnmatch_lines("*RD_REQUIRE has moon; known are people, rain, sun, wind*")
+    done.stderr.fnmatch_lines("*RD_REQUIRE has moon; known are luck, people, rain, sun, wind*")
 
 
 def test_what_is_expected_to_fail_is_no_skip(session):

@@ -66,7 +66,11 @@ class SkipGuard:
         found = [(skip, match) for skip in self._skips if (match := skip.match(reason))]
         allowed = [(skip, match) for skip, match in found if skip.holds_for(test)]
         for skip, match in allowed:
-            if not skip.missing(match):
+            try:
+                missing = skip.missing(match)
+            except Exception as error:  # here it would end the whole run
+                return f"whether {skip.feature} is missing cannot be told: {error!r}"
+            if not missing:
                 return f"{skip.feature} is here, so that the test must run"
             if skip.feature in self._required:
                 return f"{VARIABLE} requires {skip.feature}"

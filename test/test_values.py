@@ -1,0 +1,45 @@
+"""Values are values: whatever the package hands out as a dataclass cannot be changed behind its back."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import importlib
+from pathlib import Path
+
+import pytest
+
+import robot_dynamics
+
+PACKAGE = Path(robot_dynamics.__file__).parent
+ACCUMULATORS = {"ArmTimes", "Results", "Member", "Tally"}
+"""They are filled while something is measured, counted or generated."""
+OPTIONAL = {"rclpy", "mujoco", "viser", "matplotlib", "launch", "launch_ros", "pinocchio"}
+
+
+def dataclasses_of(file: Path) -> list[str]:
+    """Names of the classes at a module's top that are decorated as dataclasses."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    return [
+        node.name
+        for node in tree.body
+        if isinstance(node, ast.ClassDef)
+        and any("dataclass" in ast.unparse(decorator) for decorator in node.decorator_list)
+    ]
+
+
+FOUND = {file: names for file in sorted(PACKAGE.rglob("*.py")) if (names := dataclasses_of(file))}
+
+
+@pytest.mark.parametrize("file", FOUND, ids=lambda file: file.relative_to(PACKAGE).as_posix())
+def test_every_public_dataclass_is_frozen(file):
+    name = ".".join(file.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
+    try:
+        module = importlib.import_module(name)
+    except ImportError as error:
+        assert (error.name or "").partition(".")[0] in OPTIONAL, error
+        return
+    public = [known for known in FOUND[file] if not known.startswith("_") and known not in ACCUMULATORS]
+    for cls in (getattr(module, known) for known in public):
+        assert dataclasses.is_dataclass(cls)
+        assert cls.__dataclass_params__.frozen, cls
