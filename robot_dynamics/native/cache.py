@@ -14,10 +14,12 @@ import hashlib
 import logging
 import os
 import pwd
+import re
 import shutil
 import stat
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
 
@@ -26,8 +28,36 @@ from robot_dynamics.errors import BackendError
 _LOG = logging.getLogger(__name__)
 _MARK = b"\n# sha256 "
 _MOST_ENTRIES = 400
+_HALF_MADE = re.compile(r"\.new_(\d+)_")
 
 Build = Callable[[Path, Path], None]
+_may_build: ContextVar[bool] = ContextVar("_may_build", default=True)
+_chosen: Path | None = None
+
+
+class NotBuilt(Exception):
+    """An entry is not there, and must not be made here."""
+
+
+@contextlib.contextmanager
+def finished_entries() -> Iterator[None]:
+    """Within this context an entry that is not there raises :class:`NotBuilt` instead of being made."""
+    token = _may_build.set(False)
+    try:
+        yield
+    finally:
+        _may_build.reset(token)
+
+
+def folder() -> Path:
+    """Where the entries are."""
+    return _chosen or _folder(_wanted_folder())
+
+
+def use(place: Path) -> None:
+    """Keep the entries in ``place``, the folder of another process of this user."""
+    global _chosen
+    _chosen = place
 
 
 def cached(key: str, suffix: str, build: Build) -> Path:
@@ -40,18 +70,21 @@ def cached(key: str, suffix: str, build: Build) -> Path:
 
     Raises:
         BackendError: no folder can be written to, or ``build`` raised it.
+        NotBuilt: it would have to be made, within :func:`finished_entries`.
     """
     name = hashlib.sha256(key.encode()).hexdigest()[:40] + suffix
-    folder = _folder(_wanted_folder())
-    path = folder / name
+    place = folder()
+    path = place / name
     if _is_sound(path):
         with contextlib.suppress(OSError):
             os.utime(path)
         return path
+    if not _may_build.get():
+        raise NotBuilt(name)
     try:
         _write(path, build)
     except OSError as error:
-        _LOG.warning("the cache %s cannot be written (%s); compiling for this process only", folder, error)
+        _LOG.warning("the cache %s cannot be written (%s); compiling for this process only", place, error)
         path = _temporary_folder() / name
         if not _is_sound(path):
             try:
@@ -59,6 +92,24 @@ def cached(key: str, suffix: str, build: Build) -> Path:
             except OSError as second:
                 raise BackendError(f"generated code cannot be stored in {path.parent}: {second}") from second
     return path
+
+
+def sweep(place: Path) -> None:
+    """Remove what processes that are no more have left half-made in a folder of entries."""
+    for path in place.iterdir():
+        owner = _HALF_MADE.match(path.name)
+        if owner is not None and not _is_alive(int(owner[1])):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def discard(path: Path) -> None:
@@ -153,7 +204,7 @@ def _is_sound(path: Path) -> bool:
 
 def _write(path: Path, build: Build) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".new_", dir=path.parent) as scratch:
+    with tempfile.TemporaryDirectory(prefix=f".new_{os.getpid()}_", dir=path.parent) as scratch:
         made = Path(scratch) / path.name
         build(made, Path(scratch))
         digest = hashlib.sha256(made.read_bytes()).hexdigest()
@@ -161,6 +212,7 @@ def _write(path: Path, build: Build) -> None:
             file.write(_MARK + digest.encode() + b"\n")
         made.chmod(0o700)
         made.replace(path)
+    sweep(path.parent)
     _prune(path.parent)
 
 

@@ -60,7 +60,14 @@ class Compiler:
             call = [*self.command, *flags, *extra, str(text), "-o", str(target), "-lm"]
             try:
                 run = subprocess.run(
-                    call, capture_output=True, text=True, errors="replace", timeout=TIME_LIMIT, check=False
+                    call,
+                    capture_output=True,
+                    text=True,
+                    errors="replace",
+                    timeout=TIME_LIMIT,
+                    check=False,
+                    # Its temporary files go with the folder, however it ends.
+                    env={**os.environ, "TMPDIR": str(folder)},
                 )
             except (OSError, subprocess.TimeoutExpired) as error:
                 raise BackendError(f"the C compiler {shlex.join(self.command)} failed: {error}") from error

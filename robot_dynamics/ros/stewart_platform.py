@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
@@ -18,6 +19,7 @@ from trajectory_msgs.msg import MultiDOFJointTrajectory
 from robot_dynamics.control.stewart.controller import StewartController
 from robot_dynamics.control.stewart.parameters import StewartParameters
 from robot_dynamics.errors import ParameterError, RobotDynamicsError
+from robot_dynamics.native.apart import BUILDS
 from robot_dynamics.parameters import parameter, validate
 from robot_dynamics.ros.control.front import ControlFront
 from robot_dynamics.ros.control.loop import Cycle
@@ -28,6 +30,7 @@ from robot_dynamics.ros.support import parameters, qos, spin
 from robot_dynamics.ros.support.messages import stamp_to_nanoseconds, to_array
 from robot_dynamics.ros.support.trajectories import pose_waypoints
 from robot_dynamics.stewart import StewartPlatform
+from robot_dynamics.stewart.compiled import compile_stewart
 
 CONDITION_WARNING = 0.5
 """Share of the condition limit from which on the status is a warning."""
@@ -120,7 +123,7 @@ class StewartPlatformNode(LifecycleNode):
         platform, notes = load_machine(self._machine_parameters.machine)
         for note in notes:
             self.get_logger().warning(note)
-        platform.compile()
+        BUILDS.made(platform.compile, partial(compile_stewart, platform.machine))
         self._platform = platform
         self.get_logger().info(f"machine {platform.machine.name}: {', '.join(platform.machine.leg_names)}")
         return platform

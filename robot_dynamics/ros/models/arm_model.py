@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -15,6 +16,7 @@ from robot_dynamics.dynamics.compiled import CompiledDynamics
 from robot_dynamics.errors import ModelError, ParameterError, RobotDynamicsError
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.model.chain_parameters import ChainParameters
+from robot_dynamics.native.apart import BUILDS
 from robot_dynamics.parameters import parameter, validate
 from robot_dynamics.ros.models.description import DescriptionSource
 from robot_dynamics.ros.models.imu_gravity import ImuGravity
@@ -23,6 +25,8 @@ from robot_dynamics.ros.support import parameters
 from robot_dynamics.ros.support.background import Background
 from robot_dynamics.ros.support.faults import explain
 
+NEEDED = ("inverse_dynamics",)
+"""Quantities that nodes evaluate."""
 _COMPENSATES = "robot_compensates_gravity"
 
 
@@ -159,6 +163,7 @@ class ModelLoader:
         if self.model is None:
             self._use(self._load(text))
         else:
+            self._node.get_logger().info("a new description: the old model is in use until its own is built")
             self._build("description", lambda: self._load(text))
 
     def _check(self, candidate: ModelParameters) -> None:
@@ -194,7 +199,7 @@ class ModelLoader:
             if what == "description":
                 self._source.text = None
 
-        self._background.submit(work, self._use, refused)
+        self._background.submit(what, work, self._use, refused)
 
     def _use(self, model: ArmModel) -> None:
         old, self.model = self.model, model
@@ -237,11 +242,11 @@ class ModelLoader:
         chain = self.payload.on(bare)
         old = self._built
         if old is not None and old.bare is bare and _same_payload(old.chain, chain):
-            dynamics = old.dynamics.with_gravity(carried)
-            dynamics.prepare(["inverse_dynamics"])
-            chain = old.chain
+            dynamics, chain = old.dynamics.with_gravity(carried), old.chain
         else:
-            dynamics = compile_dynamics(chain, gravity=carried)
+            dynamics = compile_dynamics(chain, gravity=carried, quantities=())
+        prepare = partial(dynamics.prepare, NEEDED)
+        BUILDS.made(prepare, prepare)
         self._built = ArmModel(chain, dynamics, bare, gravity)
         return self._built
 

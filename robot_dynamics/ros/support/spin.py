@@ -24,6 +24,7 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import remove_ros_args
 
 from robot_dynamics.errors import ModelWarning
+from robot_dynamics.native.apart import BUILDS, Interrupted
 from robot_dynamics.ros.support.faults import explain, hand_over
 
 N = TypeVar("N", bound=Node)
@@ -87,6 +88,10 @@ def _live(name: str, build: Callable[[], N], loop: Callable[[N, StopEvent], None
             node.on_stop()
     except ExternalShutdownException:
         pass
+    except Interrupted:
+        # The signal came while the node, or a callback of it, waited for a model.
+        if node is not None and hasattr(node, "on_stop"):
+            node.on_stop()
     except Exception as error:
         logger = node.get_logger() if node is not None else rclpy.logging.get_logger(name)
         logger.fatal(str(error) if isinstance(error, ParameterException) else explain(error))
@@ -160,6 +165,7 @@ class StopEvent(threading.Event):
 
     def set(self) -> None:
         super().set()
+        BUILDS.stop()
         self.on_set()
 
 

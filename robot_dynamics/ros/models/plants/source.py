@@ -85,7 +85,7 @@ class PlantSource:
             if self._source is not None:
                 self._source.text = None
 
-        self._background.submit(lambda: self._make(text), self._take, refused)
+        self._background.submit("description", lambda: self._make(text), self._take, refused)
 
     def _make(self, text: str) -> tuple[str, Plant, list[str]]:
         """A description, its plant and what is odd about it."""
@@ -130,7 +130,7 @@ class PlantSource:
         def refused(reason: str) -> None:
             self._node.get_logger().error(f"the plant stays as it was: {reason}")
 
-        self._background.submit(lambda: plant.prepare(fitted), take, refused)
+        self._background.submit("parameters", lambda: plant.prepare(fitted), take, refused)
 
 
 def initial_position(plant: Plant, wanted: SimulatorParameters) -> np.ndarray:

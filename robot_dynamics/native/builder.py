@@ -1,0 +1,57 @@
+"""The process that :mod:`robot_dynamics.native.apart` runs a build in: a task in, None or an error out."""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+import signal
+import sys
+import threading
+from types import FrameType
+
+from robot_dynamics.errors import BackendError, RobotDynamicsError
+from robot_dynamics.native import cache
+from robot_dynamics.native.apart import LENGTH
+
+NICENESS = 10
+"""Of builds: the control loops of this machine come first."""
+
+
+def main() -> int:
+    """Do the task on standard input, whose end is the end of this process too."""
+    signal.signal(signal.SIGTERM, _leave)
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever prints must not print into the answer
+    os.nice(NICENESS)
+    logging.disable()  # what is to be told is told by the process that uses the result
+    tasks = sys.stdin.buffer
+    folder, build = pickle.loads(tasks.read(int.from_bytes(tasks.read(LENGTH), "little")))
+    threading.Thread(target=_end_with, args=(tasks.fileno(),), daemon=True).start()
+    cache.use(folder)
+    error: Exception | None = None
+    try:
+        build()
+    except RobotDynamicsError as refused:
+        error = refused
+    except Exception as failed:
+        error = BackendError(f"the model cannot be built: {type(failed).__name__}: {failed}")
+    answers.write(pickle.dumps(error))
+    answers.close()
+    return 0
+
+
+def _leave(number: int, _: FrameType | None) -> None:
+    """End by way of every clean-up."""
+    sys.exit(128 + number)
+
+
+def _end_with(descriptor: int) -> None:
+    """End this process and its compiler when nobody holds the other end any more."""
+    while os.read(descriptor, 1):
+        pass
+    os.killpg(os.getpgrp(), signal.SIGTERM)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
