@@ -1,6 +1,7 @@
 """Package definition for both worlds: colcon (ament_python) and pip."""
 
 import re
+import sys
 from pathlib import Path
 
 from setuptools import find_packages, setup
@@ -40,9 +41,12 @@ TEST_TOOLS = [
     "xacro",
     "colcon-common-extensions",
     "selenium",
+    "shtab>=1.7,<2",
 ]
 # It makes the mutants; another version would draw another sample from the same seed.
 MUTATION_TOOLS = ["cosmic-ray==8.7.0"]
+# colcon calls this file by these commands, pip by others.
+BY_COLCON = not {"install", "develop"}.isdisjoint(sys.argv)
 NODES = [
     "computed_torque_controller",
     "simulator",
@@ -94,7 +98,9 @@ setup(
     entry_points={
         "console_scripts": [
             "robot_dynamics = robot_dynamics.cli.main:main",
-            *(f"{node} = robot_dynamics.ros.{node}:main" for node in NODES),
+            # Under colcon they go to lib/robot_dynamics, where `ros2 run` finds them; pip would put programs
+            # with names such as "simulator" on everybody's path.
+            *(f"{node} = robot_dynamics.ros.{node}:main" for node in NODES if BY_COLCON),
         ]
     },
 )

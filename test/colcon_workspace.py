@@ -11,6 +11,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from robot_dynamics.cli.run import NODES
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 SKIPPED = shutil.ignore_patterns(".*", "build", "install", "log", "__pycache__", "*.egg-info", "demo_output")
 SOURCED_CHECKS = """
@@ -56,7 +58,7 @@ def main() -> int:
         try:
             run([colcon, "build", "--event-handlers", "console_cohesion+"], workspace, PATH=path)
             prefix = workspace / "install" / "robot_dynamics"
-            nodes = sorted(file.name for file in (prefix / "lib" / "robot_dynamics").iterdir())
+            nodes = [*NODES, "robot_dynamics"]
             run(
                 ["bash", "-c", SOURCED_CHECKS],
                 workspace,

@@ -82,3 +82,24 @@ def test_formulations_agree_with_the_generated_model():
         np.testing.assert_allclose(
             formulation(model, q, qd, qdd), generated, rtol=0, atol=1e-10, err_msg=name
         )
+
+
+def test_objects_introduce_themselves_in_a_line():
+    chain = rd.load_urdf(resource("urdf/puma560.urdf"))
+    things = {
+        "puma560": chain,
+        "modified": rd.dh_parameters(chain),
+        "joint1": rd.SerialModel.from_chain(chain),
+        "6 joints": rd.compile_dynamics(chain),
+        "joint2": chain.joints[1],
+        "stewart_demo": rd.load_stewart(resource("config/stewart_demo.yaml")),
+    }
+    for word, thing in things.items():
+        assert len(repr(thing)) < 160 and "\n" not in repr(thing), repr(thing)
+        assert word in repr(thing), repr(thing)
+
+
+def test_a_table_shows_itself_in_a_notebook():
+    table = rd.dh_parameters(rd.load_urdf(resource("urdf/puma560.urdf")))
+    html = table._repr_html_()
+    assert html.count("<tr") >= 1 + len(table.rows) and "joint6" in html

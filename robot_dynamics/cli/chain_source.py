@@ -46,11 +46,16 @@ def add_gravity_argument(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def chain_of(arguments: argparse.Namespace) -> KinematicChain:
-    """The chain that the arguments name; warnings about the description go to standard error."""
+def chain_of(arguments: argparse.Namespace, text: bytes | None = None) -> KinematicChain:
+    """The chain that the arguments name; warnings about the description go to standard error.
+
+    Args:
+        arguments: with those that :func:`add_chain_arguments` declares.
+        text: the description, where it has been read already.
+    """
     if arguments.urdf is None:
         raise ParameterError("no URDF given")
-    source = read_input() if arguments.urdf == "-" else arguments.urdf
+    source = text if text is not None else read_input() if arguments.urdf == "-" else arguments.urdf
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
         chain = load_urdf(source, arguments.root, arguments.tip, dict(arguments.lock))

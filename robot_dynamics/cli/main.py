@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
+from robot_dynamics import __version__
 from robot_dynamics.cli import streams
 from robot_dynamics.errors import RobotDynamicsError, readable
 
@@ -23,6 +24,7 @@ COMMANDS = {
     "benchmark": "time the generated model beside other libraries",
     "reproduce": "make the figures and numbers of a paper",
     "sdf": "print a Stewart platform as an SDF model for Gazebo",
+    "completion": "print what makes a shell complete this command",
 }
 
 
@@ -54,16 +56,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     return streams.finish(code)
 
 
-def _run(argv: list[str]) -> int:
+def command_line(wanted: Callable[[str], bool]) -> Parser:
+    """The parser, with the arguments of those subcommands that are wanted."""
     parser = Parser(
         prog="robot_dynamics", description="Dynamics of serial arms and Stewart platforms, from URDF."
     )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND")
-    wanted = next((word.replace("-", "_") for word in argv if not word.startswith("-")), None)
     for name, summary in COMMANDS.items():
         command = subparsers.add_parser(name.replace("_", "-"), help=summary, description=summary)
-        if name == wanted:
+        if wanted(name):
             importlib.import_module(f"robot_dynamics.cli.{name}").configure(command)
+    return parser
+
+
+def _run(argv: list[str]) -> int:
+    called = next((word.replace("-", "_") for word in argv if not word.startswith("-")), None)
+    parser = command_line(lambda name: name == called)
     arguments = parser.parse_args(argv)
     if arguments.command is None:
         parser.print_help()

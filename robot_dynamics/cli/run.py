@@ -7,6 +7,8 @@ import importlib
 import sys
 
 from robot_dynamics.errors import RobotDynamicsError, quoted
+from robot_dynamics.inputs.files import read_text
+from robot_dynamics.resources import resource
 
 # Each is a module of robot_dynamics.ros with main(args) -> exit code.
 NODES = {
@@ -39,6 +41,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise RobotDynamicsError(
             f"there is no node {quoted(arguments.node)}; the nodes are {', '.join(NODES)}"
         )
+    if {"-h", "--help"} & set(arguments.arguments):
+        print(_about(arguments.node), end="")
+        return 0
     try:
         importlib.import_module("rclpy")
     except ImportError as error:
@@ -49,6 +54,15 @@ def run(arguments: argparse.Namespace) -> int:
         ) from error
     module = importlib.import_module(f"robot_dynamics.ros.{arguments.node}")
     return int(module.main(arguments.arguments))
+
+
+def _about(node: str) -> str:
+    """Usage of a node and its parameters, which its commented parameter file lists."""
+    parameters = read_text(resource(f"config/{node}.yaml"), "parameter file")
+    return (
+        f"usage: robot_dynamics run {node} [--ros-args -p NAME:=VALUE --params-file FILE -r FROM:=TO]\n\n"
+        f"{NODES[node]}\n\n{parameters}"
+    )
 
 
 def _list_nodes() -> str:

@@ -87,6 +87,10 @@ class ChainJoint:
     multiplier: float = 1.0
     offset: float = 0.0
 
+    def __repr__(self) -> str:
+        """Name, kind, link and mass, in a line."""
+        return f"<ChainJoint {self.name}: {self.kind.value}, moves {self.link} of {self.body.mass:.4g} kg>"
+
     def displacement(self, value: float) -> Array:
         """(4, 4) pose of the link frame in the joint frame at joint variable ``value`` [rad or m]."""
         if self.kind is JointKind.PRISMATIC:

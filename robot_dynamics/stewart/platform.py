@@ -100,6 +100,12 @@ class StewartPlatform:
         self.machine = machine
         self._compile = lru_cache(maxsize=None)(lambda backend: compile_stewart(machine, backend))
 
+    def __repr__(self) -> str:
+        """The machine's name and its legs' strokes, in a line."""
+        limits = [leg.limits for leg in self.machine.legs]
+        shortest, longest = min(limit.shortest for limit in limits), max(limit.longest for limit in limits)
+        return f"<StewartPlatform {self.machine.name}: legs of {shortest:g} to {longest:g} m>"
+
     def inverse_dynamics(
         self,
         position: ArrayLike,

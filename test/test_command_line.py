@@ -1,0 +1,94 @@
+"""What every subcommand has in common."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import robot_dynamics as rd
+from robot_dynamics.cli.main import COMMANDS
+from robot_dynamics.cli.run import NODES
+from robot_dynamics.resources import resource
+
+PUMA = Path(resource("urdf/puma560.urdf"))
+
+
+def call(*arguments, given=b""):
+    done = subprocess.run(
+        [sys.executable, "-m", "robot_dynamics.cli.main", *map(str, arguments)],
+        input=given,
+        capture_output=True,
+        check=False,
+    )
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def test_the_version_is_that_of_the_package():
+    assert call("--version") == (0, f"robot_dynamics {rd.__version__}\n", "")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_subcommand_has_help(command):
+    code, output, errors = call(command.replace("_", "-"), "--help")
+    assert (
+        code == 0 and errors == "" and output.startswith(f"usage: robot_dynamics {command.replace('_', '-')}")
+    )
+
+
+@pytest.mark.parametrize("node", NODES)
+def test_a_nodes_help_has_its_parameters(node):
+    code, output, errors = call("run", node, "--help")
+    assert code == 0 and errors == ""
+    assert output.startswith(f"usage: robot_dynamics run {node}") and NODES[node] in output
+    assert "ros__parameters:" in output
+
+
+def test_bash_completes_subcommands_and_their_options():
+    pytest.importorskip("shtab", reason="shtab is not installed")
+    bash = shutil.which("bash")
+    assert bash is not None
+    code, script, _ = call("completion", "bash")
+    assert code == 0
+    ask = 'COMP_WORDS=({words}); COMP_CWORD={last}; {function}; printf "%s\\n" "${{COMPREPLY[@]}}"'
+
+    def completed(words, function):
+        lines = f"{script}\n" + ask.format(
+            words=" ".join(f"'{word}'" for word in words), last=len(words) - 1, function=function
+        )
+        done = subprocess.run([bash, "-c", lines], capture_output=True, text=True, check=False)
+        return done.stdout.split()
+
+    function = script[script.rindex("-F ") + 3 :].split()[0]
+    assert {"view", "dh", "generate"} <= set(completed(["robot_dynamics", ""], function))
+    assert "--convention" in completed(["robot_dynamics", "dh", "--con"], function)
+
+
+WEIGHTLESS_TIP = (
+    b'<robot name="r"><link name="a"/><link name="b"><inertial><mass value="1"/><inertia ixx="1" iyy="1"'
+    b' izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link><link name="tool"/>'
+    b'<joint name="j" type="continuous">'
+    b'<parent link="a"/><child link="b"/></joint><joint name="t" type="fixed"><parent link="b"/>'
+    b'<child link="tool"/></joint></robot>'
+)
+
+
+def test_generate_reads_standard_input_and_locks_joints(tmp_path):
+    options = ("--lock", "joint6=0.5", "-o", tmp_path, "--quantity", "gravity")
+    code, _, errors = call("generate", "-", *options, given=PUMA.read_bytes())
+    assert code == 0, errors
+    (source,) = tmp_path.glob("*.c")
+    assert "standard input, SHA-256" in source.read_text(encoding="utf-8")
+    assert "joint6" not in source.read_text(encoding="utf-8")
+
+
+def test_generate_shows_warnings_as_dh_does(tmp_path):
+    warnings = []
+    for command, *options in (("dh",), ("generate", "-o", tmp_path)):
+        code, _, errors = call(command, "-", *options, given=WEIGHTLESS_TIP)
+        assert code == 0, errors
+        warnings.append([line for line in errors.splitlines() if "warning:" in line])
+    assert "tool" in warnings[0][0] and warnings[0] == warnings[1]
