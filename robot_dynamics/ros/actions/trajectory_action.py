@@ -28,6 +28,7 @@ from robot_dynamics.ros.actions.deferred_server import DeferredActionServer, Fol
 from robot_dynamics.ros.control.controller_state import state_point
 from robot_dynamics.ros.control.loop import ControlLoop, Cycle
 from robot_dynamics.ros.support import parameters
+from robot_dynamics.ros.support.burst_log import BurstLog
 from robot_dynamics.ros.support.messages import set_stamp, stamp_to_nanoseconds
 
 FEEDBACK_PERIOD = 0.05
@@ -70,6 +71,7 @@ class TrajectoryAction:
         follow: Callable[[ArmController, JointTrajectory], Trajectory[Reference]],
     ) -> None:
         self._node = node
+        self._complain = BurstLog(node.get_logger().error)
         self._loop = loop
         self._follow = follow
         self._parameters = parameters.declare(node, ToleranceParameters)
@@ -128,7 +130,7 @@ class TrajectoryAction:
             tolerances = self._tolerances(goal, controller)
             trajectory = self._follow(controller, goal.trajectory)
         except RobotDynamicsError as error:
-            self._node.get_logger().error(f"goal refused: {error}")
+            self._complain(f"goal refused: {error}")
             self._server.finish(handle, GoalStatus.STATUS_ABORTED, code, str(error))
             return
         self.drop("a new goal has taken over")

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 
 from rclpy.node import Node
 
+from robot_dynamics.ros.support.burst_log import BurstLog
+
 THROTTLE = 2.0
 """Seconds between two log lines about the same recurring fault."""
 
@@ -28,6 +30,7 @@ class LoopEvents:
         self.unsafe = ""
         self.saturated: Sequence[str] = ()
         self._log = node.get_logger()
+        self._complain = BurstLog(self._log.error)
         self._changed = changed
 
     def refuse(self, reason: str) -> None:
@@ -36,9 +39,9 @@ class LoopEvents:
         self._warn(reason)
 
     def refuse_request(self, reason: str) -> None:
-        """What somebody has asked for, once, is not done."""
+        """What somebody has asked for is not done."""
         self.refused += 1
-        self._log.error(reason)
+        self._complain(reason)
 
     def no_effort(self, reason: str) -> None:
         """The controller has no effort for a state."""

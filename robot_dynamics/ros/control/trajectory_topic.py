@@ -43,7 +43,7 @@ class TrajectoryTopic(Generic[C]):
     def _on_trajectory(self, message: Any) -> None:
         controller = self._front.loop.controller
         if controller is None or not self._front.loop.active:
-            self._node.get_logger().error("trajectory refused: the controller is not active")
+            self._front.events.refuse_request("trajectory refused: the controller is not active")
             return
         if not message.points:
             controller.hold()

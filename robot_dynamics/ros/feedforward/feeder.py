@@ -11,6 +11,7 @@ from robot_dynamics.control.arm.feedforward import EffortPath, Feedforward, Feed
 from robot_dynamics.errors import StateError, TrajectoryError
 from robot_dynamics.ros.feedforward.messages import hold_message, plan_message
 from robot_dynamics.ros.support import qos
+from robot_dynamics.ros.support.burst_log import BurstLog
 from robot_dynamics.ros.support.messages import JointOrder, stamp_to_nanoseconds
 from robot_dynamics.ros.support.trajectories import waypoints
 
@@ -44,6 +45,7 @@ class Feeder:
         self.refused = 0
         self._node = node
         self._log = node.get_logger()
+        self._complain = BurstLog(self._log.error)
         # The efforts are in the points, unless they go a way of their own.
         self._efforts = settings.effort_path == EffortPath.TRAJECTORY.value
         self._order = JointOrder(())
@@ -139,7 +141,7 @@ class Feeder:
     def refuse(self, text: str) -> None:
         """Count and log a message that is not used."""
         self.refused += 1
-        self._log.error(text)
+        self._complain(text)
 
     def flush(self) -> None:
         """Wait until the last trajectory has arrived."""

@@ -124,7 +124,7 @@ class ModelLoader:
             if self._imu.used:
                 raise ParameterError("follow_robot_model and gravity_from_imu cannot both be true")
             LiveFollower(node)
-        self._source = DescriptionSource(node, self._on_description)
+        self._source = DescriptionSource(node, self._on_description, check=self._check_description)
 
     def start(self) -> None:
         """Take the description that the node was given, or wait for one.
@@ -166,6 +166,9 @@ class ModelLoader:
             self._node.get_logger().info("a new description: the old model is in use until its own is built")
             self._build("description", lambda: self._load(text))
 
+    def _check_description(self, text: str) -> None:
+        self.payload.on(self._read(text))
+
     def _check(self, candidate: ModelParameters) -> None:
         if self._imu.used and candidate.gravity != self.parameters.gravity:
             raise ParameterError("parameter 'gravity' has no effect while gravity_from_imu is true")
@@ -197,7 +200,7 @@ class ModelLoader:
         def refused(reason: str) -> None:
             self._node.get_logger().error(f"the new {what} is refused, the old model stays: {reason}")
             if what == "description":
-                self._source.text = None
+                self._source.refuse(reason)
 
         self._background.submit(what, work, self._use, refused)
 
@@ -212,10 +215,13 @@ class ModelLoader:
             self.model = self._built = old
             raise
 
-    def _load(self, text: str) -> ArmModel:
+    def _read(self, text: str) -> KinematicChain:
         wanted = self.parameters
+        return load_urdf(text, wanted.root or None, wanted.tip or None, wanted.locked)
+
+    def _load(self, text: str) -> ArmModel:
         try:
-            return self._loaded(load_urdf(text, wanted.root or None, wanted.tip or None, wanted.locked))
+            return self._loaded(self._read(text))
         except RobotDynamicsError:
             raise
         except Exception as error:

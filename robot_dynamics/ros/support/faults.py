@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rclpy.node import Node
 
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.errors import RobotDynamicsError, readable
 
 
 def explain(error: BaseException) -> str:
@@ -19,7 +19,7 @@ def explain(error: BaseException) -> str:
     if frames:
         place = frames[-1]
         text += f" (in {place.name}, {Path(place.filename).name} line {place.lineno})"
-    return text
+    return readable(text)
 
 
 def hand_over(node: Node, error: Exception) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from rclpy.node import Node
 from std_msgs.msg import String
 
 from robot_dynamics.errors import ParameterError
+from robot_dynamics.model.load import load_urdf
 from robot_dynamics.parameters import per_joint
 from robot_dynamics.ros.models.description import NAME, DescriptionSource
 from robot_dynamics.ros.models.plants.kind import PlantKind
@@ -57,7 +59,7 @@ class PlantSource:
         if settings.publish_description:
             self._publisher = node.create_publisher(String, NAME, qos.DESCRIPTION)
         if kind.from_description:
-            self._source = DescriptionSource(node, self._on_description)
+            self._source = DescriptionSource(node, self._on_description, check=self._check_description)
 
     def start(self) -> None:
         """Make the plant of what the node was given, or wait for a description.
@@ -83,9 +85,18 @@ class PlantSource:
         def refused(reason: str) -> None:
             self._node.get_logger().error(f"the new description is refused, the old plant stays: {reason}")
             if self._source is not None:
-                self._source.text = None
+                self._source.refuse(reason)
 
         self._background.submit("description", lambda: self._make(text), self._take, refused)
+
+    def _check_description(self, text: str) -> None:
+        wanted = self._settings
+        if self._plant is None or wanted.lockstep:
+            self._make(text)
+            return
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            load_urdf(text, wanted.root or None, wanted.tip or None, wanted.locked)
 
     def _make(self, text: str) -> tuple[str, Plant, list[str]]:
         """A description, its plant and what is odd about it."""
