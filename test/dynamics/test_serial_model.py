@@ -5,8 +5,9 @@ import pytest
 import random_robots
 
 from robot_dynamics.dynamics.serial_model import SerialModel
-from robot_dynamics.errors import ParameterError, StateError
+from robot_dynamics.errors import ConversionError, ParameterError, StateError
 from robot_dynamics.model.chain import ChainJoint, JointKind, KinematicChain
+from robot_dynamics.model.frames import place_frames
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -53,6 +54,33 @@ def test_imprecise_right_angles_become_exact_only_within_the_tolerance():
     assert SerialModel.from_chain(planar(5e-12)).links[1].alpha == 0.0
     assert SerialModel.from_chain(planar(4e-6)).links[1].alpha != 0.0
     assert SerialModel.from_chain(planar(4e-6), tolerance=1e-4).links[1].alpha == 0.0
+
+
+def test_frames_that_miss_the_chain_are_refused():
+    with pytest.raises(ConversionError, match=r"root -> tip miss its forward kinematics by \d.*limit 6e-18"):
+        SerialModel.from_chain(random_robots.chain(5, n=7, special=False), tolerance=1e-18)
+
+
+def test_a_chain_without_joints_and_an_impossible_tolerance_are_refused():
+    fixed = KinematicChain("fixed", "root", "tip", (), (), np.eye(4))
+    with pytest.raises(ParameterError, match="root -> tip has no moving joint"):
+        SerialModel.from_chain(fixed)
+    for tolerance in (0.0, -1e-9, np.inf, np.nan):
+        with pytest.raises(ParameterError, match="tolerance"):
+            SerialModel.from_chain(planar(0.0), tolerance=tolerance)
+
+
+def test_z_is_the_joints_own_axis_and_every_link_knows_its_parent():
+    for seed in range(20):
+        robot = random_robots.chain(seed)
+        placed, pose = place_frames(robot), np.eye(4)
+        assert [link.parent for link in placed.links] == list(range(-1, len(robot.joints) - 1))
+        frames = SerialModel.from_chain(robot).frames(np.zeros(robot.dof))
+        for joint, link, place, frame in zip(robot.joints, placed.links, placed.poses, frames, strict=True):
+            pose = pose @ joint.origin
+            np.testing.assert_allclose(place[:3, 2], joint.axis, atol=2e-11)
+            np.testing.assert_allclose(placed.base @ frame, pose @ place, atol=1e-9)
+            assert link.multiplier == joint.multiplier
 
 
 def test_textbook_arm_is_checked():

@@ -12,6 +12,7 @@ import random_robots
 import robot_dynamics as rd
 from robot_dynamics.codegen.interpreter import evaluate
 from robot_dynamics.codegen.program import count_operations
+from robot_dynamics.dynamics.generator.links import axes_made_parallel
 from robot_dynamics.dynamics.generator.search import Objective
 from robot_dynamics.dynamics.programs import generate
 from robot_dynamics.dynamics.serial_model import SerialModel
@@ -117,6 +118,36 @@ def test_axes_that_are_almost_parallel_or_perpendicular(angle):
     links = tuple(replace(link, alpha=angle) for link in model.links)
     model = replace(model, links=links)
     assert_equal_torques(generate(model, effort="none"), model)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_axes_that_point_against_the_one_before_are_turned_round(seed):
+    model = plain_recursion.random_arm(seed, n=6)
+    rng = np.random.default_rng(seed)
+    links = tuple(
+        replace(link, alpha=rng.choice([0.0, np.pi, np.pi / 2, np.pi - 1e-5]), y_shift=rng.choice([0.0, 0.2]))
+        for link in model.links
+    )
+    model = replace(model, links=links)
+    turned = axes_made_parallel(model)
+    assert all(link.cos_alpha > -0.5 for link in turned.links[1:])
+    for q, qd, qdd in plain_recursion.states(model, seed):
+        wrench = rng.normal(size=6)
+        np.testing.assert_allclose(turned.forward_kinematics(q), model.forward_kinematics(q), atol=1e-13)
+        expected = plain_recursion.inverse_dynamics(model, q, qd, qdd, wrench)
+        computed = plain_recursion.inverse_dynamics(turned, q, qd, qdd, wrench)
+        np.testing.assert_allclose(computed, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+
+
+def test_an_antiparallel_axis_costs_what_a_parallel_one_costs():
+    model = plain_recursion.random_arm(4, n=5, prismatic=0.0)
+
+    def operations(alpha):
+        links = tuple(replace(link, alpha=angle) for link, angle in zip(model.links, alpha, strict=True))
+        return count_operations(generate(replace(model, links=links), effort="none")).total
+
+    half = np.pi / 2
+    assert operations([0.0, half, np.pi, np.pi, half]) == operations([0.0, half, 0.0, 0.0, half])
 
 
 def one_kind(kind, n, axes=None, **settings):

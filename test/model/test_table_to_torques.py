@@ -7,6 +7,7 @@ import io
 import json
 from pathlib import Path
 
+import descriptions as given
 import numpy as np
 import pytest
 from installed_robots import installed_robots
@@ -17,6 +18,7 @@ from robot_dynamics.dynamics.programs import generate
 from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.model.dh import dh_parameters
+from robot_dynamics.model.load import load_urdf
 from robot_dynamics.model.urdf import parse_urdf
 
 pin = pytest.importorskip("pinocchio", reason="pinocchio is not installed")
@@ -187,3 +189,20 @@ def test_torques_are_those_of_pinocchio_on_the_joints_of_the_description(path):
         expected = pinocchio_torques(model, pin.SE3(chain.tip_transform), *states, wrench)
         computed = torques(SerialModel.from_chain(chain, GRAVITY), *states, wrench)
         np.testing.assert_allclose(computed, expected, rtol=0, atol=1e-10 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("quarter", ["1.57", "1.5708", "1.570796", "1.5707963", "1.57079632679"])
+def test_rebuilt_over_auxiliary_rows(quarter):
+    """Each pair of neighbouring axes is parallel but for the digits that are missing."""
+    turns = ["0 0 0", f"-{quarter} 0 0", f"{quarter} 0 {quarter}", f"0 {quarter} 0", f"{quarter} 0 0"]
+    axes = ["0 0 1", "0 1 0", "0 0 1", "1 0 0", "0 0 1"]
+    places = ["0 0 0.3", "0.1 0.2 0.2", "0.5 0.1 0", "0.4 0.3 0.1", "0.2 0.1 0.1"]
+    joints = [
+        given.joint(f"j{k}", f"l{k}", f"l{k + 1}", kind, xyz=places[k], rpy=turns[k], axis=axes[k])
+        for k, kind in enumerate(["revolute", "revolute", "prismatic", "revolute", "revolute"])
+    ]
+    chain = load_urdf(given.robot(*(given.link(f"l{k}") for k in range(6)), *joints))
+    rows = dh_parameters(chain).rows
+    assert len(rows) > 5 or quarter in ("1.57", "1.57079632679")
+    assert max(abs(length) for row in rows for length in (row.a, row.d)) < 4.0 * 3.0
+    assert_same_torques(chain)
