@@ -137,3 +137,28 @@ def test_the_bounds_themselves_and_every_choice_are_legal(cls, description):
         except ParameterError as refused:
             assert (cls.__name__, description.name) in OTHER_RULES, refused
             assert "it must be " + description.constraints not in str(refused)
+
+
+NEVER_NEGATIVE = {"s", "Hz", "kg", "1/s", "1/s²", "N·m·s/rad or N·s/m", "N·m or N", "kg·m² or kg"}
+"""Units in which nothing below zero can be meant: durations, rates, masses, gains, losses, limits."""
+NONE_AT_ZERO = re.compile(
+    r"kp|kv|.*_inertia|damping|friction|max_effort|(path|goal|goal_time|stopped_velocity)_tolerance|payload_mass|.*_fade_time|model_change_time"
+    r"|control_period|imu_time_constant|load_period"
+)
+"""Names of what is left out by a zero."""
+
+
+@pytest.mark.parametrize(("cls", "description"), PARAMETERS, ids=IDS)
+def test_what_cannot_be_negative_is_refused_below_zero_and_what_a_zero_leaves_out_takes_it(cls, description):
+    """The bounds themselves, as far as physics tells them."""
+    if description.type is not float:
+        return
+    zero_is_none = NONE_AT_ZERO.fullmatch(description.name) and description.name != "payload_inertia"
+    if zero_is_none or description.unit in NEVER_NEGATIVE:
+        with pytest.raises(ParameterError, match=description.name):
+            cls(**{description.name: given(description, -1e-9)})
+    if zero_is_none:
+        assert cls(**{description.name: given(description, 0.0)})
+    if description.unit == "Hz":
+        with pytest.raises(ParameterError, match=description.name):
+            cls(**{description.name: given(description, 0.0)})

@@ -8,16 +8,42 @@ COMPILED = ("test/backend/test_compiled_dynamics.py", "test/backend/test_generat
 EMITTED = ("test/codegen", "test/backend/test_emitters.py", "test/backend/test_lanes.py")
 ROS = ("test/ros_controller", "test/ros_feedforward", "test/ros_model", "test/ros_simulator", "test/ros_view")
 
+PATHS = (
+    "test/control/test_trajectory.py",
+    "test/control/test_spline.py",
+    "test/control/test_planning.py",
+    "test/control/test_controller.py",
+)
+ARM = (
+    "test/control/test_controller.py",
+    "test/control/test_actuators.py",
+    "test/control/test_feedforward.py",
+    "test/control/test_sampling_points.py",
+    "test/control/test_impossible_payloads.py",
+    "test/control/test_effort_limits.py",
+    "test/control/test_model_change.py",
+    "test/control/test_friction.py",
+    "test/ros_feedforward",
+    "test/ros_model",
+)
+
 CONCERNING: dict[str, tuple[str, ...]] = {
     "benchmark": ("test/backend/test_benchmark.py",),
     "cli": ("test/model", "test/dynamics", "test/backend", "test/ros_simulator"),
     "codegen": (*EMITTED, "test/backend/test_long_programs.py", *COMPILED, "test/generator"),
-    "control": ("test/control", "test/ros_feedforward", "test/ros_model", "test/test_parameter_classes.py"),
+    "control": ("test/control", "test/test_parameter_classes.py", "test/test_values.py"),
+    "control/arm": (*ARM, "test/test_parameter_classes.py", "test/test_values.py"),
+    "control/trajectory.py": PATHS,
+    "control/waypoints.py": PATHS,
+    "control/spline.py": PATHS,
+    "control/tridiagonal.py": PATHS,
     "control/stewart": (
         "test/control/test_stewart_controller.py",
         "test/control/test_stewart_laws.py",
         "test/control/test_pose_paths.py",
         "test/control/test_phases.py",
+        "test/test_parameter_classes.py",
+        "test/test_values.py",
     ),
     "dynamics": ("test/dynamics", "test/generator", *COMPILED),
     "inputs": ("test/inputs",),

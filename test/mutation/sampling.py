@@ -62,21 +62,29 @@ def matters(operator: str) -> bool:
 
 
 def silent_spans(source: str) -> list[tuple[Position, Position]]:
-    """Where a fault changes no behaviour: annotations, which nobody evaluates, and names of types."""
-    spans = []
-    for node in ast.walk(ast.parse(source)):
-        annotations: list[ast.expr | None] = []
-        if isinstance(node, ast.arg | ast.AnnAssign):
-            annotations = [node.annotation]
-        elif isinstance(node, ast.FunctionDef):
-            annotations = [node.returns]
-        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp | ast.Subscript):
-            named = all(isinstance(target, ast.Name) and target.id.istitle() for target in node.targets)
-            annotations = [node.value] if named else []
-        for part in annotations:
-            if part is not None and part.end_lineno is not None and part.end_col_offset is not None:
-                spans.append(((part.lineno, part.col_offset), (part.end_lineno, part.end_col_offset)))
-    return spans
+    """Where a fault changes no behaviour that matters.
+
+    Annotations and names of types, which nobody evaluates; ``strict`` of a ``zip`` of lists that are equally
+    long anyway; ``maximum`` of a parameter, which only keeps out what cannot be meant.
+    """
+    return [
+        ((part.lineno, part.col_offset), (part.end_lineno or 0, part.end_col_offset or 0))
+        for node in ast.walk(ast.parse(source))
+        for part in _silent(node)
+    ]
+
+
+def _silent(node: ast.AST) -> Iterator[ast.expr]:
+    if isinstance(node, ast.arg | ast.AnnAssign) and node.annotation is not None:
+        yield node.annotation
+    elif isinstance(node, ast.FunctionDef) and node.returns is not None:
+        yield node.returns
+    elif isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp | ast.Subscript):
+        if all(isinstance(target, ast.Name) and target.id.istitle() for target in node.targets):
+            yield node.value
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        quiet = {"zip": "strict", "parameter": "maximum"}.get(node.func.id)
+        yield from (word.value for word in node.keywords if word.arg == quiet)
 
 
 def mutants(target: Target, root: Path) -> Iterator[MutationSpec]:

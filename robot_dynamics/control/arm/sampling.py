@@ -18,7 +18,7 @@ from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.spatial import Array
 
 LARGEST_TURN = 0.25
-"""No joint moves farther between two points [rad or m], so that no wave of the efforts is missed."""
+"""Where a joint moves farther, an interval is cut into equal times, so that no wave is missed [rad or m]."""
 PROBES = 8
 """Parts into which every interval is cut to look at the efforts between its ends."""
 SHORTEST_INTERVAL = 2e-5
