@@ -3,23 +3,13 @@
 from launch import Action, LaunchDescription
 
 from robot_dynamics.ros.launching.actions import Given, describe, description_parameter, node
+from robot_dynamics.ros.launching.arguments import ARM_IN_GAZEBO, FRAMES, GRAPH
 from robot_dynamics.ros.launching.descriptions import gazebo_description, plain_description
 
 
 def generate_launch_description() -> LaunchDescription:
     """The arguments are told by ``ros2 launch robot_dynamics description.launch.py -s``."""
-    return describe(
-        actions,
-        "robot",
-        "description_file",
-        "hardware",
-        "controllers",
-        "initial_positions",
-        "namespace",
-        "frame_prefix",
-        "use_sim_time",
-        "on_exit",
-    )
+    return describe(actions, *ARM_IN_GAZEBO, "hardware", *GRAPH, *FRAMES)
 
 
 def actions(given: Given) -> list[Action]:

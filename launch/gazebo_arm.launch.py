@@ -11,26 +11,13 @@ from robot_dynamics.ros.launching.actions import (
     spawner,
     step,
 )
+from robot_dynamics.ros.launching.arguments import ARM_IN_GAZEBO, FRAMES, GRAPH, WORLD
 from robot_dynamics.ros.launching.descriptions import controllers_path, plain_description, robot_name
 
 
 def generate_launch_description() -> LaunchDescription:
     """The arguments are told by ``ros2 launch robot_dynamics gazebo_arm.launch.py -s``."""
-    return describe(
-        actions,
-        "robot",
-        "controller",
-        "gui",
-        "world",
-        "description_file",
-        "controllers",
-        "initial_positions",
-        "namespace",
-        "frame_prefix",
-        "use_sim_time",
-        "on_exit",
-        use_sim_time="true",
-    )
+    return describe(actions, *ARM_IN_GAZEBO, "controller", *WORLD, *GRAPH, *FRAMES, use_sim_time="true")
 
 
 def actions(given: Given) -> list[Action]:
@@ -39,14 +26,10 @@ def actions(given: Given) -> list[Action]:
     name = robot_name(plain_description(given))
     create = step("create", given, "ros_gz_sim", arguments=["-topic", "robot_description", "-name", name])
     check_package("ros_gz_bridge")
-    description = (
-        *("robot", "description_file", "controllers", "initial_positions"),
-        *("namespace", "frame_prefix", "use_sim_time", "on_exit"),
-    )
     return [
         # First, because it refuses what Gazebo cannot have.
-        include("description", given, *description, hardware="gazebo"),
-        include("gazebo_world", given, "world", "gui", "on_exit"),
+        include("description", given, *ARM_IN_GAZEBO, *GRAPH, *FRAMES, hardware="gazebo"),
+        include("gazebo_world", given, *WORLD, "on_exit"),
         *in_turn(
             create,
             spawner("joint_state_broadcaster", given, controllers),

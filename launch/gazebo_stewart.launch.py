@@ -14,18 +14,14 @@ from robot_dynamics.ros.launching.actions import (
     step,
     text_parameter,
 )
+from robot_dynamics.ros.launching.arguments import GRAPH, PLATFORM_IN_GAZEBO, WORLD
 from robot_dynamics.ros.launching.machines import leg_controllers, machine
 from robot_dynamics.stewart.sdf import Controllers, actuator_description, sdf
 
 
 def generate_launch_description() -> LaunchDescription:
     """The arguments are told by ``ros2 launch robot_dynamics gazebo_stewart.launch.py -s``."""
-    return describe(
-        actions,
-        *("platform", "gui", "world", "machine_file", "leg_controllers"),
-        *("namespace", "use_sim_time", "on_exit"),
-        use_sim_time="true",
-    )
+    return describe(actions, *PLATFORM_IN_GAZEBO, *WORLD, *GRAPH, use_sim_time="true")
 
 
 def actions(given: Given) -> list[Action]:
@@ -47,7 +43,7 @@ def actions(given: Given) -> list[Action]:
     check_package("ros_gz_bridge")
     return [
         actuators,
-        include("gazebo_world", given, "world", "gui", "on_exit"),
+        include("gazebo_world", given, *WORLD, "on_exit"),
         *in_turn(
             create,
             spawner("joint_state_broadcaster", given, controllers),

@@ -6,13 +6,14 @@ from launch import Action, LaunchDescription
 
 from robot_dynamics.resources import resource
 from robot_dynamics.ros.launching.actions import Given, describe, include_from, node
+from robot_dynamics.ros.launching.arguments import WORLD
 
 CLOCK = "/clock@rosgraph_msgs/msg/Clock[gz.msgs.Clock"
 
 
 def generate_launch_description() -> LaunchDescription:
     """The arguments are told by ``ros2 launch robot_dynamics gazebo_world.launch.py -s``."""
-    return describe(actions, "world", "gui", "on_exit")
+    return describe(actions, *WORLD, "on_exit")
 
 
 def actions(given: Given) -> list[Action]:

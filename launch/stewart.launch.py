@@ -13,20 +13,19 @@ from robot_dynamics.ros.launching.actions import (
     parameter_files,
     simulator,
 )
+from robot_dynamics.ros.launching.arguments import GRAPH, PLATFORM_IN_GAZEBO, WORLD
 from robot_dynamics.ros.launching.machines import machine, machine_path
 from robot_dynamics.stewart.sdf import home_lengths
-
-GRAPH = ("namespace", "use_sim_time", "on_exit")
-GAZEBO = ("platform", "machine_file", "leg_controllers", "gui", "world")
 
 
 def generate_launch_description() -> LaunchDescription:
     """The arguments are told by ``ros2 launch robot_dynamics stewart.launch.py -s``."""
     return describe(
         actions,
-        *("platform", "plant", "rviz", "web_view", "machine_file"),
-        *("controller_parameters", "simulator_parameters", "web_view_parameters"),
-        *("leg_controllers", "gui", "world", "rviz_config"),
+        *PLATFORM_IN_GAZEBO,
+        *("plant", "rviz", "web_view"),
+        *("controller_parameters", "simulator_parameters", "web_view_parameters", "rviz_config"),
+        *WORLD,
         *GRAPH,
         use_sim_time=equals("plant", "gazebo"),
     )
@@ -39,7 +38,7 @@ def actions(given: Given) -> list[Action]:
     # In Gazebo the position of a leg's joint counts from home, elsewhere it is the leg's length.
     zero = {}
     if given["plant"] == "gazebo":
-        parts.append(include("gazebo_stewart", given, *GAZEBO, *GRAPH))
+        parts.append(include("gazebo_stewart", given, *PLATFORM_IN_GAZEBO, *WORLD, *GRAPH))
         zero = {"zero_lengths": home_lengths(machine(given)).tolist()}
     if given["plant"] == "simulator":
         parts.append(simulator(given, [which]))

@@ -9,6 +9,20 @@ from robot_dynamics.resources import share_directory
 BOOLEAN = ["true", "false"]
 
 
+GRAPH = ("namespace", "use_sim_time", "on_exit")
+"""Arguments of every launch file that starts nodes of a machine."""
+FRAMES = ("frame_prefix",)
+"""Further ones where the nodes of an arm publish or show frames."""
+WORLD = ("world", "gui")
+"""Arguments of Gazebo."""
+ARM = ("robot", "description_file", "initial_positions")
+"""Which arm."""
+ARM_IN_GAZEBO = (*ARM, "controllers")
+"""Which arm, with controllers of ros2_control."""
+PLATFORM_IN_GAZEBO = ("platform", "machine_file", "leg_controllers")
+"""Which Stewart platform, with controllers of ros2_control."""
+
+
 @dataclass(frozen=True)
 class Argument:
     """A launch argument.

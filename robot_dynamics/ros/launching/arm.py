@@ -16,6 +16,7 @@ from robot_dynamics.ros.launching.actions import (
     parameter_files,
     simulator,
 )
+from robot_dynamics.ros.launching.arguments import ARM, ARM_IN_GAZEBO, FRAMES, GRAPH, WORLD
 from robot_dynamics.ros.launching.descriptions import (
     drives,
     initial_positions,
@@ -23,15 +24,13 @@ from robot_dynamics.ros.launching.descriptions import (
     robot_name,
 )
 
-ROBOT = ("robot", "description_file", "initial_positions")
-GRAPH = ("namespace", "frame_prefix", "use_sim_time", "on_exit")
-GAZEBO = ("controllers", "gui", "world")
 ARGUMENTS = (
-    *("robot", "plant", "rviz", "web_view", "robot_model"),
-    *("description_file", "description", "initial_positions", "controller_parameters"),
-    *("rviz_config", "web_view_parameters"),
-    *GAZEBO,
+    *ARM_IN_GAZEBO,
+    *("plant", "rviz", "web_view", "robot_model"),
+    *("description", "controller_parameters", "rviz_config", "web_view_parameters"),
+    *WORLD,
     *GRAPH,
+    *FRAMES,
 )
 """Names of the arguments of a launch file that puts an arm under control."""
 
@@ -49,10 +48,10 @@ def description_and_plant(given: Given, controller: str) -> list[Action]:
     if given["plant"] == "gazebo":
         if given["description"] != "robot_state_publisher":
             raise ParameterError("plant:=gazebo needs description:=robot_state_publisher")
-        return [include("gazebo_arm", given, *ROBOT, *GAZEBO, *GRAPH, controller=controller)]
+        return [include("gazebo_arm", given, *ARM_IN_GAZEBO, *WORLD, *GRAPH, *FRAMES, controller=controller)]
     parts: list[Action] = []
     if given["description"] == "robot_state_publisher":
-        parts.append(include("description", given, *ROBOT, *GRAPH))
+        parts.append(include("description", given, *ARM, *GRAPH, *FRAMES))
     if given["plant"] == "simulator":
         publishes = {"publish_description": given["description"] == "parameter"}
         parts.append(simulator(given, [*drive_parameters(given), _start(given), publishes, *model(given)]))
@@ -77,7 +76,7 @@ def onlookers(given: Given) -> list[Action]:
     if given["rviz"] == "true":
         check_package("rviz2")
         parts.append(node("markers", given, [{"frame_prefix": given["frame_prefix"]}, *model(given)]))
-        parts.append(include("rviz", given, "robot", "rviz_config", *GRAPH))
+        parts.append(include("rviz", given, "robot", "rviz_config", *GRAPH, *FRAMES))
     if given["web_view"] == "true":
         parts.append(node("web_view", given, [*parameter_files(given["web_view_parameters"]), *model(given)]))
     return parts
