@@ -2,7 +2,7 @@
  *
  * Needs neither Python's nor numpy's headers: it uses functions of Python's stable ABI, and of numpy the
  * memory layout of an array and PyArray_New, both fixed parts of numpy's ABI. bridge.py checks the layout
- * against arrays of known content before any of this is used.
+ * against arrays of known content, and where a capsule keeps its pointer, before any of this is used.
  *
  * A call whose arguments are C-contiguous float64 arrays of the right shapes goes straight to the kernel;
  * any other one, and one whose result is not finite, is handed to a Python callable, which converts the
@@ -46,6 +46,12 @@ typedef struct {
 } array;
 
 typedef struct {
+    py_size references;
+    object *type;
+    void *pointer;
+} capsule;
+
+typedef struct {
     int axes;
     py_size shape[MOST_AXES];
     size_t row;                             /* number of entries */
@@ -60,7 +66,7 @@ typedef struct {
     int held;                               /* inputs that no call gives */
     int outputs;
     py_size sizes[MOST_INPUTS];             /* of states and optional inputs, for one state */
-    const char *names[MOST_OPTIONAL];       /* of the optional inputs */
+    object *names[MOST_OPTIONAL];           /* of the optional inputs */
     const double *values[MOST_INPUTS];      /* of the held inputs; bridge.py keeps them as long as `general` */
     output results[MOST_OUTPUTS];           /* for one state */
     object *general;                        /* called for everything unusual */
@@ -86,18 +92,19 @@ extern py_size PyTuple_Size(object *tuple);
 extern object *PyDict_New(void);
 extern int PyDict_SetItem(object *dictionary, object *key, object *value);
 extern object *PyObject_Call(object *callable, object *arguments, object *keywords);
-extern int PyUnicode_CompareWithASCIIString(object *text, const char *ascii);
+extern int PyUnicode_Compare(object *left, object *right);
 extern object *PyErr_NoMemory(void);
 extern void *PyEval_SaveThread(void);
 extern void PyEval_RestoreThread(void *state);
 
-static object *none, *array_type, *float64_type;
+static object *none, *array_type, *float64_type, *out_name;
 static object *(*new_array)(object *type, int axes, const py_size *shape, int element, const py_size *strides,
                             void *data, int size, int flags, object *base);
 
-void bridge_configure(object *none_object, object *ndarray, object *float64, void *py_array_new)
+void bridge_configure(object *none_object, object *ndarray, object *float64, object *out, void *py_array_new)
 {
     none = none_object;
+    out_name = out;
     array_type = ndarray;
     float64_type = float64;
     *(void **)&new_array = py_array_new;
@@ -119,6 +126,12 @@ void bridge_probe(const array *value, int64_t *answers)
 object *bridge_probe_new(int axes, const py_size *shape)
 {
     return new_array(array_type, axes, shape, FLOAT64, NULL, NULL, 0, 0, NULL);
+}
+
+/* Whether a capsule holds its pointer where this file believes. */
+int bridge_probe_capsule(object *value)
+{
+    return ((const capsule *)value)->pointer == PyCapsule_GetPointer(value, NULL);
 }
 
 static int is_plain(const array *value, int flags)
@@ -156,9 +169,14 @@ done:
     return result;
 }
 
+static int is_called(object *name, object *other)
+{
+    return name == other || PyUnicode_Compare(name, other) == 0;
+}
+
 /* Find the optional inputs and `out` among the arguments, NULL where they are not given; whether every argument
  * has its place. */
-static inline __attribute__((always_inline)) int sort_options(const description *about, object *const *arguments, py_size count, object *keywords,
+static inline int sort_options(const description *about, object *const *arguments, py_size count, object *keywords,
                         const array **options, object **out)
 {
     const py_size inputs = about->states + about->optional;
@@ -170,11 +188,11 @@ static inline __attribute__((always_inline)) int sort_options(const description 
     for (py_size k = 0; k < named; ++k) {
         object *name = PyTuple_GetItem(keywords, k);
         int place = 0;
-        if (count <= inputs && PyUnicode_CompareWithASCIIString(name, "out") == 0) {
+        if (count <= inputs && is_called(name, out_name)) {
             *out = arguments[count + k];
             continue;
         }
-        while (place < about->optional && PyUnicode_CompareWithASCIIString(name, about->names[place]) != 0) {
+        while (place < about->optional && !is_called(name, about->names[place])) {
             ++place;
         }
         if (place == about->optional || about->states + place < count) {
@@ -193,7 +211,7 @@ static inline __attribute__((always_inline)) int sort_options(const description 
     return 1;
 }
 
-static inline __attribute__((always_inline)) int is_input(const array *value, int axes, py_size samples, py_size size)
+static inline int is_input(const array *value, int axes, py_size samples, py_size size)
 {
     return is_plain(value, CONTIGUOUS | ALIGNED) && value->axes == axes && value->shape[axes - 1] == size
         && (axes == 1 || value->shape[0] == samples);
@@ -211,21 +229,85 @@ static int overlaps(const double *in, size_t in_row, const double *out, size_t r
     return !(in == out && in_row == row) && meet(in, in_row * count, out, row * count);
 }
 
-/* The arrays of one call. */
+/* The inputs of one call, as its kernel takes them. */
 typedef struct {
-    int inputs, outputs;
+    int axes;                               /* 1 for one state, 2 for a batch */
+    int given;                              /* number of inputs that the call gives */
+    int variant;
     size_t samples;
     const double *in[MOST_INPUTS];
-    size_t in_rows[MOST_INPUTS];
-    object *results[MOST_OUTPUTS];
-    double *places[MOST_OUTPUTS];
-} call_arrays;
+    size_t rows[MOST_INPUTS];               /* entries of a row of those that the call gives */
+} call_inputs;
 
-/* Whether `target` can take the next output, of shape `shape`. */
-static inline __attribute__((always_inline)) int fits(const array *target, int axes, const py_size *shape, const output *wanted, const description *about,
-                const call_arrays *arrays)
+/* Take the inputs and find `out`; whether a kernel can be called with them as they are. */
+static inline int take_inputs(const function *f, object *const *arguments, py_size count, object *keywords,
+                              call_inputs *taken, object **out)
 {
-    const double *place = (const double *)target->data;
+    const description *about = &f->about;
+    const int states = about->states;
+    const array *options[MOST_OPTIONAL];
+    int optional = 0;
+
+    *out = NULL;
+    if (count != states || keywords) {
+        optional = about->optional;
+        if (count < states || count > states + optional + 1
+            || !sort_options(about, arguments, count, keywords, options, out)) {
+            return 0;
+        }
+    }
+    const array *first = arguments[0];
+    if (!is_plain(first, CONTIGUOUS | ALIGNED) || first->axes < 1 || first->axes > 2) {
+        return 0;
+    }
+    const int axes = first->axes;
+    const py_size samples = axes == 2 ? first->shape[0] : 1;
+    for (int i = 0; i < states; ++i) {
+        const array *state = arguments[i];
+        if (!is_input(state, axes, samples, about->sizes[i])) {
+            return 0;
+        }
+        taken->in[i] = (const double *)state->data;
+        taken->rows[i] = (size_t)about->sizes[i];
+    }
+    int inputs = states, variant = 0;
+    for (int i = 0; i < optional; ++i) {
+        if (options[i]) {
+            if (!is_input(options[i], axes, samples, about->sizes[states + i])) {
+                return 0;
+            }
+            taken->in[inputs] = (const double *)options[i]->data;
+            taken->rows[inputs++] = (size_t)about->sizes[states + i];
+            variant |= 1 << i;
+        }
+    }
+    taken->axes = axes;
+    taken->given = inputs;
+    taken->variant = variant;
+    taken->samples = (size_t)samples;
+    for (int i = 0; i < about->held; ++i) {
+        taken->in[inputs + i] = about->values[i];
+    }
+    return f->single[variant] && samples > 0;
+}
+
+/* Shape of a result; its number of axes. */
+static inline int shape_of(const output *wanted, const call_inputs *taken, py_size *shape)
+{
+    int axes = 0;
+    if (taken->axes == 2) {
+        shape[axes++] = (py_size)taken->samples;
+    }
+    for (int i = 0; i < wanted->axes; ++i) {
+        shape[axes++] = wanted->shape[i];
+    }
+    return axes;
+}
+
+/* Whether a result of this shape can be written to `target`. */
+static inline int fits(const array *target, int axes, const py_size *shape, const output *wanted,
+                       const call_inputs *taken)
+{
     if (!is_plain(target, CONTIGUOUS | ALIGNED | WRITEABLE) || target->axes != axes) {
         return 0;
     }
@@ -234,147 +316,120 @@ static inline __attribute__((always_inline)) int fits(const array *target, int a
             return 0;
         }
     }
-    for (int i = 0; i < arrays->inputs - about->held; ++i) {
-        if (overlaps(arrays->in[i], arrays->in_rows[i], place, wanted->row, arrays->samples)) {
-            return 0;
-        }
-    }
-    for (int i = 0; i < arrays->outputs; ++i) {
-        if (meet(arrays->places[i], about->results[i].row * arrays->samples, place, wanted->row * arrays->samples)) {
+    for (int i = 0; i < taken->given; ++i) {
+        if (overlaps(taken->in[i], taken->rows[i], (const double *)target->data, wanted->row, taken->samples)) {
             return 0;
         }
     }
     return 1;
 }
 
-static void forget(object *const *results, int count)
+/* Whether all results are finite. */
+static inline int run(const function *f, const call_inputs *taken, void *out)
 {
-    for (int i = 0; i < count; ++i) {
-        Py_DecRef(results[i]);
+    if (taken->axes == 1) {
+        return f->single[taken->variant](taken->in, out);
     }
+    if (taken->samples < LONG_BATCH) {
+        return f->batch[taken->variant](taken->samples, taken->in, out);
+    }
+    void *thread = PyEval_SaveThread();
+    const int finite = f->batch[taken->variant](taken->samples, taken->in, out);
+    PyEval_RestoreThread(thread);
+    return finite;
 }
 
-/* A tuple that takes over the results; NULL with an exception set on failure. */
-static object *packed(object *const *results, int count)
+/* A call of a function with one output.
+ *
+ * It competes with long kernels for the lines of the instruction cache, and loses up to a fifth of a call where it
+ * comes to lie unluckily; a multiple of 512 bytes is a good place.
+ */
+static __attribute__((aligned(512))) object *call(object *self, object *const *arguments, py_size count,
+                                                  object *keywords)
 {
-    object *tuple = PyTuple_New(count);
-    if (!tuple) {
-        forget(results, count);
+    const function *f = ((const capsule *)self)->pointer;
+    const output *wanted = f->about.results;
+    call_inputs taken;
+    object *result;
+    py_size shape[1 + MOST_AXES];
+
+    if (!take_inputs(f, arguments, count, keywords, &taken, &result)) {
+        return call_general(f, arguments, count, keywords);
+    }
+    const int axes = shape_of(wanted, &taken, shape);
+    if (!result) {
+        result = new_array(array_type, axes, shape, FLOAT64, NULL, NULL, 0, 0, NULL);
+        if (!result) {
+            return NULL;
+        }
+    } else if (fits((array *)result, axes, shape, wanted, &taken)) {
+        Py_IncRef(result);
+    } else {
+        return call_general(f, arguments, count, keywords);
+    }
+    if (run(f, &taken, ((array *)result)->data)) {
+        return result;
+    }
+    Py_DecRef(result);
+    return call_general(f, arguments, count, keywords);
+}
+
+/* Whether the place of output `next` lies over that of an earlier one. */
+static int meets_another(double *const *places, const output *wanted, int next, size_t samples)
+{
+    for (int i = 0; i < next; ++i) {
+        if (meet(places[i], wanted[i].row * samples, places[next], wanted[next].row * samples)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* A call of a function with several outputs, which are returned as a tuple. */
+static object *call_several(object *self, object *const *arguments, py_size count, object *keywords)
+{
+    const function *f = ((const capsule *)self)->pointer;
+    const int outputs = f->about.outputs;
+    call_inputs taken;
+    object *out;
+    double *places[MOST_OUTPUTS];
+
+    if (!take_inputs(f, arguments, count, keywords, &taken, &out)
+        || (out && (((array *)out)->type != (object *)&PyTuple_Type || PyTuple_Size(out) != outputs))) {
+        return call_general(f, arguments, count, keywords);
+    }
+    object *results = out ? out : PyTuple_New(outputs);
+    if (!results) {
         return NULL;
     }
-    for (int i = 0; i < count; ++i) {
-        PyTuple_SetItem(tuple, i, results[i]);
+    if (out) {
+        Py_IncRef(out);
     }
-    return tuple;
-}
-
-static object *call(object *self, object *const *arguments, py_size count, object *keywords)
-{
-    const function *f = PyCapsule_GetPointer(self, NULL);
-    const description *about = &f->about;
-    const int states = about->states, several = about->outputs > 1;
-    const array *options[MOST_OPTIONAL];
-    object *out = NULL;
-    call_arrays arrays;
-    int variant = 0, optional = 0;
-
-    if (count != states || keywords) {
-        optional = about->optional;
-        if (count < states || count > states + optional + 1
-            || !sort_options(about, arguments, count, keywords, options, &out)) {
-            goto general;
-        }
-    }
-    const array *first = arguments[0];
-    if (!is_plain(first, CONTIGUOUS | ALIGNED) || first->axes < 1 || first->axes > 2) {
-        goto general;
-    }
-    const int axes = first->axes;
-    const py_size samples = axes == 2 ? first->shape[0] : 1;
-    int inputs = states;
-    for (int i = 0; i < states; ++i) {
-        const array *state = arguments[i];
-        if (!is_input(state, axes, samples, about->sizes[i])) {
-            goto general;
-        }
-        arrays.in[i] = (const double *)state->data;
-        arrays.in_rows[i] = (size_t)about->sizes[i];
-    }
-    for (int i = 0; i < optional; ++i) {
-        if (options[i]) {
-            if (!is_input(options[i], axes, samples, about->sizes[states + i])) {
-                goto general;
-            }
-            arrays.in[inputs] = (const double *)options[i]->data;
-            arrays.in_rows[inputs++] = (size_t)about->sizes[states + i];
-            variant |= 1 << i;
-        }
-    }
-    for (int i = 0; i < about->held; ++i) {
-        arrays.in[inputs++] = about->values[i];
-    }
-    if (!f->single[variant] || samples < 1) {
-        goto general;
-    }
-    if (several && out && (((array *)out)->type != (object *)&PyTuple_Type || PyTuple_Size(out) != about->outputs)) {
-        goto general;
-    }
-    arrays.inputs = inputs;
-    arrays.samples = (size_t)samples;
-    for (arrays.outputs = 0; arrays.outputs < about->outputs; ++arrays.outputs) {
-        const output *wanted = &about->results[arrays.outputs];
+    for (int i = 0; i < outputs; ++i) {
+        const output *wanted = &f->about.results[i];
         py_size shape[1 + MOST_AXES];
-        int result_axes = 0;
-        if (axes == 2) {
-            shape[result_axes++] = samples;
-        }
-        for (int i = 0; i < wanted->axes; ++i) {
-            shape[result_axes++] = wanted->shape[i];
-        }
-        object *result;
-        if (out) {
-            result = several ? PyTuple_GetItem(out, arrays.outputs) : out;
-            if (!fits((array *)result, result_axes, shape, wanted, about, &arrays)) {
-                forget(arrays.results, arrays.outputs);
-                goto general;
-            }
-            Py_IncRef(result);
-        } else {
-            result = new_array(array_type, result_axes, shape, FLOAT64, NULL, NULL, 0, 0, NULL);
-            if (!result) {
-                forget(arrays.results, arrays.outputs);
+        const int axes = shape_of(wanted, &taken, shape);
+        if (!out) {
+            object *made = new_array(array_type, axes, shape, FLOAT64, NULL, NULL, 0, 0, NULL);
+            if (!made || PyTuple_SetItem(results, i, made) != 0) {
+                Py_DecRef(results);
                 return NULL;
             }
         }
-        arrays.results[arrays.outputs] = result;
-        arrays.places[arrays.outputs] = (double *)((array *)result)->data;
+        const array *target = PyTuple_GetItem(results, i);
+        if (out && !fits(target, axes, shape, wanted, &taken)) {
+            goto general;
+        }
+        places[i] = (double *)target->data;
+        if (meets_another(places, f->about.results, i, taken.samples)) {
+            goto general;
+        }
     }
-
-    void *target = several ? (void *)arrays.places : (void *)arrays.places[0];
-    int finite;
-    if (axes == 1) {
-        finite = f->single[variant](arrays.in, target);
-    } else if (samples < LONG_BATCH) {
-        finite = f->batch[variant]((size_t)samples, arrays.in, target);
-    } else {
-        void *thread = PyEval_SaveThread();
-        finite = f->batch[variant]((size_t)samples, arrays.in, target);
-        PyEval_RestoreThread(thread);
+    if (run(f, &taken, places)) {
+        return results;
     }
-    if (!finite) {
-        forget(arrays.results, arrays.outputs);
-        goto general;
-    }
-    if (!several) {
-        return arrays.results[0];
-    }
-    if (out) {
-        forget(arrays.results, arrays.outputs);
-        Py_IncRef(out);
-        return out;
-    }
-    return packed(arrays.results, arrays.outputs);
 general:
+    Py_DecRef(results);
     return call_general(f, arguments, count, keywords);
 }
 
@@ -384,14 +439,14 @@ static void release(function *f)
     free((char *)f->method.name);
     free((char *)f->method.documentation);
     for (int i = 0; i < f->about.optional; ++i) {
-        free((char *)f->about.names[i]);
+        Py_DecRef(f->about.names[i]);
     }
     free(f);
 }
 
-static void destroy(object *capsule)
+static void destroy(object *holder)
 {
-    release(PyCapsule_GetPointer(capsule, NULL));
+    release(PyCapsule_GetPointer(holder, NULL));
 }
 
 /* A new Python function; NULL with an exception set on failure. The capsule owns what it needs. */
@@ -402,25 +457,26 @@ object *bridge_function(const description *about)
         return PyErr_NoMemory();
     }
     f->about = *about;
-    f->method = (method_definition){strdup(about->name), call, FASTCALL | KEYWORDS, strdup(about->documentation)};
+    f->method = (method_definition){strdup(about->name), about->outputs == 1 ? call : call_several,
+                                    FASTCALL | KEYWORDS, strdup(about->documentation)};
     for (int i = 0; i < about->optional; ++i) {
-        f->about.names[i] = strdup(about->names[i]);
+        Py_IncRef(about->names[i]);
     }
     Py_IncRef(about->general);
-    object *capsule = PyCapsule_New(f, NULL, destroy);
-    if (!capsule) {
+    object *holder = PyCapsule_New(f, NULL, destroy);
+    if (!holder) {
         release(f);
         return NULL;
     }
-    object *result = PyCFunction_NewEx(&f->method, capsule, NULL);
-    Py_DecRef(capsule);
+    object *result = PyCFunction_NewEx(&f->method, holder, NULL);
+    Py_DecRef(holder);
     return result;
 }
 
 /* Give a function (by its capsule, its __self__) the kernel for the optional inputs whose bits are set. */
-void bridge_set_kernel(object *capsule, int variant, void *single, void *batch)
+void bridge_set_kernel(object *holder, int variant, void *single, void *batch)
 {
-    function *f = PyCapsule_GetPointer(capsule, NULL);
+    function *f = PyCapsule_GetPointer(holder, NULL);
     *(void **)&f->batch[variant] = batch;
     *(void **)&f->single[variant] = single;
 }

@@ -26,6 +26,7 @@ _PY_ARRAY_NEW = 93  # place in numpy's table of C functions, part of its ABI
 _FLAGS = {"C_CONTIGUOUS": 0x1, "ALIGNED": 0x100, "WRITEABLE": 0x400}
 
 
+_OUT = sys.intern("out")  # the bridge keeps no reference of its own
 _MOST_INPUTS, _MOST_OPTIONAL, _MOST_OUTPUTS, _MOST_AXES = 12, 2, 6, 3  # as in bridge.c
 
 
@@ -46,7 +47,7 @@ class _Description(ctypes.Structure):
         ("held", ctypes.c_int),
         ("outputs", ctypes.c_int),
         ("sizes", ctypes.c_ssize_t * _MOST_INPUTS),
-        ("names", ctypes.c_char_p * _MOST_OPTIONAL),
+        ("names", ctypes.py_object * _MOST_OPTIONAL),
         ("values", ctypes.c_void_p * _MOST_INPUTS),
         ("results", _Output * _MOST_OUTPUTS),
         ("general", ctypes.py_object),
@@ -89,6 +90,9 @@ class Bridge:
             _Output(len(shape), (ctypes.c_ssize_t * _MOST_AXES)(*shape), math.prod(shape))
             for shape in signature.outputs
         ]
+        names: Any = (ctypes.py_object * _MOST_OPTIONAL)()
+        for place, array in enumerate(signature.optional):
+            names[place] = sys.intern(array.name)
         description = _Description(
             signature.name.encode(),
             f"{signature.name}({', '.join(signature.arguments)})\n\n{documentation}".encode(),
@@ -97,7 +101,7 @@ class Bridge:
             len(evaluator.held),
             len(outputs),
             (ctypes.c_ssize_t * _MOST_INPUTS)(*(array.size for array in arrays)),
-            (ctypes.c_char_p * _MOST_OPTIONAL)(*(array.name.encode() for array in signature.optional)),
+            names,
             (ctypes.c_void_p * _MOST_INPUTS)(*(array.ctypes.data for array in evaluator.held)),
             (_Output * _MOST_OUTPUTS)(*outputs),
             evaluator,
@@ -168,12 +172,18 @@ def _configure(library: ctypes.PyDLL) -> str | None:
     get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
     get_pointer.restype = ctypes.c_void_p
     get_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    table = get_pointer(module.multiarray._ARRAY_API, None)
+    capsule = module.multiarray._ARRAY_API
+    table = get_pointer(capsule, None)
     new = ctypes.cast(table, ctypes.POINTER(ctypes.c_void_p))[_PY_ARRAY_NEW]
     configure = library.bridge_configure
     configure.restype = None
-    configure.argtypes = [ctypes.py_object, ctypes.py_object, ctypes.py_object, ctypes.c_void_p]
-    configure(None, np.ndarray, np.dtype(np.float64), new)
+    configure.argtypes = [*[ctypes.py_object] * 4, ctypes.c_void_p]
+    configure(None, np.ndarray, np.dtype(np.float64), _OUT, new)
+
+    probe_capsule = library.bridge_probe_capsule
+    probe_capsule.argtypes = [ctypes.py_object]
+    if not probe_capsule(capsule):
+        return "Python lays out its capsules differently"
 
     probe = library.bridge_probe
     probe.restype = None
