@@ -4,16 +4,20 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 DEMO_OUTPUT ?= demo_output
+REPORT_OUTPUT ?= report_output
 VIEW ?= 0
 MODULES ?=
 SAMPLE ?= 100
 SEED ?= 1
 WORKERS ?= 2
 
-.PHONY: demo test lint unit colcon test-browser mutation clean
+.PHONY: demo report test lint unit colcon test-browser mutation clean
 
 demo: $(VENV)/runtime.stamp
 	$(BIN)/robot_dynamics demo --output $(DEMO_OUTPUT) $(if $(filter 1,$(VIEW)),--view) $(DEMO_ARGS)
+
+report: $(VENV)/report.stamp
+	$(BIN)/robot_dynamics reproduce all -o $(REPORT_OUTPUT)
 
 test: lint unit colcon
 
@@ -47,6 +51,11 @@ $(VENV)/runtime.stamp: setup.py $(VENV)/bin/python
 	@$(PIP) install -e '.[ros,simulation,plots,view]'
 	@touch $@
 
+$(VENV)/report.stamp: setup.py $(VENV)/bin/python
+	@echo "installing into $(VENV): what the report needs, from PyPI"
+	@$(PIP) install -e '.[report]'
+	@touch $@
+
 $(VENV)/development.stamp: setup.py $(VENV)/runtime.stamp
 	@$(PIP) install -e '.[test]'
 	@touch $@
@@ -56,4 +65,4 @@ $(VENV)/mutation.stamp: setup.py $(VENV)/development.stamp
 	@touch $@
 
 clean:
-	rm -rf $(VENV) build install log $(DEMO_OUTPUT)
+	rm -rf $(VENV) build install log $(DEMO_OUTPUT) $(REPORT_OUTPUT)

@@ -68,7 +68,7 @@ setup(
     name=PACKAGE,
     version=VERSION.group(1),
     packages=find_packages(include=[PACKAGE, f"{PACKAGE}.*"]),
-    package_data={PACKAGE: ["py.typed", "**/*.c", "**/*.cpp", "**/*.h"]},
+    package_data={PACKAGE: ["py.typed", "**/*.c", "**/*.cpp", "**/*.h", "**/*.j2"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
         (f"share/{PACKAGE}", ["package.xml"]),

@@ -1,4 +1,4 @@
-"""``robot_dynamics reproduce``: figures and numbers of a paper, and how they agree with its text."""
+"""``robot_dynamics reproduce``: what the papers print beside what comes out here, item by item."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
-from robot_dynamics.benchmark.arms import random_arm, robot
+from robot_dynamics.errors import ParameterError
 from robot_dynamics.papers.dasgupta.reproduction import (
     MODELS,
     Reproduction,
@@ -16,53 +16,79 @@ from robot_dynamics.papers.dasgupta.reproduction import (
     statements,
     write_csv,
 )
+from robot_dynamics.papers.registry import PAPERS
 
-PAPERS = {
-    "dasgupta": "B. Dasgupta and T. S. Mruthyunjaya, A Newton-Euler formulation for the inverse dynamics of"
-    " the Stewart platform manipulator, Mech. Mach. Theory 33(8), 1998: figures 4 to 10",
-}
+EVERY = "all"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "paper", choices=sorted(PAPERS), help="; ".join(f"{k}: {v}" for k, v in PAPERS.items())
-    )
+    titles = "; ".join(f"{key}: {paper.title}" for key, paper in PAPERS.items())
+    parser.add_argument("paper", choices=[*PAPERS, EVERY], help=titles.replace("%", "%%"))
     parser.add_argument(
         "-o",
         "--output",
         type=Path,
         default=Path("reproduction"),
-        metavar="DIR",
-        help="directory for the figures and tables (default: ./reproduction)",
+        metavar="FOLDER",
+        help="folder for index.html, items.json, figures and tables (default: ./reproduction)",
     )
-
+    parser.add_argument("--only", metavar="SECTION", help="only this section of the paper's evidence")
     parser.add_argument(
-        "--timing", action="store_true", help="also measure the generated model beside that of a serial arm"
+        "--markdown", type=Path, metavar="FOLDER", help="also write evidence.md and errata.md into FOLDER"
+    )
+    parser.add_argument(
+        "--timing",
+        action="store_true",
+        help="dasgupta: also measure the generated model beside that of a serial arm",
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Compute, write and report; 0 when every statement of the paper holds under the published equations."""
+    """Make the evidence, write and report; 1 when a statement of dasgupta fails under its own equations."""
+    from robot_dynamics.papers.evidence.gather import gather
+    from robot_dynamics.papers.evidence.page import tally, write, write_markdown
+
+    papers = list(PAPERS.values()) if arguments.paper == EVERY else [PAPERS[arguments.paper]]
+    if arguments.only and arguments.paper == EVERY:
+        raise ParameterError("--only needs one paper")
+    folder: Path = arguments.output
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ParameterError(f"cannot write to {folder}: {error.strerror}") from error
+    items = gather(papers, folder, arguments.only)
+    for paper in papers:
+        counts = tally(item for item in items if item.paper == paper.key)
+        print(f"{paper.key}: {', '.join(f'{number} {verdict}' for verdict, number in counts.items())}")
+        print(textwrap.fill(paper.title, 110, initial_indent="  ", subsequent_indent="  "))
+    agreed = True
+    if any(paper.key == "dasgupta" for paper in papers) and not arguments.only:
+        agreed = _dasgupta(folder / "dasgupta" if len(papers) > 1 else folder, arguments.timing)
+    files = write(papers, items, folder)
+    if arguments.markdown:
+        files += write_markdown(papers, items, arguments.markdown)
+    for file in files:
+        print(f"wrote {file}")
+    return 0 if agreed else 1
+
+
+def _dasgupta(folder: Path, timing: bool) -> bool:
+    """Tables as CSV, and both models beside the text."""
+    from robot_dynamics.benchmark.arms import random_arm, robot
     from robot_dynamics.papers.dasgupta.cost import operation_lines, timing_lines
-    from robot_dynamics.papers.dasgupta.figures import reproduction_figures
 
     done = reproduce()
-    directory: Path = arguments.output
-    directory.mkdir(parents=True, exist_ok=True)
-    files = [*reproduction_figures(done, directory), *write_csv(done, directory)]
-    print(PAPERS[arguments.paper])
+    files = write_csv(done, folder)
     agreed = _report(done)
     print("\nsection 4.5, operations per time step:")
     _print_indented(operation_lines(done.platform.machine))
-    if arguments.timing:
+    if timing:
         print("\ntime of the generated model:")
         arms = {"PUMA 560": robot("puma560"), "a general arm of six joints": random_arm(6)}
         _print_indented(timing_lines(done.platform.machine, arms))
-    print(f"\n{len(files)} files in {directory}:")
-    for file in files:
-        print(f"  {file.name}")
-    return 0 if agreed else 1
+    print(f"\nfigures and {len(files)} tables in {folder}")
+    return agreed
 
 
 def _print_indented(lines: Sequence[str]) -> None:

@@ -69,8 +69,8 @@ def test_static_forces_are_those_of_massless_legs(done):
 def test_reproduce_writes_figures_and_tables(tmp_path, capsys):
     assert main(["reproduce", "dasgupta", "-o", str(tmp_path / "out")]) == 0
     figures = sorted(file.name for file in (tmp_path / "out").glob("*.png"))
-    assert len(figures) == 12
-    for number in range(4, 11):
+    assert len(figures) == 13
+    for number in range(3, 11):
         assert any(name.startswith(f"figure_{number:02d}_") for name in figures)
     assert all(file.stat().st_size > 20_000 for file in (tmp_path / "out").glob("*.png"))
     with (tmp_path / "out" / "path_I_exact.csv").open(encoding="utf-8") as stream:

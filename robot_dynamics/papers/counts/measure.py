@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -14,12 +14,14 @@ from robot_dynamics.codegen.program import count_operations
 from robot_dynamics.dynamics.formulations import FORMULATIONS
 from robot_dynamics.dynamics.generator.search import Objective
 from robot_dynamics.dynamics.programs import generate
-from robot_dynamics.dynamics.scalar import SymbolField
+from robot_dynamics.dynamics.scalar import SymbolField, Vector
 from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.papers.counts.general_arm import general_arm
 from robot_dynamics.papers.counts.polynomial import Polynomial
 from robot_dynamics.papers.counts.scalars import OperationCounter, Tally, concurrent_steps
 
+# A formulation, or its name.
+Run = str | Callable[..., Vector]
 # Numbers of links that determine the polynomials and confirm them.
 _SIZES = range(1, 7)
 _CHAIN_SIZES = range(3, 7)
@@ -57,7 +59,7 @@ class RobotCount:
     sines_and_cosines: int
 
 
-def general_formulas(formulation: str) -> dict[str, Formula]:
+def general_formulas(formulation: Run) -> dict[str, Formula]:
     """Operations of every step for a general arm of n revolute joints, as formulas in n."""
     return dict(_general_formulas(formulation))
 
@@ -101,9 +103,9 @@ def total(formulas: Mapping[str, Formula], *, without: Sequence[str] = ()) -> Fo
     return sum((formula for step, formula in formulas.items() if step not in without), zero)
 
 
-def count_robot(formulation: str, model: SerialModel) -> RobotCount:
+def count_robot(formulation: Run, model: SerialModel) -> RobotCount:
     """Operations of ``formulation`` for ``model``, without a tip wrench."""
-    run, n = FORMULATIONS[formulation], model.dof
+    run, n = _run(formulation), model.dof
     counter = OperationCounter(general=False)
     run(model, counter.variables(n), counter.variables(n), counter.variables(n), None, counter)
 
@@ -129,6 +131,10 @@ def count_generated(model: SerialModel) -> Tally:
     return Tally(count.multiplications, count.additions)
 
 
+def _run(formulation: Run) -> Callable[..., Vector]:
+    return FORMULATIONS[formulation] if isinstance(formulation, str) else formulation
+
+
 class _SteppedSymbols(SymbolField):
     """Symbols that remember in which step every node was made."""
 
@@ -148,17 +154,17 @@ class _SteppedSymbols(SymbolField):
 
 
 @cache
-def _general_run(formulation: str, n: int) -> tuple[OperationCounter, int]:
+def _general_run(formulation: Run, n: int) -> tuple[OperationCounter, int]:
     """The account of one call for a general arm, and the longest chain of operations in it."""
     counter = OperationCounter(general=True)
-    run = FORMULATIONS[formulation]
+    run = _run(formulation)
     states = (counter.variables(n) for _ in range(3))
     tau = run(general_arm(n), next(states), next(states), next(states), None, counter)
     return counter, max(force.depth for force in tau)
 
 
 @cache
-def _general_formulas(formulation: str) -> tuple[tuple[str, Formula], ...]:
+def _general_formulas(formulation: Run) -> tuple[tuple[str, Formula], ...]:
     runs = {n: _general_run(formulation, n)[0].by_step() for n in _SIZES}
     formulas = []
     for step in runs[max(_SIZES)]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics.papers.dasgupta.reproduction import MODELS, Reproduction, singular_instant
+from robot_dynamics.papers.dasgupta.reproduction import MODELS, Reproduction, paper_paths, singular_instant
 from robot_dynamics.report.plots import blank_figure, panels
 from robot_dynamics.spatial import Array
 
@@ -56,6 +56,22 @@ def reproduction_figures(done: Reproduction, directory: Path) -> list[Path]:
             )
         )
     return sorted(files)
+
+
+def trajectory_figure(path: Path) -> Path:
+    """Figure 3: a coordinate of Path I with its velocity and acceleration."""
+    law = paper_paths()["I"].line.linear_law
+    times = np.linspace(0.0, law.duration, 601)
+    figure = blank_figure(7.0, 4.8, "Figure 3: typical trajectory of a coordinate (Path I)")
+    rows = figure.subplots(3, 1, sharex=True)
+    for axes, values, label in zip(rows, law.at(times), ("fraction", "rate [1/s]", "[1/s²]"), strict=True):
+        axes.plot(times, values, color="C0", linewidth=1.6)
+        axes.set_ylabel(label)
+        axes.grid(alpha=0.3)
+        axes.margins(x=0.0)
+    rows[-1].set_xlabel("time [s]")
+    figure.savefig(path, dpi=120)
+    return path
 
 
 def force_figure(times: Array, curves: Sequence[Array], title: str, path: Path) -> Path:
