@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 RESOLUTION = 4.26e-4
-"""Largest error that Lee et al. accept: one bit of their 12-bit converter [rad]."""
+"""What Lee et al. resolve: one bit of their 12-bit converter over 100 degrees [rad]."""
 
 
 def blank_figure(width: float, height: float, title: str) -> Figure:
