@@ -196,7 +196,7 @@ class ControlCore(Generic[S, R]):
         self._schedule.advance(time)
         if self._schedule.empty:
             self.phase = Phase.HOLDING
-        command = self._answer(time, state)
+        command = self._answer(time, state) if self._states.usable else None
         if command is not None and self._sent is not None:
             step = effort_step(command.effort, self._sent, self._bounds)
             if step:

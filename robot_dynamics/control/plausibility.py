@@ -36,8 +36,8 @@ class PlausibilityParameters:
     )
     max_velocity_factor: float = parameter(
         3.0,
-        "A measured velocity beyond this multiple of the joint's limit is not believed: the machine holds"
-        " where it is",
+        "A measured velocity beyond this multiple of the joint's limit is not believed: what is followed is"
+        " dropped, and the safe output takes over until one is",
         minimum=1.0,
         maximum=1e6,
     )
@@ -84,7 +84,11 @@ class Bounds:
 
 
 class StateCheck:
-    """Notices states that no motion can have reached: a simulation was reset, an encoder was zeroed."""
+    """Notices states that no motion can have reached: a simulation was reset, an encoder was zeroed.
+
+    Attributes:
+        usable: whether efforts may be computed from the last state; not from a velocity that no joint has.
+    """
 
     ACCELERATION = 500.0
     """More than any machine reaches [rad/s² or m/s²]."""
@@ -92,6 +96,7 @@ class StateCheck:
     """A velocity may have been larger between two states than at both by this factor."""
 
     def __init__(self) -> None:
+        self.usable = True
         self._time = -np.inf
         self._position: Array | None = None
         self._speed: Array | None = None
@@ -107,18 +112,18 @@ class StateCheck:
             expected: whether states were coming all the time, so that a gap between stamps is a fault.
         """
         elapsed, speed = time - self._time, np.abs(velocity)
+        self.usable = not (speed > bounds.velocity).any()
         reason = ""
-        if elapsed < 0.0:
-            reason = f"time ran backwards by {-elapsed:.3f} s"
-        elif expected and elapsed > bounds.stamp_step:
-            reason = f"the stamps jumped ahead by {elapsed:.3f} s"
-        elif (speed > bounds.velocity).any():
-            # Where no joint has a limit the comparison is false.
+        if not self.usable:
             joint = int(np.argmax(speed / bounds.velocity))
             reason = (
                 f"a joint seems to move at {speed[joint]:.3f} rad/s or m/s, which is beyond"
                 f" {bounds.velocity[joint]:.3f}"
             )
+        elif elapsed < 0.0:
+            reason = f"time ran backwards by {-elapsed:.3f} s"
+        elif expected and elapsed > bounds.stamp_step:
+            reason = f"the stamps jumped ahead by {elapsed:.3f} s"
         elif self._position is not None and self._speed is not None:
             # A velocity that is told only once explains nothing.
             explained = self.SPEED_MARGIN * np.minimum(speed, self._speed) + 0.5 * self.ACCELERATION * elapsed

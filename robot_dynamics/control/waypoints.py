@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.spatial import Array
 
+# A waypoint closer than this to the start is not worth a segment of its own [s].
+SHORTEST_SEGMENT = 1e-6
 LONGEST_TRAJECTORY = 100_000
 """Most waypoints of one trajectory."""
 _NAMED = 5  # names that a message about a long list of them quotes
@@ -141,3 +143,33 @@ def _quoted(names: Iterable[str], most: int = _NAMED) -> str:
     listed = list(names)
     more = f" and {len(listed) - most} more" if len(listed) > most else ""
     return f"{listed[:most]}{more}"
+
+
+def check_times(times: Array) -> None:
+    """TrajectoryError unless ``times`` (K,) [s] are finite, not negative and increase strictly."""
+    check_count(len(times))
+    if not np.all(np.isfinite(times)):
+        k = int(np.argmin(np.isfinite(times)))
+        raise TrajectoryError(f"time_from_start of waypoint {k} is {times[k]} s, not finite")
+    if times[0] < 0.0:
+        raise TrajectoryError(f"time_from_start of the first waypoint is {times[0]}; it must not be negative")
+    for k in np.flatnonzero(np.diff(times) <= 0.0).tolist():
+        raise TrajectoryError(
+            f"time_from_start of waypoint {k + 1} ({times[k + 1]} s) is not later than that of waypoint {k}"
+            f" ({times[k]} s); times must increase strictly"
+        )
+
+
+def waypoints_ahead(times: Array, start_time: float, departure: float, now: float) -> NDArray[np.bool_]:
+    """(K,) which waypoints lie after the departure; all times in [s].
+
+    Raises:
+        TrajectoryError: none does.
+    """
+    ahead = times + start_time > departure + SHORTEST_SEGMENT
+    if not ahead.any():
+        raise TrajectoryError(
+            f"every waypoint lies in the past: the last one is due at {times[-1] + start_time:.3f} s,"
+            f" the clock says {now:.3f} s"
+        )
+    return ahead

@@ -16,8 +16,8 @@ from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.effort_limits import unlimited
 from robot_dynamics.control.arm.parameters import ArmParameters
+from robot_dynamics.control.arm.trajectory import Reference
 from robot_dynamics.control.protocol import Trajectory
-from robot_dynamics.control.trajectory import Reference
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.ros.actions import deferred_server
 from robot_dynamics.ros.actions.trajectory_action import TrajectoryAction

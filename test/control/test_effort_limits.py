@@ -11,7 +11,7 @@ from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.effort_limits import EffortLimitParameters, unlimited
 from robot_dynamics.control.arm.feedforward import Feedforward, FeedforwardParameters
 from robot_dynamics.control.arm.parameters import ArmParameters
-from robot_dynamics.control.trajectory import Reference, Waypoint, plan
+from robot_dynamics.control.arm.trajectory import Reference, Waypoint, plan
 from robot_dynamics.errors import ParameterError
 
 NAMES = ("shoulder", "elbow", "wrist")

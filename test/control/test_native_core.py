@@ -171,6 +171,41 @@ def test_the_core_in_c_does_what_its_twin_does(models, seed):
     assert {Phase.HOLDING, Phase.TRACKING} <= seen
 
 
+def test_both_notice_every_motion_that_cannot_be_real(models):
+    chain, variants = models
+    twins = Twins(chain, variants[0], ArmParameters(kp=(3000.0,), kv=(5.0,), max_effort_step=0.4))
+    rest, time = np.zeros(6), 0.0
+    tracking, holding, fault = Phase.TRACKING, Phase.HOLDING, Phase.FAULT
+    faults = [
+        (0.002, rest, rest, tracking, ""),
+        (0.002, rest + 0.3, rest, holding, "a joint jumped by 0.300 rad or m in 0.002 s"),
+        (0.0, rest, rest, holding, "a joint jumped by 0.300 rad or m in 0.000 s"),
+        (0.6, rest, rest, holding, "the stamps jumped ahead by 0.600 s"),
+        (-0.1, rest, rest, holding, "time ran backwards by 0.100 s"),
+        (0.002, rest, rest + 90.0, fault, "a joint seems to move at 90.000 rad/s or m/s, which is beyond"),
+        (0.002, rest, rest, holding, ""),
+        (0.002, rest, rest, tracking, ""),
+        (0.002, rest + 0.04, rest, holding, "an effort would step by"),
+        (0.002, rest + 0.04, rest, tracking, ""),
+    ]
+    twins.update(0.0, rest, rest)
+    for elapsed, position, velocity, phase, told in faults:
+        twins.follow(chain.joint_names, [Waypoint(2.0, [0.1] * 6)], None)
+        time += elapsed
+        twins.update(time, position, velocity)
+        assert twins.native.discontinuity == twins.python.discontinuity
+        assert twins.native.discontinuity.startswith(told), twins.native.discontinuity
+        assert bool(told) == bool(twins.native.discontinuity)
+        assert twins.native.phase is phase
+    # What brakes a joint that seems fast is itself too large a step, so the safe output takes over.
+    twins.set_parameters(ArmParameters(kv=(4000.0,), max_effort_step=0.4))
+    for _ in range(2):
+        time += 0.002
+        twins.update(time, rest + 0.04, rest)
+    twins.update(time + 0.002, rest + 0.04, rest + 1.0)
+    assert twins.native.phase is Phase.FAULT
+
+
 def test_a_plan_is_void_after_a_hold_and_when_it_comes_late(models):
     chain, variants = models
     for kind in (ArmController, NativeArmController):

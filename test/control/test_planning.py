@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.parameters import ArmParameters
+from robot_dynamics.control.arm.trajectory import Reference, plan
 from robot_dynamics.control.spline import _JERK, minimum_jerk_spline
-from robot_dynamics.control.trajectory import Reference, plan
 from robot_dynamics.control.tridiagonal import solve_symmetric
 from robot_dynamics.control.waypoints import Waypoint, WaypointTable, joint_order
 from robot_dynamics.errors import TrajectoryError

@@ -10,7 +10,13 @@ from robot_dynamics.control.protocol import Phase
 from robot_dynamics.control.stewart.controller import StewartController
 from robot_dynamics.control.stewart.parameters import StewartParameters
 from robot_dynamics.control.stewart.trajectory import PoseWaypoint, at_rest, plan_pose
-from robot_dynamics.errors import ParameterError, RobotDynamicsError, StateError, TrajectoryError
+from robot_dynamics.errors import (
+    ParameterError,
+    RobotDynamicsError,
+    SingularityError,
+    StateError,
+    TrajectoryError,
+)
 from robot_dynamics.resources import resource
 from robot_dynamics.stewart.orientation import (
     quaternion_from_rotation,
@@ -256,3 +262,40 @@ def test_a_plan_is_void_after_a_hold_a_jump_a_loss_or_another_plan(platform):
     assert ready.trajectory.start == pytest.approx(1.102)
     assert control.reference(1.1).position[2] == control.reference(1.004).position[2]
     assert control.reference(1.6).position[2] > control.reference(1.004).position[2] + 1e-3
+
+
+def test_a_pose_too_near_to_a_singular_one_is_refused_and_so_is_an_impossible_one(platform):
+    limited = stewart.StewartPlatform(replace(platform.machine, condition_limit=1.01))
+    with pytest.raises(SingularityError, match=r"condition number is .*, beyond the limit of 1\.01"):
+        controller(limited).update(0.0, lengths_at(platform), np.zeros(6))
+    control = controller(platform)
+    weight = control.update(0.0, lengths_at(platform), np.zeros(6)).effort
+    place = control.pose.position.copy()
+    impossible = np.array([0.1, 5.0, 0.1, 5.0, 0.1, 5.0])
+    with pytest.raises(StateError, match="no pose near the last one"):
+        control.update(0.002, impossible, np.zeros(6))
+    control.lost_states()
+    control.observe(impossible)
+    np.testing.assert_array_equal(control.pose.position, place)
+    np.testing.assert_allclose(control.safe_command(0.0).effort, weight, rtol=1e-9)
+
+
+def test_where_no_forces_can_hold_the_platform_the_safe_output_is_none(platform):
+    control = controller(platform)
+    control.update(0.0, lengths_at(platform), np.zeros(6))
+    for fault in (StateError("no forces"), SingularityError("no forces"), np.full(6, np.nan)):
+
+        def forces(motion, fault=fault):
+            if isinstance(fault, Exception):
+                raise fault
+            return fault
+
+        control.remodel(control.law.with_model(forces))
+        assert not control.safe_command(0.0).effort.any()
+
+
+def test_a_controller_tells_in_a_line_what_it_is(platform):
+    control = controller(platform, mode="feedforward")
+    assert repr(control) == "StewartController(stewart_demo: feedforward, waiting for the first joint state)"
+    control.update(0.0, lengths_at(platform), np.zeros(6))
+    assert repr(control).endswith("holding position)")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from arms import two_joint_chain
 
-from robot_dynamics.control.trajectory import Reference, plan
+from robot_dynamics.control.arm.trajectory import Reference, plan
 from robot_dynamics.control.waypoints import Waypoint
 from robot_dynamics.errors import TrajectoryError
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics.control.arm.tolerances import GoalMonitor, JointTolerance, Outcome, ToleranceParameters
-from robot_dynamics.control.trajectory import Reference
+from robot_dynamics.control.arm.trajectory import Reference
 from robot_dynamics.errors import ParameterError, TrajectoryError
 
 NAMES = ("shoulder", "elbow")

@@ -42,6 +42,7 @@ def on_path(seconds, duration=100.0):
 
 def test_the_trajectory_goes_on_with_the_new_model():
     parameters = {"robot_description": ARM, "state_timeout": 60.0, "mode": "feedforward"}
+    parameters["max_stamp_step"] = 5.0
     with NodeProcess(NODE, parameters) as node, peer_with(node) as peer:
         states = peer.publisher(JointState, "joint_states", qos.STATE_PUBLISHER)
         commands = peer.subscribe(JointState, "joint_command", qos.LOCKSTEP)

@@ -9,7 +9,7 @@ from std_msgs.msg import Header
 from visualization_msgs.msg import Marker
 
 from robot_dynamics.resources import resource
-from robot_dynamics.ros.viewing.stewart_markers import platform_markers
+from robot_dynamics.ros.viewing.stewart_markers import stewart_markers
 from robot_dynamics.stewart import load
 
 FORCES = np.array([0.0, 150.0, -150.0, 1500.0, -3000.0, 750.0])
@@ -25,7 +25,7 @@ def picture(platform, position=None, forces=FORCES):
     place = machine.home_position if position is None else position
     header = Header(frame_id="left/base")
     header.stamp.sec = 7
-    array = platform_markers(header, platform, place, machine.home_rotation, forces, 2.75)
+    array = stewart_markers(header, platform, place, machine.home_rotation, forces, 2.75)
     assert all(marker.header == header for marker in array.markers)
     return {(marker.ns, marker.id): marker for marker in array.markers}
 

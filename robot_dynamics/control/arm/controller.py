@@ -10,9 +10,9 @@ from robot_dynamics.control.arm.laws import LAWS
 from robot_dynamics.control.arm.laws.base import ArmLaw
 from robot_dynamics.control.arm.parameters import ArmParameters, arm_bounds
 from robot_dynamics.control.arm.state import JointSpaceObserver, JointSpaceState
+from robot_dynamics.control.arm.trajectory import Reference, plan
 from robot_dynamics.control.core import ControlCore
 from robot_dynamics.control.protocol import Departure, Planned, Trajectory
-from robot_dynamics.control.trajectory import Reference, plan
 from robot_dynamics.control.waypoints import Waypoint
 from robot_dynamics.dynamics.compiled import compile_dynamics
 from robot_dynamics.model.chain import KinematicChain

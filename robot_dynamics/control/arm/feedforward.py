@@ -11,9 +11,9 @@ import numpy as np
 from robot_dynamics.control.arm.effort_limits import EffortLimitParameters
 from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics, feedforward, gravity_load
 from robot_dynamics.control.arm.sampling import EffortSamples, sample_efforts
+from robot_dynamics.control.arm.trajectory import Reference, Trajectory, plan
 from robot_dynamics.control.cross_fade import CrossFade
 from robot_dynamics.control.schedule import Schedule
-from robot_dynamics.control.trajectory import Reference, Trajectory, plan
 from robot_dynamics.control.waypoints import Waypoint
 from robot_dynamics.errors import ParameterError, TrajectoryError
 from robot_dynamics.model.chain import KinematicChain

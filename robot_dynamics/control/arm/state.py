@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robot_dynamics.control.trajectory import Reference
+from robot_dynamics.control.arm.trajectory import Reference
 from robot_dynamics.spatial import Array
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics.control.trajectory import Reference
+from robot_dynamics.control.arm.trajectory import Reference
 from robot_dynamics.errors import ParameterError, TrajectoryError
 from robot_dynamics.parameters import parameter, per_joint, validate
 from robot_dynamics.spatial import Array

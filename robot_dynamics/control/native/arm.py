@@ -10,11 +10,11 @@ import numpy as np
 
 from robot_dynamics.control.arm.actuators import ActuatedArm
 from robot_dynamics.control.arm.parameters import ArmParameters
+from robot_dynamics.control.arm.trajectory import Reference, Trajectory, plan
 from robot_dynamics.control.native.library import Plan, Results, Settings, address, load_core
 from robot_dynamics.control.native.settings import arm_settings
 from robot_dynamics.control.native.snapshot import PHASES, Snapshot, discontinuity
 from robot_dynamics.control.protocol import Command, Departure, Phase, Planned
-from robot_dynamics.control.trajectory import Reference, Trajectory, plan
 from robot_dynamics.control.waypoints import Waypoint, WaypointTable
 from robot_dynamics.errors import StateError, TrajectoryError
 from robot_dynamics.model.chain import KinematicChain

@@ -138,15 +138,15 @@ static void check_state(rd_core *core, double time, const double *position, cons
 {
     const double elapsed = time - core->last_time;
     core->discontinuity = RD_CONTINUOUS;
-    if (elapsed < 0.0) {
+    check_speed(core, velocity);
+    if (core->discontinuity) {
+        /* No effort is computed from a velocity that no joint has. */
+    } else if (elapsed < 0.0) {
         note(core, RD_BACKWARDS, -elapsed, 0.0);
     } else if (expected && elapsed > core->settings->stamp_step) {
         note(core, RD_AHEAD, elapsed, 0.0);
-    } else {
-        check_speed(core, velocity);
-        if (!core->discontinuity && core->knows_last) {
-            check_jump(core, elapsed, position, velocity);
-        }
+    } else if (core->knows_last) {
+        check_jump(core, elapsed, position, velocity);
     }
     rd_copy(core->last_position, position, core->n);
     rd_copy(core->last_velocity, velocity, core->n);
@@ -317,7 +317,7 @@ int rd_core_update(rd_core *core, double time, const double *position, const dou
     if (!core->current.plan && !core->next.plan) {
         core->phase = RD_HOLDING;
     }
-    const int answered = command(core, time);
+    const int answered = core->discontinuity == RD_TOO_FAST ? -1 : command(core, time);
     if (answered < 0) {
         core->phase = RD_FAULT;
         rd_core_safe_command(core, 0.0);

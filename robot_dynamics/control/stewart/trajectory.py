@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.control.spline import QuinticSpline, minimum_jerk_spline
-from robot_dynamics.control.trajectory import check_times, waypoints_ahead
+from robot_dynamics.control.waypoints import check_times, waypoints_ahead
 from robot_dynamics.errors import StateError, TrajectoryError
 from robot_dynamics.spatial import Array, rpy_from_rotation
 from robot_dynamics.stewart.newton_euler import Motion

@@ -21,8 +21,8 @@ from robot_dynamics.control.arm.tolerances import (
     ToleranceParameters,
     Tolerances,
 )
+from robot_dynamics.control.arm.trajectory import Reference
 from robot_dynamics.control.protocol import Trajectory
-from robot_dynamics.control.trajectory import Reference
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
 from robot_dynamics.ros.actions.deferred_server import DeferredActionServer, FollowJointTrajectory
 from robot_dynamics.ros.control.controller_state import state_point

@@ -15,7 +15,7 @@ from robot_dynamics.control.stewart.controller import StewartController
 from robot_dynamics.ros.control.loop import ControlLoop, Cycle
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.messages import nanoseconds_to_stamp
-from robot_dynamics.ros.viewing.stewart_markers import platform_markers
+from robot_dynamics.ros.viewing.stewart_markers import stewart_markers
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.orientation import quaternion_from_rotation
 
@@ -91,7 +91,7 @@ class StewartReports:
             return
         pose = controller.pose
         self._markers.publish(
-            platform_markers(
+            stewart_markers(
                 self._header(cycle),
                 controller.platform,
                 pose.position,

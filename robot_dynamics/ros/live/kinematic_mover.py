@@ -16,7 +16,7 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
-from robot_dynamics.control.trajectory import Reference, Trajectory, plan
+from robot_dynamics.control.arm.trajectory import Reference, Trajectory, plan
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.chain_parameters import ChainParameters
 from robot_dynamics.model.load import load_urdf

@@ -26,7 +26,7 @@ TEXT_HEIGHT = 0.04
 LONGEST_NUMBERS = 18
 
 
-def platform_markers(
+def stewart_markers(
     header: Header,
     platform: StewartPlatform,
     position: Array,

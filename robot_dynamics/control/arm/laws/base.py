@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from robot_dynamics.control.arm.inverse_dynamics import DrivenDynamics, gravity_load
 from robot_dynamics.control.arm.state import JointSpaceState
-from robot_dynamics.control.trajectory import Reference
+from robot_dynamics.control.arm.trajectory import Reference
 from robot_dynamics.spatial import Array
 
 

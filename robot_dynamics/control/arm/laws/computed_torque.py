@@ -14,7 +14,7 @@ import numpy as np
 from robot_dynamics.control.arm.inverse_dynamics import DrivenDynamics
 from robot_dynamics.control.arm.laws.base import ArmLaw
 from robot_dynamics.control.arm.state import JointSpaceState
-from robot_dynamics.control.trajectory import Reference
+from robot_dynamics.control.arm.trajectory import Reference
 from robot_dynamics.spatial import Array
 
 SLOWEST = 1.0

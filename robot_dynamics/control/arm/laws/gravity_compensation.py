@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from robot_dynamics.control.arm.laws.base import ArmLaw
 from robot_dynamics.control.arm.state import JointSpaceState
-from robot_dynamics.control.trajectory import Reference
+from robot_dynamics.control.arm.trajectory import Reference
 from robot_dynamics.spatial import Array
 
 
