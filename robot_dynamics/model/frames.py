@@ -37,7 +37,7 @@ TOLERANCE = 1e-9
 # A foot of the common normal farther along the axis than this many arm lengths is not used.
 _REACH = 4.0
 # An inertial parameter this small beside the largest of its kind is rounding.
-_ROUNDING = 1e-13
+_ROUNDING = 5e-13
 _SAMPLES = 16
 
 
