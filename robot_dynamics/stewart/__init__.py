@@ -12,11 +12,13 @@ from robot_dynamics.errors import LimitError, LimitWarning, StewartModelWarning
 from robot_dynamics.stewart.checks import Violation
 from robot_dynamics.stewart.compiled import CompiledStewart, pack
 from robot_dynamics.stewart.dynamics import State, TaskSpaceDynamics
+from robot_dynamics.stewart.inverse_dynamics import InverseDynamics
 from robot_dynamics.stewart.kinematics import LegGeometry, PoseEstimate
 from robot_dynamics.stewart.machine import JointFriction, Leg, LegLimits, Machine
-from robot_dynamics.stewart.newton_euler import Motion, Reactions
+from robot_dynamics.stewart.motion import Motion
+from robot_dynamics.stewart.newton_euler import Reactions
 from robot_dynamics.stewart.paths import PlatformPath, StraightLine, straight_line
-from robot_dynamics.stewart.platform import InverseDynamics, StewartPlatform, load
+from robot_dynamics.stewart.platform import StewartPlatform, load
 
 __all__ = [
     "CompiledStewart",

@@ -14,7 +14,8 @@ import numpy as np
 from robot_dynamics.errors import ParameterError, SingularityError, StateError
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.machine import LEG_COUNT, Machine
-from robot_dynamics.stewart.newton_euler import Model, Motion, balance
+from robot_dynamics.stewart.motion import Motion
+from robot_dynamics.stewart.newton_euler import Model, balance
 from robot_dynamics.stewart.orientation import quaternion_from_rotation, rotation_from_quaternion
 
 Forces = Callable[[float, "State"], Array]

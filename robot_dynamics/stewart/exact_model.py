@@ -22,17 +22,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from robot_dynamics.codegen.expression import sqrt
 from robot_dynamics.spatial import Array, cross_entries, quaternion_rows
+from robot_dynamics.stewart.leg_shares import leg_shares
 from robot_dynamics.stewart.regrouping import LegParameters, Parameters
+from robot_dynamics.stewart.scalar_algebra import (
+    Matrix,
+    Scalar,
+    Vector,
+    add,
+    dot,
+    flat,
+    product,
+    subtract,
+    times,
+    transpose,
+)
 
-Scalar: TypeAlias = Any
-Vector: TypeAlias = Sequence[Any] | Array
-Matrix: TypeAlias = Sequence[Sequence[Any]] | Array
 Keep = Callable[[str, Sequence[Any]], None]
 
 
@@ -83,35 +93,35 @@ def actuator_forces(
     """
     rotation = quaternion_rows(inputs.orientation)
     w, alpha = inputs.angular_velocity, inputs.angular_acceleration
-    turned = _transpose(rotation)
+    turned = transpose(rotation)
     # What takes arms, in the platform frame, to accelerations: there, and in the base frame.
-    local_bending = _acceleration_matrix(_times(turned, w), _times(turned, alpha))
-    bending = _product(rotation, local_bending)
+    local_bending = _acceleration_matrix(times(turned, w), times(turned, alpha))
+    bending = product(rotation, local_bending)
     # With the platform's origin as reference point the arm is zero and folds away.
-    arm = _times(rotation, parameters.reference_arm)
-    point = _add(inputs.position, arm)
-    velocity = _add(inputs.linear_velocity, cross_entries(w, arm))
-    acceleration = _add(inputs.linear_acceleration, _times(bending, parameters.reference_arm))
+    arm = times(rotation, parameters.reference_arm)
+    point = add(inputs.position, arm)
+    velocity = add(inputs.linear_velocity, cross_entries(w, arm))
+    acceleration = add(inputs.linear_acceleration, times(bending, parameters.reference_arm))
     force, moment = _platform_load(parameters, inputs, rotation, local_bending, acceleration)
-    keep("platform", [*point, *velocity, *acceleration, *force, *moment, *_flat(rotation), *_flat(bending)])
+    keep("platform", [*point, *velocity, *acceleration, *force, *moment, *flat(rotation), *flat(bending)])
 
     loads, arms = [], []
     for leg in parameters.legs:
-        leg_arm = _times(rotation, leg.arm)
+        leg_arm = times(rotation, leg.arm)
         load = _leg_load(
             leg,
             parameters.gravity,
-            vector=_add(leg_arm, _subtract(point, leg.base_point)),
-            rate=_add(velocity, cross_entries(w, leg_arm)),
-            acceleration=_add(acceleration, _times(bending, leg.arm)),
+            vector=add(leg_arm, subtract(point, leg.base_point)),
+            rate=add(velocity, cross_entries(w, leg_arm)),
+            acceleration=add(acceleration, times(bending, leg.arm)),
             angular_velocity=w,
         )
-        force = _subtract(force, load.force)
-        moment = _add(_subtract(moment, cross_entries(leg_arm, load.force)), load.moment)
+        force = subtract(force, load.force)
+        moment = add(subtract(moment, cross_entries(leg_arm, load.force)), load.moment)
         loads.append(load)
         arms.append(leg_arm)
     rub = sum(leg.friction[2] for leg in parameters.legs)
-    moment = _subtract(moment, [rub * x for x in w])
+    moment = subtract(moment, [rub * x for x in w])
     keep(
         "legs", [*force, *moment, *(x for load in loads for x in (*load.vector, load.length, load.actuator))]
     )
@@ -127,14 +137,14 @@ def _platform_load(
 ) -> tuple[list[Scalar], list[Scalar]]:
     """External less inertial force and moment about the reference point, base frame."""
     first = parameters.first_moment
-    lift = _subtract(acceleration, parameters.gravity)
-    local_lift = _times(_transpose(rotation), lift)
+    lift = subtract(acceleration, parameters.gravity)
+    local_lift = times(transpose(rotation), lift)
     # The wrench is given about the platform's origin; the moment is wanted about the reference point.
-    torque = _subtract(inputs.torque, cross_entries(parameters.reference_arm, inputs.force))
+    torque = subtract(inputs.torque, cross_entries(parameters.reference_arm, inputs.force))
     spin = _axial(bending, parameters.second_moment)
-    force = _times(rotation, _subtract(inputs.force, _times(bending, first)))
-    moment = _times(rotation, _subtract(_subtract(torque, spin), cross_entries(first, local_lift)))
-    return _subtract(force, [parameters.mass * x for x in lift]), moment
+    force = times(rotation, subtract(inputs.force, times(bending, first)))
+    moment = times(rotation, subtract(subtract(torque, spin), cross_entries(first, local_lift)))
+    return subtract(force, [parameters.mass * x for x in lift]), moment
 
 
 def _leg_load(
@@ -176,9 +186,9 @@ def _leg_load(
     # Friction of the base joint and of the spherical joint.
     universal, prismatic, spherical = leg.friction
     rub = spherical * distance
-    q_k = q_k + ((universal + spherical) * a - _dot(spherical * k, angular_velocity))
-    q_t = q_t + ((universal + spherical) * b - rub * _dot(tangent, angular_velocity))
-    moment = _add([(rub * b) * x for x in tangent], [a * x for x in spherical * k])
+    q_k = q_k + ((universal + spherical) * a - dot(spherical * k, angular_velocity))
+    q_t = q_t + ((universal + spherical) * b - rub * dot(tangent, angular_velocity))
+    moment = add([(rub * b) * x for x in tangent], [a * x for x in spherical * k])
     # First moments along r, t and k: of the upper part, and of both for gravity.
     h_r, h_t, h_k = _unturned(leg.moving_moment, cosine, sine)
     m_r, m_t, m_k = _unturned(leg.weight_moment, cosine, sine)
@@ -191,9 +201,9 @@ def _leg_load(
     along_t = distance * across + q_k
     lean = per_distance * (q_t - h_r * e_acc + m_r * g_k) + (h_k * radial_acc - m_k * radial_g)
     along_k = force_k + lean + e * force_r
-    force = _subtract([along_t * x for x in tangent], [along_k * x for x in k])
+    force = subtract([along_t * x for x in tangent], [along_k * x for x in k])
     if leg.tip_mass != 0.0:
-        force = _add(force, [leg.tip_mass * x for x in _subtract(acceleration, gravity)])
+        force = add(force, [leg.tip_mass * x for x in subtract(acceleration, gravity)])
     return LegLoad(vector, force, moment, length, force_r, prismatic * sliding + sine * lean)
 
 
@@ -208,106 +218,25 @@ def _cylinder(
     """
     if np.all(leg.frame[2] != 0.0):
         k = leg.frame[2]
-        e = _dot(k, vector)
-        radial = _subtract(vector, [e * x for x in k])
-        dd = _dot(radial, radial)
+        e = dot(k, vector)
+        radial = subtract(vector, [e * x for x in k])
+        dd = dot(radial, radial)
         per_dd = 1.0 / dd
         radial = [x * per_dd for x in radial]
         tangent = cross_entries(k, radial)
-        return k, dd, e, tangent, lambda v: _times([radial, tangent, k], v)
+        return k, dd, e, tangent, lambda v: times([radial, tangent, k], v)
     # With a zero in k, two more axes with zeros make a cheaper frame.
     e1, e2, k = leg.frame
-    x1, x2, e = _times(leg.frame, vector)
+    x1, x2, e = times(leg.frame, vector)
     dd = x1 * x1 + x2 * x2
     per_dd = 1.0 / dd
     u1, u2 = x1 * per_dd, x2 * per_dd
 
     def along(v: Vector) -> list[Scalar]:
-        v1, v2, v3 = _times(leg.frame, v)
+        v1, v2, v3 = times(leg.frame, v)
         return [u1 * v1 + u2 * v2, u1 * v2 - u2 * v1, v3]
 
-    return k, dd, e, _subtract([u1 * x for x in e2], [u2 * x for x in e1]), along
-
-
-def leg_shares(
-    parameters: Parameters, vectors: Sequence[Vector], point: Vector, force: Vector, moment: Vector
-) -> list[Scalar]:
-    """The multiples of the leg vectors that balance a wrench.
-
-    Args:
-        parameters: of the machine; the triangle and the base points are used.
-        vectors: the six leg vectors S.
-        point: where ``moment`` is counted from.
-        force: that the platform exerts on the legs.
-        moment: the same about ``point``.
-    """
-    a, b, c = parameters.triangle
-    others = [leg for leg in range(len(vectors)) if leg not in parameters.triangle]
-    origin = parameters.legs[a].base_point
-    base = [leg.base_point - origin for leg in parameters.legs]
-    area = np.cross(base[b], base[c])
-    size = float(np.linalg.norm(area))
-    normal = area / size
-    # The edge opposite a, b and c: its direction, and one of its points.
-    edges = [((base[c] - base[b]) / size, base[b]), (-base[c] / size, base[a]), (base[b] / size, base[a])]
-    moment = _add(moment, cross_entries(_subtract(point, origin), force))
-    # X = (normal·S)·share of a, b, c by the moment about the opposite edge.
-    # The three edges close: what holds about the first follows from the others and from the forces along the
-    # normal, which is cheaper where the normal has more zeros than the lever.
-    about_b, about_c = (_dot(direction, moment) for direction, _ in edges[1:])
-    known = [_dot(normal, force) - about_b - about_c, about_b, about_c]
-    linked = []
-    for j in others:
-        levers = [np.cross(direction, base[j] - start) for direction, start in edges]
-        rest_b, rest_c = _dot(levers[1], vectors[j]), _dot(levers[2], vectors[j])
-        direct = np.count_nonzero(levers[0]) <= np.count_nonzero(normal)
-        rest_a = _dot(levers[0], vectors[j]) if direct else _dot(normal, vectors[j]) - rest_b - rest_c
-        linked.append([rest_a, rest_b, rest_c])
-    linked = _transpose(linked)
-    per_height = [1.0 / _dot(normal, vectors[leg]) for leg in (a, b, c)]
-    # The axis nearest to the normal, and the two forces across it.
-    z = int(np.argmax(np.abs(normal)))
-    x, y = (z + 1) % 3, (z + 2) % 3
-
-    def column(leg: int, f_x: Scalar, f_y: Scalar) -> list[Scalar]:
-        return [f_x, f_y, base[leg][x] * f_y - base[leg][y] * f_x]
-
-    unit = [
-        column(leg, vectors[leg][x] * per, vectors[leg][y] * per)
-        for leg, per in zip((a, b, c), per_height, strict=True)
-    ]
-    columns = [column(j, vectors[j][x], vectors[j][y]) for j in others]
-    right = [force[x], force[y], moment[z]]
-    for u, value, row in zip(unit, known, linked, strict=True):
-        columns = [
-            [entry - coefficient * u_i for entry, u_i in zip(col, u, strict=True)]
-            for col, coefficient in zip(columns, row, strict=True)
-        ]
-        right = [entry - value * u_i for entry, u_i in zip(right, u, strict=True)]
-    solved = _solve3(columns, right)
-    shares: list[Scalar] = [None] * len(vectors)
-    for j, share in zip(others, solved, strict=True):
-        shares[j] = share
-    for leg, value, row, per in zip((a, b, c), known, linked, per_height, strict=True):
-        shares[leg] = (value - _dot(row, solved)) * per
-    return shares
-
-
-def _solve3(columns: Sequence[Vector], right: Vector) -> list[Scalar]:
-    """Three unknowns by minors of the first two rows: nothing but the determinant is divided by."""
-    u, v, w = columns
-
-    def minor(p: Vector, q: Vector) -> Scalar:
-        return p[0] * q[1] - p[1] * q[0]
-
-    uv, uw, vw = minor(u, v), minor(u, w), minor(v, w)
-    ur, vr, wr = minor(u, right), minor(v, right), minor(w, right)
-    per_determinant = 1.0 / (u[2] * vw - v[2] * uw + w[2] * uv)
-    return [
-        (right[2] * vw + v[2] * wr - w[2] * vr) * per_determinant,
-        (w[2] * ur - u[2] * wr - right[2] * uw) * per_determinant,
-        (right[2] * uv + u[2] * vr - v[2] * ur) * per_determinant,
-    ]
+    return k, dd, e, subtract([u1 * x for x in e2], [u2 * x for x in e1]), along
 
 
 def _unturned(moment: Array, cosine: Scalar, sine: Scalar) -> tuple[Scalar, Scalar, Scalar]:
@@ -329,34 +258,5 @@ def _acceleration_matrix(w: Vector, alpha: Vector) -> list[list[Scalar]]:
 
 def _axial(bending: Matrix, second: Array) -> list[Scalar]:
     """∫ r × (bending·r) dm from the second moment ∫ r rᵀ dm."""
-    x, y, z = (_times(second, row) for row in bending)
+    x, y, z = (times(second, row) for row in bending)
     return [z[1] - y[2], x[2] - z[0], y[0] - x[1]]
-
-
-def _dot(a: Vector, b: Vector) -> Scalar:
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-
-
-def _add(a: Vector, b: Vector) -> list[Scalar]:
-    return [x + y for x, y in zip(a, b, strict=True)]
-
-
-def _subtract(a: Vector, b: Vector) -> list[Scalar]:
-    return [x - y for x, y in zip(a, b, strict=True)]
-
-
-def _times(matrix: Matrix, vector: Vector) -> list[Scalar]:
-    return [_dot(row, vector) for row in matrix]
-
-
-def _product(a: Matrix, b: Matrix) -> list[list[Scalar]]:
-    columns = _transpose(b)
-    return [_times(columns, row) for row in a]
-
-
-def _transpose(matrix: Matrix) -> list[list[Scalar]]:
-    return [list(row) for row in zip(*matrix, strict=True)]
-
-
-def _flat(matrix: Matrix) -> list[Scalar]:
-    return [x for row in matrix for x in row]

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
@@ -23,33 +23,10 @@ from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.spatial import Array, cross
 from robot_dynamics.stewart.kinematics import LegGeometry, leg_geometry
 from robot_dynamics.stewart.machine import Machine
+from robot_dynamics.stewart.motion import Motion
 from robot_dynamics.stewart.physical import LOCKED_SINE
 
 Model = Literal["exact", "published"]
-
-
-class Motion(NamedTuple):
-    """Motion and load of the platform; every array has the same leading batch axes.
-
-    Attributes:
-        position: (..., 3) of the platform's origin, base frame [m].
-        rotation: (..., 3, 3) from the platform frame to the base frame.
-        linear_velocity: (..., 3) of the origin, base frame [m/s].
-        angular_velocity: (..., 3) base frame [rad/s].
-        linear_acceleration: (..., 3) of the origin, base frame [m/s²].
-        angular_acceleration: (..., 3) base frame [rad/s²].
-        force: (..., 3) external force on the platform, platform frame [N].
-        torque: (..., 3) external moment about the platform's origin, platform frame [N·m].
-    """
-
-    position: Array
-    rotation: Array
-    linear_velocity: Array
-    angular_velocity: Array
-    linear_acceleration: Array
-    angular_acceleration: Array
-    force: Array
-    torque: Array
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.checks import Violation, pose_violations
 from robot_dynamics.stewart.kinematics import LegGeometry, condition_number
 from robot_dynamics.stewart.machine import Machine
-from robot_dynamics.stewart.newton_euler import Motion
+from robot_dynamics.stewart.motion import Motion
 from robot_dynamics.stewart.paths import PlatformPath
 
 HALVINGS = 40

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.spatial import Array
-from robot_dynamics.stewart.newton_euler import Motion
+from robot_dynamics.stewart.motion import Motion
 from robot_dynamics.stewart.orientation import (
     angular_motion,
     rotation_from_roll_pitch_yaw,

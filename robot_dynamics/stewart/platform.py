@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from robot_dynamics.stewart.checks import (
     OnViolation,
     Violation,
     act_on,
-    load_violations,
     pose_violations,
 )
 from robot_dynamics.stewart.compiled import CompiledStewart, compile_stewart
@@ -29,59 +27,20 @@ from robot_dynamics.stewart.dynamics import (
     state_at_rest,
     task_space_dynamics,
 )
+from robot_dynamics.stewart.inverse_dynamics import InverseDynamics, inverse_dynamics
 from robot_dynamics.stewart.kinematics import (
     LegGeometry,
     PoseEstimate,
-    condition_number,
     forward_kinematics,
     leg_geometry,
 )
 from robot_dynamics.stewart.loader import load_machine
 from robot_dynamics.stewart.machine import Machine
-from robot_dynamics.stewart.newton_euler import Model, Motion, Reactions, balance
+from robot_dynamics.stewart.motion import Motion, motion_of, vector
+from robot_dynamics.stewart.newton_euler import Model
 from robot_dynamics.stewart.orientation import rotation_of
 from robot_dynamics.stewart.path_checks import singular_time, violations_along
 from robot_dynamics.stewart.paths import PlatformPath
-
-
-@dataclass(frozen=True)
-class InverseDynamics:
-    """What a motion needs; leading batch axes are kept, legs in the machine's order.
-
-    Attributes:
-        actuator_forces: (..., 6) positive when the leg pushes, F [N].
-        static_forces: (..., 6) with massless legs and frictionless joints, F_0 [N].
-        leg_lengths: (..., 6) [m].
-        leg_velocities: (..., 6) [m/s].
-        leg_accelerations: (..., 6) [m/s²].
-        jacobian: (..., 6, 6) from platform velocity (linear, angular; base frame) to leg velocities.
-        condition_number: (...) of the Jacobian in SI units, by singular values.
-        scaled_condition_number: (...) with moments divided by the machine's characteristic length.
-        violations: limits that are not kept.
-        reactions: at the joints, base frame.
-    """
-
-    actuator_forces: Array
-    static_forces: Array
-    leg_lengths: Array
-    leg_velocities: Array
-    leg_accelerations: Array
-    jacobian: Array
-    condition_number: Array
-    scaled_condition_number: Array
-    violations: tuple[Violation, ...]
-    reactions: Reactions
-
-    @property
-    def dynamic_forces(self) -> Array:
-        """(..., 6) what the inertia and weight of the legs and the friction take, F_d = F - F_0 [N]."""
-        return self.actuator_forces - self.static_forces
-
-    @property
-    def dynamic_fraction(self) -> Array:
-        """(..., 6) F_d / F; infinite or undefined where a force vanishes."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return self.dynamic_forces / self.actuator_forces
 
 
 class StewartPlatform:
@@ -156,25 +115,7 @@ class StewartPlatform:
         self, motion: Motion, model: Model = "exact", on_violation: OnViolation = "raise"
     ) -> InverseDynamics:
         """The same for a :class:`Motion`, e.g. of a path."""
-        asked = balance(self.machine, motion, model)
-        pose = pose_violations(self.machine, asked.legs, motion.rotation)
-        act_on(pose, on_violation)
-        forces, static = asked.solve()
-        load = load_violations(self.machine, asked.motion.sliding_velocity, forces)
-        act_on(load, on_violation)
-        jacobian = asked.legs.jacobian
-        return InverseDynamics(
-            actuator_forces=forces,
-            static_forces=static,
-            leg_lengths=asked.legs.lengths,
-            leg_velocities=asked.motion.sliding_velocity,
-            leg_accelerations=asked.motion.sliding_acceleration,
-            jacobian=jacobian,
-            condition_number=condition_number(jacobian),
-            scaled_condition_number=condition_number(jacobian, self.machine.characteristic_length),
-            violations=pose + load,
-            reactions=asked.reactions(forces),
-        )
+        return inverse_dynamics(self.machine, motion, model, on_violation)
 
     def motion(
         self,
@@ -192,25 +133,16 @@ class StewartPlatform:
         Raises:
             StateError: a wrong shape or a value that is not finite.
         """
-        rotation = rotation_of(orientation)
-        vectors = {
-            "position": position,
-            "linear_velocity": linear_velocity,
-            "angular_velocity": angular_velocity,
-            "linear_acceleration": linear_acceleration,
-            "angular_acceleration": angular_acceleration,
-            "force": force,
-            "torque": torque,
-        }
-        arrays = {name: _vector(name, value) for name, value in vectors.items()}
-        leading = [array.shape[:-1] for array in arrays.values()] + [rotation.shape[:-2]]
-        try:
-            batch = np.broadcast_shapes(*leading)
-        except ValueError as error:
-            shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
-            raise StateError(f"the batches do not fit together: {shapes}") from error
-        full = {name: np.broadcast_to(array, (*batch, 3)) for name, array in arrays.items()}
-        return Motion(rotation=np.broadcast_to(rotation, (*batch, 3, 3)), **full)
+        return motion_of(
+            position,
+            orientation,
+            linear_velocity,
+            angular_velocity,
+            linear_acceleration,
+            angular_acceleration,
+            force,
+            torque,
+        )
 
     def legs(self, position: ArrayLike, orientation: ArrayLike) -> LegGeometry:
         """Inverse kinematics: lengths, directions and Jacobian of the legs at poses."""
@@ -279,7 +211,7 @@ class StewartPlatform:
         position = self.machine.home_position
         rotation = self.machine.home_rotation
         if start_position is not None:
-            position = _vector("start_position", start_position)
+            position = vector("start_position", start_position)
         if start_orientation is not None:
             rotation = rotation_of(start_orientation)
         return forward_kinematics(self.machine, lengths, position, rotation, tolerance)
@@ -350,17 +282,3 @@ def load(source: str | Path | Mapping[str, Any]) -> StewartPlatform:
         ModelError: a parameter is missing, unknown, not finite, of a wrong shape or not physical.
     """
     return StewartPlatform(load_machine(source))
-
-
-def _vector(name: str, value: ArrayLike | None) -> Array:
-    if value is None:
-        return np.zeros(3)
-    try:
-        array = np.asarray(value, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise StateError(f"{name} cannot be read as numbers: {error}") from error
-    if array.ndim == 0 or array.shape[-1] != 3:
-        raise StateError(f"{name} has shape {array.shape}; expected (3,) or (N, 3)")
-    if not np.isfinite(array).all():
-        raise StateError(f"{name} is not finite")
-    return array

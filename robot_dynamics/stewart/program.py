@@ -15,7 +15,8 @@ from robot_dynamics.codegen.factoring import factored
 from robot_dynamics.codegen.lowering import reachable
 from robot_dynamics.codegen.nodes import ADD, DIV, MUL, SQRT, SUB
 from robot_dynamics.codegen.program import Argument, OperationCount, Program, count_operations
-from robot_dynamics.stewart.exact_model import Inputs, actuator_forces, leg_shares
+from robot_dynamics.stewart.exact_model import Inputs, actuator_forces
+from robot_dynamics.stewart.leg_shares import leg_shares
 from robot_dynamics.stewart.machine import LEG_COUNT, Machine
 from robot_dynamics.stewart.regrouping import Parameters, regroup
 

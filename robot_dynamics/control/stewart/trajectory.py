@@ -16,7 +16,7 @@ from robot_dynamics.control.spline import QuinticSpline, minimum_jerk_spline
 from robot_dynamics.control.waypoints import check_times, waypoints_ahead
 from robot_dynamics.errors import StateError, TrajectoryError
 from robot_dynamics.spatial import Array, rpy_from_rotation
-from robot_dynamics.stewart.newton_euler import Motion
+from robot_dynamics.stewart.motion import Motion
 from robot_dynamics.stewart.orientation import (
     angular_motion,
     rotation_from_roll_pitch_yaw,

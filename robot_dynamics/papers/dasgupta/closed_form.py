@@ -11,7 +11,7 @@ from robot_dynamics.papers.dasgupta.machines import general_machine, paper_platf
 from robot_dynamics.papers.evidence.finding import Finding, relative_error, within
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.dynamics import TaskSpaceDynamics
-from robot_dynamics.stewart.newton_euler import Motion
+from robot_dynamics.stewart.motion import Motion
 from robot_dynamics.stewart.orientation import quaternion_from_rotation
 from robot_dynamics.stewart.platform import StewartPlatform
 

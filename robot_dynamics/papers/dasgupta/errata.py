@@ -9,7 +9,8 @@ import numpy as np
 from robot_dynamics.papers.dasgupta.machines import frictionless, general_machine, paper_platform
 from robot_dynamics.papers.evidence.finding import Erratum, relative_error
 from robot_dynamics.spatial import Array
-from robot_dynamics.stewart.newton_euler import Model, Motion, balance
+from robot_dynamics.stewart.motion import Motion
+from robot_dynamics.stewart.newton_euler import Model, balance
 from robot_dynamics.stewart.orientation import quaternion_from_rotation
 from robot_dynamics.stewart.platform import StewartPlatform
 

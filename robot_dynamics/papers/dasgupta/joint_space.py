@@ -8,7 +8,7 @@ import numpy as np
 
 from robot_dynamics.papers.dasgupta.reproduction import paper_paths
 from robot_dynamics.spatial import Array
-from robot_dynamics.stewart.newton_euler import Motion
+from robot_dynamics.stewart.motion import Motion
 from robot_dynamics.stewart.platform import StewartPlatform
 
 

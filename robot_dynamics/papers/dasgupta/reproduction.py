@@ -12,9 +12,10 @@ import numpy as np
 from robot_dynamics.errors import SingularityError
 from robot_dynamics.papers.dasgupta.machines import paper_platform
 from robot_dynamics.spatial import Array
+from robot_dynamics.stewart.inverse_dynamics import InverseDynamics
 from robot_dynamics.stewart.newton_euler import Model
 from robot_dynamics.stewart.paths import StraightLine, straight_line
-from robot_dynamics.stewart.platform import InverseDynamics, StewartPlatform
+from robot_dynamics.stewart.platform import StewartPlatform
 
 MODELS: tuple[Model, ...] = ("exact", "published")
 # Beyond this condition number forces of the two models are not compared.

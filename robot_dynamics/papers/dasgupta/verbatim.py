@@ -14,7 +14,7 @@ import numpy as np
 from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.machine import Leg, Machine
-from robot_dynamics.stewart.newton_euler import Motion
+from robot_dynamics.stewart.motion import Motion
 
 
 @dataclass

@@ -1,0 +1,97 @@
+"""Motion and load of a platform, and how they are read from what users give."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robot_dynamics.errors import StateError
+from robot_dynamics.spatial import Array
+from robot_dynamics.stewart.orientation import rotation_of
+
+
+class Motion(NamedTuple):
+    """Motion and load of the platform; every array has the same leading batch axes.
+
+    Attributes:
+        position: (..., 3) of the platform's origin, base frame [m].
+        rotation: (..., 3, 3) from the platform frame to the base frame.
+        linear_velocity: (..., 3) of the origin, base frame [m/s].
+        angular_velocity: (..., 3) base frame [rad/s].
+        linear_acceleration: (..., 3) of the origin, base frame [m/s²].
+        angular_acceleration: (..., 3) base frame [rad/s²].
+        force: (..., 3) external force on the platform, platform frame [N].
+        torque: (..., 3) external moment about the platform's origin, platform frame [N·m].
+    """
+
+    position: Array
+    rotation: Array
+    linear_velocity: Array
+    angular_velocity: Array
+    linear_acceleration: Array
+    angular_acceleration: Array
+    force: Array
+    torque: Array
+
+
+def motion_of(
+    position: ArrayLike,
+    orientation: ArrayLike,
+    linear_velocity: ArrayLike | None = None,
+    angular_velocity: ArrayLike | None = None,
+    linear_acceleration: ArrayLike | None = None,
+    angular_acceleration: ArrayLike | None = None,
+    force: ArrayLike | None = None,
+    torque: ArrayLike | None = None,
+) -> Motion:
+    """Checked values (..., 3) with one batch shape, in the units of :class:`Motion`; what is omitted is zero.
+
+    Args:
+        position: of the platform's origin.
+        orientation: quaternion (..., 4) x, y, z, w, or roll, pitch, yaw (..., 3).
+        linear_velocity: of the origin.
+        angular_velocity: of the platform.
+        linear_acceleration: of the origin.
+        angular_acceleration: of the platform.
+        force: external, platform frame.
+        torque: external, platform frame.
+
+    Raises:
+        StateError: a wrong shape or a value that is not finite.
+    """
+    rotation = rotation_of(orientation)
+    vectors = {
+        "position": position,
+        "linear_velocity": linear_velocity,
+        "angular_velocity": angular_velocity,
+        "linear_acceleration": linear_acceleration,
+        "angular_acceleration": angular_acceleration,
+        "force": force,
+        "torque": torque,
+    }
+    arrays = {name: vector(name, value) for name, value in vectors.items()}
+    leading = [array.shape[:-1] for array in arrays.values()] + [rotation.shape[:-2]]
+    try:
+        batch = np.broadcast_shapes(*leading)
+    except ValueError as error:
+        shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+        raise StateError(f"the batches do not fit together: {shapes}") from error
+    full = {name: np.broadcast_to(array, (*batch, 3)) for name, array in arrays.items()}
+    return Motion(rotation=np.broadcast_to(rotation, (*batch, 3, 3)), **full)
+
+
+def vector(name: str, value: ArrayLike | None) -> Array:
+    """``value`` (..., 3) as an array, zero when it is None; StateError when it is none or not finite."""
+    if value is None:
+        return np.zeros(3)
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise StateError(f"{name} cannot be read as numbers: {error}") from error
+    if array.ndim == 0 or array.shape[-1] != 3:
+        raise StateError(f"{name} has shape {array.shape}; expected (3,) or (N, 3)")
+    if not np.isfinite(array).all():
+        raise StateError(f"{name} is not finite")
+    return array
