@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ def real_array(name: str, value: Any, error: type[RobotDynamicsError] = StateErr
     Raises:
         RobotDynamicsError: no array of real numbers, or one beyond the range of doubles.
     """
-    if isinstance(value, np.ma.MaskedArray):
+    if _is_masked(value):
         raise error(f"{name} is a masked array; fill in the masked entries, or leave them out")
     try:
         array = np.asarray(value)
@@ -85,6 +86,11 @@ def real_number(name: str, value: Any, error: type[RobotDynamicsError] = StateEr
     if number.shape != () or not np.isfinite(number):
         raise error(f"{name} is {quoted(value)}; expected a finite number")
     return float(number)
+
+
+def _is_masked(value: Any) -> bool:
+    """Whether it is a masked array; numpy loads their module, which takes 20 ms, when it is first named."""
+    return isinstance(value, getattr(sys.modules.get("numpy.ma"), "MaskedArray", ()))
 
 
 def _real(entry: Any) -> float:

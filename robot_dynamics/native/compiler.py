@@ -103,7 +103,7 @@ def find_compiler() -> Compiler:
 @lru_cache(maxsize=1)
 def cpu_identity() -> str:
     """What code compiled for this CPU depends on: its model and instruction sets."""
-    lines = [platform.machine(), platform.processor()]
+    lines = [platform.machine()]
     try:
         with Path("/proc/cpuinfo").open(encoding="utf-8", errors="replace") as file:
             for line in file:
@@ -112,5 +112,6 @@ def cpu_identity() -> str:
                 if line.split(":")[0].strip() in ("model name", "flags", "Features", "CPU part"):
                     lines.append(line.strip())
     except OSError:
-        pass
+        # This may start a process, which takes longer than everything else that a load from the cache needs.
+        lines.append(platform.processor())
     return "\n".join(lines)

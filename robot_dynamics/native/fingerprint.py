@@ -42,21 +42,26 @@ def digest_of(modules: tuple[str, ...], package: Any) -> str:
 def sources_of(modules: tuple[str, ...], package: Any) -> dict[str, bytes]:
     """Content of every file, by its path in ``package``, that ``modules`` are made of."""
     found: dict[str, bytes] = {}
-    paths: dict[str, str] = {_PACKAGE: ""}
+    seen = {_PACKAGE}
+    folders: dict[str, bool] = {}
     waiting = list(modules)
     while waiting:
         name = waiting.pop()
-        if name in paths:
+        if name in seen:
             continue
-        paths[name], source = _read(name, package)
-        if paths[name]:
-            found[paths[name]] = source
-            waiting.append(name.rpartition(".")[0])
-            for module, members in imports_of(source):
-                waiting.append(module)
-                # Only a package has modules among its members.
-                if package.joinpath(*module.split(".")[1:]).is_dir():
-                    waiting += [f"{module}.{member}" for member in members]
+        seen.add(name)
+        path, source = _read(name, package)
+        if not path:
+            continue
+        found[path] = source
+        waiting.append(name.rpartition(".")[0])
+        for module, members in imports_of(source):
+            waiting.append(module)
+            if module not in folders:
+                folders[module] = package.joinpath(*module.split(".")[1:]).is_dir()
+            # Only a package has modules among its members.
+            if folders[module]:
+                waiting += [f"{module}.{member}" for member in members]
     for folder in {path.rpartition("/")[0] for path in found}:
         for entry in package.joinpath(folder).iterdir():
             if entry.name.endswith(_RESOURCES):

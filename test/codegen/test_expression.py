@@ -5,9 +5,9 @@ import random
 
 import numpy as np
 import pytest
+from interpreter import evaluate
 
 from robot_dynamics.codegen.expression import ExpressionGraph, cos, sin, sqrt
-from robot_dynamics.codegen.interpreter import evaluate
 from robot_dynamics.codegen.program import Argument, Operation, count_operations
 from robot_dynamics.errors import BackendError, StateError
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from interpreter import evaluate
 
 from robot_dynamics.codegen.expression import ExpressionGraph, sin
 from robot_dynamics.codegen.factoring import factored_program
-from robot_dynamics.codegen.interpreter import evaluate
 from robot_dynamics.codegen.program import Argument, Operation, count_operations
 
 

@@ -6,9 +6,9 @@ from dataclasses import fields, replace
 import numpy as np
 import plain_recursion
 import pytest
+from interpreter import evaluate
 
 from robot_dynamics.codegen.expression import ExpressionGraph
-from robot_dynamics.codegen.interpreter import evaluate
 from robot_dynamics.codegen.program import Argument
 from robot_dynamics.dynamics.generator.choices import Choices, Frame, Isotropic, LinkChoice, PointMass, Turn
 from robot_dynamics.dynamics.generator.links import links_of

@@ -8,9 +8,9 @@ import pinocchio
 import plain_recursion
 import pytest
 import random_robots
+from interpreter import evaluate
 
 import robot_dynamics as rd
-from robot_dynamics.codegen.interpreter import evaluate
 from robot_dynamics.codegen.program import count_operations
 from robot_dynamics.dynamics.generator.links import axes_made_parallel
 from robot_dynamics.dynamics.generator.search import Objective

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import plain_recursion
 import pytest
+from interpreter import evaluate
 
 from robot_dynamics.codegen.expression import ExpressionGraph
-from robot_dynamics.codegen.interpreter import evaluate
 from robot_dynamics.codegen.program import Argument, count_operations
 from robot_dynamics.dynamics.generator.articulated_body import articulated_body
 from robot_dynamics.dynamics.generator.links import links_of

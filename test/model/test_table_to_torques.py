@@ -11,9 +11,9 @@ import descriptions as given
 import numpy as np
 import pytest
 from installed_robots import installed_robots
+from interpreter import evaluate
 from test_real_robots import BROKEN, LEAVES_PER_ROBOT, chains_of
 
-from robot_dynamics.codegen.interpreter import evaluate
 from robot_dynamics.dynamics.programs import generate
 from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.model.chain import KinematicChain
