@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from robot_dynamics.control.stewart.parameters import StewartParameters as StewartParameters
     from robot_dynamics.control.stewart.trajectory import PoseWaypoint as PoseWaypoint
     from robot_dynamics.control.waypoints import Waypoint as Waypoint
+    from robot_dynamics.dynamics import equations as equations
     from robot_dynamics.dynamics import formulations as formulations
     from robot_dynamics.dynamics.compiled import CompiledDynamics as CompiledDynamics
     from robot_dynamics.dynamics.compiled import compile_dynamics as compile_dynamics
@@ -85,6 +86,7 @@ _HOME = {
     "StewartPlatform": ("robot_dynamics.stewart.platform", "StewartPlatform"),
     "compile_dynamics": ("robot_dynamics.dynamics.compiled", "compile_dynamics"),
     "dh_parameters": ("robot_dynamics.model.dh", "dh_parameters"),
+    "equations": ("robot_dynamics.dynamics.equations", None),
     "errors": ("robot_dynamics.errors", None),
     "formulations": ("robot_dynamics.dynamics.formulations", None),
     "load_stewart": ("robot_dynamics.stewart.platform", "load"),
