@@ -11,13 +11,20 @@ SAMPLE ?= 100
 SEED ?= 1
 WORKERS ?= 2
 
-.PHONY: demo report test lint unit colcon test-browser mutation clean
+DOCS_OUTPUT ?= docs_output
+
+.PHONY: demo report docs test lint unit colcon test-browser mutation clean
 
 demo: $(VENV)/runtime.stamp
 	$(BIN)/robot_dynamics demo --output $(DEMO_OUTPUT) $(if $(filter 1,$(VIEW)),--view) $(DEMO_ARGS)
 
 report: $(VENV)/report.stamp
 	$(BIN)/robot_dynamics reproduce all -o $(REPORT_OUTPUT)
+
+# The API reference from the docstrings, and every link of the pages looked at.
+docs: $(VENV)/docs.stamp
+	$(BIN)/python docs/check_links.py
+	$(BIN)/python docs/make_reference.py $(DOCS_OUTPUT)
 
 test: lint unit colcon
 
@@ -64,5 +71,9 @@ $(VENV)/mutation.stamp: setup.py $(VENV)/development.stamp
 	@$(PIP) install -e '.[mutation]'
 	@touch $@
 
+$(VENV)/docs.stamp: setup.py $(VENV)/runtime.stamp
+	@$(PIP) install -e '.[docs]'
+	@touch $@
+
 clean:
-	rm -rf $(VENV) build install log $(DEMO_OUTPUT) $(REPORT_OUTPUT)
+	rm -rf $(VENV) build install log $(DEMO_OUTPUT) $(REPORT_OUTPUT) $(DOCS_OUTPUT)

@@ -64,6 +64,12 @@ def share(folder: str) -> tuple[str, list[str]]:
     return (f"share/{PACKAGE}/{folder}", files)
 
 
+def long_description() -> str:
+    """The README without its pictures, whose files are not on the page of a package index."""
+    lines = Path("README.md").read_text(encoding="utf-8").splitlines()
+    return "\n".join(line for line in lines if not line.startswith("!["))
+
+
 setup(
     name=PACKAGE,
     version=VERSION.group(1),
@@ -87,6 +93,7 @@ setup(
         "report": ["matplotlib>=3.7", "jinja2>=3.1,<4", "tqdm>=4.66,<5", "sympy>=1.12,<2"],
         "test": TEST_TOOLS,
         "mutation": MUTATION_TOOLS,
+        "docs": ["pdoc>=15,<17"],
     },
     zip_safe=True,
     maintainer="robot_dynamics maintainers",
@@ -94,6 +101,29 @@ setup(
     description=(
         "Exact inverse dynamics for serial arms and Stewart platforms, from URDF to torques, as ROS 2 nodes"
     ),
+    long_description=long_description(),
+    long_description_content_type="text/markdown",
+    keywords=[
+        "robotics",
+        "dynamics",
+        "URDF",
+        "Denavit-Hartenberg",
+        "computed torque",
+        "Stewart platform",
+        "ROS 2",
+    ],
+    classifiers=[
+        "Development Status :: 4 - Beta",
+        "Intended Audience :: Science/Research",
+        "Operating System :: POSIX :: Linux",
+        "Programming Language :: C",
+        "Programming Language :: Python :: 3",
+        "Programming Language :: Python :: 3.10",
+        "Programming Language :: Python :: 3.11",
+        "Programming Language :: Python :: 3.12",
+        "Topic :: Scientific/Engineering",
+        "Typing :: Typed",
+    ],
     license="Apache-2.0",
     entry_points={
         "console_scripts": [

@@ -97,7 +97,7 @@ SKIPS = (
     Skip(
         "mujoco",
         "(mujoco) is not installed",
-        ("test/model/*", "test/backend/*", "test/stewart/*", "test/ros_live/*"),
+        ("test/model/*", "test/backend/*", "test/stewart/*", "test/ros_live/*", "test/test_documents.py*"),
         no_module(),
     ),
     Skip("mujoco", "MuJoCo simulates the arms?", ("test/control/*",), no_module("mujoco")),
