@@ -198,3 +198,22 @@ def test_bad_parameters_are_refused_by_name(values, expected):
 def test_gains_must_fit_the_joints():
     with pytest.raises(ParameterError, match="swing"):
         controller(kp=(1.0, 2.0))
+
+
+@pytest.mark.parametrize(("kv", "gain"), [(20.0, 20.0), (1.0, 1.0), (0.25, 1.0), (0.0, 1.0)])
+def test_friction_is_overcome_along_the_velocity_to_which_the_law_leads(kv, gain):
+    """qd + a / Kv, and for a law without much damping as if Kv were 1."""
+    asked = []
+
+    class Asked(Pendulum):
+        def inverse_dynamics(self, q, qd, qdd, heading=None):
+            asked.append((qdd, heading))
+            return super().inverse_dynamics(q, qd, qdd)
+
+    control = controller(dynamics=Asked(), kp=(100.0,), kv=(kv,), half_period_ahead=False)
+    control.update(0.0, np.array([0.5]), np.zeros(1))
+    asked.clear()
+    control.update(0.002, np.array([0.51]), np.array([0.3]))
+    acceleration = 100.0 * (0.5 - 0.51) - kv * 0.3
+    assert asked[-1][0] == pytest.approx(acceleration)
+    assert asked[-1][1] == pytest.approx(0.3 + acceleration / gain)

@@ -134,3 +134,14 @@ def test_joint_names_are_found_in_any_order_and_long_lists_are_quoted_in_part():
     with pytest.raises(TrajectoryError, match=r"unknown joint names .*and 19994 more") as unknown:
         joint_order(names[:1], names)
     assert len(str(unknown.value)) < 500
+    with pytest.raises(TrajectoryError, match=r"'joint_4'\] and 38 more; .*'joint_39'\] and 3 more once"):
+        joint_order(names[:43], [])
+
+
+def test_a_segment_too_short_for_a_finite_acceleration_is_refused():
+    """1 rad in 1e-160 s: the speed is finite, the acceleration is not."""
+    rest = np.zeros((2, 1))
+    for duration in (1e-160, 1e-155):
+        with pytest.raises(TrajectoryError, match="no finite position"):
+            minimum_jerk_spline(np.array([0.0, duration]), np.array([[0.0], [1.0]]), rest, rest.copy())
+    assert minimum_jerk_spline(np.array([0.0, 1e-150]), np.array([[0.0], [1.0]]), rest, rest.copy())

@@ -13,6 +13,7 @@ PATHS = (
     "test/control/test_spline.py",
     "test/control/test_planning.py",
     "test/control/test_controller.py",
+    "test/test_values.py",
 )
 ARM = (
     "test/control/test_controller.py",

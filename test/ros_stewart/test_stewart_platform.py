@@ -102,8 +102,8 @@ def test_trajectories_are_refused_before_they_start(platform):
         good.header.stamp = nanoseconds_to_stamp(legs.now + SECOND // 4)
         send.publish(good)
         node.wait_for_output("following a trajectory of 1 points for 1.000 s")
-        legs.now += SECOND // 2
-        lifting = lifting_forces(platform, 0.03, 0.25)
+        legs.now += 2 * SECOND // 5
+        lifting = lifting_forces(platform, 0.03, 0.15)
         np.testing.assert_allclose(
             legs.answer(expected.leg_lengths).effort, lifting.actuator_forces, rtol=1e-6
         )
