@@ -91,7 +91,7 @@ SKIPS = (
     Skip(
         "pinocchio",
         "(pinocchio) is not installed",
-        ("test/model/*", "test/simulation/*", "test/view/*"),
+        ("test/model/*", "test/papers/*", "test/simulation/*", "test/view/*"),
         no_module(),
     ),
     Skip(

@@ -34,7 +34,7 @@ CONCERNING: dict[str, tuple[str, ...]] = {
     "codegen": (*EMITTED, "test/backend/test_long_programs.py", *COMPILED, "test/generator"),
     "control": ("test/control", "test/test_parameter_classes.py", "test/test_values.py"),
     "control/arm": (*ARM, "test/test_parameter_classes.py", "test/test_values.py"),
-    "control/trajectory.py": PATHS,
+    "control/arm/trajectory.py": PATHS,
     "control/waypoints.py": PATHS,
     "control/spline.py": PATHS,
     "control/tridiagonal.py": PATHS,

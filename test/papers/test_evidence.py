@@ -163,7 +163,7 @@ def test_an_erratum_whose_correction_fails_is_not_called_an_error_of_the_print()
 
 
 def test_the_oracle_agrees_with_pinocchio():
-    pinocchio = pytest.importorskip("pinocchio")
+    pinocchio = pytest.importorskip("pinocchio", reason="pinocchio is not installed")
     from robot_dynamics.benchmark.others import pinocchio_statements
 
     chain = random_chain(5)
