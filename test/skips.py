@@ -77,7 +77,17 @@ LAUNCH = ("test/launch/*",)
 GAZEBO = "ros_gz_sim|ros_gz_bridge|gz_ros2_control"
 CONTROLLERS = "controller_manager|joint_trajectory_controller|effort_controllers|joint_state_broadcaster"
 
+
+def no_sanitizers(match: re.Match[str]) -> bool:
+    """The C compiler cannot link with its sanitizers."""
+    from robot_dynamics.native.compiler import find_compiler
+
+    call = [*find_compiler().command, "-xc", "-", "-fsanitize=address,undefined", "-o", "/dev/null"]
+    return subprocess.run(call, input=b"int main(void) { return 0; }", capture_output=True).returncode != 0
+
+
 SKIPS = (
+    Skip("sanitizers", "the compiler has no sanitizers", ("test/ros_controller/*",), no_sanitizers),
     Skip("ros", "rclpy runs the nodes", ("test/ros_docs/*", "test/ros_demo/*"), ROS),
     Skip("ros", "rclpy reads the parameter files", ("test/launch/test_parameter_files.py*",), ROS),
     Skip(

@@ -121,7 +121,7 @@ def load(
     source: str,
     flags: Sequence[str],
     signatures: dict[str, tuple[Any, Sequence[Any]]],
-    structures: Sequence[type[ctypes.Structure]],
+    structures: Sequence[type[ctypes.Structure]] = (),
     sizes: str = "rd_sizes",
 ) -> ctypes.CDLL:
     """A compiled library with its functions declared.
@@ -146,7 +146,8 @@ def load(
         discard(path)
         raise BackendError(f"the compiled library {path} cannot be loaded: {error}") from error
     real = (ctypes.c_size_t * len(structures))()
-    getattr(library, sizes)(real)
+    if structures:
+        getattr(library, sizes)(real)
     if list(real) != [ctypes.sizeof(structure) for structure in structures]:
         raise BackendError("this compiler lays out the structures of the control core in another way")
     return library

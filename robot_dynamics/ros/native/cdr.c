@@ -1,0 +1,219 @@
+/* See cdr.h. Every length is checked against what is left before it is used. */
+#include "cdr.h"
+
+#include <string.h>
+
+enum { ENCAPSULATION = 4 };
+
+typedef struct {
+    const uint8_t *bytes;   /* behind the encapsulation */
+    size_t size, place;
+} reader;
+
+/* Step over padding; whether `count` bytes follow. */
+static int align(reader *r, size_t boundary, size_t count)
+{
+    const size_t place = (r->place + boundary - 1) & ~(boundary - 1);
+    if (place > r->size || r->size - place < count) {
+        return 0;
+    }
+    r->place = place;
+    return 1;
+}
+
+static int read_u32(reader *r, uint32_t *value)
+{
+    if (!align(r, 4, 4)) {
+        return 0;
+    }
+    memcpy(value, r->bytes + r->place, 4);
+    r->place += 4;
+    return 1;
+}
+
+/* The characters of a string, whose length counts a zero at the end; strings without one are not usual. */
+static const uint8_t *read_string(reader *r, uint32_t *length)
+{
+    uint32_t size;
+    if (!read_u32(r, &size) || size == 0 || size > r->size - r->place || r->bytes[r->place + size - 1] != 0) {
+        return NULL;
+    }
+    const uint8_t *text = r->bytes + r->place;
+    r->place += size;
+    *length = size - 1;
+    return text;
+}
+
+static int is_plain(const uint8_t *text, uint32_t length)
+{
+    for (uint32_t i = 0; i < length; ++i) {
+        if (text[i] == 0 || text[i] >= 0x80) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static int read_names(reader *r, const rd_layout *layout)
+{
+    uint32_t count, length;
+    const char *expected = layout->text;
+    if (!read_u32(r, &count) || count != layout->names) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < count; ++i) {
+        const uint8_t *name = read_string(r, &length);
+        if (!name || length != layout->lengths[i] || memcmp(name, expected, length) != 0) {
+            return 0;
+        }
+        expected += length;
+    }
+    return 1;
+}
+
+/* `count` doubles or none; an empty sequence has no padding behind its length. */
+static int read_doubles(reader *r, uint32_t count, const uint8_t **doubles)
+{
+    uint32_t given;
+    *doubles = NULL;
+    if (!read_u32(r, &given) || (given != 0 && given != count)) {
+        return 0;
+    }
+    if (given == 0) {
+        return 1;
+    }
+    if (!align(r, 8, 8) || (r->size - r->place) / 8 < given) {
+        return 0;
+    }
+    *doubles = r->bytes + r->place;
+    r->place += 8 * (size_t)given;
+    return 1;
+}
+
+int rd_cdr_read_joint_state(const uint8_t *bytes, size_t size, const rd_layout *layout, rd_joint_state *state)
+{
+    if (size < ENCAPSULATION || bytes[0] != 0 || bytes[1] != 1) {
+        return 0;
+    }
+    reader r = {bytes + ENCAPSULATION, size - ENCAPSULATION, 0};
+    uint32_t seconds, nanoseconds, length;
+    if (!read_u32(&r, &seconds) || !read_u32(&r, &nanoseconds)) {
+        return 0;
+    }
+    state->stamp = (int64_t)(int32_t)seconds * 1000000000 + (int64_t)nanoseconds;
+    const uint8_t *frame = read_string(&r, &length);
+    if (!frame || !is_plain(frame, length) || !read_names(&r, layout)) {
+        return 0;
+    }
+    return read_doubles(&r, layout->names, &state->position) && read_doubles(&r, layout->names, &state->velocity)
+           && read_doubles(&r, layout->names, &state->effort) && state->position != NULL;
+}
+
+int rd_cdr_pick(const uint8_t *doubles, const rd_layout *layout, uint32_t n, double *values)
+{
+    double total = 0.0;
+    for (uint32_t j = 0; j < n; ++j) {
+        memcpy(&values[j], doubles + 8 * (size_t)layout->places[j], 8);
+        total += 0.0 * values[j];
+    }
+    return total == 0.0;
+}
+
+/* Writing: what does not fit is counted and left out. */
+
+typedef struct {
+    uint8_t *bytes;
+    size_t capacity, place;     /* place counts from behind the encapsulation */
+} writer;
+
+static void put(writer *w, const void *value, size_t size)
+{
+    const size_t end = ENCAPSULATION + w->place + size;
+    if (end <= w->capacity && size) {
+        memcpy(w->bytes + ENCAPSULATION + w->place, value, size);
+    }
+    w->place += size;
+}
+
+static void put_padding(writer *w, size_t boundary)
+{
+    static const uint8_t zeros[8] = {0};
+    put(w, zeros, (boundary - w->place % boundary) % boundary);
+}
+
+static void put_u32(writer *w, uint32_t value)
+{
+    put_padding(w, 4);
+    put(w, &value, 4);
+}
+
+static void put_string(writer *w, const char *text, uint32_t length)
+{
+    put_u32(w, length + 1);
+    put(w, text, length);
+    put(w, "", 1);
+}
+
+/* Where n doubles begin, counted from the first byte of the message. */
+static size_t put_zeros(writer *w, uint32_t n)
+{
+    const double zero = 0.0;
+    put_u32(w, n);
+    if (n) {
+        put_padding(w, 8);
+    }
+    const size_t begin = ENCAPSULATION + w->place;
+    for (uint32_t j = 0; j < n; ++j) {
+        put(w, &zero, 8);
+    }
+    return begin;
+}
+
+static writer begin(uint8_t *bytes, size_t capacity)
+{
+    static const uint8_t head[ENCAPSULATION] = {0, 1, 0, 0};
+    if (capacity >= ENCAPSULATION) {
+        memcpy(bytes, head, ENCAPSULATION);
+    }
+    return (writer){bytes, capacity, 0};
+}
+
+size_t rd_cdr_write_joint_state(uint8_t *bytes, size_t capacity, uint32_t n, const uint32_t *lengths,
+                                const char *text, size_t *effort)
+{
+    writer w = begin(bytes, capacity);
+    put_u32(&w, 0);
+    put_u32(&w, 0);
+    put_string(&w, "", 0);
+    put_u32(&w, n);
+    for (uint32_t j = 0; j < n; ++j) {
+        put_string(&w, text, lengths[j]);
+        text += lengths[j];
+    }
+    put_u32(&w, 0);
+    put_u32(&w, 0);
+    *effort = put_zeros(&w, n);
+    return ENCAPSULATION + w.place;
+}
+
+size_t rd_cdr_write_float64_array(uint8_t *bytes, size_t capacity, uint32_t n, size_t *data)
+{
+    writer w = begin(bytes, capacity);
+    put_u32(&w, 0);
+    put_u32(&w, 0);
+    *data = put_zeros(&w, n);
+    return ENCAPSULATION + w.place;
+}
+
+void rd_cdr_set_stamp(uint8_t *joint_state, int64_t stamp)
+{
+    int64_t seconds = stamp / 1000000000, rest = stamp % 1000000000;
+    if (rest < 0) {
+        --seconds;
+        rest += 1000000000;
+    }
+    const int32_t whole = (int32_t)seconds;
+    const uint32_t nanoseconds = (uint32_t)rest;
+    memcpy(joint_state + ENCAPSULATION, &whole, 4);
+    memcpy(joint_state + ENCAPSULATION + 4, &nanoseconds, 4);
+}

@@ -1,0 +1,44 @@
+/* sensor_msgs/JointState and std_msgs/Float64MultiArray in the encapsulation that every ROS 2 of today sends:
+ * 00 01, plain CDR version 1, little endian. Alignment counts from byte 4, behind the encapsulation.
+ *
+ * Whatever else arrives is no error here; it is left to those who know every form of a message.
+ */
+#ifndef RD_CDR_H
+#define RD_CDR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if !defined(__BYTE_ORDER__) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "messages are copied as they lie in memory, which takes a little-endian processor"
+#endif
+
+/* The names of a message, as they are known to stand in it, and where a controller's joints are among them. */
+typedef struct {
+    uint32_t names;             /* number of names */
+    const uint32_t *lengths;    /* (names) of each, without the zero at its end */
+    const char *text;           /* all names in a row, without zeros */
+    const uint32_t *places;     /* (n) of the controller's joints */
+} rd_layout;
+
+typedef struct {
+    int64_t stamp;              /* [ns] */
+    const uint8_t *position;    /* doubles, not aligned; NULL where there are none */
+    const uint8_t *velocity;
+    const uint8_t *effort;
+} rd_joint_state;
+
+/* Whether bytes are a JointState with these names, one position for each, and of velocities and efforts one for
+ * each or none at all. */
+int rd_cdr_read_joint_state(const uint8_t *bytes, size_t size, const rd_layout *layout, rd_joint_state *state);
+
+/* (n) values of the joints of a layout, from the doubles of a message; whether all are finite. */
+int rd_cdr_pick(const uint8_t *doubles, const rd_layout *layout, uint32_t n, double *values);
+
+/* A message with everything in place but the stamp and the efforts; its size, of which `capacity` bytes are written.
+ * `effort` is where the n doubles begin. */
+size_t rd_cdr_write_joint_state(uint8_t *bytes, size_t capacity, uint32_t n, const uint32_t *lengths,
+                                const char *text, size_t *effort);
+size_t rd_cdr_write_float64_array(uint8_t *bytes, size_t capacity, uint32_t n, size_t *data);
+void rd_cdr_set_stamp(uint8_t *joint_state, int64_t stamp);
+#endif
