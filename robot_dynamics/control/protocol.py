@@ -151,16 +151,15 @@ class Law(Protocol[S_contra, R_contra]):
 
 
 class Controller(Protocol[R]):
-    """The state machine of any machine, as a node or a loop of one's own drives it.
+    """The state machine of any machine, as a node or a loop of one's own drives it."""
 
-    Attributes:
-        phase: what the controller is doing.
-        discontinuity: why the last state cannot follow from the one before, which ended what was followed;
-            empty when it can.
-    """
+    @property
+    def phase(self) -> Phase:
+        """What the controller is doing."""
 
-    phase: Phase
-    discontinuity: str
+    @property
+    def discontinuity(self) -> str:
+        """Why the last state cannot follow from the one before, which ended what was followed; else empty."""
 
     @property
     def time(self) -> float:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain as joined
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,7 +94,7 @@ def check_count(count: int) -> None:
         raise TrajectoryError(f"{count} waypoints; 1 to {LONGEST_TRAJECTORY} are accepted")
 
 
-def check_lengths(counts: NDArray[np.int_], field: str, joints: int) -> None:
+def check_lengths(counts: NDArray[np.integer[Any]], field: str, joints: int) -> None:
     """TrajectoryError unless every waypoint has one value a joint, or none of a field that may be left open.
 
     Args:
@@ -107,7 +108,7 @@ def check_lengths(counts: NDArray[np.int_], field: str, joints: int) -> None:
         raise TrajectoryError(f"waypoint {k} has {counts[k]} {field} for {joints} joints")
 
 
-def check_finite(rows: Array, counts: NDArray[np.int_], field: str, names: Sequence[str]) -> None:
+def check_finite(rows: Array, counts: NDArray[np.integer[Any]], field: str, names: Sequence[str]) -> None:
     """TrajectoryError unless ``rows`` (K, m) are finite where a waypoint gives any, by its count (K,)."""
     wrong = ~np.isfinite(rows).all(axis=1) & (counts > 0)
     if wrong.any():

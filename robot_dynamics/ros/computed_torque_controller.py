@@ -17,7 +17,9 @@ from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.effort_limits import unlimited
 from robot_dynamics.control.arm.parameters import ArmParameters
 from robot_dynamics.control.arm.trajectory import Reference
+from robot_dynamics.control.native.choice import AnyArmController, arm_controller
 from robot_dynamics.control.protocol import Trajectory
+from robot_dynamics.control.waypoints import Waypoint, WaypointTable
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.ros.actions import deferred_server
 from robot_dynamics.ros.actions.trajectory_action import TrajectoryAction
@@ -25,6 +27,7 @@ from robot_dynamics.ros.control import controller_state
 from robot_dynamics.ros.control.controller_state import ControllerStatePublisher
 from robot_dynamics.ros.control.front import ControlFront
 from robot_dynamics.ros.control.loop import Cycle
+from robot_dynamics.ros.control.native.raw_trajectory import RawTrajectory
 from robot_dynamics.ros.control.tracking import JointReferencePublisher, TrackingErrors
 from robot_dynamics.ros.control.trajectory_topic import TrajectoryTopic
 from robot_dynamics.ros.models.arm_model import ArmModel, ModelLoader
@@ -42,8 +45,8 @@ class ComputedTorqueController(LifecycleNode):
 
     def __init__(self) -> None:
         super().__init__("computed_torque_controller")
-        self._front: ControlFront[ArmController] = ControlFront(
-            self, self, "effort_controller/commands", "joint_command"
+        self._front: ControlFront[AnyArmController] = ControlFront(
+            self, self, "effort_controller/commands", "joint_command", native=True
         )
         self._loop = self._front.loop
         self._control_parameters = parameters.declare(self, ArmParameters)
@@ -84,10 +87,12 @@ class ComputedTorqueController(LifecycleNode):
         """Why no controller can be built now; empty when one can."""
         return self._loader.missing
 
-    def build(self) -> tuple[ArmController, Sequence[str]]:
+    def build(self) -> tuple[AnyArmController, Sequence[str]]:
         """A controller for the present model."""
         model = self._model
-        controller = ArmController(model.chain, self._drives(model), self._control_parameters)
+        controller = arm_controller(
+            model.chain, self._drives(model), self._control_parameters, self._front.native
+        )
         names = model.chain.joint_names
         self._reference.begin(names)
         self._errors.begin(names)
@@ -114,7 +119,13 @@ class ComputedTorqueController(LifecycleNode):
             return
         self._front.renew()
         new = self._loop.controller
-        if self._loop.active and new is not None and old.chain.joint_names == new.chain.joint_names:
+        # The native loop sees to it by itself, before the first state comes to the new one.
+        if (
+            self._loop.active
+            and isinstance(new, ArmController)
+            and isinstance(old, ArmController)
+            and old.chain.joint_names == new.chain.joint_names
+        ):
             new.take_over_from(old)
 
     def _on_change(self, model: ArmModel) -> None:
@@ -147,29 +158,39 @@ class ComputedTorqueController(LifecycleNode):
 
     # Trajectories
 
-    def _on_trajectory(self, controller: ArmController, message: JointTrajectory) -> None:
-        self._follow(controller, message)
+    def _on_trajectory(self, controller: AnyArmController, raw: RawTrajectory) -> None:
+        self._follow_points(controller, raw.stamp, raw.joint_names, raw.table())
         if self._action is not None:
             self._action.drop("a trajectory on the topic has taken over")
 
-    def _follow(self, controller: ArmController, message: JointTrajectory) -> Trajectory[Reference]:
-        """Follow a trajectory from now on, or from its stamp on.
+    def _follow(self, controller: AnyArmController, message: JointTrajectory) -> Trajectory[Reference]:
+        """Follow a message; see :meth:`_follow_points`."""
+        stamp = stamp_to_nanoseconds(message.header.stamp)
+        return self._follow_points(controller, stamp, message.joint_names, waypoints(message))
+
+    def _follow_points(
+        self,
+        controller: AnyArmController,
+        stamp: int,
+        joint_names: Sequence[str],
+        points: Sequence[Waypoint] | WaypointTable,
+    ) -> Trajectory[Reference]:
+        """Follow a trajectory from its stamp on [ns], from now on if that is 0.
 
         Raises:
             TrajectoryError: it cannot be followed; what was followed before goes on.
         """
-        stamp = stamp_to_nanoseconds(message.header.stamp)
         start = None if stamp == 0 else self._loop.clock.seconds(stamp)
-        trajectory = controller.follow(message.joint_names, waypoints(message), start)
+        count = len(points.times if isinstance(points, WaypointTable) else points)
+        trajectory = controller.follow(joint_names, points, start)
         self.get_logger().info(
-            f"following a trajectory of {len(message.points)} points for"
-            f" {trajectory.end - trajectory.start:.3f} s"
+            f"following a trajectory of {count} points for {trajectory.end - trajectory.start:.3f} s"
         )
         return trajectory
 
     # Reports
 
-    def on_cycle(self, cycle: Cycle, controller: ArmController) -> None:
+    def on_cycle(self, cycle: Cycle, controller: AnyArmController) -> None:
         """What the controller did in this cycle, for those who listen."""
         if self._action is not None:
             self._action.observe(cycle, controller)
@@ -178,19 +199,19 @@ class ComputedTorqueController(LifecycleNode):
         self._errors.add(cycle)
         self._reference.publish(cycle)
 
-    def fill_command(self, message: JointState, controller: ArmController) -> None:
+    def fill_command(self, message: JointState, controller: AnyArmController) -> None:
         """An arm's command is its efforts."""
 
     def summary(self) -> Mapping[str, object]:
         """Largest error of each joint while it followed a trajectory [rad or m]."""
         return {"largest_tracking_error": self._errors.largest()} if self._loop.controller else {}
 
-    def warnings(self, controller: ArmController) -> list[str]:
+    def warnings(self, controller: AnyArmController) -> list[str]:
         """What may be wrong with the model in use, and the joints that nothing limits."""
         warnings = [*self._loader.warnings, unlimited(controller.chain, controller.effort_limits)]
         return list(filter(None, warnings))
 
-    def describe(self, controller: ArmController) -> Mapping[str, object]:
+    def describe(self, controller: AnyArmController) -> Mapping[str, object]:
         """Mode and model, for the diagnostics."""
         chain = controller.chain
         return {

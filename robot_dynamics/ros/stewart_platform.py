@@ -23,6 +23,7 @@ from robot_dynamics.native.apart import BUILDS
 from robot_dynamics.parameters import parameter, validate
 from robot_dynamics.ros.control.front import ControlFront
 from robot_dynamics.ros.control.loop import Cycle
+from robot_dynamics.ros.control.native.raw_trajectory import RawTrajectory
 from robot_dynamics.ros.control.stewart_reports import StewartReports
 from robot_dynamics.ros.control.trajectory_topic import TrajectoryTopic
 from robot_dynamics.ros.models.machines import load_machine
@@ -142,7 +143,8 @@ class StewartPlatformNode(LifecycleNode):
 
     # Messages
 
-    def _follow(self, controller: StewartController, message: MultiDOFJointTrajectory) -> None:
+    def _follow(self, controller: StewartController, raw: RawTrajectory) -> None:
+        message: MultiDOFJointTrajectory = raw.message
         stamp = stamp_to_nanoseconds(message.header.stamp)
         start = None if stamp == 0 else self._loop.clock.seconds(stamp)
         _check_frame(message.header.frame_id, (self._machine_parameters.base_frame,))

@@ -17,9 +17,9 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from robot_dynamics.native.compiler import find_compiler
-from robot_dynamics.ros.native import codec as codec_module
-from robot_dynamics.ros.native.codec import State, load_codec
-from robot_dynamics.ros.native.names import NameLayout, Names
+from robot_dynamics.ros.control.native import codec as codec_module
+from robot_dynamics.ros.control.native.codec import State, load_codec
+from robot_dynamics.ros.control.native.names import NameLayout, Names
 
 JOINTS = ["shoulder", "elbow", "j3"]
 C_SOURCES = Path(codec_module.__file__).parent

@@ -20,7 +20,10 @@ PLACE = [0.3, 0.2]
 
 @pytest.mark.parametrize("missing", sorted(foreign_rclpy.LACKING))
 def test_the_controller_answers_all_the_same_and_says_so(missing):
-    with controller(FOREIGN, {"MISSING": missing, "NODE": NODE}) as node, peer_with(node) as peer:
+    with (
+        controller(FOREIGN, {"MISSING": missing, "NODE": NODE}, native_loop="off") as node,
+        peer_with(node) as peer,
+    ):
         robot = Robot(peer)
         for _ in range(3):
             np.testing.assert_allclose(robot.hold_at(PLACE), gravity_load(PLACE), rtol=1e-9)

@@ -135,7 +135,7 @@ def test_an_interrupt_in_the_middle_of_a_halt_sees_it_through():
 
 @pytest.mark.parametrize(("place", "fades"), [(2.0, True), (2.5, False)])
 def test_a_fault_of_the_running_cycle_goes_through_on_error_and_can_be_configured_again(place, fades):
-    with controller(FAULTY) as node, peer_with(node) as peer:
+    with controller(FAULTY, native_loop="off") as node, peer_with(node) as peer:
         robot, lifecycle = Robot(peer), Lifecycle(peer, NODE)
         reports = peer.subscribe(DiagnosticArray, "/diagnostics", qos.DIAGNOSTICS)
         events = peer.subscribe(TransitionEvent, f"{NODE}/transition_event", qos.RECORDING)
@@ -171,7 +171,7 @@ def test_a_fault_of_the_running_cycle_goes_through_on_error_and_can_be_configure
 
 def test_a_failed_generation_is_told_and_the_old_model_stays():
     impossible = TWO_LINKS.replace("two_links", "impossible")
-    with NodeProcess(FAULTY, {"autostart": False}) as node, peer_with(node) as peer:
+    with NodeProcess(FAULTY, {"autostart": False, "native_loop": "off"}) as node, peer_with(node) as peer:
         lifecycle = Lifecycle(peer, NODE)
         describe = peer.publisher(String, "robot_description", qos.DESCRIPTION)
         describe.publish(String(data=impossible))

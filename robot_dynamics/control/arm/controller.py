@@ -13,7 +13,7 @@ from robot_dynamics.control.arm.state import JointSpaceObserver, JointSpaceState
 from robot_dynamics.control.arm.trajectory import Reference, plan
 from robot_dynamics.control.core import ControlCore
 from robot_dynamics.control.protocol import Departure, Planned, Trajectory
-from robot_dynamics.control.waypoints import Waypoint
+from robot_dynamics.control.waypoints import Waypoint, WaypointTable
 from robot_dynamics.dynamics.compiled import compile_dynamics
 from robot_dynamics.model.chain import KinematicChain
 
@@ -83,7 +83,10 @@ class ArmController(ControlCore[JointSpaceState, Reference]):
         self.remodel(self._arm_law)
 
     def plan(
-        self, joint_names: Sequence[str], waypoints: Sequence[Waypoint], departure: Departure[Reference]
+        self,
+        joint_names: Sequence[str],
+        waypoints: Sequence[Waypoint] | WaypointTable,
+        departure: Departure[Reference],
     ) -> Planned[Reference]:
         """A trajectory for :meth:`accept`; changes nothing, so it may take its time in any thread.
 
@@ -101,7 +104,10 @@ class ArmController(ControlCore[JointSpaceState, Reference]):
         return Planned(trajectory, departure.epoch)
 
     def follow(
-        self, joint_names: Sequence[str], waypoints: Sequence[Waypoint], start: float | None = None
+        self,
+        joint_names: Sequence[str],
+        waypoints: Sequence[Waypoint] | WaypointTable,
+        start: float | None = None,
     ) -> Trajectory[Reference]:
         """Plan and follow at once; the old trajectory stays in force when the new one is refused.
 

@@ -9,18 +9,24 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.control.arm.actuators import ActuatedArm
+from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.parameters import ArmParameters
 from robot_dynamics.control.arm.trajectory import Reference, Trajectory, plan
-from robot_dynamics.control.native.library import Plan, Results, Settings, address, load_core
+from robot_dynamics.control.native.library import Results, Settings, address, load_core
+from robot_dynamics.control.native.plans import Plans
 from robot_dynamics.control.native.settings import arm_settings
 from robot_dynamics.control.native.snapshot import PHASES, Snapshot, discontinuity
 from robot_dynamics.control.protocol import Command, Departure, Phase, Planned
-from robot_dynamics.control.waypoints import Waypoint, WaypointTable
+from robot_dynamics.control.protocol import Trajectory as Timed
+from robot_dynamics.control.waypoints import Waypoint, WaypointTable, tabulate
 from robot_dynamics.errors import StateError, TrajectoryError
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.spatial import Array
 
-_VOID = "a hold, a jump, a loss of states or another trajectory came first"
+SHORTEST_ALLOWANCE = 0.005
+"""What a plan gets at first between the last state and its departure, while another thread goes on [s]."""
+MOST_ATTEMPTS = 6
+"""How often a plan that came too late is made again, with more time each time."""
 
 
 class NativeArmController:
@@ -46,7 +52,6 @@ class NativeArmController:
         self._parameters = parameters
         self._dynamics = dynamics
         self._settings: dict[int, tuple[Any, ...]] = {}
-        self._plans: dict[int, tuple[Trajectory, Any]] = {}
         self._number = self._model = self._law = 0
         self._predecessor: NativeArmController | None = None
         self._run_elsewhere: Callable[[str], None] | None = None
@@ -54,6 +59,7 @@ class NativeArmController:
         if not self.handle:
             raise MemoryError("no memory for a controller")
         self._snapshot = Snapshot(self._library, self.handle, chain.dof)
+        self._plans = Plans(self._library, self.handle, self._snapshot)
         self._results = Results()
         self._library.rd_core_results(self.handle, ctypes.byref(self._results))
         self._views = {
@@ -82,13 +88,13 @@ class NativeArmController:
         """What the controller is doing."""
         now = self._snapshot.read()
         phase = PHASES[now.phase]
-        return Phase.TRACKING if phase.controls and self._waiting(now) else phase
+        return Phase.TRACKING if phase.controls and self._plans.waiting(now) else phase
 
     @property
     def epoch(self) -> int:
         """Counts what makes an unfinished plan void: holds, discontinuities, losses and newer plans."""
         now = self._snapshot.read()
-        return int(now.epoch) + (1 if self._waiting(now) else 0)
+        return int(now.epoch) + (1 if self._plans.waiting(now) else 0)
 
     @property
     def time(self) -> float:
@@ -132,9 +138,9 @@ class NativeArmController:
         self._dynamics = dynamics
         self._offer_settings(True, False)
 
-    def take_over_from(self, other: NativeArmController) -> None:
+    def take_over_from(self, other: ArmController | NativeArmController) -> None:
         """Begin with the effort of another controller of the same joints, and leave it likewise."""
-        if other is not self._predecessor:
+        if isinstance(other, NativeArmController) and other is not self._predecessor:
             other._predecessor = None
             self._predecessor = other
             self._library.rd_core_succeed(self.handle, other.handle)
@@ -159,22 +165,7 @@ class NativeArmController:
 
     def accept(self, planned: Planned[Reference]) -> str:
         """Follow a finished plan, or tell why it is discarded; see ``ControlCore.accept``."""
-        trajectory = planned.trajectory
-        if not isinstance(trajectory, Trajectory):
-            raise TrajectoryError("this controller follows planned joint trajectories only")
-        now = self._snapshot.read()
-        if planned.epoch != now.epoch or self._waiting(now) or not PHASES[now.phase].controls:
-            return _VOID
-        if trajectory.start < now.time:
-            return f"planning took {now.time - trajectory.start:.3f} s longer than it was allowed to"
-        number = max(self._plans, default=int(now.considered)) + 1
-        spline = trajectory.spline
-        times, coefficients = np.ascontiguousarray(spline.times), np.ascontiguousarray(spline.coefficients)
-        given = Plan(number, planned.epoch, len(times), address(times), address(coefficients))
-        self._plans = {n: kept for n, kept in self._plans.items() if n >= now.oldest_plan}
-        self._plans[number] = trajectory, (given, times, coefficients)
-        self._library.rd_core_offer_plan(self.handle, ctypes.byref(given))
-        return ""
+        return self._plans.accept(planned)
 
     def plan(
         self,
@@ -192,33 +183,35 @@ class NativeArmController:
         self,
         joint_names: Sequence[str],
         waypoints: Sequence[Waypoint] | WaypointTable,
-        start: float | None,
+        start: float | None = None,
     ) -> Trajectory:
         """Plan and follow at once; see ``ArmController.follow``."""
-        planned = self.plan(joint_names, waypoints, self.departure(start))
-        discarded = self.accept(planned)
-        if discarded:
-            raise TrajectoryError(discarded)
-        assert isinstance(planned.trajectory, Trajectory)
-        return planned.trajectory
+        table = waypoints if isinstance(waypoints, WaypointTable) else tabulate(waypoints, joint_names)
+        allowance = 0.0 if self._run_elsewhere is None else SHORTEST_ALLOWANCE
+        for attempt in range(1, MOST_ATTEMPTS + 1):
+            planned = self.plan(joint_names, table, self.departure(start, allowance))
+            discarded, late = self._plans.hand_over(planned, wait=self._run_elsewhere is not None)
+            if not discarded:
+                assert isinstance(planned.trajectory, Trajectory)
+                return planned.trajectory
+            if late == 0.0 or attempt == MOST_ATTEMPTS:
+                break
+            allowance = 2.0 * (allowance + late)
+        raise TrajectoryError(discarded)
 
     # What is followed
 
     def reference(self, time: float) -> Reference:
         """The reference at ``time`` [s]."""
-        now = self._snapshot.read()
-        for number in (self._waiting(now), now.next, now.current):
-            if number and time >= self._plans[number][0].start:
-                return self._plans[number][0].sample(time)
-        return Reference.at_rest(self._snapshot.hold)
+        return self._plans.reference(time)
 
-    def follows(self, trajectory: Trajectory) -> bool:
-        """Whether ``trajectory`` is being followed, or will be from its start on."""
-        now = self._snapshot.read()
-        return any(
-            number and self._plans[number][0] is trajectory
-            for number in (self._waiting(now), now.next, now.current)
-        )
+    def follows(self, trajectory: Timed[Reference]) -> bool:
+        """Whether ``trajectory`` is being followed, will be from its start on, or was followed to its end.
+
+        Who looks at a cycle of a moment ago must not believe that the trajectory was dropped because it has
+        ended since.
+        """
+        return self._plans.follows(trajectory)
 
     def hold(self) -> None:
         """Stop following and hold where the arm is."""
@@ -254,11 +247,6 @@ class NativeArmController:
     def _command(self) -> Command:
         effort, unlimited, *reference = (view.copy() for view in self._views.values())
         return Command(effort, unlimited, Reference(*reference), PHASES[self._snapshot.read().phase])
-
-    def _waiting(self, now: Any) -> int:
-        """Number of a plan that has been handed over but not yet looked at; 0: none."""
-        number = max(self._plans, default=0)
-        return number if number > now.considered else 0
 
     # Settings
 

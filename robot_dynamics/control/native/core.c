@@ -6,8 +6,6 @@
 
 /* robot_dynamics.control.monitors */
 static const double LONGEST_PERIOD = 0.2, SMOOTHING = 0.05;
-/* robot_dynamics.control.plausibility */
-static const double ACCELERATION = 500.0, SPEED_MARGIN = 3.0;
 
 int rd_all_finite(const double *values, int n)
 {
@@ -91,67 +89,9 @@ static void advance(rd_core *core, double time)
     if (plan && time >= plan->times[plan->knots - 1]) {
         rd_sample(&core->current, core->n, time, &core->ahead);
         rd_copy(core->hold, core->ahead.position, core->n);
+        core->finished = plan->number;
         core->current.plan = NULL;
     }
-}
-
-/* What is noticed about the states */
-
-static void note(rd_core *core, int why, double size, double more)
-{
-    core->discontinuity = why;
-    core->discontinuity_size = size;
-    core->discontinuity_more = more;
-}
-
-static void check_speed(rd_core *core, const double *velocity)
-{
-    const double *bounds = core->settings->velocity_bounds;
-    double largest = 1.0;
-    for (int j = 0; j < core->n; ++j) {
-        const double share = fabs(velocity[j]) / bounds[j];
-        if (share > largest) {
-            largest = share;
-            note(core, RD_TOO_FAST, fabs(velocity[j]), bounds[j]);
-        }
-    }
-}
-
-static void check_jump(rd_core *core, double elapsed, const double *position, const double *velocity)
-{
-    double largest = 0.0;
-    int jumped = 0;
-    for (int j = 0; j < core->n; ++j) {
-        /* A velocity that is told only once explains nothing. */
-        const double speed = fmin(fabs(velocity[j]), fabs(core->last_velocity[j]));
-        const double explained = SPEED_MARGIN * speed + 0.5 * ACCELERATION * elapsed;
-        const double step = fabs(position[j] - core->last_position[j]);
-        largest = step > largest ? step : largest;
-        jumped |= step > core->settings->state_jump + elapsed * explained;
-    }
-    if (jumped) {
-        note(core, RD_JUMPED, largest, elapsed);
-    }
-}
-
-static void check_state(rd_core *core, double time, const double *position, const double *velocity, int expected)
-{
-    const double elapsed = time - core->last_time;
-    core->discontinuity = RD_CONTINUOUS;
-    check_speed(core, velocity);
-    if (core->discontinuity) {
-        /* No effort is computed from a velocity that no joint has. */
-    } else if (elapsed < 0.0) {
-        note(core, RD_BACKWARDS, -elapsed, 0.0);
-    } else if (expected && elapsed > core->settings->stamp_step) {
-        note(core, RD_AHEAD, elapsed, 0.0);
-    } else if (core->knows_last) {
-        check_jump(core, elapsed, position, velocity);
-    }
-    rd_copy(core->last_position, position, core->n);
-    rd_copy(core->last_velocity, velocity, core->n);
-    core->last_time = time;
-    core->knows_last = 1;
 }
 
 static void measure_period(rd_core *core, double elapsed)
@@ -261,32 +201,17 @@ static int answer(rd_core *core, double time)
     return 1;
 }
 
-/* Whether the command is too far from the last one, and by which share of a limit; tells the largest. */
-static double effort_step(const rd_core *core)
-{
-    const rd_settings *settings = core->settings;
-    double largest = 0.0;
-    int far = 0;
-    for (int j = 0; j < core->n; ++j) {
-        const double step = fabs(core->effort[j] - core->sent[j]);
-        const double share = step / settings->limits[j];
-        largest = share > largest ? share : largest;
-        far |= step > settings->effort_steps[j];
-    }
-    return far ? largest : 0.0;
-}
-
 /* The command for this cycle, or a hold instead where it is too far from the last one; as answer(). */
 static int command(rd_core *core, double time)
 {
     int answered = answer(core, time);
-    const double step = answered > 0 && core->has_sent ? effort_step(core) : 0.0;
+    const double step = answered > 0 && core->has_sent ? rd_effort_step(core) : 0.0;
     if (step > 0.0) {
-        note(core, RD_EFFORT_STEP, step, 0.0);
+        rd_note(core, RD_EFFORT_STEP, step, 0.0);
         capture(core);
         core->fades = 0;
         answered = answer(core, time);
-        if (answered > 0 && effort_step(core) > 0.0) {
+        if (answered > 0 && rd_effort_step(core) > 0.0) {
             return -1;
         }
     }
@@ -301,7 +226,7 @@ int rd_core_update(rd_core *core, double time, const double *position, const dou
     rd_copy(core->state.position, position, core->n);
     rd_copy(core->state.velocity, velocity, core->n);
     const int lost = !rd_controls(core->phase);
-    check_state(core, time, position, velocity, !lost);
+    rd_check_state(core, time, position, velocity, !lost);
     measure_period(core, time - core->time);
     core->time = time;
     if (lost || core->discontinuity) {

@@ -67,6 +67,7 @@ typedef struct rd_core {
     double discontinuity_size, discontinuity_more; /* what it tells, see snapshot.py */
     const rd_settings *settings, *replaced;
     rd_cursor current, next;
+    uint64_t finished;            /* number of the last plan that was followed to its end; 0: none */
     uint64_t considered;          /* number of the last plan that was looked at, and what became of it */
     int verdict;
     double late;                  /* by which a late plan missed its departure [s] */
@@ -97,7 +98,7 @@ typedef struct rd_core {
 typedef struct rd_snapshot {
     uint64_t epoch;
     uint64_t current, next;       /* numbers of the plans in force and waiting; 0: none */
-    uint64_t considered;
+    uint64_t finished, considered;
     uint64_t oldest_settings;     /* settings with a smaller number are not used any more */
     uint64_t oldest_plan;
     double time, period, late;
@@ -144,6 +145,9 @@ static inline void rd_copy(double *to, const double *from, int n)
 }
 
 void rd_core_publish(rd_core *core);
+void rd_note(rd_core *core, int why, double size, double more);
+void rd_check_state(rd_core *core, double time, const double *position, const double *velocity, int expected);
+double rd_effort_step(const rd_core *core);
 static inline int rd_controls(int phase)
 {
     return phase == RD_HOLDING || phase == RD_TRACKING;

@@ -16,6 +16,7 @@ void rd_core_publish(rd_core *core)
     shown->epoch = core->epoch;
     shown->current = core->current.plan ? core->current.plan->number : 0;
     shown->next = core->next.plan ? core->next.plan->number : 0;
+    shown->finished = core->finished;
     shown->considered = core->considered;
     shown->oldest_settings = (core->replaced ? core->replaced : core->settings)->number;
     shown->oldest_plan = oldest ? oldest->number : core->considered + 1;

@@ -15,7 +15,7 @@ from robot_dynamics.native.library import joined_source, shared_library
 from robot_dynamics.spatial import Array
 
 PACKAGE = "robot_dynamics.control.native"
-SOURCES = ("core.h", "schedule.c", "law.c", "handover.c", "core.c")
+SOURCES = ("core.h", "schedule.c", "law.c", "plausibility.c", "handover.c", "core.c")
 # Without fused products the C core rounds as its Python twin does.
 FLAGS = ("-std=gnu11", "-ffp-contract=off")
 
@@ -66,7 +66,15 @@ class Snapshot(ctypes.Structure):
     _fields_: ClassVar = [
         *(
             (name, ctypes.c_uint64)
-            for name in ("epoch", "current", "next", "considered", "oldest_settings", "oldest_plan")
+            for name in (
+                "epoch",
+                "current",
+                "next",
+                "finished",
+                "considered",
+                "oldest_settings",
+                "oldest_plan",
+            )
         ),
         *((name, ctypes.c_double) for name in ("time", "period", "late")),
         *((name, ctypes.c_int32) for name in ("phase", "verdict")),

@@ -14,7 +14,7 @@ from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.native.library import NativeKernel
 from robot_dynamics.spatial import Array
 
-_TIMES = ("control_period", "state_timeout", "safe_fade_time", "model_change_time")
+_TIMES = ("control_period", "state_timeout", "safe_fade_time", "model_change_time", "front_timeout")
 
 
 def arm_settings(

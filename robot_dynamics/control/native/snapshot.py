@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+from typing import Any
 
 import numpy as np
 
-from robot_dynamics.control.native.library import Results, address
 from robot_dynamics.control.native.library import Snapshot as Head
+from robot_dynamics.control.native.library import address
 from robot_dynamics.control.protocol import Phase
 
 PHASES = (Phase.WAITING, Phase.HOLDING, Phase.TRACKING, Phase.STALE, Phase.FAULT)
@@ -44,8 +45,11 @@ class Snapshot:
         return self._head
 
 
-def discontinuity(results: Results) -> str:
-    """Why a state cannot follow from the one before, in the words of the twin; empty when it can."""
+def discontinuity(results: Any) -> str:
+    """Why a state cannot follow from the one before, in the words of the twin; empty when it can.
+
+    ``results`` has what ``rd_results`` of core.h tells about it.
+    """
     size, more = results.discontinuity_size, results.discontinuity_more
     told = (
         "",

@@ -13,7 +13,6 @@ from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode
 from trajectory_msgs.msg import JointTrajectory
 
-from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.tolerances import (
     GoalMonitor,
     JointTolerance,
@@ -22,6 +21,7 @@ from robot_dynamics.control.arm.tolerances import (
     Tolerances,
 )
 from robot_dynamics.control.arm.trajectory import Reference
+from robot_dynamics.control.native.choice import AnyArmController
 from robot_dynamics.control.protocol import Trajectory
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
 from robot_dynamics.ros.actions.deferred_server import DeferredActionServer, FollowJointTrajectory
@@ -67,8 +67,8 @@ class TrajectoryAction:
     def __init__(
         self,
         node: LifecycleNode,
-        loop: ControlLoop[ArmController],
-        follow: Callable[[ArmController, JointTrajectory], Trajectory[Reference]],
+        loop: ControlLoop[AnyArmController],
+        follow: Callable[[AnyArmController, JointTrajectory], Trajectory[Reference]],
     ) -> None:
         self._node = node
         self._complain = BurstLog(node.get_logger().error)
@@ -84,7 +84,7 @@ class TrajectoryAction:
         )
         self._timer.cancel()
 
-    def observe(self, cycle: Cycle, controller: ArmController) -> None:
+    def observe(self, cycle: Cycle, controller: AnyArmController) -> None:
         """Judge the running goal after a control cycle."""
         running = self._running
         if running is None:
@@ -159,7 +159,7 @@ class TrajectoryAction:
 
     # Messages
 
-    def _code_of_refusal(self, goal: Any, controller: ArmController) -> int:
+    def _code_of_refusal(self, goal: Any, controller: AnyArmController) -> int:
         """The error code of a goal, should its trajectory be refused."""
         result, trajectory = FollowJointTrajectory.Result, goal.trajectory
         if sorted(trajectory.joint_names) != sorted(controller.chain.joint_names):
@@ -171,7 +171,7 @@ class TrajectoryAction:
                 return int(result.OLD_HEADER_TIMESTAMP)
         return int(result.INVALID_GOAL)
 
-    def _tolerances(self, goal: Any, controller: ArmController) -> Tolerances:
+    def _tolerances(self, goal: Any, controller: AnyArmController) -> Tolerances:
         if goal.multi_dof_trajectory.points:
             raise TrajectoryError("the goal has a multi_dof_trajectory; this arm has single joints only")
         if not goal.trajectory.points:

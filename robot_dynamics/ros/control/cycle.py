@@ -38,6 +38,12 @@ class CycleMonitor:
         """The command has left."""
         self._durations.append(time.monotonic() - began)
 
+    def add(self, arrived: float, duration: float) -> None:
+        """A state that arrived at a steady time [s] has been answered in so many seconds."""
+        self.cycles += 1
+        self._arrivals.append(arrived)
+        self._durations.append(duration)
+
     @property
     def last(self) -> float:
         """Steady time of the last state [s]; minus infinity before the first."""
@@ -48,8 +54,8 @@ class CycleMonitor:
         """Steady seconds since the last state; infinite before the first."""
         return time.monotonic() - self.last
 
-    def values(self) -> dict[str, str]:
-        """For a diagnostic status."""
+    def values(self, age: float | None = None) -> dict[str, str]:
+        """For a diagnostic status; ``age`` of the last state [s], where somebody knows it better."""
         if len(self._arrivals) < 2:
             return {"rate [Hz]": "0"}
         periods = self._periods()
@@ -60,18 +66,22 @@ class CycleMonitor:
             "missed deadlines [share]": f"{_late(periods).mean():.5f}",
             "period 50 / 99 / 100 % [ms]": _percentiles(periods),
             "answer 50 / 99 / 100 % [ms]": _percentiles(durations),
-            "age of the state [s]": f"{self.age:.3f}",
+            "age of the state [s]": f"{self.age if age is None else age:.3f}",
         }
 
-    def warnings(self, timeout: float) -> list[str]:
-        """What is wrong with the states' timing, where they count as lost after ``timeout`` [s]."""
+    def warnings(self, timeout: float, age: float | None = None) -> list[str]:
+        """What is wrong with the states' timing, where they count as lost after ``timeout`` [s].
+
+        ``age`` is that of the last state [s], where somebody knows it better.
+        """
         found = []
         if len(self._arrivals) > LEAST:
             late = float(_late(self._periods()).mean())
             if late > MISSED:
                 found.append(f"{100.0 * late:.1f} % of the joint states came late by more than a period")
-        if self.age > 0.5 * timeout:
-            found.append(f"the last joint state is {self.age:.3f} s old")
+        oldness = self.age if age is None else age
+        if oldness > 0.5 * timeout:
+            found.append(f"the last joint state is {oldness:.3f} s old")
         return found
 
     def _periods(self) -> Array:

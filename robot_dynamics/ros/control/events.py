@@ -69,6 +69,11 @@ class LoopEvents:
         self._log.error(f"no joint state for {age:.3f} s: safe output {safe_output}")
         self._changed()
 
+    def front_lost(self, silence: float, safe_output: str) -> None:
+        """The node's thread had not looked after the loop for ``silence`` [s]; now it does again."""
+        self._log.error(f"the node's own thread hung for {silence:.3f} s: safe output {safe_output}")
+        self._changed()
+
     def states_back(self) -> None:
         """Joint states come again."""
         self._log.info("joint states are back: holding")

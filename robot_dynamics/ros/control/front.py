@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol
+from typing import Any, Generic, Protocol
 
 from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
@@ -17,6 +17,7 @@ from robot_dynamics.parameters import parameter, validate
 from robot_dynamics.ros.control.events import LoopEvents
 from robot_dynamics.ros.control.lifecycle import Lifecycle
 from robot_dynamics.ros.control.loop import C, ControlLoop, Cycle
+from robot_dynamics.ros.control.native.choice import native_loop
 from robot_dynamics.ros.control.outlet import CommandTopics
 from robot_dynamics.ros.control.python_loop import PythonLoop
 from robot_dynamics.ros.support import diagnostics, parameters
@@ -82,6 +83,7 @@ class ControlFront(Generic[C]):
         autostart: whether the node starts by itself.
         events: what the loop tells.
         loop: answers the joint states.
+        native: whether it does so in C, with native controllers.
         lifecycle: of the node.
 
     Args:
@@ -89,10 +91,16 @@ class ControlFront(Generic[C]):
         machine: what is under control.
         command_topic: unstamped efforts out.
         stamped_topic: the same with names and stamps.
+        native: whether the machine's controllers can run in C.
     """
 
     def __init__(
-        self, node: LifecycleNode, machine: Machine[C], command_topic: str, stamped_topic: str
+        self,
+        node: LifecycleNode,
+        machine: Machine[C],
+        command_topic: str,
+        stamped_topic: str,
+        native: bool = False,
     ) -> None:
         settings = parameters.declare(node, NodeParameters)
         self.autostart = settings.autostart
@@ -101,9 +109,12 @@ class ControlFront(Generic[C]):
         self._diagnostics = diagnostics.DiagnosticsPublisher(node, self._status)
         self.events = LoopEvents(node, self._diagnostics.publish)
         topics = CommandTopics(node, command_topic, stamped_topic)
-        self.loop: ControlLoop[C] = PythonLoop(
+        in_c = native_loop(node, topics, settings.lockstep, self.events, machine.on_cycle) if native else None
+        self.native = in_c is not None
+        loop: Any = in_c or PythonLoop(
             node, topics, settings.lockstep, self.events, machine.on_cycle, machine.fill_command
         )
+        self.loop: ControlLoop[C] = loop
         self.lifecycle = Lifecycle(node, self)
         node.create_service(Trigger, "~/hold", self._on_hold)
 

@@ -7,6 +7,7 @@ from typing import Generic
 
 import numpy as np
 from rclpy.node import Node
+from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
@@ -29,6 +30,11 @@ class CommandTopics:
         self._node = node
         self._commands = node.create_publisher(Float64MultiArray, command, qos.COMMAND)
         self._stamped = node.create_publisher(JointState, stamped, qos.LOCKSTEP)
+
+    @property
+    def publishers(self) -> tuple[Publisher, Publisher]:
+        """Of stamped and of unstamped efforts, for who sends bytes."""
+        return self._stamped, self._commands
 
     def publish(self, stamped: JointState, command: Float64MultiArray) -> None:
         """Send the same efforts on both topics."""

@@ -72,6 +72,11 @@ class JointOrder:
         self._places: list[int] = []
         self._identity = False
 
+    @property
+    def places(self) -> Sequence[int]:
+        """Where the joints stood in the last message that was read."""
+        return self._places
+
     def read(self, message: JointState) -> JointSample:
         """The chain's joint values from a joint state, which must have a position of every joint.
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robot_dynamics.ros.native.codec import Layout
+from robot_dynamics.ros.control.native.codec import Layout
 
 
 class Names:

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 from robot_dynamics.control.native.library import FLAGS, load
 from robot_dynamics.native.library import joined_source
 
-PACKAGE = "robot_dynamics.ros.native"
-SOURCES = ("cdr.h", "cdr.c")
+PACKAGE = "robot_dynamics.ros.control.native"
+SOURCES = ("cdr.h", "cdr.c", "cdr_trajectory.c")
 
 
 class Layout(ctypes.Structure):
@@ -41,6 +41,15 @@ SIGNATURES: dict[str, tuple[Any, Sequence[Any]]] = {
         [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.POINTER(State)],
     ),
     "rd_cdr_pick": (ctypes.c_int, [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p]),
+    "rd_cdr_read_points": (
+        ctypes.c_int,
+        [
+            ctypes.c_char_p,
+            *(ctypes.c_size_t,) * 2,
+            *(ctypes.c_uint32,) * 2,
+            *(ctypes.c_void_p,) * 3,
+        ],
+    ),
     "rd_cdr_write_joint_state": (
         ctypes.c_size_t,
         [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_char_p, _SIZE],

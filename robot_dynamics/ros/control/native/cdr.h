@@ -35,6 +35,12 @@ int rd_cdr_read_joint_state(const uint8_t *bytes, size_t size, const rd_layout *
 /* (n) values of the joints of a layout, from the doubles of a message; whether all are finite. */
 int rd_cdr_pick(const uint8_t *doubles, const rd_layout *layout, uint32_t n, double *values);
 
+/* `points` points of a JointTrajectory that begin at byte `begin`, right behind their number: times (points) [s],
+ * rows (3, points, joints) of positions, velocities and accelerations, NaN where a point has not one for each
+ * joint, and how many it has, counts (3, points). Whether the bytes hold them. */
+int rd_cdr_read_points(const uint8_t *bytes, size_t size, size_t begin, uint32_t points, uint32_t joints,
+                       double *times, double *rows, int32_t *counts);
+
 /* A message with everything in place but the stamp and the efforts; its size, of which `capacity` bytes are written.
  * `effort` is where the n doubles begin. */
 size_t rd_cdr_write_joint_state(uint8_t *bytes, size_t capacity, uint32_t n, const uint32_t *lengths,

@@ -1,0 +1,23 @@
+"""Either twin of the arm's controller."""
+
+from __future__ import annotations
+
+from robot_dynamics.control.arm.actuators import ActuatedArm
+from robot_dynamics.control.arm.controller import ArmController
+from robot_dynamics.control.arm.parameters import ArmParameters
+from robot_dynamics.control.native.arm import NativeArmController
+from robot_dynamics.model.chain import KinematicChain
+
+AnyArmController = ArmController | NativeArmController
+
+
+def arm_controller(
+    chain: KinematicChain, dynamics: ActuatedArm, parameters: ArmParameters, native: bool
+) -> AnyArmController:
+    """The controller of an arm, its cycle in C or in Python.
+
+    Raises:
+        BackendError: ``native``, and there is no compiler, or the model is not compiled.
+    """
+    kind = NativeArmController if native else ArmController
+    return kind(chain, dynamics, parameters)

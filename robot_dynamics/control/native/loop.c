@@ -1,0 +1,255 @@
+/* See loop.h; in Python the same is robot_dynamics.ros.control.python_loop. */
+#include "loop.h"
+
+#include <math.h>
+
+static const int64_t SAFE_PERIOD = 10000000;   /* between two commands of the safe output [ns] */
+static const int64_t LONGEST_TICK = 100000000; /* between two looks at requests that nobody woke us for [ns] */
+static const double CUTOFF = 2.0 * M_PI * 50.0; /* of the velocity estimator [1/s] */
+
+rd_session rd_nothing;
+
+void rd_loop_init(rd_loop *loop, int64_t (*clock)(void),
+                  void (*send)(void *, rd_session *, int64_t, const double *), void *to, int lockstep)
+{
+    *loop = (rd_loop){.clock = clock, .send = send, .to = to, .lockstep = lockstep};
+    loop->front_seen = clock();
+    loop->last_state = RD_NO_EPOCH;
+    atomic_init(&loop->shown_last_state, RD_NO_EPOCH);
+}
+
+double rd_session_seconds(rd_session *session, int64_t stamp)
+{
+    int_fast64_t epoch = RD_NO_EPOCH;
+    if (atomic_compare_exchange_strong(&session->epoch, &epoch, stamp)) {
+        epoch = stamp;
+    }
+    return 1e-9 * (double)(stamp - epoch);
+}
+
+/* Filtered backward differences; zero at first, and after time ran backwards. */
+static const double *estimate_velocity(rd_session *session, double now, const double *position)
+{
+    const double elapsed = now - session->estimated_at;
+    const double share = 1.0 - exp(-CUTOFF * elapsed);
+    for (int j = 0; j < session->core->n; ++j) {
+        double *velocity = &session->estimated_velocity[j];
+        if (!session->estimates || !(elapsed > 0.0)) {
+            *velocity = 0.0;
+        } else {
+            *velocity += share * ((position[j] - session->estimated_place[j]) / elapsed - *velocity);
+        }
+        session->estimated_place[j] = position[j];
+    }
+    session->estimated_at = now;
+    session->estimates = 1;
+    return session->estimated_velocity;
+}
+
+/* Requests */
+
+void rd_loop_offer(rd_loop *loop, rd_session *session)
+{
+    atomic_store_explicit(&loop->offered, session ? session : &rd_nothing, memory_order_release);
+    atomic_fetch_add_explicit(&loop->asked, 1, memory_order_release);
+}
+
+void rd_loop_request(rd_loop *loop, int what)
+{
+    if (what == RD_HOLD) {
+        atomic_fetch_add_explicit(&loop->hold_requests, 1, memory_order_release);
+    } else {
+        const uint_fast32_t before = atomic_load_explicit(&loop->wanted, memory_order_relaxed);
+        atomic_store_explicit(&loop->wanted, (before | 1) + (what == RD_ACTIVATE ? 2 : 1), memory_order_release);
+    }
+    atomic_fetch_add_explicit(&loop->asked, 1, memory_order_release);
+}
+
+static void record(rd_session *session, const rd_record *about)
+{
+    rd_record *slot = rd_ring_slot(&session->ring);
+    if (!slot) {
+        return;
+    }
+    const rd_core *core = session->core;
+    const double *arrays[RD_RECORD_ARRAYS] = {
+        core->state.position, core->state.velocity, core->reference.position, core->reference.velocity,
+        core->reference.acceleration, core->unlimited, core->effort,
+    };
+    *slot = *about;
+    double *place = (double *)(slot + 1);
+    for (int i = 0; i < RD_RECORD_ARRAYS; ++i, place += core->n) {
+        rd_copy(place, arrays[i], core->n);
+    }
+    rd_ring_commit(&session->ring);
+}
+
+static void begin_safe_output(rd_loop *loop, int64_t steady)
+{
+    rd_session *session = loop->session;
+    if (loop->safe || !session) {
+        return;
+    }
+    /* Where it has been the answer to bad states already, it goes on from there. */
+    const double faded = session->troubled ? session->trouble_latest - session->trouble_began : 0.0;
+    loop->safe = session;
+    loop->safe_for_front = 0;
+    loop->safe_began = steady - (int64_t)(1e9 * (faded > 0.0 ? faded : 0.0));
+    loop->safe_due = steady;
+    rd_core_lost_states(session->core);
+}
+
+static void meet_requests(rd_loop *loop, int64_t steady)
+{
+    const uint_fast32_t asked = atomic_load_explicit(&loop->asked, memory_order_acquire);
+    rd_session *offered = atomic_exchange_explicit(&loop->offered, NULL, memory_order_acquire);
+    if (offered) {
+        loop->session = offered == &rd_nothing ? NULL : offered;
+    }
+    const uint_fast32_t wanted = atomic_load_explicit(&loop->wanted, memory_order_acquire);
+    if (wanted != loop->lifecycle) {
+        loop->lifecycle = (uint32_t)wanted;
+        if (wanted & 1) {
+            loop->active = 1;
+            loop->safe = NULL;
+        } else if (loop->active) {
+            loop->active = 0;
+            begin_safe_output(loop, steady);
+        }
+    }
+    const uint_fast32_t holds = atomic_load_explicit(&loop->hold_requests, memory_order_acquire);
+    if (holds != loop->held) {
+        loop->held = (uint32_t)holds;
+        if (loop->session) {
+            rd_core_hold(loop->session->core);
+        }
+    }
+    atomic_store_explicit(&loop->done, asked, memory_order_release);
+}
+
+static void show(rd_loop *loop)
+{
+    atomic_store_explicit(&loop->shown_active, loop->active, memory_order_release);
+    atomic_store_explicit(&loop->shown_halting, loop->safe != NULL, memory_order_release);
+    atomic_store_explicit(&loop->shown_last_state, loop->last_state, memory_order_release);
+    atomic_store_explicit(&loop->shown_session, loop->session, memory_order_release);
+    atomic_store_explicit(&loop->shown_safe, loop->safe, memory_order_release);
+}
+
+/* How long the front has been silent and nothing is left of what was accepted, beyond what is allowed [s]; else 0. */
+static double front_silence(rd_loop *loop, int64_t steady)
+{
+    const rd_core *core = loop->session->core;
+    const double timeout = core->settings->front_timeout;
+    const int64_t seen = atomic_load_explicit(&loop->front_seen, memory_order_relaxed);
+    if (core->current.plan || core->next.plan) {
+        loop->last_busy = steady;
+    }
+    const double silent = 1e-9 * (double)(steady - (seen > loop->last_busy ? seen : loop->last_busy));
+    return timeout > 0.0 && silent > timeout ? silent : 0.0;
+}
+
+void rd_loop_state(rd_loop *loop, int64_t stamp, int64_t steady, const double *position, const double *velocity)
+{
+    meet_requests(loop, steady);
+    rd_session *session = loop->session;
+    if (!session) {
+        return;
+    }
+    rd_core *core = session->core;
+    const double now = rd_session_seconds(session, stamp);
+    rd_record about = {.stamp = stamp, .arrived = steady, .time = now, .kind = RD_OBSERVED};
+    loop->last_state = steady;
+    atomic_fetch_add_explicit(&loop->states, 1, memory_order_relaxed);
+    if (!velocity) {
+        velocity = estimate_velocity(session, now, position);
+    }
+    if (!loop->active || (loop->safe && loop->safe_for_front && front_silence(loop, steady) > 0.0)) {
+        rd_core_observe(core, position);
+    } else if (rd_core_update(core, now, position, velocity)) {
+        session->troubled = 0;
+        loop->send(loop->to, session, stamp, core->effort);
+        about.kind = RD_ANSWERED;
+        about.back = loop->safe != NULL;
+        about.discontinuity = core->discontinuity;
+        about.discontinuity_size = core->discontinuity_size;
+        about.discontinuity_more = core->discontinuity_more;
+        loop->safe = NULL;
+        atomic_fetch_add_explicit(&loop->answered, 1, memory_order_relaxed);
+    } else {
+        rd_core_lost_states(core);
+        session->trouble_began = session->troubled ? session->trouble_began : now;
+        session->trouble_latest = now;
+        session->troubled = 1;
+        about.kind = RD_NO_EFFORT;
+        if (!loop->safe) {
+            rd_core_safe_command(core, fmax(0.0, now - session->trouble_began));
+            loop->send(loop->to, session, stamp, core->effort);
+        }
+    }
+    about.phase = core->phase;
+    about.left = loop->clock();
+    record(session, &about);
+    show(loop);
+}
+
+/* Begin the safe output where states or the front have been silent too long. */
+static void look_for_losses(rd_loop *loop, int64_t steady)
+{
+    rd_session *session = loop->session;
+    const rd_core *core = session->core;
+    rd_record about = {.arrived = steady, .left = steady, .time = core->time, .kind = RD_STATES_LOST};
+    const double age = 1e-9 * (double)(steady - loop->last_state);
+    const double silent = front_silence(loop, steady);
+    if (core->phase == RD_WAITING) {
+        return;
+    }
+    if (!loop->lockstep && age >= core->settings->state_timeout) {
+        about.age = age;
+    } else if (silent > 0.0) {
+        about.kind = RD_FRONT_LOST;
+        about.age = silent;
+    } else {
+        return;
+    }
+    begin_safe_output(loop, steady);
+    loop->safe_for_front = about.kind == RD_FRONT_LOST;
+    about.phase = core->phase;
+    record(session, &about);
+}
+
+static void send_safe_output(rd_loop *loop, int64_t steady, int64_t wall)
+{
+    rd_core *core = loop->safe->core;
+    int left = 0;
+    rd_core_safe_command(core, 1e-9 * (double)(steady - loop->safe_began));
+    loop->send(loop->to, loop->safe, wall, core->effort);
+    for (int j = 0; j < core->n; ++j) {
+        left |= core->effort[j] != 0.0;
+    }
+    loop->safe_due = steady + SAFE_PERIOD;
+    if (!loop->active && !left) {
+        loop->safe = NULL;
+    }
+}
+
+int64_t rd_loop_tick(rd_loop *loop, int64_t steady, int64_t wall)
+{
+    int64_t due = steady + LONGEST_TICK;
+    meet_requests(loop, steady);
+    if (!loop->safe && loop->session && loop->active) {
+        look_for_losses(loop, steady);
+    }
+    if (loop->safe && steady >= loop->safe_due) {
+        send_safe_output(loop, steady, wall);
+    }
+    if (loop->safe) {
+        due = loop->safe_due;
+    } else if (loop->session && loop->active && !loop->lockstep && loop->session->core->phase != RD_WAITING) {
+        const rd_settings *settings = loop->session->core->settings;
+        const int64_t lost = loop->last_state + (int64_t)(1e9 * settings->state_timeout) + 1;
+        due = lost < due ? lost : due;
+    }
+    show(loop);
+    return due;
+}

@@ -1,0 +1,107 @@
+/* What drives a core: clock, velocities, watchdog, safe output, halt, and a record of what was done.
+ *
+ * Free of ROS: whoever runs it gives it states and steady time, and sends the efforts that it is handed. One
+ * thread runs it; any other thread may hand over sessions and requests, and reads the records of a session.
+ */
+#ifndef RD_LOOP_H
+#define RD_LOOP_H
+
+#include "core.h"
+
+/* What a record tells. */
+enum {
+    RD_ANSWERED,     /* a state and its answer */
+    RD_OBSERVED,     /* a state without an answer, for the loop does not control */
+    RD_NO_EFFORT,    /* a state for which the model has no effort: safe output */
+    RD_STATES_LOST,  /* no state for `age`: safe output */
+    RD_FRONT_LOST    /* whoever plans is silent for `age`, and everything accepted is finished: safe output */
+};
+
+typedef struct {
+    int64_t stamp;                /* of the state [ns] */
+    int64_t arrived, left;        /* steady time of the state and of its answer [ns] */
+    double time, age;             /* of the state on the core's clock; of what is lost [s] */
+    double discontinuity_size, discontinuity_more;
+    int32_t kind, phase, discontinuity;
+    int32_t back;                 /* the safe output ended with this state */
+} rd_record;
+
+enum { RD_RECORD_ARRAYS = 7 };    /* position, velocity, reference (3), unlimited, effort: (n) each behind a record */
+
+/* A single writer and a single reader; what finds no room is counted and left out. */
+typedef struct {
+    uint8_t *slots;
+    size_t size, count;           /* of a slot [bytes], of slots */
+    atomic_size_t written, read;
+    atomic_uint_fast64_t lost;
+} rd_ring;
+
+/* A core in use, and what the loop keeps beside it. */
+typedef struct {
+    rd_core *core;
+    void *outlet;                 /* of whoever sends */
+    atomic_int_fast64_t epoch;    /* stamp at which the core's clock is zero [ns]; RD_NO_EPOCH until there is one */
+    int estimates;                /* whether the estimator knows a place */
+    double estimated_at;          /* [s] */
+    double *estimated_place, *estimated_velocity; /* (n) */
+    int troubled;
+    double trouble_began, trouble_latest; /* [s] */
+    rd_ring ring;
+    double *store;
+} rd_session;
+
+#define RD_NO_EPOCH INT64_MIN
+
+typedef struct rd_loop {
+    int64_t (*clock)(void);       /* steady time [ns] */
+    void (*send)(void *to, rd_session *session, int64_t stamp, const double *effort);
+    void *to;
+    int lockstep;                 /* the age of the states is not judged */
+    rd_session *session;          /* in force */
+    rd_session *safe;             /* whose safe output is being sent */
+    int safe_for_front;           /* because of the front */
+    int active;
+    int64_t last_state, last_busy, safe_began, safe_due; /* steady [ns]; busy: with a plan */
+    uint32_t held;                /* requests to hold that have been met */
+    uint32_t lifecycle;           /* last request to activate or halt that has been met */
+
+    _Atomic(rd_session *) offered;        /* to use from now on; &rd_nothing: none at all */
+    atomic_uint_fast32_t hold_requests;
+    atomic_uint_fast32_t wanted;          /* 2 k + 1: the k-th request, activate; 2 k: halt */
+    atomic_int_fast64_t front_seen;       /* steady time of the front's last sign of life [ns] */
+    /* For others to read. */
+    atomic_uint_fast64_t states, answered;
+    atomic_uint_fast32_t asked, done;     /* requests made, and how many of them have been looked at */
+    atomic_int shown_active, shown_halting;
+    atomic_int_fast64_t shown_last_state;
+    _Atomic(rd_session *) shown_session, shown_safe;
+} rd_loop;
+
+extern rd_session rd_nothing;
+
+rd_session *rd_session_new(rd_core *core, size_t ring_bytes);
+void rd_session_free(rd_session *session);
+void rd_session_attach(rd_session *session, void *outlet);
+int rd_session_read(rd_session *session, rd_record *record); /* see rd_ring_read */
+uint64_t rd_session_lost(rd_session *session);               /* records that found no room */
+size_t rd_session_record_size(rd_session *session);
+int64_t rd_session_epoch(rd_session *session);
+double rd_session_seconds(rd_session *session, int64_t stamp);
+
+void rd_loop_init(rd_loop *loop, int64_t (*clock)(void),
+                  void (*send)(void *, rd_session *, int64_t, const double *), void *to, int lockstep);
+/* A state arrived at `steady`; velocity NULL: estimated. All times in ns. */
+void rd_loop_state(rd_loop *loop, int64_t stamp, int64_t steady, const double *position, const double *velocity);
+/* Look after everything that is not a state; returns when to call again at the latest. `wall` stamps safe output. */
+int64_t rd_loop_tick(rd_loop *loop, int64_t steady, int64_t wall);
+
+/* From another thread. */
+void rd_loop_offer(rd_loop *loop, rd_session *session); /* NULL: none */
+void rd_loop_request(rd_loop *loop, int what);          /* RD_HOLD, ... */
+enum { RD_HOLD, RD_ACTIVATE, RD_HALT };
+
+/* The oldest record that has not been read, copied to `record` and behind it its arrays; whether there is one. */
+int rd_ring_read(rd_ring *ring, rd_record *record);
+rd_record *rd_ring_slot(rd_ring *ring);
+void rd_ring_commit(rd_ring *ring);
+#endif

@@ -1,0 +1,78 @@
+/* What cannot be real: robot_dynamics.control.plausibility. */
+#include "core.h"
+
+#include <math.h>
+
+static const double ACCELERATION = 500.0, SPEED_MARGIN = 3.0;
+
+void rd_note(rd_core *core, int why, double size, double more)
+{
+    core->discontinuity = why;
+    core->discontinuity_size = size;
+    core->discontinuity_more = more;
+}
+
+static void check_speed(rd_core *core, const double *velocity)
+{
+    const double *bounds = core->settings->velocity_bounds;
+    double largest = 1.0;
+    for (int j = 0; j < core->n; ++j) {
+        const double share = fabs(velocity[j]) / bounds[j];
+        if (share > largest) {
+            largest = share;
+            rd_note(core, RD_TOO_FAST, fabs(velocity[j]), bounds[j]);
+        }
+    }
+}
+
+static void check_jump(rd_core *core, double elapsed, const double *position, const double *velocity)
+{
+    double largest = 0.0;
+    int jumped = 0;
+    for (int j = 0; j < core->n; ++j) {
+        /* A velocity that is told only once explains nothing. */
+        const double speed = fmin(fabs(velocity[j]), fabs(core->last_velocity[j]));
+        const double explained = SPEED_MARGIN * speed + 0.5 * ACCELERATION * elapsed;
+        const double step = fabs(position[j] - core->last_position[j]);
+        largest = step > largest ? step : largest;
+        jumped |= step > core->settings->state_jump + elapsed * explained;
+    }
+    if (jumped) {
+        rd_note(core, RD_JUMPED, largest, elapsed);
+    }
+}
+
+void rd_check_state(rd_core *core, double time, const double *position, const double *velocity, int expected)
+{
+    const double elapsed = time - core->last_time;
+    core->discontinuity = RD_CONTINUOUS;
+    check_speed(core, velocity);
+    if (core->discontinuity) {
+        /* No effort is computed from a velocity that no joint has. */
+    } else if (elapsed < 0.0) {
+        rd_note(core, RD_BACKWARDS, -elapsed, 0.0);
+    } else if (expected && elapsed > core->settings->stamp_step) {
+        rd_note(core, RD_AHEAD, elapsed, 0.0);
+    } else if (core->knows_last) {
+        check_jump(core, elapsed, position, velocity);
+    }
+    rd_copy(core->last_position, position, core->n);
+    rd_copy(core->last_velocity, velocity, core->n);
+    core->last_time = time;
+    core->knows_last = 1;
+}
+
+/* Whether the command is too far from the last one, and by which share of a limit; tells the largest. */
+double rd_effort_step(const rd_core *core)
+{
+    const rd_settings *settings = core->settings;
+    double largest = 0.0;
+    int far = 0;
+    for (int j = 0; j < core->n; ++j) {
+        const double step = fabs(core->effort[j] - core->sent[j]);
+        const double share = step / settings->limits[j];
+        largest = share > largest ? share : largest;
+        far |= step > settings->effort_steps[j];
+    }
+    return far ? largest : 0.0;
+}

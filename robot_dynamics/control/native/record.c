@@ -1,0 +1,93 @@
+/* Sessions and their records: a ring that one thread writes and another reads, without locks. */
+#include "loop.h"
+
+#include <stdlib.h>
+
+enum { LEAST_SLOTS = 64, MOST_SLOTS = 4096 };
+
+rd_session *rd_session_new(rd_core *core, size_t ring_bytes)
+{
+    rd_session *session = calloc(1, sizeof *session);
+    const size_t n = (size_t)core->n;
+    if (!session) {
+        return NULL;
+    }
+    session->core = core;
+    atomic_init(&session->epoch, RD_NO_EPOCH);
+    session->store = calloc(2 * n + 1, sizeof(double));
+    session->estimated_place = session->store;
+    session->estimated_velocity = session->store ? session->store + n : NULL;
+    rd_ring *ring = &session->ring;
+    ring->size = sizeof(rd_record) + RD_RECORD_ARRAYS * n * sizeof(double);
+    ring->count = ring_bytes / ring->size;
+    ring->count = ring->count < LEAST_SLOTS ? LEAST_SLOTS : ring->count > MOST_SLOTS ? MOST_SLOTS : ring->count;
+    ring->slots = calloc(ring->count, ring->size);
+    if (!session->store || !ring->slots) {
+        rd_session_free(session);
+        return NULL;
+    }
+    return session;
+}
+
+void rd_session_free(rd_session *session)
+{
+    if (session) {
+        free(session->store);
+        free(session->ring.slots);
+        free(session);
+    }
+}
+
+/* The slot to fill next; NULL where the reader is too far behind. */
+rd_record *rd_ring_slot(rd_ring *ring)
+{
+    const size_t written = atomic_load_explicit(&ring->written, memory_order_relaxed);
+    if (written - atomic_load_explicit(&ring->read, memory_order_acquire) >= ring->count) {
+        atomic_fetch_add_explicit(&ring->lost, 1, memory_order_relaxed);
+        return NULL;
+    }
+    return (rd_record *)(ring->slots + (written % ring->count) * ring->size);
+}
+
+void rd_ring_commit(rd_ring *ring)
+{
+    atomic_fetch_add_explicit(&ring->written, 1, memory_order_release);
+}
+
+int rd_ring_read(rd_ring *ring, rd_record *record)
+{
+    const size_t read = atomic_load_explicit(&ring->read, memory_order_relaxed);
+    if (read == atomic_load_explicit(&ring->written, memory_order_acquire)) {
+        return 0;
+    }
+    memcpy(record, ring->slots + (read % ring->count) * ring->size, ring->size);
+    atomic_store_explicit(&ring->read, read + 1, memory_order_release);
+    return 1;
+}
+
+/* For callers that do not know the structures. */
+
+int rd_session_read(rd_session *session, rd_record *record)
+{
+    return rd_ring_read(&session->ring, record);
+}
+
+uint64_t rd_session_lost(rd_session *session)
+{
+    return atomic_load(&session->ring.lost);
+}
+
+size_t rd_session_record_size(rd_session *session)
+{
+    return session->ring.size;
+}
+
+int64_t rd_session_epoch(rd_session *session)
+{
+    return atomic_load(&session->epoch);
+}
+
+void rd_session_attach(rd_session *session, void *outlet)
+{
+    session->outlet = outlet;
+}

@@ -1,0 +1,275 @@
+"""The control loop in a thread of its own: each joint state is answered there, whatever Python is doing."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import time
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.serialization import deserialize_message
+from sensor_msgs.msg import JointState
+
+from robot_dynamics.control.native.arm import NativeArmController
+from robot_dynamics.control.native.snapshot import discontinuity
+from robot_dynamics.control.protocol import Phase
+from robot_dynamics.errors import StateError
+from robot_dynamics.ros.control.cycle import CycleMonitor
+from robot_dynamics.ros.control.events import LoopEvents
+from robot_dynamics.ros.control.loop import Cycle, StateClock
+from robot_dynamics.ros.control.native.library import Record, load_node
+from robot_dynamics.ros.control.native.parameters import SchedulingParameters
+from robot_dynamics.ros.control.native.private_group import PrivateGroup
+from robot_dynamics.ros.control.native.session import Session
+from robot_dynamics.ros.control.native.thread import ACTIVATE, HALT, HOLD, LoopThread
+from robot_dynamics.ros.control.outlet import CommandTopics
+from robot_dynamics.ros.support import qos
+from robot_dynamics.ros.support.faults import hand_over
+from robot_dynamics.ros.support.hot_loop import run_ready
+from robot_dynamics.ros.support.spin import StopEvent
+
+HOUSEKEEPING = 0.005
+"""Steady seconds between two looks at timers, services, subscriptions and the record of the thread."""
+_ANSWERED, _OBSERVED, _NO_EFFORT, _STATES_LOST, _FRONT_LOST = range(5)
+
+
+class NativeLoop:
+    """A :class:`~robot_dynamics.ros.control.loop.ControlLoop` in C, in a thread that never waits for Python.
+
+    What it did is recorded; the node's own thread reads the record, publishes and logs. Messages that are not
+    as usual (another encapsulation, unknown names, values that are not finite) are decoded by the node's
+    thread and given to the loop as numbers.
+
+    Args:
+        node: gets the subscription and lends its handles to the thread.
+        topics: where the efforts go.
+        lockstep: receive joint states reliably and do not judge their age.
+        events: told what happens.
+        on_cycle: called for each answer, in the node's thread.
+        scheduling: of the thread.
+
+    Raises:
+        BackendError: there is no compiler, or rcl or its headers are missing.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        topics: CommandTopics,
+        lockstep: bool,
+        events: LoopEvents,
+        on_cycle: Callable[[Cycle, NativeArmController], None],
+        scheduling: SchedulingParameters,
+    ) -> None:
+        load_node()  # before anything is made that would have to be taken back
+        self._node = node
+        self._topics = topics
+        self._lockstep = lockstep
+        self._events = events
+        self._on_cycle = on_cycle
+        self._monitor = CycleMonitor()
+        self._sessions: list[Session] = []
+        self._in_force: Session | None = None
+        self._lost = 0
+        self._active = False
+        self._event = os.eventfd(0, os.EFD_NONBLOCK)
+        state_qos = qos.LOCKSTEP if lockstep else qos.STATE_SUBSCRIPTION
+        self._states = node.create_subscription(
+            JointState, "joint_states", lambda message: None, state_qos, callback_group=PrivateGroup()
+        )
+        entities = [self._states, *topics.publishers]
+        self._thread = LoopThread(node, entities, self._event, lockstep, scheduling)
+        # The thread ends before what it uses does, however this process ends.
+        weakref.finalize(self, LoopThread.stop, self._thread)
+        self.refused_scheduling = self._thread.refused_scheduling()
+
+    # What is known
+
+    @property
+    def controller(self) -> NativeArmController | None:
+        """In force; None while the node is not configured."""
+        return None if self._in_force is None else self._in_force.controller
+
+    @property
+    def active(self) -> bool:
+        """Whether joint states are answered."""
+        return self._active
+
+    @property
+    def halting(self) -> bool:
+        """Whether the safe output is being sent."""
+        return bool(self._thread.look().halting)
+
+    @property
+    def clock(self) -> StateClock:
+        """Of the controller in force."""
+        return StateClock() if self._in_force is None else self._in_force.clock
+
+    @property
+    def joint_names(self) -> Sequence[str]:
+        """Of the controller in force, in its order."""
+        return () if self._in_force is None else self._in_force.order.joint_names
+
+    @property
+    def cycles(self) -> int:
+        """Joint states since the node began."""
+        return int(self._thread.look().states)
+
+    def timing(self) -> Mapping[str, str]:
+        """Rate, lateness and duration of the last cycles, for people."""
+        return {**self._monitor.values(self._thread.age), "loop": "native"}
+
+    def late(self) -> list[str]:
+        """What is wrong with the timing of the joint states, for people."""
+        if self._lockstep or self.controller is None:
+            return []
+        return self._monitor.warnings(self.controller.parameters.state_timeout, self._thread.age)
+
+    def senders(self) -> str:
+        """Who else sends efforts, where somebody does; else empty."""
+        return self._topics.others()
+
+    # What the node asks for
+
+    def use(self, controller: NativeArmController, joint_names: Sequence[str]) -> None:
+        """Use a controller from now on, and a new clock with it."""
+        session, before = Session(self._thread.library, controller, joint_names), self._in_force
+        if before is not None and self._active and before.order.joint_names == session.order.joint_names:
+            controller.take_over_from(before.controller)  # before the first state comes to it
+        controller.driven_by(self._perform)
+        self._sessions.append(session)
+        self._in_force = session
+        self._thread.use(session.handle)
+        self._free_sessions()
+        self._events.unsafe = ""
+
+    def forget(self) -> None:
+        """Drop the controller; a safe output under way goes on."""
+        self._in_force = None
+        self._thread.use(None)
+
+    def activate(self) -> None:
+        """Answer joint states from now on."""
+        self._active = True
+        self._thread.request(ACTIVATE)
+
+    def halt(self) -> None:
+        """Answer no more: the safe output is sent until it has faded."""
+        self._active = False
+        self._thread.request(HALT)
+
+    def drain(self) -> None:
+        """The process ends: halt, and return when the last effort has faded and arrived."""
+        if self.controller is not None and self.controller.phase is not Phase.WAITING:
+            self.halt()
+        self._active = False
+        while self._thread.look().halting and not self._thread.status.failed:
+            self._thread.seen()
+            time.sleep(HOUSEKEEPING)
+        self._topics.flush()
+        self._thread.stop()
+
+    def spin(self, stop: StopEvent) -> None:
+        """Run the node until the event."""
+        executor = SingleThreadedExecutor(context=self._node.context)
+        executor.add_node(self._node)
+        stop.on_set = lambda: os.eventfd_write(self._event, 1)
+        try:
+            while not stop.is_set():
+                try:
+                    self._keep_house()
+                    run_ready(executor)
+                    self._thread.seen()
+                    select.select([self._event], [], [], HOUSEKEEPING)
+                except ExternalShutdownException:
+                    raise
+                except Exception as error:
+                    hand_over(self._node, error)
+        finally:
+            stop.on_set = lambda: None
+            executor.remove_node(self._node)
+            executor.shutdown()
+
+    # Requests
+
+    def _perform(self, request: str) -> None:
+        assert request == "hold"
+        self._thread.request(HOLD)
+
+    # Housekeeping
+
+    def _keep_house(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            os.eventfd_read(self._event)
+        while data := self._thread.foreign():
+            self._decode(data)
+        for session in list(self._sessions):
+            for record, cycle in session.records():
+                self._tell(session, record, cycle)
+        status = self._thread.look()
+        if status.foreign_lost > self._lost:
+            missed, self._lost = status.foreign_lost - self._lost, status.foreign_lost
+            self._events.refuse(f"{missed} joint states refused: too long, or more than can be decoded")
+        if status.failed:
+            raise RuntimeError("rcl cannot wait for joint states any more")
+
+    def _tell(self, session: Session, record: Record, cycle: Cycle) -> None:
+        """What the thread has recorded."""
+        kind, controller = record.kind, session.controller
+        if kind == _STATES_LOST:
+            self._events.states_lost(record.age, controller.parameters.safe_output)
+        elif kind == _FRONT_LOST:
+            self._events.front_lost(record.age, controller.parameters.safe_output)
+        else:
+            self._monitor.add(1e-9 * record.arrived, 1e-9 * (record.left - record.arrived))
+        if kind == _NO_EFFORT:
+            self._events.no_effort("the model has no finite effort for this state")
+        if kind != _ANSWERED:
+            return
+        if reason := discontinuity(record):
+            self._events.jumped(reason)
+        self._on_cycle(cycle, controller)
+        saturated = cycle.command.saturated
+        names = session.order.joint_names
+        self._events.effort(
+            [name for name, cut in zip(names, saturated, strict=True) if cut] if saturated.any() else ()
+        )
+        if record.back:
+            self._events.states_back()
+
+    def _decode(self, data: bytes) -> None:
+        """A message that the thread did not understand."""
+        session = self._in_force
+        if session is None:
+            return
+        try:
+            message = deserialize_message(data, JointState)
+        except Exception as error:  # whatever the decoder thinks of these bytes
+            self._events.refuse(f"joint state refused: it cannot be decoded: {error}")
+            return
+        try:
+            sample = session.order.read(message)
+        except StateError as error:
+            self._events.refuse(f"joint state refused: {error}")
+            return
+        if not session.full:
+            session.know(message.name, session.order.places)
+        stamp = sample.nanoseconds or self._node.get_clock().now().nanoseconds
+        self._thread.give(session.handle, stamp, sample.position, sample.velocity)
+
+    def _free_sessions(self) -> None:
+        """Give back the sessions that the thread has left; their last records are read before."""
+        status = self._thread.look()
+        if status.done < status.asked:
+            return
+        used = {status.session, status.safe}
+        for session in [s for s in self._sessions if s.handle not in used and s is not self._in_force]:
+            for record, cycle in session.records():
+                self._tell(session, record, cycle)
+            self._sessions.remove(session)
+            session.controller.driven_by(None)
+            session.free()

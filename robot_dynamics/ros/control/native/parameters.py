@@ -1,0 +1,42 @@
+"""Whether the loop runs in C, and how the system schedules it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from robot_dynamics.parameters import parameter, validate
+
+AUTO, ON, OFF = "auto", "on", "off"
+
+
+@dataclass(frozen=True)
+class SchedulingParameters:
+    """The thread of the native loop."""
+
+    native_loop: str = parameter(
+        AUTO,
+        "The control loop in C, in a thread that never waits for Python: auto uses it where there is a C"
+        " compiler and rcl with its headers, except in lockstep; on insists; off runs the loop in Python",
+        choices=(AUTO, ON, OFF),
+        read_only=True,
+    )
+    realtime_priority: int = parameter(
+        0,
+        "Real-time priority (SCHED_FIFO) of the native loop's thread; 0: as any other",
+        minimum=0,
+        maximum=99,
+        read_only=True,
+    )
+    realtime_cpu: int = parameter(
+        -1,
+        "Processor on which alone the native loop's thread runs; -1: any",
+        minimum=-1,
+        maximum=1023,
+        read_only=True,
+    )
+    lock_memory: bool = parameter(
+        False, "Keep all memory of the process from being paged out", read_only=True
+    )
+
+    def __post_init__(self) -> None:
+        validate(self)

@@ -1,0 +1,141 @@
+"""The loop in C, in the node: what it does while Python hangs, under floods, rubbish and legal monsters."""
+
+from pathlib import Path
+
+import hanging_controller
+import numpy as np
+import pytest
+from ros_harness import peer_with
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import Trigger
+from test_computed_torque_controller import TRAJECTORY, trajectory
+from trajectory_msgs.msg import JointTrajectory
+from two_links import NAMES, NODE, Robot, controller, gravity_load
+
+from robot_dynamics.ros.support import qos
+from robot_dynamics.ros.support.messages import stamp_to_nanoseconds
+
+pytestmark = pytest.mark.ros
+
+HANGING = Path(hanging_controller.__file__)
+PLACE = [0.3, 0.2]
+LONG = 6.0
+"""How long the interpreter hangs [s]; the tests wait for what happens meanwhile, never for its end."""
+
+
+def native(node=NODE, **parameters):
+    return controller(node, native_loop="on", **parameters)
+
+
+def hang(peer, seconds=LONG):
+    """Stop the interpreter; true once it stands still, seen by a request that nobody answers."""
+    publisher = peer.publisher(Float64MultiArray, hanging_controller.TOPIC, qos.TRAJECTORY)
+    publisher.publish(Float64MultiArray(data=[seconds]))
+
+
+def test_states_are_answered_while_python_hangs_until_the_front_timeout():
+    patient = {"max_stamp_step": 10.0, "max_effort_step": 2.0, "safe_fade_time": 60.0}
+    with native(HANGING, front_timeout=1.5, **patient) as node, peer_with(node) as peer:
+        robot = Robot(peer)
+        expected = gravity_load(PLACE)
+        np.testing.assert_allclose(robot.hold_at(PLACE), expected, rtol=1e-9)
+        sender = peer.publisher(JointTrajectory, TRAJECTORY, qos.TRAJECTORY)
+        sender.publish(trajectory([(1.0, [0.5, 0.1])]))
+        before = robot.now
+        peer.wait_until(lambda: robot.hold_at(PLACE) is not None and "following" in node.output, "no plan")
+        hang(peer)
+        robot.now = before + 4_000_000_000
+        # What was accepted is finished: the reference stands at its goal, and feedback pulls towards it.
+        pulling = robot.hold_at([0.4, 0.15])
+        assert pulling[0] > gravity_load([0.4, 0.15])[0] + 1.0
+
+        def safe():
+            robot.states.publish(robot.state([0.4, 0.15]))
+            robot.now += 2_000_000
+            return robot.commands and abs(robot.commands[-1].data[0] - gravity_load([0.4, 0.15])[0]) < 0.3
+
+        peer.wait_until(safe, "no safe output although nobody is at home")
+        node.wait_for_output(r"\[ERROR\].*the node's own thread hung for \d")
+        peer.wait_until(
+            lambda: robot.hold_at([0.4, 0.15]) is not None and "joint states are back" in node.output,
+            "no control although Python is back",
+        )
+
+
+def test_other_bytes_than_usual_are_answered_or_refused():
+    with native() as node, peer_with(node) as peer:
+        robot = Robot(peer)
+        expected = gravity_load(PLACE)
+        np.testing.assert_allclose(robot.hold_at(PLACE), expected, rtol=1e-9)
+        for names in (["elbow", "gripper", "shoulder"], ["ä", "shoulder", "elbow"], NAMES):
+            at = {"shoulder": PLACE[0], "elbow": PLACE[1]}
+            state = robot.state([at.get(n, 9.0) for n in names], [0.0] * len(names), names)
+            np.testing.assert_allclose(robot.answer(state), expected, rtol=1e-9)
+        raw = peer.node.create_publisher(JointState, "joint_states", qos.STATE_PUBLISHER)
+        peer.wait_until(lambda: raw.get_subscription_count() > 0, "nobody takes bytes")
+
+        def rubbish():
+            for data in (b"", b"\x00", b"\x00\x01\x00\x00", b"\x00\x01\x00\x00" + b"\xff" * 60, b"\x7f" * 9):
+                raw.publish(data)
+            return "joint state refused: it cannot be decoded" in node.output
+
+        peer.wait_until(rubbish, "rubbish is not refused")
+        np.testing.assert_allclose(robot.hold_at(PLACE), expected, rtol=1e-9)
+        assert node.stop() == 0
+
+
+def test_a_burst_starves_neither_hold_nor_the_newest_state():
+    with native() as node, peer_with(node) as peer:
+        robot = Robot(peer)
+        robot.hold_at(PLACE)
+        flood = [robot.state(PLACE) for _ in range(2000)]
+        answers = []
+        client = peer.node.create_client(Trigger, f"{NODE}/hold")
+        peer.wait_until(client.service_is_ready, "no service")
+        future = client.call_async(Trigger.Request())
+
+        def held():
+            for message in flood[:200]:
+                robot.states.publish(message)
+            return future.done()
+
+        peer.wait_until(held, "a flood of states keeps a hold from being served")
+        answers.append(future.result().success)
+        assert answers == [True]
+        np.testing.assert_allclose(robot.hold_at([0.31, 0.2]), robot.hold_at([0.31, 0.2]), atol=1.0)
+
+
+def test_the_answers_go_on_while_a_huge_trajectory_is_planned():
+    with native() as node, peer_with(node) as peer:
+        robot = Robot(peer)
+        robot.hold_at(PLACE)
+        sender = peer.publisher(JointTrajectory, TRAJECTORY, qos.TRAJECTORY)
+        points = [(0.01 * (k + 1), PLACE) for k in range(30_000)]
+        sender.publish(trajectory(points))
+        answered = 0
+        while "following a trajectory of 30000 points" not in node.output:
+            robot.hold_at(PLACE)
+            answered += 1
+        # Not one answer waited for the interpreter: each has the stamp of its state, none was left out.
+        stamps = [stamp_to_nanoseconds(command.header.stamp) for command in robot.stamped]
+        assert answered > 3
+        assert len(set(stamps)) >= answered
+
+
+def test_where_the_loop_cannot_run_in_c_it_runs_in_python_and_says_so():
+    without = {"CC": "/nonexistent/compiler"}
+    with controller(environment=without) as node, peer_with(node) as peer:
+        robot = Robot(peer)
+        np.testing.assert_allclose(robot.hold_at(PLACE), gravity_load(PLACE), rtol=1e-9)
+        node.wait_for_output(r"\[WARN\].*the control loop runs in Python: .*CC names")
+    with native(environment=without) as node:
+        assert node.wait_for_exit() == 1
+        node.wait_for_output(r"\[FATAL\].*CC names")
+
+
+def test_scheduling_that_the_system_does_not_permit_is_told():
+    with native(realtime_cpu=1023) as node, peer_with(node) as peer:
+        robot = Robot(peer)
+        node.wait_for_output(r"\[WARN\].*the native loop does not get its processor: ")
+        np.testing.assert_allclose(robot.hold_at(PLACE), gravity_load(PLACE), rtol=1e-9)
