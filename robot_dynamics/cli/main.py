@@ -22,7 +22,7 @@ COMMANDS = {
     "count": "operations of every formulation beside the published formulas",
     "generate": "write a customised model as C or Python source",
     "benchmark": "time the generated model beside other libraries",
-    "reproduce": "make the figures and numbers of a paper",
+    "reproduce": "put what the papers print beside what comes out here",
     "sdf": "print a Stewart platform as an SDF model for Gazebo",
     "completion": "print what makes a shell complete this command",
 }

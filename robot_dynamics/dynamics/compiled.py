@@ -37,7 +37,8 @@ class CompiledDynamics(Quantities):
     arrays of the right shape go straight to the compiled code; anything else that numpy can read as numbers
     is converted first. Results, not arguments, are checked to be finite: a NaN or an infinity in anything
     that the result depends on is refused by name, at no measurable cost; one in an entry that has no
-    influence (the angle of a vertical first joint in ``gravity``) goes unnoticed.
+    influence (the angle of a vertical first joint in ``gravity``) goes unnoticed. A batch may differ from
+    single calls in the last bit: it computes its own sines and cosines.
 
     The functions may be called from several threads at once; long batches let other threads run.
 

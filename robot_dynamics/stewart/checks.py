@@ -9,10 +9,11 @@ from typing import Literal
 
 import numpy as np
 
-from robot_dynamics.errors import LimitError, LimitWarning, ParameterError, SingularityError
+from robot_dynamics.errors import LimitError, LimitWarning, ParameterError, SingularityError, StateError
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.kinematics import LegGeometry, condition_number
 from robot_dynamics.stewart.machine import LEG_COUNT, Machine
+from robot_dynamics.stewart.motion import Motion
 
 OnViolation = Literal["raise", "warn", "report"]
 
@@ -142,3 +143,18 @@ def _of(state: int | None) -> str:
 def _angles(a: Array, b: Array) -> Array:
     """Angles between unit vectors (..., 6, 3)."""
     return np.asarray(2.0 * np.arcsin(np.clip(np.linalg.norm(a - b, axis=-1) / 2.0, 0.0, 1.0)))
+
+
+def require_finite(result: Array, motion: Motion) -> None:
+    """Refuse a motion whose forces exceed what numbers can hold, naming its greatest entry."""
+    finite = np.isfinite(result).all(axis=-1)
+    if np.all(finite):
+        return
+    where = np.unravel_index(int(np.argmin(finite)), np.shape(finite))
+    parts = {name: float(np.abs(value[where]).max()) for name, value in motion._asdict().items()}
+    name = max(parts, key=lambda part: parts[part])
+    sample = f" of sample {', '.join(map(str, where))}" if where else ""
+    raise StateError(
+        f"the actuator forces{sample} are not finite: {name} reaches {parts[name]:.3g}; give values that a"
+        " machine can have"
+    )

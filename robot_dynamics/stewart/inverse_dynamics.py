@@ -7,7 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics.spatial import Array
-from robot_dynamics.stewart.checks import OnViolation, Violation, act_on, load_violations, pose_violations
+from robot_dynamics.stewart.checks import (
+    OnViolation,
+    Violation,
+    act_on,
+    load_violations,
+    pose_violations,
+    require_finite,
+)
 from robot_dynamics.stewart.kinematics import condition_number
 from robot_dynamics.stewart.machine import Machine
 from robot_dynamics.stewart.motion import Motion
@@ -58,10 +65,13 @@ def inverse_dynamics(
     machine: Machine, motion: Motion, model: Model = "exact", on_violation: OnViolation = "raise"
 ) -> InverseDynamics:
     """What a motion needs; see :meth:`StewartPlatform.inverse_dynamics` for the arguments and the errors."""
-    asked = balance(machine, motion, model)
+    with np.errstate(over="ignore", invalid="ignore"):  # reported by name below
+        asked = balance(machine, motion, model)
+    require_finite(asked.wrench, motion)
     pose = pose_violations(machine, asked.legs, motion.rotation)
     act_on(pose, on_violation)
     forces, static = asked.solve()
+    require_finite(forces, motion)
     load = load_violations(machine, asked.motion.sliding_velocity, forces)
     act_on(load, on_violation)
     jacobian = asked.legs.jacobian

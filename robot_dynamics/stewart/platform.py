@@ -94,7 +94,7 @@ class StewartPlatform:
                 the result only.
 
         Raises:
-            StateError: a wrong shape or a value that is not finite.
+            StateError: a wrong shape, a value that is not finite, or values so great that the forces are not.
             SingularityError: the pose is singular, or nearer to a singularity than ``condition_limit``.
             LimitError: stroke, joint angle, leg speed or actuator force outside its limits.
             ParameterError: an unknown model or policy.

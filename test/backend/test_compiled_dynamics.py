@@ -373,3 +373,10 @@ def test_operation_count_is_that_of_the_program(models):
     assert count.multiplications > 0 and count.additions > 0
     assert models["c"].operation_count(wrench=True).total > count.total
     assert models["c"].operation_count("gravity").total < count.total
+
+
+def test_a_batch_differs_from_single_calls_in_the_last_bits_at_most(chain, models):
+    states = np.random.default_rng(5).uniform(-2.0, 2.0, (3, 500, chain.dof))
+    batch = models["c"].inverse_dynamics(*states)
+    single = np.array([models["c"].inverse_dynamics(*(part[i] for part in states)) for i in range(500)])
+    assert np.abs(batch - single).max() <= 1e-15 * np.abs(single).max()

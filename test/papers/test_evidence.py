@@ -146,6 +146,13 @@ def test_the_documents_are_what_the_command_writes(made):
         )
 
 
+def test_the_documents_have_their_pictures():
+    linked = re.findall(r"\]\((images/evidence/.*?)\)", (DOCS / "evidence.md").read_text(encoding="utf-8"))
+    assert len(linked) >= 15
+    assert {name for name in linked if not (DOCS / name).is_file()} == set()
+    assert {f"images/evidence/{path.name}" for path in (DOCS / "images/evidence").iterdir()} == set(linked)
+
+
 def test_a_finding_that_is_not_reproduced_needs_a_reason():
     with pytest.raises(ValueError, match="reason"):
         Finding("x", "1", "2", False)

@@ -130,3 +130,17 @@ def test_weight_is_carried_by_the_six_forces(demo):
     np.testing.assert_allclose(
         result.reactions.universal_force.sum(axis=0), [0.0, 0.0, 9.81 * mass], atol=1e-9
     )
+
+
+@pytest.mark.parametrize("greatest", ["linear_velocity", "angular_velocity", "angular_acceleration", "force"])
+def test_absurd_values_are_refused_by_name(greatest):
+    platform = paper_platform()
+    names = ("linear_velocity", "angular_velocity", "linear_acceleration", "angular_acceleration", "force")
+    batch = {name: np.zeros((3, 3)) for name in names}
+    batch[greatest][1, 0] = 1.5e308
+    home = platform.machine.home_position, [0.0, 0.0, 0.0, 1.0]
+    with pytest.raises(StateError, match=rf"of sample 1 are not finite: {greatest} reaches 1\.5e\+308"):
+        platform.inverse_dynamics(*home, **batch, on_violation="report")
+    single = {name: value[1] for name, value in batch.items()}
+    with pytest.raises(StateError, match=rf"the actuator forces are not finite: {greatest}"):
+        platform.inverse_dynamics(*home, **single, model="published", on_violation="report")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import shutil
 from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -13,6 +14,8 @@ from robot_dynamics.errors import ParameterError, RobotDynamicsError
 from robot_dynamics.papers.evidence.finding import Item, Paper, Verdict
 
 TITLE = "The five papers: what they print and what came out"
+# Where the documents keep their pictures.
+PICTURES = "images/evidence"
 INTRODUCTION = (
     "Every verdict is computed: an item is reproduced when the criterion beside it was evaluated and holds."
     " The"
@@ -35,9 +38,17 @@ def write(papers: Sequence[Paper], items: Sequence[Item], folder: Path) -> list[
 
 
 def write_markdown(papers: Sequence[Paper], items: Sequence[Item], folder: Path) -> list[Path]:
-    """Write evidence.md and errata.md into ``folder``; their paths."""
-    texts = {"evidence.md": _evidence(papers, items), "errata.md": _errata(items)}
-    return _save(texts, folder)
+    """Write evidence.md and errata.md into ``folder``, and the pictures into a folder there; their paths."""
+    paths = _save({"evidence.md": _evidence(papers, items), "errata.md": _errata(items)}, folder)
+    pictures = folder / PICTURES
+    try:
+        pictures.mkdir(parents=True, exist_ok=True)
+        for item in items:
+            for picture in item.finding.pictures:
+                shutil.copyfile(picture, pictures / _picture_name(item, picture))
+    except OSError as error:
+        raise ParameterError(f"cannot write to {pictures}: {error.strerror}") from error
+    return paths
 
 
 def html(papers: Sequence[Paper], items: Sequence[Item]) -> str:
@@ -102,7 +113,7 @@ def _evidence(papers: Sequence[Paper], items: Sequence[Item]) -> str:
         "",
         "What the five papers print and what came out, as `robot_dynamics reproduce all --markdown docs`"
         " wrote it."
-        " `make report` makes the page with its pictures.",
+        " `make report` makes it as one HTML page.",
         INTRODUCTION + " Errors of the print, with derivations: [errata](errata.md).",
         "",
         f"| paper | {' | '.join(verdict.value for verdict in Verdict)} |",
@@ -119,7 +130,16 @@ def _evidence(papers: Sequence[Paper], items: Sequence[Item]) -> str:
                 lines += ["", f"### {section.title}", "", f"`{own[0].command}`", ""]
                 lines += ["| item | the paper | came out | verdict | because |", "|---|---|---|---|---|"]
                 lines += [_markdown_row(item) for item in own]
+                lines += [
+                    f"\n![{item.finding.item}]({PICTURES}/{_picture_name(item, picture)})"
+                    for item in own
+                    for picture in item.finding.pictures
+                ]
     return "\n".join(lines) + "\n"
+
+
+def _picture_name(item: Item, picture: Path) -> str:
+    return f"{item.paper}_{picture.name}"
 
 
 def _markdown_row(item: Item) -> str:
