@@ -1,7 +1,7 @@
-"""The equations of motion in their textbook forms, for one state and with the robot's parameters in plain sight.
+"""The equations of motion in their textbook forms, for one state, with the robot's parameters in sight.
 
-All take a ``SerialModel``. ``mass_matrix``, ``forward_dynamics`` and ``tip_jacobian`` take scalars of any kind, as
-the formulations do. For control loops and batches there is ``compile_dynamics``.
+All take a ``SerialModel``. ``mass_matrix``, ``forward_dynamics`` and ``tip_jacobian`` take scalars of any
+kind, as the formulations do. For control loops and batches there is ``compile_dynamics``.
 """
 
 from __future__ import annotations
