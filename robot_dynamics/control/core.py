@@ -59,6 +59,7 @@ class ControlCore(Generic[S, R]):
         self._observer = observer
         self._law = law
         self._bounds = bounds
+        self._least_effort = -bounds.effort
         self._settings = parameters
         self._schedule: Schedule[R] = Schedule(observer.at_rest())
         self._meter = PeriodMeter()
@@ -147,6 +148,7 @@ class ControlCore(Generic[S, R]):
         """Use other parameters of timing and safety, and other limits, from now on."""
         self._settings = parameters
         self._bounds = bounds
+        self._least_effort = -bounds.effort
         self._sent = None
 
     def take_over_from(self, other: ControlCore[S, R]) -> None:
@@ -286,6 +288,5 @@ class ControlCore(Generic[S, R]):
         return effort + self._cross_fade.rest(time)
 
     def _limited(self, effort: Array, reference: R) -> Command:
-        limit = self._bounds.effort
-        limited = np.minimum(np.maximum(effort, -limit), limit)
+        limited = np.minimum(np.maximum(effort, self._least_effort), self._bounds.effort)
         return Command(limited, effort, reference, self.phase)

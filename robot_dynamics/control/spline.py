@@ -73,14 +73,21 @@ class QuinticSpline:
         if time >= self.times[-1]:
             return self._evaluate(len(self.times) - 2, 1.0)
         k = int(np.searchsorted(self.times, time, side="right")) - 1
-        return self._evaluate(k, (time - self.times[k]) / (self.times[k + 1] - self.times[k]))
+        return self._evaluate(k, float((time - self.times[k]) / (self.times[k + 1] - self.times[k])))
 
     def _evaluate(self, segment: int, s: float) -> tuple[Array, Array, Array]:
-        c0, c1, c2, c3, c4, c5 = self.coefficients[segment]
-        h = self.times[segment + 1] - self.times[segment]
-        position = c0 + s * (c1 + s * (c2 + s * (c3 + s * (c4 + s * c5))))
-        velocity = c1 + s * (2.0 * c2 + s * (3.0 * c3 + s * (4.0 * c4 + s * 5.0 * c5)))
-        acceleration = 2.0 * c2 + s * (6.0 * c3 + s * (12.0 * c4 + s * 20.0 * c5))
+        h = float(self.times[segment + 1] - self.times[segment])
+        s2 = s * s
+        s3 = s2 * s
+        s4 = s2 * s2
+        powers = np.array(
+            (
+                (1.0, s, s2, s3, s4, s4 * s),
+                (0.0, 1.0, 2.0 * s, 3.0 * s2, 4.0 * s3, 5.0 * s4),
+                (0.0, 0.0, 2.0, 6.0 * s, 12.0 * s2, 20.0 * s3),
+            )
+        )
+        position, velocity, acceleration = powers.dot(self.coefficients[segment])
         return position, velocity / h, acceleration / (h * h)
 
     def extremes(self) -> tuple[Array, Array, Array]:

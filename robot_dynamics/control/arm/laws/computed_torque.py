@@ -46,7 +46,8 @@ class ComputedTorque(ArmLaw):
         q, qd = state
         feedback = self.kv * (reference.velocity - qd) + self.kp * (reference.position - q)
         acceleration = ahead.acceleration + feedback
-        velocity_ahead = qd + half_period * acceleration
-        position_ahead = q + half_period * (qd + 0.5 * half_period * acceleration)
+        gain = half_period * acceleration
+        velocity_ahead = qd + gain
+        position_ahead = q + half_period * (qd + 0.5 * gain)
         heading = qd + acceleration / self._heading_gain
         return self.dynamics.inverse_dynamics(position_ahead, velocity_ahead, acceleration, heading)
