@@ -141,7 +141,7 @@ def test_files_can_be_read_in_a_sitting():
     too_long = {
         str(path.relative_to(PACKAGE)): lines
         for path in modules()
-        if (lines := len(path.read_text(encoding="utf-8").splitlines())) > 450
+        if (lines := len(path.read_text(encoding="utf-8").splitlines())) > 300
     }
     assert not too_long
 

@@ -289,8 +289,7 @@ def _reach(chain: KinematicChain) -> float:
     for joint in chain.joints:
         reach += float(np.linalg.norm(joint.origin[:3, 3]))
         if joint.kind is JointKind.PRISMATIC:
-            lower, upper = _range(joint)
-            reach += max(abs(lower), abs(upper))
+            reach += max(map(abs, _range(joint)))
     return reach
 
 

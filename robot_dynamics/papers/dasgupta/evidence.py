@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,13 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.papers.counts.measure import general_formulas, total
+from robot_dynamics.papers.dasgupta.claims import (
+    distribution_gap,
+    fractions_of_light_platform,
+    near_singularity,
+    rank_correlation,
+    shows,
+)
 from robot_dynamics.papers.dasgupta.closed_form import closed_form
 from robot_dynamics.papers.dasgupta.errata import ERRATA
 from robot_dynamics.papers.dasgupta.figures import reproduction_figures, trajectory_figure
@@ -25,7 +31,6 @@ from robot_dynamics.papers.dasgupta.reproduction import (
 )
 from robot_dynamics.papers.dasgupta.verbatim import Counted, published_forces
 from robot_dynamics.papers.evidence.finding import Finding, Paper, Section, relative_error, within
-from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.platform import StewartPlatform
 
 _FIGURES = {
@@ -76,7 +81,7 @@ def figures(folder: Path) -> Iterator[Finding]:
             f"figure {number}: Path {name}, {what}",
             described,
             _numbers(done, number, name),
-            _shows(done, number),
+            shows(done, number),
             "the curves do not show what the text says of them",
             "judged by what the text says of the figure; its curves are printed without numbers",
             pictures,
@@ -92,7 +97,7 @@ def text(folder: Path) -> Iterator[Finding]:
         remark = f"exact model: {other.found}" + ("" if other.agrees else " (does not hold)")
         yield Finding(statement.claim, statement.claim.split(": ", 1)[1], statement.found, statement.agrees,
                       "our run of the published equations gives otherwise", remark)  # fmt: skip
-    light = _fractions_of_light_platform()
+    light = fractions_of_light_platform()
     yield Finding(
         "dynamic share with a light platform",
         "with a platform of the mass of a leg (4 kg) often above 60 %",
@@ -103,7 +108,7 @@ def text(folder: Path) -> Iterator[Finding]:
     )
     slow, fast = (np.abs(done.results[name, "published"].dynamic_fraction) for name in ("I", "II"))
     order = [np.argsort(-np.median(part, axis=0)) + 1 for part in (slow, fast)]
-    gap = _distribution_gap(slow.ravel(), fast.ravel())
+    gap = distribution_gap(slow.ravel(), fast.ravel())
     yield Finding(
         "Path II: distribution of the dynamic fractions",
         "bounds and distribution are altered significantly",
@@ -115,7 +120,7 @@ def text(folder: Path) -> Iterator[Finding]:
         gap > 0.2 and list(order[0]) != list(order[1]),
         "the distributions are alike",
     )
-    forces, condition = _near_singularity()
+    forces, condition = near_singularity()
     for low, high in ((1e2, 1e3), (1e3, 1e4)):
         part = forces[(condition >= low) & (condition < high)]
         yield Finding(
@@ -126,7 +131,7 @@ def text(folder: Path) -> Iterator[Finding]:
             bool(part.min() >= 1e4),
             "some are smaller",
         )
-    rank = _rank_correlation(forces, condition)
+    rank = rank_correlation(forces, condition)
     yield Finding(
         "higher condition number, higher actuator forces",
         "a direct relation",
@@ -263,55 +268,6 @@ def _numbers(done: Reproduction, number: int, name: str) -> str:
         fraction = np.abs(result.dynamic_fraction)
         return f"median {np.median(fraction):.1%}, legs 1 to 4 up to {fraction[:, :4].max():.1%}"
     return f"{result.actuator_forces.min():.3g} to {result.actuator_forces.max():.3g} N"
-
-
-def _shows(done: Reproduction, number: int) -> bool:
-    """Whether a figure shows what the text says of it."""
-    first, second, third = (done.results[name, "published"] for name in ("I", "II", "III"))
-    peak = np.abs(first.actuator_forces).max()
-    shares = [np.abs(result.dynamic_fraction) for result in (first, second)]
-    crossing = [leg + 1 for leg in range(6) if np.ptp(np.sign(first.actuator_forces[:, leg])) > 0.0]
-    sampled = done.paths["III"].times[int(third.condition_number.argmax())]
-    return bool(
-        {
-            4: crossing == [5, 6] and peak < 2000.0,
-            5: first.condition_number.max() < 100.0,
-            6: 0.15 < np.median(shares[0]) < 0.25 and 0.35 < shares[0][:, :4].max() < 0.45,
-            7: np.abs(second.actuator_forces).max() > 1.2 * peak,
-            8: np.median(shares[1]) > 1.2 * np.median(shares[0]),
-            9: 1e5 <= np.abs(third.actuator_forces).max() < 1e6,
-            10: abs(sampled - singular_instant(done)[0]) <= done.paths["III"].interval,
-        }[number]
-    )
-
-
-def _fractions_of_light_platform() -> Array:
-    machine = paper_platform().machine
-    light = replace(machine, platform=replace(machine.platform, mass=4.0))
-    path = paper_paths()["I"]
-    run = StewartPlatform(light).inverse_dynamics_of(
-        path.line.at(path.times), "published", on_violation="report"
-    )
-    return np.asarray(np.abs(run.dynamic_fraction))
-
-
-def _near_singularity() -> tuple[Array, Array]:
-    line = paper_paths()["III"].line
-    times = np.linspace(0.0, line.duration, 6001)
-    run = paper_platform().inverse_dynamics_of(line.at(times), "published", on_violation="report")
-    return np.abs(run.actuator_forces).max(axis=1), run.condition_number
-
-
-def _distribution_gap(first: Array, second: Array) -> float:
-    """Greatest distance of two empirical distribution functions."""
-    grid = np.concatenate([first, second])
-    steps = [np.searchsorted(np.sort(part), grid, side="right") / len(part) for part in (first, second)]
-    return float(np.abs(steps[0] - steps[1]).max())
-
-
-def _rank_correlation(first: Array, second: Array) -> float:
-    ranks = [np.argsort(np.argsort(part)).astype(float) for part in (first, second)]
-    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
 
 
 def _list(legs: Any) -> str:
