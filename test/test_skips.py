@@ -105,10 +105,9 @@ def session(pytester, monkeypatch):
     return pytester
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "xdist"])
-def test_listed_skips_stay_skips(session, workers):
+def test_listed_skips_stay_skips(session):
     session.makepyfile(test_day=LAWFUL)
-    session.runpytest(*workers).assert_outcomes(passed=1, skipped=2)
+    session.runpytest().assert_outcomes(passed=1, skipped=2)
 
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "xdist"])
@@ -142,9 +141,13 @@ def test_has_nothing_to_look_at(star):
     pass
 """
     )
+    session.makepyfile(
+        test_day=LAWFUL,
+        test_module="import pytest\npytest.importorskip('nobody_has_this')\ndef test_it(): pass",
+    )
     done = session.runpytest(*workers)
     # A fixture or a mark skips in the set-up, where a failure is an error.
-    done.assert_outcomes(failed=3, errors=3)
+    done.assert_outcomes(passed=1, failed=3, errors=3, skipped=3)
     done.stdout.fnmatch_lines_random(
         [
             "*'too dark', but no listed reason",
@@ -157,14 +160,13 @@ def test_has_nothing_to_look_at(star):
     )
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "xdist"])
-def test_whole_modules_are_judged_too(session, workers):
+def test_whole_modules_are_judged_too(session):
     session.makepyfile(
         test_module="import pytest\npytest.importorskip('nobody_has_this')\ndef test_it(): pass",
         test_other="import pytest\npytest.importorskip('nobody_has_this')\ndef test_it(): pass",
         test_third="def test_it(): pass",
     )
-    done = session.runpytest(*workers)
+    done = session.runpytest()
     assert done.ret != 0
     done.stdout.fnmatch_lines("*test_other.py is skipped: *but the list of skips has the reason for other*")
     done.stdout.no_fnmatch_line("*test_module.py is skipped: *")
