@@ -91,6 +91,11 @@ def rpy_from_rotation(rotation: Array) -> Array:
     return np.array([np.arctan2(sine, c * rotation[1, 1] - s * rotation[0, 1]), pitch, yaw])
 
 
+def turn_about_z(rotation: Array) -> float:
+    """Angle [rad] of a rotation about z."""
+    return float(np.arctan2(rotation[1, 0], rotation[0, 0]))
+
+
 def wrapped_angle(angle: float) -> float:
     """``angle`` [rad] in (-π, π]."""
     if -np.pi < angle <= np.pi:

@@ -22,9 +22,8 @@ from robot_dynamics.model.frames import (
     frame_along,
     place_frames,
     residual,
-    turn_about_z,
 )
-from robot_dynamics.spatial import Array, about_x, about_z, inverse_pose, pose
+from robot_dynamics.spatial import Array, about_x, about_z, inverse_pose, pose, turn_about_z
 
 
 def dh_parameters(

@@ -29,6 +29,7 @@ from robot_dynamics.spatial import (
     rotation_x,
     rotation_z,
     shift_inertia,
+    turn_about_z,
     wrapped_angle,
 )
 
@@ -169,11 +170,6 @@ def frame_along(z: Array) -> Array:
     Its x axis is as close as may be to the first of the outer axes from which z is farthest.
     """
     return rotation_with_z(z, np.eye(3)[int(np.argmin(np.round(np.abs(z), 6)))])
-
-
-def turn_about_z(rotation: Array) -> float:
-    """Angle [rad] of a rotation about z."""
-    return float(np.arctan2(rotation[1, 0], rotation[0, 0]))
 
 
 @dataclass(frozen=True)
