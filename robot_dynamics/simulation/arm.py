@@ -56,6 +56,12 @@ class ArmPlant:
         self._use(built, mujoco.MjData(built.model))
         self.reset(self.rest_position())
 
+    def __repr__(self) -> str:
+        step = 1e3 * self.parameters.physics_timestep
+        return (
+            f"ArmPlant({self.name}: {self.dof} joints, {self.integrator} at {step:g} ms, at {self.time:g} s)"
+        )
+
     @property
     def name(self) -> str:
         """The robot's name."""

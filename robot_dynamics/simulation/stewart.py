@@ -43,6 +43,11 @@ class StewartPlant:
         self._use(compile_stewart(self._machine, self.parameters))
         self.reset(self.rest_position())
 
+    def __repr__(self) -> str:
+        step = 1e3 * self.parameters.physics_timestep
+        stepping = f"{self.integrator} at {step:g} ms"
+        return f"StewartPlant({self.name}: {self.dof} joints, {stepping}, at {self.time:g} s)"
+
     @property
     def name(self) -> str:
         """The machine's name."""

@@ -367,3 +367,8 @@ def test_max_effort_is_what_the_actuators_give():
     assert plant.advance(0.002, [HOLDING]).tolist() == [HOLDING]
     with pytest.raises(ParameterError, match="max_effort"):
         plant.prepare(PlantParameters(max_effort=(1.0, 2.0)))
+
+
+def test_a_plant_tells_in_a_line_what_it_is():
+    plant = ArmPlant(PUMA)
+    assert repr(plant) == "ArmPlant(puma560: 6 joints, rk4 at 0.5 ms, at 0 s)"

@@ -92,3 +92,8 @@ def test_faults_are_named(platform):
         impossible = stewart.load(resource("config/stewart_dasgupta1998.yaml"))
     with pytest.raises((ModelError, StateError)):
         StewartPlant(impossible).reset(np.zeros(6))
+
+
+def test_a_plant_tells_in_a_line_what_it_is(platform):
+    plant = StewartPlant(platform)
+    assert repr(plant) == "StewartPlant(stewart_demo: 6 joints, implicitfast at 0.5 ms, at 0 s)"
