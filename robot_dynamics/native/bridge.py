@@ -184,7 +184,11 @@ def _configure(library: ctypes.PyDLL) -> str | None:
     probe_capsule.argtypes = [ctypes.py_object]
     if not probe_capsule(capsule):
         return "Python lays out its capsules differently"
+    return _doubt_about_arrays(library)
 
+
+def _doubt_about_arrays(library: ctypes.PyDLL) -> str | None:
+    """Where numpy's arrays are not as the bridge believes; None where they are."""
     probe = library.bridge_probe
     probe.restype = None
     probe.argtypes = [ctypes.py_object, ctypes.POINTER(ctypes.c_int64)]

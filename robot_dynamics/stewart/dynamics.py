@@ -117,38 +117,14 @@ def simulate(
     torque = np.zeros(3) if external_torque is None else np.asarray(external_torque, dtype=float)
 
     def rate(time: float, x: Array) -> Array:
-        state = _unpack(x)
-        rotation = rotation_from_quaternion(state.orientation)
-        applied = np.asarray(forces(time, state), dtype=float)
-        if applied.shape != (LEG_COUNT,) or not np.isfinite(applied).all():
-            raise StateError(
-                f"the actuator forces at t = {time:g} s are {applied}; six finite numbers are due"
-            )
-        motion = Motion(
-            state.position,
-            rotation,
-            state.linear_velocity,
-            state.angular_velocity,
-            np.zeros(3),
-            np.zeros(3),
-            force,
-            torque,
-        )
-        acceleration = task_space_dynamics(machine, motion).acceleration(applied)
-        return np.concatenate(
-            [state.linear_velocity, _quaternion_rate(x[3:7], state.angular_velocity), acceleration]
-        )
+        return _rate(machine, x, _checked(forces(time, _unpack(x)), time), force, torque)
 
     x = np.concatenate([start.position, start.orientation, start.linear_velocity, start.angular_velocity])
     times, states = [0.0], [_unpack(x)]
     while times[-1] < duration * (1.0 - 1e-12):
         time = times[-1]
         h = min(step, duration - time)
-        k1 = rate(time, x)
-        k2 = rate(time + h / 2, x + h / 2 * k1)
-        k3 = rate(time + h / 2, x + h / 2 * k2)
-        k4 = rate(time + h, x + h * k3)
-        x = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+        x = _runge_kutta_step(rate, time, x, h)
         x[3:7] /= np.linalg.norm(x[3:7])
         times.append(time + h)
         states.append(_unpack(x))
@@ -158,6 +134,33 @@ def simulate(
 def state_at_rest(position: Array, rotation: Array) -> State:
     """The platform standing still."""
     return State(position.copy(), quaternion_from_rotation(rotation), np.zeros(3), np.zeros(3))
+
+
+def _checked(forces: Array, time: float) -> Array:
+    applied = np.asarray(forces, dtype=float)
+    if applied.shape != (LEG_COUNT,) or not np.isfinite(applied).all():
+        raise StateError(f"the actuator forces at t = {time:g} s are {applied}; six finite numbers are due")
+    return applied
+
+
+def _rate(machine: Machine, x: Array, applied: Array, force: Array, torque: Array) -> Array:
+    """Rate of the state vector under actuator forces and an external wrench."""
+    state, rest = _unpack(x), np.zeros(3)
+    rotation = rotation_from_quaternion(state.orientation)
+    velocities = (state.linear_velocity, state.angular_velocity)
+    motion = Motion(state.position, rotation, *velocities, rest, rest, force, torque)
+    acceleration = task_space_dynamics(machine, motion).acceleration(applied)
+    return np.concatenate(
+        [state.linear_velocity, _quaternion_rate(x[3:7], state.angular_velocity), acceleration]
+    )
+
+
+def _runge_kutta_step(rate: Callable[[float, Array], Array], time: float, x: Array, h: float) -> Array:
+    k1 = rate(time, x)
+    k2 = rate(time + h / 2, x + h / 2 * k1)
+    k3 = rate(time + h / 2, x + h / 2 * k2)
+    k4 = rate(time + h, x + h * k3)
+    return np.asarray(x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4))
 
 
 def _unpack(x: Array) -> State:
