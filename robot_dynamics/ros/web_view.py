@@ -62,7 +62,9 @@ class WebView(Node):
             reset=lambda: self._wishes.put(lambda: self._call(self._reset, then=self._hold)),
         )
         gravity = settings.gravity if platform is None else tuple(platform.machine.gravity)
-        self._page = pages.Page(server, gravity, settings.plot_window, settings.shadows, actions)
+        self._page = pages.Page(
+            server, gravity, settings.plot_window, settings.shadows, actions, settings.dark
+        )
         controller = settings.controlled_by
         self._source: MachineSource
         if platform is None:

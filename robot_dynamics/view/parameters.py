@@ -33,6 +33,7 @@ class WebViewParameters:
     shadows: bool = parameter(
         True, "Draw shadows, which browsers without a graphics card are slow at", read_only=True
     )
+    dark: bool = parameter(False, "Begin with dark panels; a box on the page changes it", read_only=True)
     machine: str = parameter(
         "",
         "YAML file of a Stewart platform, a path or the name of one in the package; empty: show the arm of"

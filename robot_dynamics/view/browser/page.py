@@ -24,6 +24,7 @@ class Page:
         window: seconds in the plots.
         shadows: whether the machine throws one.
         actions: of the buttons.
+        dark: whether panels begin with dark colours.
 
     Attributes:
         notices: what is said at the head of the panel.
@@ -36,6 +37,7 @@ class Page:
         window: float,
         shadows: bool,
         actions: Actions,
+        dark: bool = False,
     ) -> None:
         self.server = server
         self._gravity = np.asarray(gravity, dtype=float)
@@ -44,11 +46,21 @@ class Page:
         self._picture: Picture | None = None
         self._framed = False
         server.gui.main_panel.dock_right()
-        server.gui.configure_theme(show_logo=False, show_share_button=False, brand_color=(38, 84, 124))
+        self._dark = dark
+        self._dress()
         self._stage = Stage(server, shadows)
         self._title = server.gui.add_markdown("")
         self._heading = ""
         self.notices = Notices(server)
+
+    def _dress(self) -> None:
+        self.server.gui.configure_theme(
+            show_logo=False, show_share_button=False, brand_color=(38, 84, 124), dark_mode=self._dark
+        )
+
+    def _darken(self, dark: bool) -> None:
+        self._dark = dark
+        self._dress()
 
     def show(self, geometry: Geometry) -> None:
         """Show another machine."""
@@ -57,7 +69,9 @@ class Page:
         with self.server.atomic():
             self._head(geometry.name, "")
             self._stage.put_ground(geometry.ground)
-            self._picture = Picture(self.server, geometry, self._gravity, self._window, self._actions)
+            self._picture = Picture(
+                self.server, geometry, self._gravity, self._window, self._actions, (self._dark, self._darken)
+            )
         self._framed = False
         skipped = [*geometry.skipped, *self._picture.failures]
         text = "" if not skipped else f"not drawn: {'; '.join(skipped[:3])}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import viser
 
@@ -18,7 +18,7 @@ from robot_dynamics.view.samples import Sample
 REFERENCE_COLOR: RGB = (0.15, 0.45, 0.85)
 GOAL_COLOR: RGB = (0.95, 0.55, 0.10)
 GHOST_OPACITY = 0.32
-PLOTS_WIDTH = 340
+PLOTS_WIDTH = 290
 """Of the panel at the left [pixels]."""
 PLOTS_HEIGHT, TALLEST = 480, 190
 """That the plots share, and that one has at most [pixels]."""
@@ -36,6 +36,7 @@ class Picture:
         gravity: (3,) in the root frame [m/s²].
         window: seconds in the plots.
         actions: of the buttons.
+        darkness: whether the panels are dark, and what makes them so.
 
     Attributes:
         name: of the machine.
@@ -49,6 +50,7 @@ class Picture:
         gravity: Array,
         window: float,
         actions: Actions,
+        darkness: tuple[bool, Callable[[bool], None]],
     ) -> None:
         self._server = server
         self._geometry = geometry
@@ -72,6 +74,8 @@ class Picture:
             self._weights_shown = gui.add_checkbox("weights of the links", True)
             self._reference_shown = gui.add_checkbox("reference (blue ghost)", True)
             self._goal_shown = gui.add_checkbox("goal of the sliders (orange ghost)", True)
+            dark = gui.add_checkbox("dark panels", darkness[0])
+        dark.on_update(lambda _: darkness[1](dark.value))
         self._plots = gui.add_panel()
         self._plots.dock_left()
         self._plots.set_width(PLOTS_WIDTH)

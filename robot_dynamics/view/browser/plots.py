@@ -60,6 +60,7 @@ class LivePlot:
                 tuple(series),
                 title=self._description.title,
                 height=self._height,
+                padding=(12, 8, 0, 0),  # the top tick's number needs room
                 legend=uplot.Legend(show=True, live=False),
                 scales={"x": uplot.Scale(time=False), "y": uplot.Scale(range={"min": low, "max": high})},
                 axes=(uplot.Axis(size=34), uplot.Axis(size=56)),
