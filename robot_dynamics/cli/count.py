@@ -60,6 +60,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Count and print."""
     if arguments.links is not None and not 1 <= arguments.links <= 1000:
         raise ParameterError(f"--links {arguments.links}: expected 1 to 1000")
+    if not 0 <= arguments.draws <= 100_000:
+        raise ParameterError(f"--draws {arguments.draws}: expected 0 to 100000")
     if arguments.urdf is None and (arguments.root or arguments.tip or arguments.lock):
         raise ParameterError("--root, --tip and --lock need a URDF")
     name, model = "", None

@@ -40,7 +40,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--objective",
         choices=[objective.option for objective in Objective],
         default=Objective.TIME.option,
-        help="; ".join(f"{objective.option}: little {objective.value}" for objective in Objective)
+        help="what the generator makes small: "
+        + "; ".join(f"{objective.option}: {objective.value}" for objective in Objective)
         + "; default: %(default)s",
     )
     parser.add_argument("--name", help="start of the file and function names; default: the robot's name")

@@ -75,7 +75,7 @@ class Export:
             f"Robot: {chain.name}, from link {chain.root} to link {chain.tip}.",
             f"Source: {self.source}.",
             f"Joint order: {', '.join(joints)}.",
-            f"Written for little {self.objective.value}.",
+            f"Objective {self.objective.option}: {self.objective.value}.",
             f"Gravity in the frame of {chain.root}: [{gravity}] m/s^2.",
         ]
 

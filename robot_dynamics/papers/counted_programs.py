@@ -59,4 +59,4 @@ def _programs(robot: str, model: SerialModel | None) -> Iterator[tuple[str, Prog
 
 
 def _objective(objective: Objective) -> list[str]:
-    return [f"Inverse dynamics, written for fewest {objective.value}."]
+    return [f"Inverse dynamics. Objective {objective.option}: {objective.value}."]

@@ -68,12 +68,14 @@ class ReferenceCount:
         reference: the model and its count from elsewhere.
         count: fewest operations found.
         joint_angles_only: fewest operations when only the joints' own sines and cosines are used.
-        worst: greatest of the two totals over `DRAWS` random draws; None where they were not counted.
+        draws: number of random draws of the model's numbers that were counted.
+        worst: greatest of the two totals over these draws; None without any.
     """
 
     reference: ReferenceModel
     count: OperationCount
     joint_angles_only: OperationCount
+    draws: int
     worst: tuple[int, int] | None
 
 
@@ -158,7 +160,8 @@ def reference_counts(effort: str = "normal", draws: int = DRAWS) -> list[Referen
             program, choices = reference_program(reference, objective, effort)
             found.append(count_operations(program))
             worst.append(max(drawn_counts(reference, choices, draws), default=found[-1].total))
-        counts.append(ReferenceCount(reference, found[0], found[1], (worst[0], worst[1]) if draws else None))
+        both = (worst[0], worst[1]) if draws else None
+        counts.append(ReferenceCount(reference, found[0], found[1], draws, both))
     return counts
 
 

@@ -8,21 +8,20 @@ from typing import Any
 
 from robot_dynamics.codegen.program import CONVENTION
 from robot_dynamics.papers.dasgupta.machines import StewartCount
-from robot_dynamics.papers.reference_models import DRAWS, REFERENCE_MODELS, ReferenceCount
+from robot_dynamics.papers.reference_models import REFERENCE_MODELS, ReferenceCount
 
 _NOTES = (
     "Generated with the objective 'operations' (also sines and cosines of sums and doubles of joint angles)"
     " and with 'joint-angles' (own sin, cos only); robot_dynamics generate takes either with --objective."
-    f" Numbers are generic: no two lengths or inertial parameters are equal. Worst of {DRAWS}: the same"
-    f" choices with {DRAWS} random draws of lengths and inertial parameters of either sign."
+    " Numbers are generic: no two lengths or inertial parameters are equal."
 )
 
 
 def reference_table(counts: Sequence[ReferenceCount]) -> str:
     """The counts as text, with the convention by which they are counted."""
-    head = (
-        f"{'model':<30}{'elsewhere':>17}{'generated':>17}{'own sin, cos only':>20}{f'worst of {DRAWS}':>15}"
-    )
+    draws = counts[0].draws
+    worst_of = f"worst of {draws}" if draws else ""
+    head = f"{'model':<30}{'elsewhere':>17}{'generated':>17}{'own sin, cos only':>20}{worst_of:>15}"
     lines = [f"Counted so: {CONVENTION}.", head]
     for row in counts:
         elsewhere = _sum(row.reference.multiplications, row.reference.additions)
@@ -35,6 +34,11 @@ def reference_table(counts: Sequence[ReferenceCount]) -> str:
         for source in dict.fromkeys(model.source for model in of):
             names = "; ".join(f"{model.total} ({model.name})" for model in of if model.source == source)
             lines.append(f"Elsewhere, {'published' if published else 'not published'}: {names}: {source}.")
+    if draws:
+        lines.append(
+            f"Worst of {draws}: the same choices with {draws} random draws of lengths and inertial parameters"
+            " of either sign."
+        )
     return "\n".join([*lines, _NOTES])
 
 
@@ -70,7 +74,7 @@ def _arm(row: ReferenceCount) -> dict[str, Any]:
         },
         "generated": asdict(row.count),
         "generated_with_joint_angles_only": asdict(row.joint_angles_only),
-        "draws": DRAWS,
+        "draws": row.draws,
         "worst": None
         if row.worst is None
         else {"generated": row.worst[0], "joint_angles_only": row.worst[1]},
