@@ -28,11 +28,21 @@ ARM = (
     "test/ros_model",
 )
 
+CORE = (
+    "test/control/test_phases.py",
+    "test/control/test_controller.py",
+    "test/control/test_model_change.py",
+    "test/control/test_plausibility.py",
+    "test/control/test_stewart_controller.py",
+    "test/control/test_native_core.py",
+)
+
 CONCERNING: dict[str, tuple[str, ...]] = {
     "benchmark": ("test/backend/test_benchmark.py",),
     "cli": ("test/model", "test/dynamics", "test/backend", "test/ros_simulator"),
-    "codegen": (*EMITTED, "test/backend/test_long_programs.py", *COMPILED, "test/generator"),
-    "control": ("test/control", "test/test_parameter_classes.py", "test/test_values.py"),
+    "codegen": (*EMITTED, "test/backend/test_long_programs.py", *COMPILED),
+    "codegen/partition.py": ("test/codegen/test_partition.py", "test/backend/test_long_programs.py"),
+    "control": (*CORE, "test/test_parameter_classes.py", "test/test_values.py"),
     "control/arm": (*ARM, "test/test_parameter_classes.py", "test/test_values.py"),
     "control/arm/trajectory.py": PATHS,
     "control/waypoints.py": PATHS,
