@@ -92,8 +92,8 @@ SKIPS = (
     Skip("ros", "rclpy reads the parameter files", ("test/launch/test_parameter_files.py*",), ROS),
     Skip(
         "ros",
-        "(rclpy|visualization_msgs|ament_index_python) is not installed",
-        ("test/ros_*", *LAUNCH),
+        "(rclpy|lifecycle_msgs|visualization_msgs|ament_index_python) is not installed",
+        ("test/ros_*", "test/test_harness.py*", *LAUNCH),
         no_module(),
     ),
     Skip("control_msgs", "(control_msgs) is not installed", ("test/ros_feedforward/*",), no_module()),
