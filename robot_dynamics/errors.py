@@ -7,6 +7,7 @@ as they are (controls, bidirectional marks, bytes that are no UTF-8) are escaped
 
 from __future__ import annotations
 
+import re
 import reprlib
 from typing import Any
 
@@ -31,7 +32,7 @@ def escaped(text: str) -> str:
 
 def quoted(value: Any, most: int = LONGEST_QUOTE) -> str:
     """``repr`` of any value, short, and in bounded time however large or faulty the value is."""
-    return readable(_BRIEF.repr(value), most)
+    return readable(re.sub(r"\s*\n\s*", " ", _BRIEF.repr(value)), most)
 
 
 def _cut(text: str, most: int) -> str:

@@ -15,19 +15,22 @@ The ROS layer turns such a class into declared ROS parameters, the documentation
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 import typing
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from robot_dynamics.errors import ParameterError
+from robot_dynamics.errors import ParameterError, quoted
 from robot_dynamics.spatial import Array
 
 _WORDS: dict[Any, str] = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 _KEY = "robot_dynamics.parameter"
+MOST_ELEMENTS = 10_000
+"""Longest list that a parameter can be."""
 
 
 @dataclass(frozen=True)
@@ -125,8 +128,10 @@ def validate(instance: Any) -> None:
         value = getattr(instance, description.name)
         if description.array:
             if isinstance(value, str | bytes) or not hasattr(value, "__iter__"):
-                raise ParameterError(f"parameter '{description.name}' is {value!r}; it must be a list")
-            checked: Any = tuple(_checked(description, element) for element in value)
+                raise ParameterError(f"parameter '{description.name}' is {quoted(value)}; it must be a list")
+            checked: Any = tuple(_checked(description, element) for element in _elements(value))
+            if len(checked) > MOST_ELEMENTS:
+                raise ParameterError(f"parameter '{description.name}' has more than {MOST_ELEMENTS} values")
         else:
             checked = _checked(description, value)
         object.__setattr__(instance, description.name, checked)
@@ -172,6 +177,14 @@ def by_name(instance: Any, names: str, values: str) -> dict[str, float]:
     return dict(zip(keys, numbers, strict=True))
 
 
+def _elements(values: Any) -> Iterator[Any]:
+    """The elements of a list of any kind, at most one more than there may be."""
+    try:
+        yield from itertools.islice(values, MOST_ELEMENTS + 1)
+    except Exception as error:
+        raise ParameterError(f"a list cannot be read: {quoted(str(error))}") from None
+
+
 def _checked(description: Description, value: Any) -> Any:
     """One element, converted to its declared type."""
     name = description.name
@@ -179,9 +192,10 @@ def _checked(description: Description, value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     if kind is float and type(value) is int:
-        value = float(value)
+        # Beyond the range of doubles is beyond every bound.
+        value = float(value) if abs(value) < 2**1023 else (math.inf if value > 0 else -math.inf)
     if type(value) is not kind:
-        raise ParameterError(f"parameter '{name}' is {value!r}; it must be {_WORDS[kind]}")
+        raise ParameterError(f"parameter '{name}' is {quoted(value)}; it must be {_WORDS[kind]}")
     if kind is float and not math.isfinite(value):
         raise ParameterError(f"parameter '{name}' is {value}; it must be a finite number")
     low, high = description.minimum, description.maximum
@@ -189,6 +203,6 @@ def _checked(description: Description, value: Any) -> Any:
     if outside or (description.choices and value not in description.choices):
         unit = f" {description.unit}" if description.unit else ""
         raise ParameterError(
-            f"parameter '{name}' is {value!r}{unit}; it must be {description.constraints}{unit}"
+            f"parameter '{name}' is {quoted(value)}{unit}; it must be {description.constraints}{unit}"
         )
     return value

@@ -7,6 +7,7 @@ elsewhere.
 
 from __future__ import annotations
 
+import math
 from typing import Generic
 
 import numpy as np
@@ -28,6 +29,7 @@ from robot_dynamics.control.protocol import (
 )
 from robot_dynamics.control.schedule import Schedule
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
+from robot_dynamics.inputs.arrays import measured, real_number
 from robot_dynamics.spatial import Array
 
 
@@ -106,7 +108,7 @@ class ControlCore(Generic[S, R]):
         if not self.phase.controls:
             raise TrajectoryError(f"the controller is not ready for a trajectory: {self.phase.value}")
         now = self._time + allowance
-        begin = now if start is None else start
+        begin = now if start is None else real_number("start", start, TrajectoryError)
         # Where the reference will be at departure is where the new path begins, so nothing jumps.
         return Departure(begin, now, self.reference(max(begin, now)), self.epoch)
 
@@ -184,6 +186,10 @@ class ControlCore(Generic[S, R]):
         Raises:
             RobotDynamicsError: the machine cannot be in this state, or not be controlled there.
         """
+        if not (type(time) is float and math.isfinite(time)):
+            time = real_number("time", time)
+        position = measured("position", position, len(self._bounds.effort))
+        velocity = measured("velocity", velocity, len(self._bounds.effort))
         state = self._observer.update(time, position, velocity)
         lost = not self.phase.controls
         self.discontinuity = self._states.add(time, position, velocity, self._bounds, expected=not lost)

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.errors import TrajectoryError, quoted
+from robot_dynamics.inputs.arrays import of_type, real_array
 from robot_dynamics.spatial import Array
 
 # A waypoint closer than this to the start is not worth a segment of its own [s].
@@ -69,8 +70,13 @@ def tabulate(waypoints: Sequence[Waypoint], joint_names: Sequence[str]) -> Waypo
     Raises:
         TrajectoryError: too many points, a value that is not finite, or one too few or too many.
     """
+    of_type("waypoints", waypoints, Sequence)
     check_count(len(waypoints))
-    times = np.fromiter((point.time for point in waypoints), dtype=float, count=len(waypoints))
+    for point in waypoints:
+        of_type("a waypoint", point, Waypoint)
+    times = real_array("time of the waypoints", [point.time for point in waypoints], TrajectoryError)
+    if times.ndim != 1:
+        raise TrajectoryError("time of the waypoints: each must be one number")
     return WaypointTable(times, *(_rows(waypoints, field, joint_names) for field in _FIELDS))
 
 
@@ -79,9 +85,15 @@ _FIELDS = ("positions", "velocities", "accelerations")
 
 def _rows(waypoints: Sequence[Waypoint], field: str, names: Sequence[str]) -> Array:
     given = [getattr(point, field) for point in waypoints]
+    for k, entry in enumerate(given):
+        is_list = isinstance(entry, Sequence | np.ndarray) and not isinstance(entry, str | bytes)
+        if not is_list or (isinstance(entry, np.ndarray) and entry.ndim == 0):
+            raise TrajectoryError(f"waypoint {k}: {field} is {quoted(entry)}; it must be a list of numbers")
     counts = np.fromiter(map(len, given), dtype=int, count=len(given))
     check_lengths(counts, field, len(names))
-    values = np.fromiter(joined.from_iterable(given), dtype=float, count=int(counts.sum()))
+    values = real_array(f"{field} of the waypoints", list(joined.from_iterable(given)), TrajectoryError)
+    if values.shape != (counts.sum(),):
+        raise TrajectoryError(f"{field} of the waypoints: each must be one number a joint")
     rows = np.full((len(given), len(names)), np.nan)
     rows[counts > 0] = values.reshape(-1, max(1, len(names)))
     check_finite(rows, counts, field, names)
@@ -123,6 +135,8 @@ def joint_order(wanted: Sequence[str], given: Sequence[str]) -> list[int]:
     Raises:
         TrajectoryError: ``given`` does not name each of them exactly once.
     """
+    if not isinstance(given, Sequence) or not all(isinstance(name, str) for name in given):
+        raise TrajectoryError(f"joint_names is {quoted(given)}; it must be a list of texts")
     places = {name: place for place, name in enumerate(given)}
     known = set(wanted)
     problems = {

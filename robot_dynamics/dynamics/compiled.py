@@ -17,7 +17,7 @@ from robot_dynamics.codegen.program import OperationCount, count_operations
 from robot_dynamics.dynamics.loading import KernelLoader
 from robot_dynamics.dynamics.quantities import QUANTITIES, Quantities, quantity_named
 from robot_dynamics.errors import ParameterError, quoted
-from robot_dynamics.inputs.arrays import real_vector
+from robot_dynamics.inputs.arrays import of_type, real_vector
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.native.bridge import fast_function
 from robot_dynamics.native.evaluator import Evaluator, Given
@@ -27,6 +27,9 @@ from robot_dynamics.spatial import Array
 
 # What with_gravity makes an input of the kernels.
 _LIVE = frozenset(["gravity"])
+
+LARGEST_GRAVITY = 1e9
+"""A larger acceleration [m/s²] is a mistake, and forces under it would overflow."""
 
 
 class CompiledDynamics(Quantities):
@@ -75,6 +78,8 @@ class CompiledDynamics(Quantities):
             ParameterError: no such quantity.
             BackendError: ``backend="c"`` and the compiler fails.
         """
+        if not isinstance(quantities, Iterable) or isinstance(quantities, str | bytes):
+            raise ParameterError(f"quantities is {quoted(quantities)}; it must be a list of names")
         for name in quantities:
             optional = tuple(array.name for array in quantity_named(name).optional)
             self._prepare(name, ())
@@ -166,6 +171,7 @@ def compile_dynamics(
         ParameterError: ``gravity`` is not three finite numbers, or no such quantity.
     """
     check_backend(backend)
+    of_type("chain", chain, KinematicChain)
     dynamics = CompiledDynamics(chain, _gravity_vector(gravity), backend, live_gravity=False)
     dynamics.prepare(quantities)
     return dynamics
@@ -173,8 +179,13 @@ def compile_dynamics(
 
 def _gravity_vector(gravity: Sequence[float] | Array) -> Array:
     try:
-        return np.array(real_vector("gravity", gravity, 3, ParameterError))
+        vector = np.array(real_vector("gravity", gravity, 3, ParameterError))
     except ParameterError:
         raise ParameterError(
             f"gravity is {quoted(gravity)}; expected 3 finite numbers [m/s²] in the root frame"
         ) from None
+    if not np.abs(vector).max() <= LARGEST_GRAVITY:
+        raise ParameterError(
+            f"gravity is {quoted(gravity)}; no part of it may exceed {LARGEST_GRAVITY:g} m/s²"
+        )
+    return vector

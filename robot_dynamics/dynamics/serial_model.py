@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.dynamics.standard_link import StandardLink
-from robot_dynamics.errors import ConversionError, ParameterError, StateError
+from robot_dynamics.errors import ConversionError, ParameterError, StateError, quoted
+from robot_dynamics.inputs.arrays import real_array, real_vector
 from robot_dynamics.model.chain import JointKind, KinematicChain
 from robot_dynamics.model.frames import TOLERANCE, place_frames, residual
 from robot_dynamics.model.link_frame import LinkFrame
@@ -219,19 +220,19 @@ def _textbook_link(index: int, alpha: float, row: dict[str, Any]) -> LinkFrame:
 
 
 def _vector(value: ArrayLike, what: str) -> Array:
-    vector = np.asarray(value, dtype=float)
-    if vector.shape != (3,) or not np.all(np.isfinite(vector)):
-        raise ParameterError(f"{what} must be three finite numbers, not {value!r}")
-    return vector
+    try:
+        return real_vector(what, value, 3, ParameterError)
+    except ParameterError:
+        raise ParameterError(f"{what} must be three finite numbers, not {quoted(value)}") from None
 
 
 def _symmetric(value: ArrayLike, what: str) -> Array:
-    matrix = np.asarray(value, dtype=float)
+    matrix = real_array(what, value, ParameterError)
     if matrix.shape == (6,):
         xx, xy, xz, yy, yz, zz = matrix
         matrix = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     if matrix.shape != (3, 3) or not np.all(np.isfinite(matrix)) or not np.allclose(matrix, matrix.T):
         raise ParameterError(
-            f"{what} must be a symmetric (3, 3) matrix or XX, XY, XZ, YY, YZ, ZZ, not {value!r}"
+            f"{what} must be a symmetric (3, 3) matrix or XX, XY, XZ, YY, YZ, ZZ, not {quoted(value)}"
         )
     return matrix

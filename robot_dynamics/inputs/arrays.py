@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection
+from types import UnionType
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,8 @@ import numpy as np
 from robot_dynamics.errors import RobotDynamicsError, StateError, quoted
 from robot_dynamics.spatial import Array
 
+_COUNTS = {3: "three", 6: "six"}
+_DOUBLE = np.dtype(np.float64)
 _REAL = "fiu"
 _NO_NUMBERS = {
     "U": "text",
@@ -72,7 +76,7 @@ def real_vector(name: str, value: Any, size: int, error: type[RobotDynamicsError
     """
     vector = small_array(name, value, error)
     if vector.shape != (size,) or not np.isfinite(vector).all():
-        raise error(f"{name} is {quoted(value)}; expected {size} finite numbers")
+        raise error(f"{name} is {quoted(value)}; it must be {_COUNTS.get(size, size)} finite numbers")
     return vector
 
 
@@ -91,6 +95,41 @@ def real_number(name: str, value: Any, error: type[RobotDynamicsError] = StateEr
 def _is_masked(value: Any) -> bool:
     """Whether it is a masked array; numpy loads their module, which takes 20 ms, when it is first named."""
     return isinstance(value, getattr(sys.modules.get("numpy.ma"), "MaskedArray", ()))
+
+
+def measured(name: str, value: Any, size: int) -> Array:
+    """As :func:`real_array`, for what comes in every control cycle: an array of doubles passes at once.
+
+    Raises:
+        StateError: not ``size`` real numbers.
+    """
+    if type(value) is np.ndarray and value.dtype is _DOUBLE and value.shape == (size,):
+        return value
+    array = real_array(name, value)
+    if array.shape != (size,):
+        raise StateError(f"{name} has shape {array.shape}; expected ({size},)")
+    return array
+
+
+def of_type(name: str, value: Any, kind: type | UnionType) -> None:
+    """Refuse an object of an altogether wrong type.
+
+    Raises:
+        TypeError: naming the argument and the type that it must have.
+    """
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} is {quoted(value)}; it must be a {getattr(kind, '__name__', kind)}")
+
+
+def one_of(name: str, value: Any, choices: Collection[str], error: type[RobotDynamicsError]) -> None:
+    """Refuse anything but one of the texts ``choices``.
+
+    Raises:
+        RobotDynamicsError: naming the argument and the choices.
+    """
+    if not isinstance(value, str) or value not in choices:
+        *first, last = map(repr, choices)
+        raise error(f"{name} is {quoted(value)}; it must be {', '.join(first)} or {last}")
 
 
 def _real(entry: Any) -> float:

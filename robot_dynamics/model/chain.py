@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics.errors import StateError
+from robot_dynamics.errors import ParameterError, StateError, quoted
+from robot_dynamics.inputs.arrays import of_type, real_array
 from robot_dynamics.spatial import Array, pose, rotation_about
 
 
@@ -138,12 +139,15 @@ class KinematicChain:
 
     def driving_joint(self, coordinate: int) -> ChainJoint:
         """The joint that coordinate ``coordinate`` is named after."""
+        of_type("coordinate", coordinate, int | np.integer)
+        if not -self.dof <= coordinate < self.dof:
+            raise ParameterError(f"coordinate is {quoted(coordinate)}; the chain has {self.dof}")
         name = self.coordinate_names[coordinate]
         return next(joint for joint in self.joints if joint.name == name)
 
     def joint_values(self, q: Array) -> Array:
         """Joint variable of every moving joint, mimic joints included, for coordinates ``q`` (n,)."""
-        q = np.asarray(q, dtype=float)
+        q = real_array("q", q)
         if q.shape != (self.dof,):
             raise StateError(
                 f"q has shape {q.shape}; the chain {self.root} -> {self.tip} has {self.dof} joints:"

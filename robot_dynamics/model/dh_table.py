@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.errors import ParameterError, StateError
+from robot_dynamics.errors import ParameterError, StateError, quoted
 from robot_dynamics.model.chain import JointKind
 from robot_dynamics.model.dh_format import (
     aligned,
@@ -45,8 +45,8 @@ def check_convention(convention: str) -> None:
     Raises:
         ParameterError: neither ``modified`` nor ``standard``.
     """
-    if convention not in CONVENTIONS:
-        raise ParameterError(f"convention {convention!r}: known are {' and '.join(CONVENTIONS)}")
+    if not isinstance(convention, str) or convention not in CONVENTIONS:
+        raise ParameterError(f"convention {quoted(convention)}: known are {' and '.join(CONVENTIONS)}")
 
 
 @dataclass(frozen=True)

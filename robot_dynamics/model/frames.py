@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics.errors import ParameterError
+from robot_dynamics.inputs.arrays import of_type, real_number
 from robot_dynamics.model.chain import ChainJoint, JointKind, KinematicChain, RigidBody
 from robot_dynamics.model.link_frame import LinkFrame
 from robot_dynamics.spatial import (
@@ -118,9 +119,10 @@ def place_frames(chain: KinematicChain, tolerance: float = TOLERANCE) -> Placeme
     Raises:
         ParameterError: no moving joint, or a tolerance that is not positive and finite.
     """
+    of_type("chain", chain, KinematicChain)
     if not chain.joints:
         raise ParameterError(f"the chain {chain.root} -> {chain.tip} has no moving joint")
-    if not 0.0 < tolerance < np.inf:
+    if not 0.0 < real_number("tolerance", tolerance, ParameterError) < np.inf:
         raise ParameterError(f"tolerance {tolerance}: must be positive and finite")
     rounding = Rounding.of(chain, tolerance)
     reach = _REACH * _arm_length(chain)

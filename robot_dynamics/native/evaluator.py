@@ -140,9 +140,16 @@ class Evaluator:
                 raise StateError(
                     f"{array.name} is {value} at {array.entry(entry)}{state}; every value must be finite"
                 )
-        if self.signature.singular:
+        if self.signature.singular and not self._is_finite_at_rest(arrays, inputs):
             raise SingularityError(self.signature.singular)
         raise StateError(f"{self.signature.name} is not finite: the given values are too large")
+
+    def _is_finite_at_rest(self, arrays: Sequence[Input], inputs: Sequence[Array]) -> bool:
+        """Whether there is a result in the same place with all other inputs zero: they were too large."""
+        place, *others = inputs
+        given = tuple(array.name for array in arrays[len(self.signature.states) :])
+        outputs = [np.empty((*place.shape[:-1], *shape)) for shape in self.signature.outputs]
+        return self.kernel(given).run([place, *map(np.zeros_like, others), *self.held], outputs)
 
 
 def _expected(array: Input) -> str:

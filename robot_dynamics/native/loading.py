@@ -28,7 +28,7 @@ def check_backend(backend: str) -> None:
     Raises:
         BackendError: it does not; the message names those that do.
     """
-    if backend not in BACKENDS:
+    if not isinstance(backend, str) or backend not in BACKENDS:
         raise BackendError(f"backend {quoted(backend)} does not exist; choose one of {', '.join(BACKENDS)}")
 
 

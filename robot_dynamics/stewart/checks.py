@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from robot_dynamics.errors import LimitError, LimitWarning, ParameterError, SingularityError, StateError
+from robot_dynamics.inputs.arrays import one_of
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.kinematics import LegGeometry, condition_number
 from robot_dynamics.stewart.machine import LEG_COUNT, Machine
@@ -86,8 +87,7 @@ def act_on(violations: tuple[Violation, ...], policy: OnViolation) -> None:
         LimitError: another limit is not kept and the policy is "raise".
         ParameterError: no such policy.
     """
-    if policy not in ("raise", "warn", "report"):
-        raise ParameterError(f"on_violation is {policy!r}; it must be 'raise', 'warn' or 'report'")
+    one_of("on_violation", policy, ("raise", "warn", "report"), ParameterError)
     if not violations or policy == "report":
         return
     text = "; ".join(violation.message for violation in violations)

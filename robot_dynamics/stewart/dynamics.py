@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics.errors import ParameterError, SingularityError, StateError
+from robot_dynamics.inputs.arrays import real_array, real_number, real_vector
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.machine import LEG_COUNT, Machine
 from robot_dynamics.stewart.motion import Motion
@@ -111,10 +112,12 @@ def simulate(
         StateError: ``forces`` returned something else than six finite numbers.
         SingularityError: the motion ran into a pose without finite accelerations.
     """
-    if not (np.isfinite(duration) and duration >= 0.0 and np.isfinite(step) and step > 0.0):
+    duration = real_number("duration", duration, ParameterError)
+    step = real_number("step", step, ParameterError)
+    if not (duration >= 0.0 and step > 0.0):
         raise ParameterError(f"duration {duration} s and step {step} s must be positive")
-    force = np.zeros(3) if external_force is None else np.asarray(external_force, dtype=float)
-    torque = np.zeros(3) if external_torque is None else np.asarray(external_torque, dtype=float)
+    force = np.zeros(3) if external_force is None else real_vector("external_force", external_force, 3)
+    torque = np.zeros(3) if external_torque is None else real_vector("external_torque", external_torque, 3)
 
     def rate(time: float, x: Array) -> Array:
         return _rate(machine, x, _checked(forces(time, _unpack(x)), time), force, torque)
@@ -137,7 +140,7 @@ def state_at_rest(position: Array, rotation: Array) -> State:
 
 
 def _checked(forces: Array, time: float) -> Array:
-    applied = np.asarray(forces, dtype=float)
+    applied = real_array("the result of forces()", forces)
     if applied.shape != (LEG_COUNT,) or not np.isfinite(applied).all():
         raise StateError(f"the actuator forces at t = {time:g} s are {applied}; six finite numbers are due")
     return applied

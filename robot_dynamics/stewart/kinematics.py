@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import SingularityError, StateError
+from robot_dynamics.inputs.arrays import real_array
 from robot_dynamics.spatial import Array, cross, rotation_about
 from robot_dynamics.stewart.machine import LEG_COUNT, Machine
 from robot_dynamics.stewart.orientation import quaternion_from_rotation
@@ -115,7 +116,7 @@ def forward_kinematics(
         StateError: lengths of a wrong shape, not finite or not positive.
         SingularityError: the search ran into a singular pose.
     """
-    wanted = np.asarray(lengths, dtype=float)
+    wanted = real_array("lengths", lengths)
     if wanted.shape != (LEG_COUNT,) or not np.isfinite(wanted).all() or (wanted <= 0.0).any():
         raise StateError(f"lengths is {np.array2string(wanted)}; give six positive leg lengths [m]")
     position, rotation = start_position, start_rotation

@@ -145,7 +145,8 @@ def _friction(fields: _Fields) -> JointFriction:
 
 
 def _limits(leg: _Fields) -> LegLimits:
-    if leg.value("limits") == UNLIMITED:
+    given = leg.value("limits")
+    if isinstance(given, str) and given == UNLIMITED:
         return LegLimits()
     fields = leg.section("limits")
     shortest, longest = fields.array("length", (2,))

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import StateError
+from robot_dynamics.inputs.arrays import real_array
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.orientation import rotation_of
 
@@ -86,10 +87,7 @@ def vector(name: str, value: ArrayLike | None) -> Array:
     """``value`` (..., 3) as an array, zero when it is None; StateError when it is none or not finite."""
     if value is None:
         return np.zeros(3)
-    try:
-        array = np.asarray(value, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise StateError(f"{name} cannot be read as numbers: {error}") from error
+    array = real_array(name, value)
     if array.ndim == 0 or array.shape[-1] != 3:
         raise StateError(f"{name} has shape {array.shape}; expected (3,) or (N, 3)")
     if not np.isfinite(array).all():

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import StateError
+from robot_dynamics.inputs.arrays import real_array
 from robot_dynamics.spatial import Array, quaternion_rows
 
 
@@ -90,7 +91,7 @@ def rotation_of(orientation: ArrayLike) -> Array:
     Raises:
         StateError: another shape, values that are not finite, or a quaternion whose norm is not 1 (to 1e-3).
     """
-    values = np.asarray(orientation, dtype=float)
+    values = real_array("orientation", orientation)
     if values.ndim == 0 or values.shape[-1] not in (3, 4):
         raise StateError(
             f"orientation has shape {values.shape}; give a quaternion (..., 4) in the order x, y, z, w or"

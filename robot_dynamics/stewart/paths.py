@@ -9,7 +9,7 @@ turn about one fixed axis instead.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,6 +32,7 @@ QUINTIC_PEAK = 1.875
 ROUNDING = 1e-9
 
 
+@runtime_checkable
 class PlatformPath(Protocol):
     """Anything that tells where the platform shall be, and when."""
 

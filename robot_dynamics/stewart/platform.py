@@ -7,10 +7,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics.errors import StateError
+from robot_dynamics.errors import ParameterError, quoted
+from robot_dynamics.inputs.arrays import of_type, one_of, real_number, real_vector
+from robot_dynamics.native.loading import check_backend
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.checks import (
     OnViolation,
@@ -36,7 +37,7 @@ from robot_dynamics.stewart.kinematics import (
 )
 from robot_dynamics.stewart.loader import load_machine
 from robot_dynamics.stewart.machine import Machine
-from robot_dynamics.stewart.motion import Motion, motion_of, vector
+from robot_dynamics.stewart.motion import Motion, motion_of
 from robot_dynamics.stewart.newton_euler import Model
 from robot_dynamics.stewart.orientation import rotation_of
 from robot_dynamics.stewart.path_checks import singular_time, violations_along
@@ -115,6 +116,8 @@ class StewartPlatform:
         self, motion: Motion, model: Model = "exact", on_violation: OnViolation = "raise"
     ) -> InverseDynamics:
         """The same for a :class:`Motion`, e.g. of a path."""
+        of_type("motion", motion, Motion)
+        one_of("model", model, ("exact", "published"), ParameterError)
         return inverse_dynamics(self.machine, motion, model, on_violation)
 
     def motion(
@@ -150,6 +153,7 @@ class StewartPlatform:
 
     def legs_of(self, motion: Motion) -> LegGeometry:
         """The same for a :class:`Motion`, e.g. of a path."""
+        of_type("motion", motion, Motion)
         return leg_geometry(self.machine, motion.position, motion.rotation)
 
     def check_pose(
@@ -187,13 +191,15 @@ class StewartPlatform:
             LimitError: a leg leaves its limits.
             ParameterError: a step that is not positive, or an unknown policy.
         """
-        found = violations_along(self, path, step, from_outside)
+        of_type("path", path, PlatformPath)
+        found = violations_along(self, path, real_number("step", step, ParameterError), bool(from_outside))
         act_on(found, on_violation)
         return found
 
     def singular_time(self, path: PlatformPath, step: float = 0.01) -> float | None:
         """When a path first crosses a singularity [s]; None when the determinant never changes sign."""
-        return singular_time(self, path, step)
+        of_type("path", path, PlatformPath)
+        return singular_time(self, path, real_number("step", step, ParameterError))
 
     def forward_kinematics(
         self,
@@ -210,8 +216,9 @@ class StewartPlatform:
         """
         position = self.machine.home_position
         rotation = self.machine.home_rotation
+        tolerance = real_number("tolerance", tolerance, ParameterError)
         if start_position is not None:
-            position = vector("start_position", start_position)
+            position = real_vector("start_position", start_position, 3)
         if start_orientation is not None:
             rotation = rotation_of(start_orientation)
         return forward_kinematics(self.machine, lengths, position, rotation, tolerance)
@@ -247,9 +254,7 @@ class StewartPlatform:
             StateError: a wrong shape or a value that is not finite.
             SingularityError: the accelerations are not determined.
         """
-        forces = np.asarray(actuator_forces, dtype=float)
-        if forces.shape != (6,) or not np.isfinite(forces).all():
-            raise StateError(f"actuator_forces is {actuator_forces!r}; give six finite numbers [N]")
+        forces = real_vector("actuator_forces", actuator_forces, 6)
         dynamics = self.task_space_dynamics(
             position, orientation, linear_velocity, angular_velocity, force, torque
         )
@@ -268,10 +273,18 @@ class StewartPlatform:
         """Motion under ``forces(time, state)`` by Runge-Kutta; from rest at home when no start is given."""
         if start is None:
             start = state_at_rest(self.machine.home_position, self.machine.home_rotation)
+        of_type("start", start, State)
+        if not callable(forces):
+            raise TypeError(f"forces is {quoted(forces)}; it must be a function of time and state")
         return simulate(self.machine, start, forces, duration, step, external_force, external_torque)
 
     def compile(self, backend: str = "auto") -> CompiledStewart:
-        """The exact actuator forces as a generated program, for control loops and batches."""
+        """The exact actuator forces as a generated program, for control loops and batches.
+
+        Raises:
+            BackendError: no such backend, or ``backend="c"`` and the compiler fails.
+        """
+        check_backend(backend)
         return self._compile(backend)
 
 

@@ -253,6 +253,17 @@ def test_a_joint_that_moves_no_mass_is_reported(chain, backend):
         dynamics.forward_dynamics(state, state, state)
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_values_that_overflow_are_not_taken_for_a_joint_without_mass(chain, backend):
+    dynamics = compile_dynamics(chain, backend=backend, quantities=())
+    rest = np.zeros(chain.dof)
+    with pytest.raises(StateError, match="the given values are too large"):
+        dynamics.forward_dynamics(rest, rest + 1e200, rest)
+    fast = np.array([rest, rest + 1e200])
+    with pytest.raises(StateError, match="the given values are too large"):
+        dynamics.forward_dynamics(np.zeros_like(fast), fast, np.zeros_like(fast))
+
+
 def test_threads_share_one_model(models, states):
     q, qd, qdd = (np.tile(array, (40, 1)) for array in states)
     dynamics = models["c"]

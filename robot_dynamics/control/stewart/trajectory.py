@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from robot_dynamics.control.spline import QuinticSpline, minimum_jerk_spline
 from robot_dynamics.control.waypoints import check_times, waypoints_ahead
 from robot_dynamics.errors import StateError, TrajectoryError
+from robot_dynamics.inputs.arrays import of_type, real_array, real_vector
 from robot_dynamics.spatial import Array, rpy_from_rotation
 from robot_dynamics.stewart.motion import Motion
 from robot_dynamics.stewart.orientation import (
@@ -122,7 +123,10 @@ def plan_pose(
         TrajectoryError: a waypoint is not usable, or the path leaves the machine's limits.
         SingularityError: the path meets a singular pose, or comes too near to one; tells when.
     """
-    times = np.array([point.time for point in waypoints], dtype=float)
+    of_type("waypoints", waypoints, Sequence)
+    for point in waypoints:
+        of_type("a waypoint", point, PoseWaypoint)
+    times = real_array("time of the waypoints", [point.time for point in waypoints], TrajectoryError)
     check_times(times)
     departure = max(now, start_time)
     ahead = waypoints_ahead(times, start_time, departure, now)
@@ -176,10 +180,10 @@ def _given(point: PoseWaypoint, index: int) -> Motion:
         "angular_acceleration",
     ):
         value = getattr(point, name)
-        vector = np.full(3, np.nan) if value is None else np.asarray(value, dtype=float)
-        if vector.shape != (3,) or (value is not None and not np.isfinite(vector).all()):
-            raise TrajectoryError(f"waypoint {index}: {name} is {value!r}; it must be three finite numbers")
-        values.append(vector)
+        if value is None:
+            values.append(np.full(3, np.nan))
+        else:
+            values.append(real_vector(f"waypoint {index}: {name}", value, 3, TrajectoryError))
     try:
         rotation = rotation_of(point.orientation)
     except StateError as error:

@@ -1,0 +1,229 @@
+"""Every argument of the library with values that nobody should pass: refused by name, shortly, or used.
+
+Only errors of this package come out; for an object of an altogether wrong type a TypeError with its name.
+"""
+
+import dataclasses
+import inspect
+
+import numpy as np
+import pytest
+import yaml
+
+import robot_dynamics as rd
+from robot_dynamics.dynamics.formulations import FORMULATIONS
+from robot_dynamics.errors import LONGEST_MESSAGE
+from robot_dynamics.resources import resource
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+class Faulty:
+    """An object that fails whatever is asked of it."""
+
+    def __repr__(self):
+        raise RuntimeError("no repr")
+
+    def __array__(self, *_, **__):
+        raise RuntimeError("x" * 100_000)
+
+
+HOSTILE = {
+    "integer beyond doubles": 10**400,
+    "integers beyond doubles": [10**400] * 6,
+    "integer of 5000 digits": 10**5000,
+    "complex": 1j,
+    "complex numbers": [1j] * 6,
+    "masked": np.ma.array([1.0] * 6, mask=[True] + [False] * 5),
+    "dates": np.array(["2001-01-01"] * 6, dtype="datetime64[D]"),
+    "texts": ["1"] * 6,
+    "long text": "x" * 100_000,
+    "bytes": b"\xff" * 10,
+    "none": None,
+    "object": object(),
+    "faulty object": Faulty(),
+    "function": len,
+    "type": int,
+    "NaN": np.nan,
+    "NaNs": [np.nan] * 6,
+    "infinity": float("inf"),
+    "large": 1e300,
+    "large numbers": [1e300] * 6,
+    "boolean": True,
+    "booleans": [True] * 6,
+    "empty list": [],
+    "ragged": [[1.0, 2.0], [3.0]],
+    "texts in lists": [["a"]],
+    "mapping": {"a": 1},
+    "set": {1},
+    "minus one": -1,
+    "zero": 0,
+    "NUL": "a\0b",
+    "lone surrogate": "\ud800",
+    "empty array": np.zeros(0),
+    "array of many axes": np.zeros((2, 2, 2, 2)),
+    "records": np.zeros(6, dtype=[("a", float)]),
+}
+
+URDF = str(resource("urdf/puma560.urdf"))
+CHAIN = rd.load_urdf(URDF)
+REST = np.zeros(CHAIN.dof)
+MACHINE = yaml.safe_load(resource("config/stewart_demo.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def targets():
+    """Functions of one value, by the name of the argument that it becomes."""
+    return {**description_targets(), **arm_targets(), **control_targets(), **platform_targets()}
+
+
+def description_targets():
+    def leg(field, value):
+        first, *others = MACHINE["legs"]
+        return rd.load_stewart({**MACHINE, "legs": [{**first, field: value}, *others]})
+
+    def default(field, value):
+        return rd.load_stewart({**MACHINE, "leg_defaults": {**MACHINE["leg_defaults"], field: value}})
+
+    return {
+        "load_urdf source": rd.load_urdf,
+        "load_urdf root": lambda v: rd.load_urdf(URDF, root=v),
+        "load_urdf tip": lambda v: rd.load_urdf(URDF, tip=v),
+        "load_urdf locked_joints": lambda v: rd.load_urdf(URDF, locked_joints=v),
+        "locked position": lambda v: rd.load_urdf(URDF, locked_joints={"joint2": v}),
+        "load_stewart source": rd.load_stewart,
+        **{f"machine {k}": lambda v, k=k: rd.load_stewart({**MACHINE, k: v}) for k in MACHINE},
+        "machine leg": lambda v: rd.load_stewart({**MACHINE, "legs": [v] * 6}),
+        **{f"leg {k}": lambda v, k=k: leg(k, v) for k in MACHINE["legs"][0]},
+        **{f"leg default {k}": lambda v, k=k: default(k, v) for k in MACHINE["leg_defaults"]},
+        "dh_parameters chain": rd.dh_parameters,
+        "dh_parameters convention": lambda v: rd.dh_parameters(CHAIN, v),
+        "dh_parameters tolerance": lambda v: rd.dh_parameters(CHAIN, tolerance=v),
+        "forward_kinematics q": CHAIN.forward_kinematics,
+        "joint_values q": CHAIN.joint_values,
+        "driving_joint coordinate": CHAIN.driving_joint,
+    }
+
+
+def arm_targets():
+    arm, model = rd.compile_dynamics(CHAIN), rd.SerialModel.from_chain(CHAIN)
+    return {
+        "compile_dynamics chain": rd.compile_dynamics,
+        "compile_dynamics gravity": lambda v: rd.compile_dynamics(CHAIN, v),
+        "compile_dynamics backend": lambda v: rd.compile_dynamics(CHAIN, backend=v),
+        "compile_dynamics quantities": lambda v: rd.compile_dynamics(CHAIN, quantities=v),
+        "inverse_dynamics q": lambda v: arm.inverse_dynamics(v, REST, REST),
+        "inverse_dynamics qd": lambda v: arm.inverse_dynamics(REST, v, REST),
+        "inverse_dynamics wrench": lambda v: arm.inverse_dynamics(REST, REST, REST, wrench=v),
+        "inverse_dynamics out": lambda v: arm.inverse_dynamics(REST, REST, REST, out=v),
+        "forward_dynamics tau": lambda v: arm.forward_dynamics(REST, REST, v),
+        "mass_matrix q": arm.mass_matrix,
+        "jacobian q": arm.jacobian,
+        "prepare quantities": arm.prepare,
+        "operation_count quantity": arm.operation_count,
+        "with_gravity gravity": arm.with_gravity,
+        "SerialModel chain": rd.SerialModel.from_chain,
+        "SerialModel gravity": lambda v: rd.SerialModel.from_chain(CHAIN, v),
+        **{f"{name} q": lambda v, f=f: f(model, v, REST, REST) for name, f in FORMULATIONS.items()},
+        **{
+            f"{name} wrench": lambda v, f=f: f(model, REST, REST, REST, v) for name, f in FORMULATIONS.items()
+        },
+    }
+
+
+def control_targets():
+    dynamics = rd.ArmController(CHAIN).dynamics
+    names, move = CHAIN.joint_names, [0.1] * CHAIN.dof
+
+    def started():
+        controller = rd.ArmController(CHAIN, dynamics)
+        controller.update(0.0, REST, REST)
+        return controller
+
+    def follow(*waypoints):
+        return started().follow(names, waypoints)
+
+    classes = (rd.ArmParameters, rd.ActuatorParameters, rd.StewartParameters)
+    return {
+        "follow joint_names": lambda v: started().follow(v, [rd.Waypoint(1.0, move)]),
+        "follow joint name": lambda v: started().follow([v] * CHAIN.dof, [rd.Waypoint(1.0, move)]),
+        "follow waypoints": lambda v: started().follow(names, v),
+        "follow waypoint": follow,
+        "follow start": lambda v: started().follow(names, [rd.Waypoint(1.0, move)], v),
+        "waypoint time": lambda v: follow(rd.Waypoint(v, move)),
+        "waypoint positions": lambda v: follow(rd.Waypoint(1.0, v)),
+        "waypoint position": lambda v: follow(rd.Waypoint(1.0, [v] * CHAIN.dof)),
+        "waypoint velocities": lambda v: follow(rd.Waypoint(1.0, move, v)),
+        "update time": lambda v: started().update(v, REST, REST),
+        "update position": lambda v: started().update(1.0, v, REST),
+        "update velocity": lambda v: started().update(1.0, REST, v),
+        **{
+            f"{cls.__name__} {field.name}": lambda v, cls=cls, field=field: cls(**{field.name: v})
+            for cls in classes
+            for field in dataclasses.fields(cls)
+        },
+    }
+
+
+def platform_targets():
+    platform = rd.load_stewart(MACHINE)
+
+    def usual(name):
+        home = {"position": platform.machine.home_position, "orientation": np.array([0.0, 0.0, 0.0, 1.0])}
+        return home.get(name, np.zeros(6 if name in ("lengths", "actuator_forces") else 3))
+
+    def call(method, wanted, value):
+        given = {
+            name: usual(name)
+            for name, parameter in inspect.signature(method).parameters.items()
+            if parameter.default is parameter.empty
+        }
+        return method(**{**given, wanted: value})
+
+    return {
+        f"{name} {argument}": lambda v, method=method, argument=argument: call(method, argument, v)
+        for name, method in inspect.getmembers(platform, inspect.ismethod)
+        if not name.startswith("_")
+        for argument in inspect.signature(method).parameters
+    }
+
+
+@pytest.mark.parametrize("value", HOSTILE.values(), ids=HOSTILE.keys())
+def test_only_errors_that_name_the_argument_come_out(value, targets):
+    wrong = []
+    for name, target in targets.items():
+        try:
+            target(value)
+        except rd.RobotDynamicsError as error:
+            if len(str(error)) > LONGEST_MESSAGE:
+                wrong.append(f"{name}: a message of {len(str(error))} characters")
+        except TypeError as error:
+            if "must be a" not in str(error):
+                wrong.append(f"{name}: {error}")
+        except Exception as error:
+            wrong.append(f"{name}: {type(error).__name__} {str(error)[:100]}")
+    assert not wrong
+
+
+SILENTLY_WRONG = ("complex numbers", "masked", "dates", "texts", "booleans")
+
+
+@pytest.mark.parametrize("kind", SILENTLY_WRONG)
+def test_what_numpy_would_turn_into_numbers_is_refused(kind, targets):
+    arrays = (
+        "q",
+        "qd",
+        "wrench",
+        "tau",
+        "gravity",
+        "positions",
+        "velocities",
+        "position",
+        "lengths",
+        "force",
+    )
+    for name, target in targets.items():
+        argument = name.rpartition(" ")[2]
+        if argument in arrays and not name.startswith(("leg", "machine", "locked")):
+            with pytest.raises(rd.RobotDynamicsError, match=argument.split("_")[0]):
+                target(HOSTILE[kind])
