@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
 from robot_dynamics.errors import BackendError
+from robot_dynamics.native.apart import BUILDS
 from robot_dynamics.native.cache import discard
 from robot_dynamics.native.library import joined_source, shared_library
 from robot_dynamics.spatial import Array
@@ -125,6 +127,10 @@ def load_core() -> ctypes.CDLL:
     return load(joined_source(PACKAGE, SOURCES), FLAGS, SIGNATURES, (Settings, Plan, Snapshot, Results))
 
 
+def _compiled(source: str, flags: Sequence[str]) -> Path:
+    return shared_library(source, lambda: source, flags)
+
+
 def load(
     source: str,
     flags: Sequence[str],
@@ -144,7 +150,8 @@ def load(
     Raises:
         BackendError: it cannot be compiled or loaded, or the compiler lays out a structure differently.
     """
-    path = shared_library(source, lambda: source, flags)
+    compiled = partial(_compiled, source, tuple(flags))
+    path = BUILDS.made(compiled, compiled)
     try:
         library = ctypes.CDLL(str(path))
         for name, (result, arguments) in signatures.items():
