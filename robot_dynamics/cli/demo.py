@@ -21,7 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--realtime",
         action="store_true",
-        help="run by the wall clock at 500 Hz and report jitter beside a bare relay node",
+        help="run by the wall clock at 1 kHz and report answers and jitter beside two bare relay nodes",
     )
     parser.add_argument(
         "--view",

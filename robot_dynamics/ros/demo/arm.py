@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import yaml
+from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -72,6 +73,7 @@ class ArmRun:
         simulator: further parameters of the simulator.
         pause: see :class:`Observer`.
         arguments: further ROS arguments of the controller.
+        controller: module of the controller's node.
     """
 
     def __init__(
@@ -83,7 +85,9 @@ class ArmRun:
         simulator: Mapping[str, Any] | None = None,
         pause: float = 0.0,
         arguments: Sequence[str] = (),
+        controller: str = "robot_dynamics.ros.computed_torque_controller",
     ) -> None:
+        self._module = controller
         self._pause = pause
         self._arguments = arguments
         self.chain = chain
@@ -106,8 +110,7 @@ class ArmRun:
 
     def __enter__(self) -> ArmRun:
         start = self._stack.enter_context
-        module = "robot_dynamics.ros.computed_torque_controller"
-        self.controller = start(NodeProcess(module, self._domain, self._controller, self._arguments))
+        self.controller = start(NodeProcess(self._module, self._domain, self._controller, self._arguments))
         self.simulator = start(NodeProcess("robot_dynamics.ros.simulator", self._domain, self._simulator))
         self.observer = start(Observer(self._domain, (self.controller, self.simulator), self._pause))
         order = JointOrder(self.chain.joint_names)
@@ -158,6 +161,20 @@ class ArmRun:
         point.time_from_start = duration_message(DURATION)
         message.points.append(point)
         self._trajectories.publish(message)
+
+    def impossible(self, points: int) -> bytes:
+        """A trajectory of many points that is refused, as it leaves the limits at its end."""
+        message = JointTrajectory(joint_names=list(self.chain.joint_names))
+        for k in range(points):
+            place = START if k < points - 1 else START + 1e3
+            point = JointTrajectoryPoint(positions=place.tolist())
+            point.time_from_start = duration_message(10.0 + 0.01 * k)
+            message.points.append(point)
+        return bytes(serialize_message(message))
+
+    def send_bytes(self, trajectory: bytes) -> None:
+        """Send a trajectory that is serialized already."""
+        self._trajectories.publish(trajectory)
 
     def _apply(self, case: Case) -> None:
         if case.controller:

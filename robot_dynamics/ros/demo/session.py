@@ -18,7 +18,7 @@ from robot_dynamics.ros.demo.stewart import run as run_platform
 RATE = 100.0
 """Control rate of Lee's simulation [Hz]."""
 REALTIME_LIMIT = 4.26e-4
-"""Largest joint error by the wall clock at 500 Hz: one bit of Lee's converter [rad]."""
+"""Largest joint error by the wall clock: one bit of Lee's converter [rad]."""
 
 
 def _puma() -> tuple[Path, KinematicChain]:
