@@ -87,7 +87,12 @@ def no_sanitizers(match: re.Match[str]) -> bool:
 
 
 SKIPS = (
-    Skip("sanitizers", "the compiler has no sanitizers", ("test/ros_controller/*",), no_sanitizers),
+    Skip(
+        "sanitizers",
+        "the compiler has no sanitizers",
+        ("test/ros_controller/*", "test/control/*"),
+        no_sanitizers,
+    ),
     Skip("ros", "rclpy runs the nodes", ("test/ros_docs/*", "test/ros_demo/*"), ROS),
     Skip("ros", "rclpy reads the parameter files", ("test/launch/test_parameter_files.py*",), ROS),
     Skip(

@@ -1,0 +1,137 @@
+/* The loop and its core without ROS, Python and threads, for the sanitizers: a pendulum through every situation.
+ *
+ * Prints what leaves the loop; the test knows what it has to be.
+ */
+#include "loop.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static int64_t steady;
+static int sent;
+static double last_effort;
+
+static int64_t read_clock(void)
+{
+    return steady;
+}
+
+static int weight(const double *const *in, double *out)
+{
+    out[0] = 2.0 * in[2][0] + 10.0 * in[0][0];
+    return isfinite(out[0]);
+}
+
+static void send(void *to, rd_session *session, int64_t stamp, const double *effort)
+{
+    (void)to, (void)session, (void)stamp;
+    ++sent;
+    last_effort = effort[0];
+}
+
+static const double none[1], limit[1] = {100.0}, fast[1] = {50.0}, kp[1] = {100.0}, kv[1] = {20.0};
+static const double zero_friction[1];
+
+static rd_settings make_settings(uint64_t number)
+{
+    return (rd_settings){
+        .number = number, .model = 1, .law = 1, .inverse_dynamics = weight, .rotor_inertia = none, .damping = none,
+        .friction = zero_friction, .limits = limit, .velocity_bounds = fast, .effort_steps = limit, .kp = kp, .kv = kv,
+        .state_timeout = 0.1, .safe_fade_time = 0.05, .model_change_time = 0.2, .front_timeout = 1.0,
+        .stiction_velocity = 0.005, .state_jump = 0.05, .stamp_step = 0.5, .mode = RD_COMPUTED_TORQUE,
+        .looks_ahead = 1, .safe_output = RD_GRAVITY_FADE,
+    };
+}
+
+static void states(rd_loop *loop, int count, double place, double velocity)
+{
+    for (int i = 0; i < count; ++i) {
+        steady += 1000000;
+        rd_loop_state(loop, steady, steady, &place, velocity > 1e30 ? NULL : &velocity);
+        rd_loop_tick(loop, steady, steady);
+    }
+}
+
+static void silence(rd_loop *loop, double seconds)
+{
+    const int64_t until = steady + (int64_t)(1e9 * seconds);
+    while (steady < until) {
+        steady += 1000000;
+        rd_loop_tick(loop, steady, steady);
+    }
+}
+
+static void tell(const char *what, const rd_loop *loop, const rd_core *core)
+{
+    printf("%s: sent %d, effort %.3f, phase %d, halting %d\n", what, sent, last_effort, core->phase, loop->safe != NULL);
+    sent = 0;
+}
+
+int main(void)
+{
+    static rd_loop loop;
+    rd_settings first = make_settings(1), second = make_settings(2);
+    rd_core *core = rd_core_new(1, &first);
+    rd_session *session = rd_session_new(core, 100000);
+    static const double times[3] = {0.05, 0.15, 0.25};
+    static const double coefficients[2][6][1] = {{{0.3}, {0}, {0}, {0.1}, {-0.15}, {0.06}}, {{0.31}, {0}, {0}, {0}, {0}, {0}}};
+    static double record[64];
+    int records = 0;
+
+    steady = 1000000000;
+    rd_loop_init(&loop, read_clock, send, NULL, 0);
+    states(&loop, 3, 0.3, 0.0);
+    tell("nothing to use", &loop, core);
+    rd_loop_offer(&loop, session);
+    states(&loop, 3, 0.3, 0.0);
+    tell("inactive", &loop, core);
+    rd_loop_request(&loop, RD_ACTIVATE);
+    states(&loop, 3, 0.3, 0.0);
+    tell("holding", &loop, core);
+
+    const rd_plan late = {1, core->epoch, 3, (double[]){0.0, 0.1, 0.2}, coefficients[0][0]};
+    const rd_plan plan = {2, core->epoch, 3, times, coefficients[0][0]};
+    const rd_plan superseded = {3, core->epoch, 3, times, coefficients[0][0]};
+    rd_core_offer_plan(core, &late);
+    states(&loop, 1, 0.3, 0.0);
+    printf("late plan: %d\n", core->verdict);
+    rd_core_offer_plan(core, &plan);
+    states(&loop, 100, 0.3, 0.0);
+    printf("plan: %d, segment %zu\n", core->verdict, core->current.segment);
+    rd_core_offer_plan(core, &superseded);
+    states(&loop, 1, 0.3, 0.0);
+    printf("after another: %d\n", core->verdict);
+    tell("following", &loop, core);
+    rd_core_offer_settings(core, &second);
+    silence(&loop, 0.095);
+    tell("still waiting", &loop, core);
+    silence(&loop, 0.2);
+    tell("states lost", &loop, core);
+    states(&loop, 1, 0.2, 1e31);
+    tell("states back", &loop, core);
+    states(&loop, 2, NAN, 0.0);
+    tell("no number", &loop, core);
+    states(&loop, 2, 0.2, 0.0);
+    tell("numbers again", &loop, core);
+    rd_loop_request(&loop, RD_HOLD);
+    states(&loop, 1, 0.2, 0.0);
+    for (int i = 0; i < 1100; ++i) {
+        states(&loop, 1, 0.2, 0.0); /* the front is silent */
+    }
+    tell("nobody at home", &loop, core);
+    atomic_store(&loop.front_seen, steady);
+    states(&loop, 2, 0.2, 0.0);
+    tell("somebody at home", &loop, core);
+    rd_loop_request(&loop, RD_HALT);
+    silence(&loop, 0.2);
+    tell("halted", &loop, core);
+    rd_loop_offer(&loop, NULL);
+    silence(&loop, 0.01);
+    while (rd_session_read(session, (rd_record *)record)) {
+        ++records;
+    }
+    printf("records %d, lost %d\n", records, (int)rd_session_lost(session));
+    rd_session_free(session);
+    rd_core_free(core);
+    return 0;
+}

@@ -1,0 +1,50 @@
+"""The loop in C through every situation, under the sanitizers: see drill_loop.c, whose plant is a pendulum.
+
+It weighs 10 N·m per radian: held at 0.3 rad it takes 3 N·m, at 0.2 rad 2 N·m.
+"""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from patience import PATIENCE
+
+from robot_dynamics.control.native import library
+from robot_dynamics.native.compiler import find_compiler
+
+C_SOURCES = Path(library.__file__).parent
+EXPECTED = r"""
+nothing to use: sent 0, effort 0.000, phase 0, halting 0
+inactive: sent 0, effort 0.000, phase 0, halting 0
+holding: sent 3, effort 3.000, phase 1, halting 0
+late plan: 3
+plan: 1, segment 0
+after another: 2
+following: sent 102, effort \d+\.\d+, phase 2, halting 0
+still waiting: sent 0, effort \d+\.\d+, phase 2, halting 0
+states lost: sent 20, effort 0.000, phase 3, halting 1
+states back: sent 1, effort 2.000, phase 1, halting 0
+no number: sent 2, effort 0.000, phase 3, halting 0
+numbers again: sent 2, effort 2.000, phase 1, halting 0
+nobody at home: sent \d+, effort 0.000, phase 3, halting 1
+somebody at home: sent 2, effort 2.000, phase 1, halting 0
+halted: sent 6, effort 0.000, phase 3, halting 0
+records \d+, lost \d+
+"""
+
+
+def test_the_loop_under_sanitizers(tmp_path):
+    program = tmp_path / "drill"
+    sources = [Path(__file__).with_name("drill_loop.c"), *sorted(C_SOURCES.glob("*.c"))]
+    build = subprocess.run(
+        [*find_compiler().command, "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror",
+         "-fsanitize=address,undefined", "-fno-sanitize-recover=all", f"-I{C_SOURCES}",
+         *map(str, sources), "-o", str(program), "-lm"], capture_output=True, text=True,
+    )  # fmt: skip
+    if build.returncode and "san" in build.stderr and "cannot find" in build.stderr:
+        pytest.skip("the compiler has no sanitizers")
+    assert build.returncode == 0, build.stderr
+    run = subprocess.run([str(program)], capture_output=True, text=True, timeout=PATIENCE)
+    assert run.returncode == 0, run.stderr
+    assert re.fullmatch(EXPECTED.strip(), run.stdout.strip()), run.stdout
