@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics.papers.dasgupta.machines import general_machine, paper_platform
+from robot_dynamics.papers.dasgupta.machines import frictionless, general_machine, paper_platform
 from robot_dynamics.papers.evidence.finding import Finding, relative_error, within
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.dynamics import TaskSpaceDynamics
@@ -82,15 +82,13 @@ def _columns(platform: StewartPlatform, motion: Motion) -> Array:
 
 def _power_error(platform: StewartPlatform, motion: Motion) -> float:
     """Relative error of the power balance at one state, without gravity and friction in the energy's rate."""
-    from robot_dynamics.papers.dasgupta.machines import frictionless
-
     smooth = StewartPlatform(frictionless(platform.machine))
     run = smooth.inverse_dynamics_of(motion, "exact", on_violation="report")
     power = float(run.actuator_forces @ run.leg_velocities)
     step, rate = 2e-3, 0.0
     for k, weight in enumerate((4 / 5, -1 / 5, 4 / 105, -1 / 280), 1):
         for sign in (1, -1):
-            rate += sign * weight / step * _kinetic(smooth, _moved(motion, sign * k * step))
+            rate += sign * weight / step * _kinetic(smooth, moved(motion, sign * k * step))
     still = motion._replace(linear_acceleration=np.zeros(3), angular_acceleration=np.zeros(3))
     weightless = smooth.task_space_dynamics(
         motion.position, quaternion_from_rotation(motion.rotation), np.zeros(3), np.zeros(3)
@@ -108,7 +106,7 @@ def _kinetic(platform: StewartPlatform, motion: Motion) -> float:
     return float(0.5 * twist @ dynamics.mass_matrix @ twist)
 
 
-def _moved(motion: Motion, time: float) -> Motion:
+def moved(motion: Motion, time: float) -> Motion:
     """The motion a little later or earlier, with its accelerations constant."""
     v = motion.linear_velocity + time * motion.linear_acceleration
     w = motion.angular_velocity + time * motion.angular_acceleration

@@ -6,6 +6,8 @@ from functools import cache
 
 import numpy as np
 
+from robot_dynamics.model.chain import RigidBody
+from robot_dynamics.papers.dasgupta.closed_form import moved
 from robot_dynamics.papers.dasgupta.machines import frictionless, general_machine, paper_platform
 from robot_dynamics.papers.evidence.finding import Erratum, relative_error
 from robot_dynamics.spatial import Array
@@ -29,15 +31,13 @@ def _platform() -> StewartPlatform:
 
 def _power(model: Model) -> float:
     """Relative error of the power balance at one motion: energies from the bodies' own motion."""
-    from robot_dynamics.papers.dasgupta.closed_form import _moved
-
     platform = _platform()
     motion = _motion(platform)
     forces = platform.inverse_dynamics_of(motion, model, on_violation="report")
     step, rate = 2e-3, 0.0
     for k, weight in enumerate((4 / 5, -1 / 5, 4 / 105, -1 / 280), 1):
         for sign in (1, -1):
-            rate += sign * weight / step * _energy(platform, _moved(motion, sign * k * step))
+            rate += sign * weight / step * _energy(platform, moved(motion, sign * k * step))
     power = float(forces.actuator_forces @ forces.leg_velocities)
     scale = float(np.abs(forces.actuator_forces * forces.leg_velocities).max())
     return abs(power - rate) / scale
@@ -59,11 +59,8 @@ def _energy(platform: StewartPlatform, motion: Motion) -> float:
 
 
 def _body(
-    gravity: Array, body: object, axes: Array, origin: Array, offset: Array, slide: Array, w: Array
+    gravity: Array, body: RigidBody, axes: Array, origin: Array, offset: Array, slide: Array, w: Array
 ) -> float:
-    from robot_dynamics.model.chain import RigidBody
-
-    assert isinstance(body, RigidBody)
     center = offset + axes @ body.center_of_mass
     v = slide + np.cross(w, center)
     inertia = axes @ body.inertia @ axes.T

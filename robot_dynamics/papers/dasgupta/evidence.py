@@ -97,6 +97,12 @@ def text(folder: Path) -> Iterator[Finding]:
         remark = f"exact model: {other.found}" + ("" if other.agrees else " (does not hold)")
         yield Finding(statement.claim, statement.claim.split(": ", 1)[1], statement.found, statement.agrees,
                       "our run of the published equations gives otherwise", remark)  # fmt: skip
+    yield from _shares()
+    yield from _near()
+
+
+def _shares() -> Iterator[Finding]:
+    """What the text says of the legs' share."""
     light = fractions_of_light_platform()
     yield Finding(
         "dynamic share with a light platform",
@@ -106,7 +112,7 @@ def text(folder: Path) -> Iterator[Finding]:
         "not often above 60 %",
         "no plots of it are printed",
     )
-    slow, fast = (np.abs(done.results[name, "published"].dynamic_fraction) for name in ("I", "II"))
+    slow, fast = (np.abs(_done().results[name, "published"].dynamic_fraction) for name in ("I", "II"))
     order = [np.argsort(-np.median(part, axis=0)) + 1 for part in (slow, fast)]
     gap = distribution_gap(slow.ravel(), fast.ravel())
     yield Finding(
@@ -120,6 +126,20 @@ def text(folder: Path) -> Iterator[Finding]:
         gap > 0.2 and list(order[0]) != list(order[1]),
         "the distributions are alike",
     )
+    both = np.concatenate([slow.ravel(), fast.ravel()])
+    inside = float(np.mean((both > 0.2) & (both < 0.5)))
+    yield Finding(
+        "section 6: leg inertia's share of the forces",
+        "generally 20 to 50 %",
+        f"Paths I and II: {inside:.0%} of all values between 20 and 50 %, quartiles"
+        f" {np.quantile(both, 0.25):.0%} and {np.quantile(both, 0.75):.0%}",
+        bool(inside > 0.5),
+        "the share is less than 20 % as often as not on Path I",
+    )
+
+
+def _near() -> Iterator[Finding]:
+    """What the text says of forces and condition number."""
     forces, condition = near_singularity()
     for low, high in ((1e2, 1e3), (1e3, 1e4)):
         part = forces[(condition >= low) & (condition < high)]
@@ -138,16 +158,6 @@ def text(folder: Path) -> Iterator[Finding]:
         f"rank correlation of condition number and greatest leg force along Path III: {rank:.3f}",
         rank > 0.9,
         "no such relation",
-    )
-    both = np.concatenate([slow.ravel(), fast.ravel()])
-    inside = float(np.mean((both > 0.2) & (both < 0.5)))
-    yield Finding(
-        "section 6: leg inertia's share of the forces",
-        "generally 20 to 50 %",
-        f"Paths I and II: {inside:.0%} of all values between 20 and 50 %, quartiles"
-        f" {np.quantile(both, 0.25):.0%} and {np.quantile(both, 0.75):.0%}",
-        bool(inside > 0.5),
-        "the share is less than 20 % as often as not on Path I",
     )
 
 

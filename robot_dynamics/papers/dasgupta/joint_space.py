@@ -9,6 +9,7 @@ import numpy as np
 from robot_dynamics.papers.dasgupta.reproduction import paper_paths
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.motion import Motion
+from robot_dynamics.stewart.orientation import quaternion_from_rotation
 from robot_dynamics.stewart.platform import StewartPlatform
 
 
@@ -47,7 +48,7 @@ def plan(platform: StewartPlatform, name: str = "I") -> JointSpacePath:
     position, rotation = start.position, start.rotation
     states, iterations, residual = [], [], 0.0
     for length, speed, second in zip(lengths, rates, accelerations, strict=True):
-        pose = platform.forward_kinematics(length, position, _quaternion(rotation))
+        pose = platform.forward_kinematics(length, position, quaternion_from_rotation(rotation))
         position, rotation = pose.position, pose.rotation
         iterations.append(pose.iterations)
         residual = max(residual, pose.residual)
@@ -62,7 +63,7 @@ def _derivatives(
     platform: StewartPlatform, position: Array, rotation: Array, speed: Array, second: Array
 ) -> tuple[Array, Array, Array, Array]:
     """Platform velocity and acceleration from leg rates and their rates: two linear systems, (5) and (8)."""
-    legs = platform.legs(position, _quaternion(rotation))
+    legs = platform.legs(position, quaternion_from_rotation(rotation))
     twist: Array = np.asarray(np.linalg.solve(legs.jacobian, speed), dtype=float)
     v, w = twist[:3], twist[3:]
     points = np.cross(w, legs.arms) + v
@@ -71,9 +72,3 @@ def _derivatives(
     bias = np.einsum("ij,ij->i", legs.directions, spin) + across / legs.lengths
     acceleration: Array = np.asarray(np.linalg.solve(legs.jacobian, second - bias), dtype=float)
     return v, w, np.asarray(acceleration[:3]), np.asarray(acceleration[3:])
-
-
-def _quaternion(rotation: Array) -> Array:
-    from robot_dynamics.stewart.orientation import quaternion_from_rotation
-
-    return quaternion_from_rotation(rotation)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from robot_dynamics.papers.counts.comparison import Comparison, Row
 from robot_dynamics.papers.counts.measure import Formula
 
@@ -176,8 +178,6 @@ def within(
 
 def relative_error(found: Any, expected: Any) -> float:
     """Greatest difference over the greatest magnitude expected."""
-    import numpy as np
-
     found, expected = np.asarray(found, dtype=float), np.asarray(expected, dtype=float)
     scale = float(np.abs(expected).max()) or 1.0
     return float(np.abs(found - expected).max()) / scale

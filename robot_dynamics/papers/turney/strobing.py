@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -61,8 +62,6 @@ def strobing(folder: Path) -> Iterator[Finding]:
 
 def mass_matrix(model: SerialModel, q: Array) -> Array:
     """M (n, n) by strobing unit accelerations."""
-    from dataclasses import replace
-
     weightless, rest = replace(model, gravity=np.zeros(3)), np.zeros(model.dof)
     columns = [modified_newton_euler(weightless, q, rest, unit) for unit in np.eye(model.dof)]
     return np.column_stack(columns).astype(float)
