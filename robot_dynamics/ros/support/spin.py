@@ -26,6 +26,7 @@ from rclpy.utilities import remove_ros_args
 from robot_dynamics.errors import ModelWarning
 from robot_dynamics.native.apart import BUILDS, Interrupted
 from robot_dynamics.ros.support.faults import explain, hand_over
+from robot_dynamics.ros.support.undeclared import refuse_undeclared
 
 N = TypeVar("N", bound=Node)
 
@@ -83,6 +84,7 @@ def _live(name: str, build: Callable[[], N], loop: Callable[[N, StopEvent], None
     logging.getLogger("robot_dynamics").addHandler(forward)
     try:
         node = build()
+        refuse_undeclared(node)
         loop(node, stop)
         if hasattr(node, "on_stop"):
             node.on_stop()

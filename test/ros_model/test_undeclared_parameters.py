@@ -1,0 +1,34 @@
+"""A parameter that nobody has is refused with the name that may be meant."""
+
+import pytest
+
+pytest.importorskip("rclpy", reason="rclpy is not installed")
+
+from ros_harness import NodeProcess
+
+from robot_dynamics.cli.run import NODES
+from robot_dynamics.ros.support.undeclared import known_in_the_package
+
+pytestmark = pytest.mark.ros
+
+
+def test_a_misspelt_parameter_ends_the_node_with_a_hint():
+    with NodeProcess("robot_model", {"payload_mas": 1.5}) as node:
+        assert node.wait_for_exit() == 1
+        assert (
+            "no node of robot_dynamics has a parameter 'payload_mas'; 'payload_mass' may be meant"
+            in node.output
+        )
+        assert "Traceback" not in node.output
+
+
+def test_parameters_of_other_nodes_and_of_ros_are_accepted():
+    shared = {"real_time_factor": 1.0, "kp": [100.0], "use_sim_time": False}
+    with NodeProcess("robot_model", shared) as node:
+        node.wait_for_output("waiting for the topic")
+
+
+def test_the_parameter_files_name_what_the_package_knows():
+    known = known_in_the_package()
+    assert {"payload_mass", "kp", "rate", "machine", "locked_joints", "zero_lengths", "max_effort"} <= known
+    assert len(known) > 60 and len(NODES) == 7
