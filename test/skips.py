@@ -126,6 +126,12 @@ SKIPS = (
     Skip("view", "viser serves the page", ("test/view/*", "test/ros_docs/*"), no_module("viser")),
     Skip("meshes", "pycollada is not installed", ("test/view/*",), no_module("collada")),
     Skip("completion", "shtab is not installed", ("test/test_command_line.py*",), no_module("shtab")),
+    Skip(
+        "fuzz",
+        "atheris, the coverage-guided fuzzer, is not installed",
+        ("test/fuzz/*",),
+        no_module("atheris"),
+    ),
     Skip("xacro", "xacro is not installed", ("test/view/*",), no_module("xacro")),
     Skip("browser", "(selenium) is not installed", PAGES, no_module()),
     Skip("browser", "pillow is not installed", PAGES, no_module("PIL")),

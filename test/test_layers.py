@@ -158,7 +158,7 @@ def test_every_dependency_of_setup_py_is_declared_for_ros():
     for requirement in importlib.metadata.requires("robot_dynamics") or []:
         if "extra ==" in requirement:
             continue
-        name = requirement.split(">")[0].split("=")[0].split(";")[0].strip().lower()
+        name = re.split(r"[<>=!~;\s]", requirement, maxsplit=1)[0].lower()
         assert f">{keys[name]}<" in declared, f"{name} is not declared in package.xml"
 
 
