@@ -82,6 +82,9 @@ def test_a_path_with_a_stamp_waits_and_one_with_an_old_stamp_begins_now():
     made.follow(made.plan(*swing(1.4), 5.0, 2.0))
     np.testing.assert_allclose(made.effort(4.9), WEIGHT * np.sin([0.4]))
     assert made.moving(4.9)
+    # Until its start the arm is carried wherever it is.
+    made.observe(np.array([0.41]))
+    np.testing.assert_allclose(made.effort(4.9), WEIGHT * np.sin([0.41]))
     late = made.plan(["swing"], [Waypoint(1.0, [1.0]), Waypoint(3.0, [0.5])], 3.5, 4.75)
     assert (late.trajectory.start, late.trajectory.end, late.moving) == (4.75, 6.5, True)
     np.testing.assert_allclose(late.trajectory.sample(4.75).position, [0.4])

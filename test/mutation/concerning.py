@@ -43,6 +43,7 @@ CONCERNING: dict[str, tuple[str, ...]] = {
     "codegen": (*EMITTED, "test/backend/test_long_programs.py", *COMPILED),
     "codegen/partition.py": ("test/codegen/test_partition.py", "test/backend/test_long_programs.py"),
     "control": (*CORE, "test/test_parameter_classes.py", "test/test_values.py"),
+    "control/schedule.py": ("test/control/test_feedforward.py", *CORE),
     "control/arm": (*ARM, "test/test_parameter_classes.py", "test/test_values.py"),
     "control/arm/trajectory.py": PATHS,
     "control/waypoints.py": PATHS,
