@@ -175,3 +175,19 @@ def test_a_robots_program_is_written_too(tmp_path, capsys):
     customised = json.loads(capsys.readouterr().out)["customised"]
     run = Interpreter(tmp_path / "puma560.c", states(2))
     assert {key: counted(run)[key] for key in customised} == customised
+
+
+def test_generate_writes_what_is_counted_when_asked_for_few_operations(tmp_path, capsys):
+    from robot_dynamics.resources import resource
+
+    urdf = str(resource("urdf/puma560.urdf"))
+    assert main(["count", urdf, "--formulation", "craig", "--format", "json"]) == 0
+    customised = json.loads(capsys.readouterr().out)["customised"]
+    for objective in ("operations", "time"):
+        folder = tmp_path / objective
+        command = ["generate", urdf, "-o", str(folder), "--quantity", "inverse_dynamics"]
+        assert main([*command, "--objective", objective]) == 0
+        run = Interpreter(folder / "puma560_dynamics.c", states(2))
+        same = {key: counted(run)[key] for key in customised} == customised
+        assert same is (objective == "operations")
+        assert f"Objective {objective}: " in (folder / "puma560_dynamics.c").read_text(encoding="utf-8")
