@@ -38,7 +38,7 @@ from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
 
 from robot_dynamics.errors import ParameterError, RobotDynamicsError
 from robot_dynamics.resources import PACKAGE, resource
-from robot_dynamics.ros.launching.arguments import ARGUMENTS
+from robot_dynamics.ros.launching.arguments import ARGUMENTS, plain, refuse_near_misses
 
 Given = Mapping[str, str]
 """Launch arguments with their values."""
@@ -68,7 +68,9 @@ def describe(
     chosen = choices or {}
 
     def visit(context: LaunchContext) -> list[Action]:
-        return list(actions({name: LaunchConfiguration(name).perform(context) for name in names}))
+        refuse_near_misses(context.launch_configurations, names)
+        given = {name: plain(name, LaunchConfiguration(name).perform(context)) for name in names}
+        return list(actions(given))
 
     declared = [
         DeclareLaunchArgument(

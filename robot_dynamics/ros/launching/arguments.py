@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from robot_dynamics.errors import ParameterError
 from robot_dynamics.resources import share_directory
 
-BOOLEAN = ["true", "false"]
+NODES = ("stewart_platform",)
+"""Nodes whose parameter files have names like those of machines."""
+
+BOOLEAN = ["true", "false", "True", "False"]
+"""Both ways in which people write it; :func:`plain` makes one of them."""
+ALIKE = 0.8
+"""From this likeness on, a name that nobody declares is taken for a misspelt one."""
 
 
 GRAPH = ("namespace", "use_sim_time", "on_exit")
@@ -44,8 +53,32 @@ def robots() -> list[str]:
 
 
 def platforms() -> list[str]:
-    """The Stewart platforms that come with the package: one for every ``config/stewart_*.yaml``."""
-    return sorted(path.stem for path in (share_directory() / "config").glob("stewart_*.yaml"))
+    """The Stewart platforms that come with the package: every ``config/stewart_*.yaml`` but a node's own."""
+    files = (share_directory() / "config").glob("stewart_*.yaml")
+    return sorted(path.stem for path in files if path.stem not in NODES)
+
+
+def plain(name: str, value: str) -> str:
+    """The value of an argument as the launch files compare it."""
+    return value.lower() if ARGUMENTS[name].choices is BOOLEAN else value
+
+
+def refuse_near_misses(given: Iterable[str], declared: Sequence[str]) -> None:
+    """Refuse a name that nobody declares and that is like one of ours.
+
+    Others may come from a launch file that includes this one.
+
+    Args:
+        given: names of all arguments that are set.
+        declared: names of those that the launch file has.
+
+    Raises:
+        ParameterError: names the argument, and the one that may be meant.
+    """
+    for name in sorted(set(given) - set(ARGUMENTS)):
+        nearest = difflib.get_close_matches(name, declared, n=1, cutoff=ALIKE)
+        if nearest:
+            raise ParameterError(f"there is no argument '{name}'; '{nearest[0]}' may be meant")
 
 
 ARGUMENTS = {
