@@ -18,6 +18,7 @@ from robot_dynamics.control.arm.effort_limits import unlimited
 from robot_dynamics.control.arm.parameters import ArmParameters
 from robot_dynamics.control.arm.trajectory import Reference
 from robot_dynamics.control.native.choice import AnyArmController, arm_controller
+from robot_dynamics.control.native.settings import check_mode
 from robot_dynamics.control.protocol import Trajectory
 from robot_dynamics.control.waypoints import Waypoint, WaypointTable
 from robot_dynamics.errors import ParameterError
@@ -134,6 +135,8 @@ class ComputedTorqueController(LifecycleNode):
             self._loop.controller.change_model(self._drives(model))
 
     def _check_parameters(self, candidate: ArmParameters) -> None:
+        if self._front.native:
+            check_mode(candidate)
         if self._loop.controller is not None:
             candidate.gains(self._loop.controller.chain.joint_names)
             candidate.limits_of(self._loop.controller.chain)

@@ -14,7 +14,7 @@ from robot_dynamics.control.arm.parameters import ArmParameters
 from robot_dynamics.control.arm.trajectory import Reference, Trajectory, plan
 from robot_dynamics.control.native.library import Results, Settings, address, load_core
 from robot_dynamics.control.native.plans import Plans
-from robot_dynamics.control.native.settings import arm_settings
+from robot_dynamics.control.native.settings import arm_settings, check_mode
 from robot_dynamics.control.native.snapshot import PHASES, Snapshot, discontinuity
 from robot_dynamics.control.protocol import Command, Departure, Phase, Planned
 from robot_dynamics.control.protocol import Trajectory as Timed
@@ -125,6 +125,7 @@ class NativeArmController:
     @parameters.setter
     def parameters(self, value: ArmParameters) -> None:
         """Use other parameters; the efforts go over to another law or other gains as to another model."""
+        check_mode(value)
         value.gains(self.chain.joint_names)
         value.limits_of(self.chain)
         before, self._parameters = self._parameters, value

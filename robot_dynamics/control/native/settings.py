@@ -9,7 +9,7 @@ import numpy as np
 from robot_dynamics.control.arm.actuators import STICTION_VELOCITY, ActuatedArm
 from robot_dynamics.control.arm.parameters import ArmParameters, arm_bounds
 from robot_dynamics.control.native.library import MODES, SAFE_OUTPUTS, Settings, address
-from robot_dynamics.errors import BackendError
+from robot_dynamics.errors import BackendError, ParameterError
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.native.library import NativeKernel
 from robot_dynamics.spatial import Array
@@ -23,10 +23,10 @@ def arm_settings(
     """The settings, without their numbers, and what must live as long as they are used.
 
     Raises:
-        BackendError: the model is not compiled, or the core does not have the law.
+        BackendError: the model is not compiled.
+        ParameterError: the core does not have the law, or a parameter does not fit the arm.
     """
-    if parameters.mode not in MODES:
-        raise BackendError(f"the native control core has no mode {parameters.mode!r}")
+    check_mode(parameters)
     kernel, gravity = _inverse_dynamics(drives)
     bounds = arm_bounds(chain, parameters)
     kp, kv = parameters.gains(chain.joint_names)
@@ -55,6 +55,15 @@ def arm_settings(
         **{name: address(array) for name, array in kept.items()},
     )
     return settings, (kept, kernel)
+
+
+def check_mode(parameters: ArmParameters) -> None:
+    """ParameterError unless the core in C has the law that the parameters choose."""
+    if parameters.mode not in MODES:
+        raise ParameterError(
+            f"the native control loop has no mode {parameters.mode!r}, only {', '.join(MODES)}; with"
+            " native_loop: off the loop runs in Python"
+        )
 
 
 def _inverse_dynamics(drives: ActuatedArm) -> tuple[NativeKernel, Array | None]:

@@ -121,7 +121,8 @@ class NativeLoop:
 
     def timing(self) -> Mapping[str, str]:
         """Rate, lateness and duration of the last cycles, for people."""
-        return {**self._monitor.values(self._thread.age), "loop": "native"}
+        unread = sum(session.lost for session in self._sessions)
+        return {**self._monitor.values(self._thread.age), "loop": "native", "unread cycles": str(unread)}
 
     def late(self) -> list[str]:
         """What is wrong with the timing of the joint states, for people."""
