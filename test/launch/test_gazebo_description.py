@@ -1,5 +1,6 @@
 """The arms as Gazebo and ros2_control get them, and the controllers that go with them."""
 
+import os
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -206,3 +207,33 @@ def test_stock_trajectory_gains_are_stable_at_the_update_rate(robot):
     gains = controllers["/**/joint_trajectory_controller"]["ros__parameters"]["gains"]
     for joint, name in enumerate(chain.joint_names):
         assert gains[name]["d"] * 1e-3 / alone[:, joint].min() < 1.0, name
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "scara: {joint1: true}",
+        "scara: {joint1: 1_0}",
+        "scara: {joint1: .inf}",
+        "scara: {joint1: 1e400}",
+        "scara: {joint1: 2001-99-99}",
+        "scara: [1, 2]",
+        "scara: {joint1: 1, joint1: 2}",
+        "a: &a [*a]",
+        "\0",
+    ],
+)
+def test_initial_positions_are_numbers(text, tmp_path):
+    file = tmp_path / "positions.yaml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(ParameterError, match="'initial_positions'") as caught:
+        descriptions.initial_positions("scara", str(file))
+    assert len(str(caught.value)) <= 500
+
+
+def test_a_fifo_is_no_parameter_file(tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    with pytest.raises(ParameterError, match="not a regular file"):
+        descriptions.initial_positions("scara", str(tmp_path / "fifo"))
+    with pytest.raises(ParameterError, match="not a regular file"):
+        descriptions.effort_joints(tmp_path / "fifo")

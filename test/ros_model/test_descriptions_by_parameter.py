@@ -1,5 +1,7 @@
 """Descriptions set by parameter while a node runs: garbage is refused at once and blocks no later one."""
 
+import os
+
 import pytest
 from ros_harness import NodeProcess, peer_with
 from std_msgs.msg import String
@@ -87,3 +89,11 @@ def test_a_burst_of_lines_is_cut_short_and_counted(monkeypatch):
     for k in range(4):
         log(f"again {k}")
     assert lines[4:] == ["again 0 (1 more lines were left out)", "again 1", "again 2"]
+
+
+@pytest.mark.ros
+def test_a_fifo_as_a_parameter_file_is_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    with NodeProcess("robot_model", arguments=["--params-file", str(tmp_path / "fifo")]) as process:
+        assert process.wait_for_exit() == 2
+        assert "bad ROS arguments: cannot read the parameter file" in process.output

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from xml.etree import ElementTree
 
-import yaml
-
-from robot_dynamics.errors import ModelError, ParameterError
+from robot_dynamics.errors import ModelError, ParameterError, quoted
+from robot_dynamics.inputs.arrays import real_number
+from robot_dynamics.inputs.documents import read_yaml
+from robot_dynamics.inputs.files import read_text
 from robot_dynamics.model.expand import expand_xacro, is_xacro
 from robot_dynamics.resources import resource, share_directory
 
@@ -38,7 +39,7 @@ def plain_description(given: Mapping[str, str]) -> str:
         ParameterError: the file does not exist, or xacro does not understand it.
     """
     path = description_path(given)
-    return expand(path) if is_xacro(path) else path.read_text(encoding="utf-8")
+    return expand(path) if is_xacro(path) else read_text(path, "robot description", ParameterError)
 
 
 def drives(given: Mapping[str, str]) -> str:
@@ -77,13 +78,13 @@ def initial_positions(robot: str, path: str = "") -> dict[str, float]:
     Raises:
         ParameterError: the file cannot be read.
     """
-    try:
-        text = initial_positions_path(path).read_text(encoding="utf-8")
-        return {str(joint): float(value) for joint, value in yaml.safe_load(text).get(robot, {}).items()}
-    except (OSError, yaml.YAMLError, AttributeError, TypeError, ValueError) as error:
-        raise ParameterError(
-            f"argument 'initial_positions': {path} must hold robots with joints and positions: {error}"
-        ) from error
+    where = f"argument 'initial_positions': {path} must hold robots with joints and positions"
+    file = initial_positions_path(path)
+    document = read_yaml(file, "YAML file", lambda reason: ParameterError(f"{where}: {reason}"))
+    joints = document.get(robot) or {}
+    if not isinstance(joints, Mapping):
+        raise ParameterError(f"{where}: {robot} is {quoted(joints)}")
+    return {joint: real_number(f"{where}: {joint}", value, ParameterError) for joint, value in joints.items()}
 
 
 def initial_positions_path(path: str = "") -> Path:
@@ -176,13 +177,15 @@ def effort_joints(controllers: Path, controller: str = "effort_controller") -> l
     Raises:
         ParameterError: the file has none.
     """
+    where = f"{controllers} must hold '/**/{controller}', 'ros__parameters', 'joints'"
+    document = read_yaml(controllers, "YAML file", lambda reason: ParameterError(f"{where}: {reason}"))
     try:
-        document = yaml.safe_load(controllers.read_text(encoding="utf-8"))
-        return list(document[f"/**/{controller}"]["ros__parameters"]["joints"])
-    except (OSError, yaml.YAMLError, KeyError, TypeError) as error:
-        raise ParameterError(
-            f"{controllers} must hold '/**/{controller}', 'ros__parameters', 'joints': {error!r}"
-        ) from error
+        joints = document[f"/**/{controller}"]["ros__parameters"]["joints"]
+    except (KeyError, TypeError) as error:
+        raise ParameterError(f"{where}: {error!r}") from error
+    if not isinstance(joints, list) or not all(isinstance(name, str) for name in joints):
+        raise ParameterError(f"{where}: {quoted(joints)} are no names")
+    return joints
 
 
 def expand(path: Path, **arguments: str) -> str:

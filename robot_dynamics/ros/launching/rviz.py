@@ -8,6 +8,7 @@ from pathlib import Path
 import yaml
 
 from robot_dynamics.errors import ParameterError
+from robot_dynamics.inputs.documents import read_yaml
 
 _folders: list[tempfile.TemporaryDirectory[str]] = []
 """What was written; it goes with this process."""
@@ -23,15 +24,16 @@ def with_frame_prefix(path: str, prefix: str) -> str:
         return path
     if not prefix.endswith("/"):
         raise ParameterError(f"frame_prefix is {prefix!r}; rviz shows robots only where it ends in '/'")
+    useless = f"{path} cannot be used as a configuration of rviz"
     try:
-        configuration = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        configuration = read_yaml(path, "YAML file", lambda reason: ParameterError(f"{useless}: {reason}"))
         manager = configuration["Visualization Manager"]
         manager["Global Options"]["Fixed Frame"] = prefix + manager["Global Options"]["Fixed Frame"]
         for display in manager["Displays"]:
             if display["Class"] == "rviz_default_plugins/RobotModel":
                 display["TF Prefix"] = prefix.rstrip("/")
-    except (OSError, yaml.YAMLError, KeyError, TypeError) as error:
-        raise ParameterError(f"{path} cannot be used as a configuration of rviz: {error!r}") from error
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ParameterError(f"{useless}: {error!r}") from error
     folder = tempfile.TemporaryDirectory(prefix="robot_dynamics_rviz_")
     _folders.append(folder)
     changed = Path(folder.name) / Path(path).name

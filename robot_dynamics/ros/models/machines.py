@@ -7,7 +7,11 @@ from pathlib import Path
 
 from robot_dynamics import stewart
 from robot_dynamics.errors import ParameterError, RobotDynamicsError
+from robot_dynamics.inputs.files import is_regular
 from robot_dynamics.resources import resource
+
+LONGEST_NAME = 100
+"""Of a platform in the package; no file system takes much longer ones."""
 
 
 def load_machine(name: str) -> tuple[stewart.StewartPlatform, list[str]]:
@@ -17,10 +21,10 @@ def load_machine(name: str) -> tuple[stewart.StewartPlatform, list[str]]:
         RobotDynamicsError: there is no such file, or it does not describe a machine.
     """
     path = Path(name)
-    if not path.suffix and not path.exists():
+    if not is_regular(path):
+        if path.suffix or path.name != name or len(name) > LONGEST_NAME:
+            raise ParameterError(f"parameter 'machine': {name} does not exist")
         path = resource(f"config/{name}.yaml")
-    elif not path.is_file():
-        raise ParameterError(f"parameter 'machine': {path} does not exist")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:

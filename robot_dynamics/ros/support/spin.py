@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import logging
 import os
@@ -23,7 +24,8 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import remove_ros_args
 
-from robot_dynamics.errors import ModelWarning
+from robot_dynamics.errors import ModelWarning, ParameterError
+from robot_dynamics.inputs.files import open_regular
 from robot_dynamics.native.apart import BUILDS, Interrupted
 from robot_dynamics.ros.support.faults import explain, hand_over
 from robot_dynamics.ros.support.undeclared import refuse_undeclared
@@ -61,6 +63,7 @@ def run(
     # Nodes log what is odd about a description; Python's own print of it would come twice.
     warnings.filterwarnings("ignore", category=ModelWarning)
     try:
+        _check_parameter_files(given)
         unknown = remove_ros_args(given)
         # rclpy's own handlers invalidate the context at the signal; nothing could be published any more.
         rclpy.init(args=given, signal_handler_options=SignalHandlerOptions.NO)
@@ -105,6 +108,13 @@ def _live(name: str, build: Callable[[], N], loop: Callable[[N, StopEvent], None
             node.destroy_node()
         rclpy.try_shutdown()
     return 0
+
+
+def _check_parameter_files(arguments: Sequence[str]) -> None:
+    """Refuse what is no regular file, on which ROS would wait for ever; RobotDynamicsError."""
+    for flag, path in itertools.pairwise(arguments):
+        if flag == "--params-file":
+            open_regular(path, "parameter file", ParameterError).close()
 
 
 def _quoted(argument: str) -> str:
