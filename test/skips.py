@@ -170,7 +170,12 @@ SKIPS = (
     Skip("xacro", "(xacro) is not installed", ("test/view/*",), no_module()),
     Skip("xacro", "(xacro), which expands the descriptions, is not installed", LAUNCH, no_module()),
     Skip("robots", r"not installed: [\w, -]+", ("test/model/test_real_robots.py*",), no_robots),
-    Skip("robots", "example-robot-data is not installed", ("test/model/*", "test/view/*"), no_robots),
+    Skip(
+        "robots",
+        "example-robot-data is not installed",
+        ("test/model/*", "test/view/*", "test/backend/test_quantities.py*"),
+        no_robots,
+    ),
     Skip("documentation", "the documentation is not here", LAUNCH, lambda match: not DOCUMENTATION.is_dir()),
     Skip(
         "long double",

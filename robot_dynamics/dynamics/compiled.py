@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,10 +15,10 @@ import numpy as np
 from robot_dynamics.codegen.program import OperationCount, count_operations
 from robot_dynamics.dynamics.loading import KernelLoader
 from robot_dynamics.dynamics.quantities import QUANTITIES, Quantities, quantity_named
+from robot_dynamics.dynamics.selecting import FunctionMaker, fastest
 from robot_dynamics.errors import ParameterError, quoted
 from robot_dynamics.inputs.arrays import of_type, real_vector
 from robot_dynamics.model.chain import KinematicChain
-from robot_dynamics.native.bridge import fast_function
 from robot_dynamics.native.evaluator import Evaluator, Given
 from robot_dynamics.native.library import NativeKernel
 from robot_dynamics.native.loading import check_backend
@@ -59,13 +58,9 @@ class CompiledDynamics(Quantities):
         self._lock = threading.Lock()
         self._with_live_gravity: CompiledDynamics | None = None
         live = _LIVE if live_gravity else frozenset()
-        held = {"gravity": gravity}
         self._loader = KernelLoader(chain, gravity, live, backend)
-        self._evaluators: dict[str, Evaluator] = {}
-        for name, quantity in QUANTITIES.items():
-            signature = quantity.signature(chain, live)
-            values = [held[array.name] for array in signature.held]
-            self._evaluators[name] = Evaluator(signature, partial(self._loader.kernel, name), values)
+        self._maker = FunctionMaker(chain, {"gravity": gravity}, live, self._loader)
+        self._evaluators: dict[str, Evaluator] = {name: self._maker.evaluator(name) for name in QUANTITIES}
 
     def prepare(self, quantities: Iterable[str] = tuple(QUANTITIES), wrench: bool = False) -> None:
         """Generate and compile now what would otherwise be made on first use.
@@ -93,7 +88,8 @@ class CompiledDynamics(Quantities):
             ParameterError: no such quantity, or it takes no wrench.
         """
         quantity_named(quantity)
-        return count_operations(self._loader.program(quantity, ("wrench",) if wrench else ()))
+        given, settings = ("wrench",) if wrench else (), self._maker.settings(quantity, {})
+        return count_operations(self._loader.program(quantity, given, settings))
 
     @property
     def backend(self) -> str:
@@ -127,13 +123,21 @@ class CompiledDynamics(Quantities):
         made = ", ".join(name for name in QUANTITIES if name in self.__dict__) or "nothing yet"
         return f"<CompiledDynamics of {self.chain.name}, {self.chain.dof} joints; ready: {made}>"
 
-    def function(self, quantity: str) -> Callable[..., Any]:
+    def function(self, quantity: str, **options: Any) -> Callable[..., Any]:
         """The function of a quantity, made if need be; it takes its method's place in this object.
 
+        Args:
+            quantity: its name.
+            options: what calls of the method give by name only, such as ``frame`` of ``jacobian``. Where they
+                differ from the defaults, the function is that of this choice and the method stays.
+
         Raises:
-            ParameterError: no such quantity.
+            ParameterError: no such quantity, option or choice.
         """
         quantity_named(quantity)
+        settings = self._maker.settings(quantity, options)
+        if settings != self._maker.settings(quantity, {}):
+            return self._maker.chosen(quantity, settings)
         self._prepare(quantity, ())
         function: Callable[..., Any] = self.__dict__[quantity]
         return function
@@ -143,11 +147,7 @@ class CompiledDynamics(Quantities):
         kernel = evaluator.kernel(given)
         with self._lock:
             if name not in self.__dict__:
-                function: Callable[..., Any] = evaluator
-                if isinstance(kernel, NativeKernel):
-                    function = fast_function(evaluator, str(QUANTITIES[name].method.__doc__))
-                    evaluator.kernel(given)
-                self.__dict__[name] = function
+                self.__dict__[name] = fastest(evaluator, name, kernel, given)
 
 
 def compile_dynamics(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from functools import cache, partial
+from typing import TypeAlias
 
 import numpy as np
 
@@ -16,12 +17,16 @@ from robot_dynamics.native.kernel import Kernel
 from robot_dynamics.native.loading import load_kernel
 from robot_dynamics.spatial import Array
 
+# Options by name, as `Option.read` gives them, in the order of the quantity's.
+Settings: TypeAlias = tuple[tuple[str, str], ...]
+
 
 class KernelLoader:
     """Makes the kernels of one chain.
 
     Attributes:
-        program: the program of (quantity, names of the optional inputs that are given), generated once.
+        program: the program of (quantity, names of the optional inputs that are given, options by name as
+            `Option.read` gives them), generated once.
     """
 
     def __init__(self, chain: KinematicChain, gravity: Array, live: frozenset[str], backend: str) -> None:
@@ -37,10 +42,10 @@ class KernelLoader:
         self._gravity = gravity
         self._live = live
         self._backend = backend
-        self.program: Callable[[str, tuple[str, ...]], Program] = cache(self._program)
+        self.program: Callable[[str, tuple[str, ...], Settings], Program] = cache(self._program)
 
-    def kernel(self, quantity: str, given: tuple[str, ...]) -> Kernel:
-        """The kernel of a quantity.
+    def kernel(self, quantity: str, settings: Settings, given: tuple[str, ...]) -> Kernel:
+        """The kernel of a quantity with its options set.
 
         Raises:
             BackendError: ``backend="c"`` and the compiler fails.
@@ -50,9 +55,9 @@ class KernelLoader:
         constant = any(array.name == "gravity" for array in about.held) and "gravity" not in live
         model = model_fingerprint(self._chain, self._gravity if constant else None)
         return load_kernel(
-            key=f"{quantity} {given} {live} {model}",
+            key=f"{quantity} {given} {live} {settings} {model}",
             generator=programs.__name__,
-            program=partial(self.program, quantity, given),
+            program=partial(self.program, quantity, given, settings),
             outputs=len(about.outputs),
             backend=self._backend,
             shared=live,
@@ -62,10 +67,11 @@ class KernelLoader:
         """What the quantity's kernels hold as an input."""
         return tuple(array.name for array in QUANTITIES[quantity].held if array.name in self._live)
 
-    def _program(self, quantity: str, given: tuple[str, ...]) -> Program:
+    def _program(self, quantity: str, given: tuple[str, ...], settings: Settings) -> Program:
         live = self._inputs(quantity)
         gravity = None if "gravity" in live else self._gravity
-        return programs.make_program(self._chain, gravity, quantity, (*given, *live))
+        inputs = (*given, *live)
+        return programs.make_program(self._chain, gravity, quantity, inputs, options=dict(settings))
 
 
 def model_fingerprint(chain: KinematicChain, gravity: Array | None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import partial
 
 import numpy as np
@@ -30,6 +30,7 @@ def generate(
     objective: Objective = Objective.TIME,
     effort: str = "normal",
     choices: Choices | None = None,
+    options: Mapping[str, str] | None = None,
 ) -> Program:
     """The straight-line program of one quantity for this robot.
 
@@ -44,6 +45,7 @@ def generate(
         objective: what the search over equivalent programs makes small.
         effort: "none", "normal" (under two seconds) or "high"; the result depends on nothing else.
         choices: what a search found before (:func:`find_choices`), instead of a search.
+        options: of the quantity, as `Option.read` gives them; the defaults where omitted.
 
     Raises:
         ParameterError: an unknown quantity or effort, or an input that the quantity does not take.
@@ -52,7 +54,9 @@ def generate(
     if effort not in EFFORTS:
         raise ParameterError(f"unknown effort {effort!r}; known are {', '.join(EFFORTS)}")
     model = axes_made_parallel(model.rebased())
-    request = Request(model, links_of(model), about.inputs(inputs), objective, effort, choices)
+    defaults = {option.name: option.default for option in about.options}
+    settings = {**defaults, **(options or {})}
+    request = Request(model, links_of(model), about.inputs(inputs), objective, effort, choices, settings)
     trace = about.trace(request)
     arguments = [
         Argument(output.name, int(np.prod(output.shape(request.sizes))), described(output.description))
@@ -74,6 +78,7 @@ def make_program(
     quantity: str,
     inputs: Collection[str] = (),
     objective: Objective = Objective.TIME,
+    options: Mapping[str, str] | None = None,
 ) -> Program:
     """The program that computes ``quantity`` of ``chain``.
 
@@ -83,6 +88,7 @@ def make_program(
         quantity: a key of ``QUANTITIES``.
         inputs: as of :func:`generate`.
         objective: what the generator makes small.
+        options: as of :func:`generate`.
 
     Raises:
         SingularityError: forward dynamics of an arm with a joint that moves no mass.
@@ -90,7 +96,7 @@ def make_program(
     about = quantity_named(quantity)
     model = SerialModel.from_chain(chain, np.zeros(3) if gravity is None else gravity)
     try:
-        return generate(model, quantity, inputs=inputs, objective=objective)
+        return generate(model, quantity, inputs=inputs, objective=objective, options=options)
     except (BackendError, ModelError) as error:
         if not about.singular:
             raise

@@ -25,6 +25,8 @@ __all__ = ["LinkFrame", "SerialModel", "StandardLink"]
 
 # A component of gravity this small beside the largest is rounding of the base's orientation.
 _ROUNDING = 1e-11
+# What is this close to -1, 0 or 1 in the pose of a link's own frame is rounding of the frames.
+_NEARLY_ROUND = 1e-11
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,8 @@ class SerialModel:
         base: (4, 4) pose of frame 0 in the root frame.
         tip: (4, 4) pose of the tip frame in frame n.
         gravity: (3,) acceleration of free fall, in frame 0 [m/s²].
+        link_poses: (4, 4) pose of every link's own frame, the joint frame of URDF, in its frame here; where
+            empty the two are one.
     """
 
     links: tuple[LinkFrame, ...]
@@ -44,6 +48,7 @@ class SerialModel:
     base: Array
     tip: Array
     gravity: Array
+    link_poses: tuple[Array, ...] = ()
 
     def __repr__(self) -> str:
         return f"<SerialModel of {self.dof} joints: {', '.join(self.coordinate_names)}>"
@@ -82,6 +87,7 @@ class SerialModel:
             tip=placed.tip,
             gravity=np.where(np.abs(fall) <= _ROUNDING * np.max(np.abs(fall)), 0.0, fall),
         )
+        model = replace(model, link_poses=_link_poses(chain, model))
         missed, limit = residual(chain, model.forward_kinematics), tolerance * max(1.0, placed.reach)
         if not missed <= limit:
             raise ConversionError(
@@ -195,6 +201,18 @@ class SerialModel:
             base=np.asarray(self.base @ to_axis),
             gravity=np.asarray(to_axis[:3, :3].T @ self.gravity),
         )
+
+
+def _link_poses(chain: KinematicChain, model: SerialModel) -> tuple[Array, ...]:
+    """(4, 4) pose of every link's own frame in its frame of ``model``: the same at all coordinates."""
+    rest = np.zeros(chain.dof)
+    link, poses = np.eye(4), []
+    for joint, value, frame in zip(chain.joints, chain.joint_values(rest), model.frames(rest), strict=True):
+        link = link @ joint.origin @ joint.displacement(value)
+        pose = np.linalg.solve(model.base @ frame, link)
+        nearest = np.round(pose)
+        poses.append(np.where(np.abs(pose - nearest) < _NEARLY_ROUND, nearest, pose))
+    return tuple(poses)
 
 
 def _textbook_link(index: int, alpha: float, row: dict[str, Any]) -> LinkFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from robot_dynamics.codegen.expression import Expression, ExpressionGraph
 from robot_dynamics.dynamics.generator.choices import Choices
@@ -87,6 +87,7 @@ class Request:
         objective: what the search makes small.
         effort: of the search.
         choices: taken instead of a search.
+        options: what the quantity's options are set to, as `Option.read` gives it.
     """
 
     model: SerialModel
@@ -95,6 +96,7 @@ class Request:
     objective: Objective
     effort: str
     choices: Choices | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def sizes(self) -> Sizes:

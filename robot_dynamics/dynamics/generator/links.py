@@ -101,8 +101,12 @@ def axes_made_parallel(model: SerialModel) -> SerialModel:
                 inertia=turn @ link.inertia @ turn,
             )
         )
-    tip = np.diag([1.0, -1.0, -1.0, 1.0]) @ model.tip if turned[-1] else model.tip
-    return replace(model, links=tuple(links), tip=tip)
+    about_x = np.diag([1.0, -1.0, -1.0, 1.0])
+    tip = about_x @ model.tip if turned[-1] else model.tip
+    poses = tuple(
+        about_x @ pose if turn else pose for pose, turn in zip(model.link_poses, turned, strict=False)
+    )
+    return replace(model, links=tuple(links), tip=tip, link_poses=poses)
 
 
 def parallel_runs(links: tuple[Link, ...]) -> list[list[int]]:

@@ -7,10 +7,13 @@ from typing import Any
 
 from robot_dynamics.dynamics.quantities import (
     coriolis,
+    energy,
     forward_dynamics,
+    forward_kinematics,
     gravity,
     inverse_dynamics,
     jacobian,
+    jacobian_rate,
     mass_matrix,
 )
 from robot_dynamics.dynamics.quantities.quantity import Quantity
@@ -25,7 +28,10 @@ class Quantities:
     coriolis = coriolis.coriolis
     mass_matrix = mass_matrix.mass_matrix
     forward_dynamics = forward_dynamics.forward_dynamics
+    forward_kinematics = forward_kinematics.forward_kinematics
     jacobian = jacobian.jacobian
+    jacobian_rate = jacobian_rate.jacobian_rate
+    energy = energy.energy
 
 
 QUANTITIES: Mapping[str, Quantity[..., Any]] = {

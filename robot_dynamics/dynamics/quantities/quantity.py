@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, overload
 
 from robot_dynamics.dynamics.generator.inputs import InputArray, Request, Sizes, described
 from robot_dynamics.dynamics.generator.tracing import Trace
-from robot_dynamics.errors import ParameterError
+from robot_dynamics.errors import ParameterError, quoted
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.native.signature import Input, Signature
 
@@ -19,8 +19,37 @@ R = TypeVar("R")
 class Functions(Protocol):
     """What a quantity's method is called on."""
 
-    def function(self, quantity: str) -> Callable[..., Any]:
+    def function(self, quantity: str, **options: Any) -> Callable[..., Any]:
         """The quantity's function, ready to be called with arrays."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """A choice that a call makes by name, such as that of a frame; each value has a program of its own.
+
+    Attributes:
+        name: of the argument, which is given by name only.
+        default: what is taken where it is omitted.
+        values: what may be chosen for a chain, and what each choice is called in programs. What those depend
+            on is the chain's numbers alone, not its names.
+    """
+
+    name: str
+    default: str
+    values: Callable[[KinematicChain], Mapping[str, str]]
+
+    def read(self, chain: KinematicChain, value: str | None) -> str:
+        """What ``value`` is called in programs; None is the default.
+
+        Raises:
+            ParameterError: there is no such choice; the message names those that there are.
+        """
+        if value is None:
+            return self.default
+        known = self.values(chain)
+        if not isinstance(value, str) or value not in known:
+            raise ParameterError(f"no {self.name} {quoted(value)}; choose from {', '.join(known)}")
+        return known[value]
 
 
 @dataclass(frozen=True)
@@ -51,6 +80,7 @@ class Quantity(Generic[P, R]):
         optional: arrays that a call may leave out; programs with and without them are different.
         held: what programs can take as inputs but is otherwise constant in them, such as gravity.
         singular: what it means that no finite result exists; {joints} are the names of the joints.
+        options: what a call chooses by name.
     """
 
     name: str
@@ -61,6 +91,7 @@ class Quantity(Generic[P, R]):
     optional: tuple[InputArray, ...] = ()
     held: tuple[InputArray, ...] = ()
     singular: str = ""
+    options: tuple[Option, ...] = ()
 
     @overload
     def __get__(self, instance: None, owner: Any) -> Callable[Concatenate[Functions, P], R]: ...
@@ -84,6 +115,16 @@ class Quantity(Generic[P, R]):
                 f" {others}"
             )
         return tuple(array for array in known if array.name in wanted)
+
+    def chosen(self, chain: KinematicChain, values: Mapping[str, Any]) -> dict[str, str]:
+        """Every option as programs know it, from those that a call gives.
+
+        Raises:
+            ParameterError: no such option or value.
+        """
+        for name in sorted(values.keys() - {option.name for option in self.options}):
+            raise ParameterError(f"{self.name} has no option {quoted(name)}")
+        return {option.name: option.read(chain, values.get(option.name)) for option in self.options}
 
     def no_result(self, chain: KinematicChain) -> str:
         """What it means that no finite result exists for ``chain``."""
@@ -119,10 +160,11 @@ def quantity(
     optional: tuple[InputArray, ...] = (),
     held: tuple[InputArray, ...] = (),
     singular: str = "",
+    options: tuple[Option, ...] = (),
 ) -> Callable[[Callable[Concatenate[Functions, P], R]], Quantity[P, R]]:
     """Makes a method the quantity of its name; see :class:`Quantity`."""
 
     def decorate(method: Callable[Concatenate[Functions, P], R]) -> Quantity[P, R]:
-        return Quantity(method.__name__, states, outputs, trace, method, optional, held, singular)
+        return Quantity(method.__name__, states, outputs, trace, method, optional, held, singular, options)
 
     return decorate

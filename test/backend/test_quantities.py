@@ -1,0 +1,182 @@
+"""Kinematics, energy and matrices against Pinocchio, on random arms and on robots that people have."""
+
+import numpy as np
+import pytest
+from installed_robots import example_robot
+from random_arms import PinocchioArm, random_chain
+
+from robot_dynamics import compile_dynamics, load_urdf
+from robot_dynamics.errors import ParameterError
+from robot_dynamics.resources import resource
+
+pin = pytest.importorskip("pinocchio", reason="pinocchio is not installed")
+
+GRAVITY = (1.0, -2.0, -9.3)
+INSTALLED = {
+    "panda": ("panda_description/urdf/panda.urdf", "panda_hand_tcp"),
+    "ur5": ("ur_description/urdf/ur5_robot.urdf", "tool0"),
+}
+
+
+class Oracle(PinocchioArm):
+    """Pinocchio's words for the quantities."""
+
+    def __init__(self, chain, gravity):
+        super().__init__(chain, gravity)
+        self.last = len(chain.joints)
+        place = pin.SE3(chain.tip_transform)
+        self.tip = self.model.addFrame(pin.Frame("the tip", self.last, 0, place, pin.FrameType.OP_FRAME))
+        self.frames = {None: self.tip}
+        for index, joint in enumerate(chain.joints):
+            frame = pin.Frame(f"of {joint.link}", index + 1, 0, pin.SE3.Identity(), pin.FrameType.OP_FRAME)
+            self.frames[joint.link] = self.model.addFrame(frame)
+        self.data = self.model.createData()
+
+    def moved(self, q, qd=None):
+        """Positions and velocities of all joints, with the kinematics up to date."""
+        joints = self.map @ q + self.offset, self.map @ (0.0 * q if qd is None else qd)
+        pin.forwardKinematics(self.model, self.data, *joints, 0.0 * joints[0])
+        pin.updateFramePlacements(self.model, self.data)
+        return joints
+
+    def forward_kinematics(self, q, frame=None):
+        self.moved(q)
+        return self.data.oMf[self.frames[frame]].homogeneous
+
+    def jacobian(self, q, frame=None, axes="tip"):
+        reference = pin.LOCAL if axes == "tip" else pin.LOCAL_WORLD_ALIGNED
+        joints = self.moved(q)[0]
+        matrix = pin.computeFrameJacobian(self.model, self.data, joints, self.frames[frame], reference)
+        return matrix @ self.map
+
+    def jacobian_rate(self, q, qd, frame=None, axes="tip"):
+        self.moved(q, qd)
+        if axes == "tip":
+            motion = pin.getFrameAcceleration(self.model, self.data, self.frames[frame], pin.LOCAL)
+        else:
+            motion = pin.getFrameClassicalAcceleration(
+                self.model, self.data, self.frames[frame], pin.LOCAL_WORLD_ALIGNED
+            )
+        return motion.vector
+
+    def energy(self, q, qd):
+        joints = self.moved(q, qd)
+        return np.array(
+            [
+                pin.computeKineticEnergy(self.model, self.data, *joints),
+                pin.computePotentialEnergy(self.model, self.data, joints[0]),
+            ]
+        )
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    """Nothing compiled by an earlier run is used."""
+    from robot_dynamics.native import cache
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    cache._folder.cache_clear()
+    yield
+    cache._folder.cache_clear()
+
+
+def installed(name):
+    if name == "puma560":
+        return load_urdf(resource("urdf/puma560.urdf"))
+    path, tip = INSTALLED[name]
+    found = example_robot(path)
+    if found is None:
+        pytest.skip("example-robot-data is not installed")
+    return load_urdf(found, tip=tip)
+
+
+def chain_of(name):
+    """A random arm by its seed, or a robot by its name; arm 2 has a joint that follows another."""
+    if isinstance(name, str):
+        return installed(name)
+    return random_chain(np.random.default_rng(name), 3 + name, mimic=name == 2)
+
+
+def close(value, reference):
+    assert value.shape == reference.shape
+    np.testing.assert_allclose(value, reference, rtol=0, atol=1e-9 * max(1.0, np.abs(reference).max()))
+
+
+ARMS = [0, 1, 2, 3, "puma560", "panda", "ur5"]
+CALLS = [
+    ("forward_kinematics", 1, {}),
+    ("jacobian", 1, {}),
+    ("jacobian", 1, {"axes": "root"}),
+    ("jacobian_rate", 2, {}),
+    ("jacobian_rate", 2, {"axes": "root"}),
+    ("energy", 2, {}),
+]
+
+
+def compare(dynamics, oracle, name, count, options):
+    """One by one, in batches, and into a given array."""
+    states = np.random.default_rng(7).normal(size=(3, 5, dynamics.chain.dof))[:count]
+    reference = np.array([getattr(oracle, name)(*rows, **options) for rows in zip(*states, strict=True)])
+    function = getattr(dynamics, name)
+    close(function(*states, **options), reference)
+    close(function(*states[:, 2], **options), reference[2])
+    out = np.zeros(reference.shape)
+    assert function(*states, out=out, **options) is out
+    close(out, reference)
+
+
+@pytest.mark.parametrize("arm", ARMS)
+def test_python(arm):
+    chain = chain_of(arm)
+    dynamics, oracle = compile_dynamics(chain, GRAVITY, "python", ()), Oracle(chain, GRAVITY)
+    for name, count, options in CALLS:
+        compare(dynamics, oracle, name, count, options)
+        assert dynamics.operation_count(name).total > 0
+
+
+@pytest.mark.parametrize("arm", [2, "panda"])
+def test_compiled(arm):
+    chain = chain_of(arm)
+    dynamics, oracle = compile_dynamics(chain, GRAVITY, "c", ()), Oracle(chain, GRAVITY)
+    for name, count, options in CALLS:
+        compare(dynamics, oracle, name, count, options)
+
+
+def test_another_slope():
+    chain = chain_of(1)
+    dynamics = compile_dynamics(chain, GRAVITY, "python", ()).with_gravity((3.0, 2.0, 1.0))
+    compare(dynamics, Oracle(chain, (3.0, 2.0, 1.0)), "energy", 2, {})
+
+
+@pytest.mark.parametrize("backend", ["c", "python"])
+@pytest.mark.parametrize("axes", ["tip", "root"])
+def test_any_link_by_its_name(backend, axes):
+    chain = chain_of(2)
+    dynamics, oracle = compile_dynamics(chain, GRAVITY, backend, ()), Oracle(chain, GRAVITY)
+    for joint in chain.joints[:: 2 if backend == "c" else 1]:
+        compare(dynamics, oracle, "forward_kinematics", 1, {"frame": joint.link})
+        compare(dynamics, oracle, "jacobian", 1, {"frame": joint.link, "axes": axes})
+        compare(dynamics, oracle, "jacobian_rate", 2, {"frame": joint.link, "axes": axes})
+    compare(dynamics, oracle, "jacobian", 1, {"axes": axes})
+    q = np.ones(chain.dof)
+    np.testing.assert_array_equal(dynamics.jacobian(q, frame=chain.tip), dynamics.jacobian(q))
+
+
+def test_a_function_outlives_what_made_it():
+    chain = chain_of(0)
+    jacobian = compile_dynamics(chain, GRAVITY, "c", ()).function("jacobian")
+    q = np.ones(chain.dof)
+    close(jacobian(q, frame="link_2", axes="root"), Oracle(chain, GRAVITY).jacobian(q, "link_2", "root"))
+
+
+def test_what_does_not_exist_is_refused_with_what_does():
+    dynamics = compile_dynamics(chain_of(0), GRAVITY, "python", ())
+    q = np.zeros(3)
+    with pytest.raises(ParameterError, match="no frame 'elbow'; choose from link_1, link_2, link_3, tip"):
+        dynamics.jacobian(q, frame="elbow")
+    with pytest.raises(ParameterError, match="no axes 'world'; choose from tip, root"):
+        dynamics.jacobian(q, axes="world")
+    with pytest.raises(ParameterError, match="no axes 3; choose"):
+        dynamics.jacobian(q, axes=3)
+    with pytest.raises(ParameterError, match="energy has no option 'frame'"):
+        dynamics.function("energy", frame="link_1")
