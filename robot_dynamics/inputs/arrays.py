@@ -44,6 +44,8 @@ def real_array(name: str, value: Any, error: type[RobotDynamicsError] = StateErr
         raise error(f"{name} is a masked array; fill in the masked entries, or leave them out")
     try:
         array = np.asarray(value)
+        if array.dtype is _DOUBLE:
+            return array
         if array.dtype.kind in _REAL:
             with np.errstate(over="ignore"):
                 return np.asarray(array, dtype=np.float64)
