@@ -34,6 +34,26 @@ def test_first_joint_starts_at_frame_zero():
         assert (first.alpha, first.a, first.y_shift, first.r, first.theta, first.offset) == (0, 0, 0, 0, 0, 0)
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_a_links_pose_is_what_lies_before_its_joint_and_then_the_joint_itself(seed):
+    """Rx(alpha) Trans(a, y_shift, 0), then Rz(theta) Trans(0, 0, r), written out."""
+    for link in SerialModel.from_chain(random_robots.chain(seed)).links:
+        ca, sa = np.cos(link.alpha), np.sin(link.alpha)
+        before = np.array(
+            [
+                [1.0, 0.0, 0.0, link.a],
+                [0.0, ca, -sa, ca * link.y_shift],
+                [0.0, sa, ca, sa * link.y_shift],
+                [0.0, 0.0, 0.0, 1.0],
+            ]
+        )
+        np.testing.assert_allclose(link.before_joint(), before, atol=1e-14)
+        theta, r = (0.7, link.r) if link.revolute else (link.theta, 0.7)
+        c, s = np.cos(theta), np.sin(theta)
+        joint = np.array([[c, -s, 0, 0], [s, c, 0, 0], [0, 0, 1, r], [0, 0, 0, 1]])
+        np.testing.assert_allclose(link.pose_at(0.7), before @ joint, atol=1e-14)
+
+
 def planar(angle):
     joints = tuple(
         ChainJoint(
