@@ -9,20 +9,24 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
-import signal
-import time
-import webbrowser
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.ros.demo import stewart
 from robot_dynamics.ros.demo.arm import NOMINAL, ArmRun, Progress
 from robot_dynamics.ros.demo.outcome import Limits, Outcome, judge
 from robot_dynamics.ros.demo.realtime import summary
 from robot_dynamics.ros.running import pacemaker
+from robot_dynamics.ros.running.pages import (
+    HOST,
+    nodes_end_with_this_process,
+    open_browser,
+    page_address,
+    wait_for,
+)
+from robot_dynamics.ros.running.pages import stay as keep_up
 from robot_dynamics.ros.support.processes import NodeProcess, claim_domain
 from robot_dynamics.ros.web_view import VISITOR
 
@@ -30,29 +34,16 @@ ARM_RATE, PLATFORM_RATE = 100.0, 200.0
 """Of the control loops [Hz]: Lee's, and one that leaves time for a browser beside it."""
 SLOW = 0.9
 """Share of real time below which the outcome tells why."""
-HOST, FIRST_PORT = "127.0.0.1", 8080
 VISITOR_TIME = 60.0
 """Seconds for which the arm waits for somebody to watch it."""
 RETURN_TIME = 30.0
 """Seconds for which the platform waits for the browser that has watched the arm."""
 PATIENCE = 60.0
-LOOK = 0.1
-"""Seconds between two looks at the processes."""
 NICENESS = 5
 """Of the page: the loops that it shows come first."""
 
 
-@contextlib.contextmanager
-def _nodes_end_with_this_process() -> Iterator[None]:
-    """SIGTERM ends the nodes too, as Ctrl-C does."""
-    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, previous)
-
-
-@_nodes_end_with_this_process()
+@nodes_end_with_this_process()
 def run(
     description: Path,
     chain: KinematicChain,
@@ -76,14 +67,7 @@ def run(
     Raises:
         RobotDynamicsError: viser is not installed, or a node ends.
     """
-    try:
-        from robot_dynamics.view.browser.server import free_port, url_of
-    except ImportError as error:
-        raise RobotDynamicsError(
-            f"the web view needs viser ({error}); from PyPI: pip install 'robot_dynamics[view]'"
-        ) from error
-    port = free_port(HOST, FIRST_PORT)
-    url = url_of(HOST, port)
+    port, url = page_address()
     address = {"host": HOST, "port": port}
     urdf = {"robot_description": description.read_text(encoding="utf-8")}
     with (
@@ -92,10 +76,10 @@ def run(
         _node("web_view", {**address, **urdf}) as page,
     ):
         nodes = (arm.controller, arm.simulator, pace, page)
-        _wait(nodes, lambda: url in page.output, PATIENCE)
+        wait_for(nodes, lambda: url in page.output, PATIENCE)
         say(f"the arm is shown at {url}")
-        _open_browser(url)
-        seen = _wait(nodes, lambda: VISITOR in page.output, VISITOR_TIME)
+        open_browser(url)
+        seen = wait_for(nodes, lambda: VISITOR in page.output, VISITOR_TIME)
         recording = arm.run(NOMINAL, progress)
         say(f"Lee's move: largest joint error {recording.largest_error:.2e} rad")
     speeds = {"arm": _speed(pace)}
@@ -106,14 +90,14 @@ def run(
     ):
 
         def before(nodes: stewart.Nodes) -> None:
-            _wait((*nodes, pace, page), lambda: url in page.output, PATIENCE)
+            wait_for((*nodes, pace, page), lambda: url in page.output, PATIENCE)
             say(f"the platform is shown at {url}")
-            _wait((*nodes, pace, page), lambda: VISITOR in page.output, RETURN_TIME if seen else 0.0)
+            wait_for((*nodes, pace, page), lambda: VISITOR in page.output, RETURN_TIME if seen else 0.0)
 
         def after(nodes: stewart.Nodes) -> None:
             if stay:
                 say("the sliders move the platform; Ctrl-C ends")
-                _stay((*nodes, pace, page))
+                keep_up((*nodes, pace, page))
 
         shown = stewart.run(progress, PLATFORM_RATE, pacemaker.ARGUMENTS, before, after)
     speeds["platform"] = _speed(pace)
@@ -148,33 +132,3 @@ def _pace(speeds: Mapping[str, float]) -> str:
             "\nin simulated time the errors do not depend on that."
         )
     return text
-
-
-def _wait(nodes: Sequence[NodeProcess], condition: Callable[[], bool], patience: float) -> bool:
-    """Wait until the condition holds or patience ends, and tell whether it does.
-
-    Raises:
-        RobotDynamicsError: a node has ended.
-    """
-    deadline = time.monotonic() + patience
-    while not (met := condition()) and time.monotonic() < deadline:
-        for node in nodes:
-            if not node.running:
-                raise RobotDynamicsError(f"{node.name} has ended; its output:\n{node.output}")
-        time.sleep(LOOK)
-    return met
-
-
-def _stay(nodes: Sequence[NodeProcess]) -> None:
-    """Wait for SIGINT or SIGTERM, or the end of a node, which gets the same Ctrl-C."""
-    with contextlib.suppress(KeyboardInterrupt):
-        while all(node.running for node in nodes):
-            time.sleep(LOOK)
-
-
-def _open_browser(url: str) -> None:
-    try:
-        webbrowser.get()
-    except webbrowser.Error:
-        return
-    webbrowser.open(url)

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-import time
-import webbrowser
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.ros.running import pacemaker
 from robot_dynamics.ros.running.observer import Observer
+from robot_dynamics.ros.running.pages import (
+    HOST,
+    has_browser,
+    nodes_end_with_this_process,
+    open_browser,
+    page_address,
+    wait_for,
+)
 from robot_dynamics.ros.support.processes import NodeProcess, claim_domain
 from robot_dynamics.ros.web_view import VISITOR
 from robot_dynamics.view.verdict import Verdict
 
-HOST, FIRST_PORT = "127.0.0.1", 8080
 PATIENCE = 60.0
 """Longest wait for the page [s]."""
 VISITOR_TIME = 20.0
 """Seconds for which a tour waits for the browser that was opened."""
-LOOK = 0.1
-"""Seconds between two looks at the processes."""
 RATE = 500.0
 """Of the control loop in lockstep [Hz]."""
 
@@ -36,7 +38,7 @@ class SessionOptions:
     """How the machine is shown.
 
     Attributes:
-        port: of the page; None for the first free one from FIRST_PORT on.
+        port: of the page; None for the first free one.
         realtime: by the wall clock instead of lockstep.
         tour: make the tour.
         leave: end after it.
@@ -74,16 +76,17 @@ class Exhibit(Protocol):
         """Make the tour and judge it."""
 
 
+@nodes_end_with_this_process()
 def show(exhibit: Exhibit, options: SessionOptions, say: Say, progress: Progress) -> Verdict | None:
     """Start everything, show it, make the tour, and end everything; Ctrl-C ends it at any time.
 
     Raises:
         RobotDynamicsError: viser is not installed, the port is taken, or a node ends.
     """
-    port, url = _address(options.port)
+    port, url = page_address(options.port)
     lockstep = exhibit.paced and not options.realtime
     # Nobody watches a tour that ends by itself on a machine without a browser: it need not take its time.
-    browser = options.browser and _has_browser()
+    browser = options.browser and has_browser()
     paced = lockstep and not (options.leave and not browser)
     with ExitStack() as stack:
         domain = claim_domain()
@@ -100,52 +103,18 @@ def show(exhibit: Exhibit, options: SessionOptions, say: Say, progress: Progress
         if paced:
             start("running.pacemaker", {})
         page = start("web_view", {"host": HOST, "port": port, **exhibit.page()})
-        _wait(nodes, lambda: url in page.output, PATIENCE)
+        wait_for(nodes, lambda: url in page.output, PATIENCE)
         say(f"{exhibit.name} is shown at {url}")
         if browser:
-            webbrowser.open(url)
+            open_browser(url)
         verdict = None
         if options.tour:
             if browser:
-                _wait(nodes, lambda: VISITOR in page.output, VISITOR_TIME)
+                wait_for(nodes, lambda: VISITOR in page.output, VISITOR_TIME)
             with Observer(domain, nodes) as observer:
                 verdict = exhibit.tour(observer, progress)
         if not options.leave:
             say("the sliders move it; Ctrl-C ends")
             while True:
-                _wait(nodes, lambda: False, PATIENCE)
+                wait_for(nodes, lambda: False, PATIENCE)
     return verdict
-
-
-def _address(port: int | None) -> tuple[int, str]:
-    try:
-        from robot_dynamics.view.browser.server import free_port, url_of
-    except ImportError as error:
-        raise RobotDynamicsError(
-            f"the page needs viser ({error}); from PyPI: pip install 'robot_dynamics[view]'"
-        ) from error
-    chosen = free_port(HOST, FIRST_PORT) if port is None else port
-    return chosen, url_of(HOST, chosen)
-
-
-def _wait(nodes: Sequence[NodeProcess], condition: Callable[[], bool], patience: float) -> bool:
-    """Wait until the condition holds or patience ends, and tell whether it does.
-
-    Raises:
-        RobotDynamicsError: a node has ended.
-    """
-    deadline = time.monotonic() + patience
-    while not (met := condition()) and time.monotonic() < deadline:
-        for node in nodes:
-            if not node.running:
-                raise RobotDynamicsError(f"{node.name} has ended; its output:\n{node.output}")
-        time.sleep(LOOK)
-    return met
-
-
-def _has_browser() -> bool:
-    try:
-        webbrowser.get()
-    except webbrowser.Error:
-        return False
-    return True

@@ -1,0 +1,79 @@
+"""Processes with a page that a person watches: its address, its browser, waiting, and an end by signal."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import time
+import webbrowser
+from collections.abc import Callable, Iterator, Sequence
+
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.ros.support.processes import NodeProcess
+
+HOST, FIRST_PORT = "127.0.0.1", 8080
+LOOK = 0.1
+"""Seconds between two looks at the processes."""
+
+
+@contextlib.contextmanager
+def nodes_end_with_this_process() -> Iterator[None]:
+    """SIGTERM ends the nodes too, as Ctrl-C does."""
+    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+
+
+def page_address(port: int | None = None) -> tuple[int, str]:
+    """Port and address of a page on this machine; the first free port where none is given.
+
+    Raises:
+        RobotDynamicsError: viser is not installed, or no port is free.
+    """
+    try:
+        from robot_dynamics.view.browser.server import free_port, url_of
+    except ImportError as error:
+        raise RobotDynamicsError(
+            f"the page needs viser ({error}); from PyPI: pip install 'robot_dynamics[view]'"
+        ) from error
+    chosen = free_port(HOST, FIRST_PORT) if port is None else port
+    return chosen, url_of(HOST, chosen)
+
+
+def has_browser() -> bool:
+    """Whether a page can be opened for somebody to see."""
+    try:
+        webbrowser.get()
+    except webbrowser.Error:
+        return False
+    return True
+
+
+def open_browser(url: str) -> None:
+    """Open a page, where there is a browser."""
+    if has_browser():
+        webbrowser.open(url)
+
+
+def wait_for(nodes: Sequence[NodeProcess], condition: Callable[[], bool], patience: float) -> bool:
+    """Wait until the condition holds or patience ends, and tell whether it does.
+
+    Raises:
+        RobotDynamicsError: a node has ended.
+    """
+    deadline = time.monotonic() + patience
+    while not (met := condition()) and time.monotonic() < deadline:
+        for node in nodes:
+            if not node.running:
+                raise RobotDynamicsError(f"{node.name} has ended; its output:\n{node.output}")
+        time.sleep(LOOK)
+    return met
+
+
+def stay(nodes: Sequence[NodeProcess]) -> None:
+    """Wait for SIGINT or SIGTERM, or the end of a node, which gets the same Ctrl-C."""
+    with contextlib.suppress(KeyboardInterrupt):
+        while all(node.running for node in nodes):
+            time.sleep(LOOK)
