@@ -231,6 +231,34 @@ def test_a_plan_is_void_after_a_hold_and_when_it_comes_late(models):
         assert control.phase is Phase.TRACKING
 
 
+def test_plans_are_counted_on_after_one_that_was_void(models):
+    """A plan that is looked at and discarded has a number too: the next one must not get it."""
+    chain, variants = models
+    control = NativeArmController(chain, variants[0], ArmParameters())
+    time = 0.0
+
+    def run(seconds):
+        nonlocal time
+        for _ in range(round(100 * seconds)):
+            time += 0.01
+            control.update(time, np.zeros(6), np.zeros(6))
+
+    run(0.05)
+    for _ in range(3):
+        first = control.follow(chain.joint_names, [Waypoint(0.1, [0.0] * 6)])
+        run(0.2)
+        assert control.follows(first), "it was followed to its end"
+        void = control.follow(chain.joint_names, [Waypoint(0.1, [0.0] * 6)])
+        control._library.rd_core_hold(control.handle)
+        run(0.05)
+        assert not control.follows(void)
+        second = control.follow(chain.joint_names, [Waypoint(1.0, [0.01] * 6)])
+        run(0.05)
+        assert control.follows(second)
+        assert control.phase is Phase.TRACKING
+        run(1.2)
+
+
 def test_handed_over_values_are_kept_as_long_as_they_are_used_and_no_longer(models):
     chain, variants = models
     control = NativeArmController(chain, variants[0], ArmParameters())

@@ -67,7 +67,7 @@ class Plans:
             return VOID
         if trajectory.start < now.time:
             return _late(now.time - trajectory.start)
-        number = max(self._kept, default=int(now.considered)) + 1
+        number = max([int(now.considered), *self._kept]) + 1
         spline = trajectory.spline
         times, coefficients = np.ascontiguousarray(spline.times), np.ascontiguousarray(spline.coefficients)
         given = Plan(number, planned.epoch, len(times), address(times), address(coefficients))
