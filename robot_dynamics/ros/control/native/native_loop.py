@@ -32,7 +32,7 @@ from robot_dynamics.ros.support.faults import hand_over
 from robot_dynamics.ros.support.hot_loop import run_ready
 from robot_dynamics.ros.support.spin import StopEvent
 
-HOUSEKEEPING = 0.005
+HOUSEKEEPING = 0.01
 """Steady seconds between two looks at timers, services, subscriptions and the record of the thread."""
 _ANSWERED, _OBSERVED, _NO_EFFORT, _STATES_LOST, _FRONT_LOST = range(5)
 

@@ -69,9 +69,10 @@ class Session:
         self.clock = SessionClock(library, self.handle)
         self._layouts: list[NameLayout] = []
         self.know(joint_names, range(len(joint_names)))
-        self._joints = len(joint_names)
         self._record = np.zeros(library.rd_session_record_size(self.handle) // 8)
+        self._address = int(self._record.ctypes.data)
         self._head = Record.from_buffer(self._record.data)
+        self._values = self._record[ctypes.sizeof(Record) // 8 :].reshape(_ARRAYS, len(joint_names))
 
     def know(self, names: Sequence[str], places: Sequence[int]) -> None:
         """Messages with these names are read by the thread itself from now on; the joints are at ``places``.
@@ -91,7 +92,7 @@ class Session:
 
     def records(self) -> Iterator[tuple[Record, Cycle]]:
         """What the thread has done since the last time, oldest first."""
-        while self._library.rd_session_read(self.handle, self._record.ctypes.data):
+        while self._library.rd_session_read(self.handle, self._address):
             yield self._head, self._cycle()
 
     @property
@@ -106,7 +107,7 @@ class Session:
         self.handle = self._outlet = 0
 
     def _cycle(self) -> Cycle:
-        values: Array = self._record[ctypes.sizeof(Record) // 8 :].copy().reshape(_ARRAYS, self._joints)
+        values: Array = self._values.copy()
         position, velocity, goal, rate, acceleration, unlimited, effort = values
         command = Command(effort, unlimited, Reference(goal, rate, acceleration), PHASES[self._head.phase])
         return Cycle(self._head.stamp, position, velocity, command)
