@@ -8,6 +8,7 @@ from transforms3d.axangles import axangle2mat
 from robot_dynamics import stewart
 from robot_dynamics.errors import SingularityError, StateError, TrajectoryError
 from robot_dynamics.resources import resource
+from robot_dynamics.stewart.dynamics import _runge_kutta_step
 from robot_dynamics.stewart.orientation import (
     quaternion_from_rotation,
     rotation_from_quaternion,
@@ -219,3 +220,13 @@ def test_rotation_vector_is_the_axis_times_the_angle(angle):
         if angle == np.pi:  # both signs are the same rotation
             vector *= np.sign(vector @ axis)
         np.testing.assert_allclose(vector, angle * axis, atol=1e-8 if angle > 3.1 else 1e-14)
+
+
+@pytest.mark.parametrize("power", range(4))
+def test_a_step_integrates_cubics_of_time_exactly_and_growth_to_its_fourth_order(power):
+    """Forces may change within a step: each of its four looks is at its own time."""
+    begin, h = 0.7, 0.3
+    moved = _runge_kutta_step(lambda t, x: np.array([(power + 1) * t**power]), begin, np.zeros(1), h)
+    np.testing.assert_allclose(moved, (begin + h) ** (power + 1) - begin ** (power + 1), rtol=1e-14)
+    grown = _runge_kutta_step(lambda t, x: x, begin, np.ones(1), h)
+    np.testing.assert_allclose(grown, 1 + h + h**2 / 2 + h**3 / 6 + h**4 / 24, rtol=1e-15)
