@@ -73,6 +73,7 @@ def no_packages(*names: str) -> Missing:
 ROS = no_module("rclpy", "visualization_msgs", "ament_index_python")
 BROWSERS = no_program("chromium", "chromium-browser", "google-chrome")
 PAGES = ("test/ros_view/test_web_view.py*", "test/ros_view/test_stewart_view.py*", "test/ros_demo/*")
+EVERYWHERE = ("test/*",)
 LAUNCH = ("test/launch/*",)
 GAZEBO = "ros_gz_sim|ros_gz_bridge|gz_ros2_control"
 CONTROLLERS = "controller_manager|joint_trajectory_controller|effort_controllers|joint_state_broadcaster"
@@ -103,12 +104,7 @@ SKIPS = (
     ),
     Skip("control_msgs", "(control_msgs) is not installed", ("test/ros_feedforward/*",), no_module()),
     Skip("control_msgs", "the package (control_msgs) is not in the ROS workspace", LAUNCH, no_packages()),
-    Skip(
-        "pinocchio",
-        "(pinocchio) is not installed",
-        ("test/model/*", "test/papers/*", "test/simulation/*", "test/view/*"),
-        no_module(),
-    ),
+    Skip("pinocchio", "(pinocchio) is not installed", EVERYWHERE, no_module()),
     Skip(
         "mujoco",
         "(mujoco) is not installed",
