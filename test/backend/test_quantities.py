@@ -1,15 +1,17 @@
 """Kinematics, energy and matrices against Pinocchio, on random arms and on robots that people have."""
 
+from dataclasses import replace
+
 import numpy as np
+import pinocchio as pin
 import pytest
 from installed_robots import example_robot
 from random_arms import PinocchioArm, random_chain
 
 from robot_dynamics import compile_dynamics, load_urdf
-from robot_dynamics.errors import ParameterError
+from robot_dynamics.errors import ParameterError, SingularityError
+from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.resources import resource
-
-pin = pytest.importorskip("pinocchio", reason="pinocchio is not installed")
 
 GRAVITY = (1.0, -2.0, -9.3)
 INSTALLED = {
@@ -68,6 +70,25 @@ class Oracle(PinocchioArm):
             ]
         )
 
+    def coriolis_matrix(self, q, qd):
+        joints = self.moved(q, qd)
+        return self.map.T @ pin.computeCoriolisMatrix(self.model, self.data, *joints) @ self.map
+
+    def inverse_mass_matrix(self, q):
+        return np.linalg.inv(self.mass_matrix(q))
+
+    def inverse_dynamics_derivatives(self, q, qd, qdd, wrench=None):
+        values = self.map @ q + self.offset, self.map @ qd, self.map @ qdd
+        loads = self.loads(wrench)
+        found = pin.computeRNEADerivatives(self.model, self.data, *values, loads)
+        mass = np.triu(found[2]) + np.triu(found[2], 1).T
+        return tuple(self.map.T @ matrix @ self.map for matrix in (*found[:2], mass))
+
+    def forward_dynamics_derivatives(self, q, qd, tau, wrench=None):
+        qdd = self.forward_dynamics(q, qd, tau, wrench)
+        by_q, by_qd, mass = self.inverse_dynamics_derivatives(q, qd, qdd, wrench)
+        return tuple(np.linalg.solve(mass, matrix) for matrix in (-by_q, -by_qd, np.eye(len(q))))
+
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path, monkeypatch):
@@ -110,19 +131,34 @@ CALLS = [
     ("jacobian_rate", 2, {}),
     ("jacobian_rate", 2, {"axes": "root"}),
     ("energy", 2, {}),
+    ("coriolis_matrix", 2, {}),
+    ("inverse_mass_matrix", 1, {}),
+    ("inverse_dynamics_derivatives", 3, {}),
+    ("inverse_dynamics_derivatives", 3, {"wrench": np.array([1.0, -2.0, 3.0, -0.4, 0.5, 0.6])}),
+    ("forward_dynamics_derivatives", 3, {}),
+    ("forward_dynamics_derivatives", 3, {"wrench": np.array([1.0, -2.0, 3.0, -0.4, 0.5, 0.6])}),
 ]
 
 
 def compare(dynamics, oracle, name, count, options):
-    """One by one, in batches, and into a given array."""
+    """One by one, in batches, and into given arrays."""
     states = np.random.default_rng(7).normal(size=(3, 5, dynamics.chain.dof))[:count]
-    reference = np.array([getattr(oracle, name)(*rows, **options) for rows in zip(*states, strict=True)])
+    rows = [as_tuple(getattr(oracle, name)(*row, **options)) for row in zip(*states, strict=True)]
+    references = [np.array(arrays) for arrays in zip(*rows, strict=True)]
     function = getattr(dynamics, name)
-    close(function(*states, **options), reference)
-    close(function(*states[:, 2], **options), reference[2])
-    out = np.zeros(reference.shape)
+    outs = tuple(np.zeros(reference.shape) for reference in references)
+    out = outs if len(outs) > 1 else outs[0]
     assert function(*states, out=out, **options) is out
-    close(out, reference)
+    found, single = as_tuple(function(*states, **options)), as_tuple(function(*states[:, 2], **options))
+    for reference, *values in zip(references, found, outs, strict=True):
+        for value in values:
+            close(value, reference)
+    for reference, value in zip(references, single, strict=True):
+        close(value, reference[2])
+
+
+def as_tuple(result):
+    return result if isinstance(result, tuple) else (result,)
 
 
 @pytest.mark.parametrize("arm", ARMS)
@@ -142,10 +178,38 @@ def test_compiled(arm):
         compare(dynamics, oracle, name, count, options)
 
 
-def test_another_slope():
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [("energy", 2), ("inverse_dynamics_derivatives", 3), ("forward_dynamics_derivatives", 3)],
+)
+def test_another_slope(name, count):
     chain = chain_of(1)
     dynamics = compile_dynamics(chain, GRAVITY, "python", ()).with_gravity((3.0, 2.0, 1.0))
-    compare(dynamics, Oracle(chain, (3.0, 2.0, 1.0)), "energy", 2, {})
+    compare(dynamics, Oracle(chain, (3.0, 2.0, 1.0)), name, count, {})
+
+
+@pytest.mark.parametrize("arm", [1, 2, "ur5"])
+def test_the_coriolis_matrix_is_that_of_christoffels_symbols(arm):
+    """C + C^T is the rate of the mass matrix; C's columns change with qd as Christoffel's symbols do."""
+    dynamics = compile_dynamics(chain_of(arm), GRAVITY, "python", ())
+    q, qd = np.random.default_rng(4).normal(size=(2, dynamics.chain.dof))
+    matrix, step = dynamics.coriolis_matrix(q, qd), 1e-6
+    rate = (dynamics.mass_matrix(q + step * qd) - dynamics.mass_matrix(q - step * qd)) / (2.0 * step)
+    np.testing.assert_allclose(matrix + matrix.T, rate, rtol=0, atol=1e-7 * np.abs(rate).max())
+    symbols = dynamics.coriolis_matrix(np.tile(q, (len(qd), 1)), np.eye(len(qd)))
+    np.testing.assert_allclose(symbols, symbols.transpose(2, 1, 0), atol=1e-12 * np.abs(symbols).max())
+    np.testing.assert_allclose(matrix @ qd, dynamics.coriolis(q, qd), rtol=1e-10)
+
+
+def test_a_joint_that_moves_no_mass_is_refused():
+    chain = chain_of(0)
+    bare = replace(chain.joints[-1], body=RigidBody(0.0, np.zeros(3), np.zeros((3, 3))))
+    dynamics = compile_dynamics(replace(chain, joints=(*chain.joints[:-1], bare)), backend="python")
+    zero = np.zeros(3)
+    with pytest.raises(SingularityError, match="moves no mass"):
+        dynamics.inverse_mass_matrix(zero)
+    with pytest.raises(SingularityError, match="moves no mass"):
+        dynamics.forward_dynamics_derivatives(zero, zero, zero)
 
 
 @pytest.mark.parametrize("backend", ["c", "python"])

@@ -11,28 +11,62 @@ from robot_dynamics.errors import ModelError
 def solve_symmetric(matrix: Sequence[Sequence[Expression]], right: Sequence[Expression]) -> list[Expression]:
     """Solution of ``matrix`` x = ``right`` for a symmetric positive definite matrix.
 
-    Elimination starts at the last unknown: the entries of a mass matrix that are constant or zero belong to
-    the last joints. Each pivot is inverted once.
+    Raises:
+        ModelError: a joint moves no inertia.
+    """
+    return Factors(matrix).solved(right)
+
+
+def inverse_symmetric(matrix: Sequence[Sequence[Expression]]) -> list[list[Expression]]:
+    """Inverse of a symmetric positive definite matrix, exactly symmetric.
 
     Raises:
         ModelError: a joint moves no inertia.
     """
-    n = len(right)
-    m = [list(row[: i + 1]) for i, row in enumerate(matrix)]
-    x = list(right)
-    inverse: list[Expression] = [x[0]] * n
-    factors: list[list[Expression]] = [[] for _ in range(n)]
-    for k in range(n - 1, -1, -1):
-        if m[k][k].is_zero:
-            raise ModelError(f"the joint of coordinate {k} moves no inertia; check the masses behind it")
-        inverse[k] = 1.0 / m[k][k]
-        factors[k] = [m[k][j] * inverse[k] for j in range(k)]
-        for i in range(k):
-            x[i] = x[i] - factors[k][i] * x[k]
-            for j in range(i + 1):
-                m[i][j] = m[i][j] - factors[k][i] * m[k][j]
+    factors, n = Factors(matrix), len(matrix)
+    graph = matrix[0][0].graph
+    columns = []
     for k in range(n):
-        x[k] = x[k] * inverse[k]
-        for j in range(k):
-            x[k] = x[k] - factors[k][j] * x[j]
-    return x
+        unit = [graph.expression(float(i == k)) for i in range(n)]
+        columns.append(factors.solved(unit))
+    # Of a column the entries down to the diagonal are the cheap ones: elimination starts at the end.
+    return [[columns[max(i, k)][min(i, k)] for k in range(n)] for i in range(n)]
+
+
+class Factors:
+    """A symmetric positive definite matrix as L^T D L.
+
+    Elimination starts at the last unknown: the entries of a mass matrix that are constant or zero belong to
+    the last joints. Each pivot is inverted once.
+    """
+
+    def __init__(self, matrix: Sequence[Sequence[Expression]]) -> None:
+        """Factorise.
+
+        Raises:
+            ModelError: a joint moves no inertia.
+        """
+        n = len(matrix)
+        m = [list(row[: i + 1]) for i, row in enumerate(matrix)]
+        self._inverse: list[Expression] = [m[0][0]] * n
+        self._factors: list[list[Expression]] = [[] for _ in range(n)]
+        for k in range(n - 1, -1, -1):
+            if m[k][k].is_zero:
+                raise ModelError(f"the joint of coordinate {k} moves no inertia; check the masses behind it")
+            self._inverse[k] = 1.0 / m[k][k]
+            self._factors[k] = [m[k][j] * self._inverse[k] for j in range(k)]
+            for i in range(k):
+                for j in range(i + 1):
+                    m[i][j] = m[i][j] - self._factors[k][i] * m[k][j]
+
+    def solved(self, right: Sequence[Expression]) -> list[Expression]:
+        """The solution for one right-hand side."""
+        x, factors = list(right), self._factors
+        for k in range(len(x) - 1, -1, -1):
+            for i in range(k):
+                x[i] = x[i] - factors[k][i] * x[k]
+        for k in range(len(x)):
+            x[k] = x[k] * self._inverse[k]
+            for j in range(k):
+                x[k] = x[k] - factors[k][j] * x[j]
+        return x

@@ -7,11 +7,15 @@ from typing import Any
 
 from robot_dynamics.dynamics.quantities import (
     coriolis,
+    coriolis_matrix,
     energy,
     forward_dynamics,
+    forward_dynamics_derivatives,
     forward_kinematics,
     gravity,
     inverse_dynamics,
+    inverse_dynamics_derivatives,
+    inverse_mass_matrix,
     jacobian,
     jacobian_rate,
     mass_matrix,
@@ -26,12 +30,16 @@ class Quantities:
     inverse_dynamics = inverse_dynamics.inverse_dynamics
     gravity = gravity.gravity
     coriolis = coriolis.coriolis
+    coriolis_matrix = coriolis_matrix.coriolis_matrix
     mass_matrix = mass_matrix.mass_matrix
+    inverse_mass_matrix = inverse_mass_matrix.inverse_mass_matrix
     forward_dynamics = forward_dynamics.forward_dynamics
     forward_kinematics = forward_kinematics.forward_kinematics
     jacobian = jacobian.jacobian
     jacobian_rate = jacobian_rate.jacobian_rate
     energy = energy.energy
+    inverse_dynamics_derivatives = inverse_dynamics_derivatives.inverse_dynamics_derivatives
+    forward_dynamics_derivatives = forward_dynamics_derivatives.forward_dynamics_derivatives
 
 
 QUANTITIES: Mapping[str, Quantity[..., Any]] = {

@@ -1,0 +1,51 @@
+"""The matrix of Coriolis and centrifugal terms."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from numpy.typing import ArrayLike
+
+from robot_dynamics.dynamics.generator.inputs import QD, Inputs, Q, Request
+from robot_dynamics.dynamics.generator.search import Objective
+from robot_dynamics.dynamics.generator.sensitivity import sensitivity
+from robot_dynamics.dynamics.generator.tracing import Trace
+from robot_dynamics.dynamics.quantities.quantity import Functions, OutputArray, quantity
+from robot_dynamics.spatial import Array
+
+
+def _trace(request: Request) -> Trace:
+    inputs = Inputs(request, Q, QD)
+    state = replace(inputs.state(), gravity=[inputs.graph.expression(0.0)] * 3)
+    composed = request.objective is not Objective.OPERATIONS
+    matrix = sensitivity(request.links, state, composed=composed).coriolis
+    return Trace(inputs.graph, ([entry for row in matrix for entry in row],))
+
+
+@quantity(
+    states=(Q, QD),
+    outputs=(
+        OutputArray(
+            "coriolis_matrix",
+            "C with C qd the velocity terms and dM/dt - 2 C skew, row by row [N m s or N s]",
+            lambda sizes: (sizes.joints, sizes.joints),
+        ),
+    ),
+    trace=_trace,
+)
+def coriolis_matrix(self: Functions, q: ArrayLike, qd: ArrayLike, out: Array | None = None) -> Array:
+    """Matrix C of Christoffel's symbols: C(q, qd) qd are the velocity terms, and dM/dt - 2 C is skew.
+
+    Args:
+        q: (n,) or (N, n) joint positions [rad or m].
+        qd: joint velocities, shaped like ``q`` [rad/s or m/s].
+        out: array for the result.
+
+    Returns:
+        (n, n) or (N, n, n).
+
+    Raises:
+        StateError: a wrong shape or a value that is not finite.
+    """
+    matrix: Array = self.function("coriolis_matrix")(q, qd, out)
+    return matrix

@@ -1,0 +1,94 @@
+"""How the accelerations that efforts cause change with state and efforts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from numpy.typing import ArrayLike
+
+from robot_dynamics.codegen.expression import Expression
+from robot_dynamics.dynamics.generator.choices import default_choices
+from robot_dynamics.dynamics.generator.forward_dynamics import inverse_symmetric
+from robot_dynamics.dynamics.generator.inputs import GRAVITY, QD, TAU, WRENCH, Inputs, Q, Request
+from robot_dynamics.dynamics.generator.recursion import inverse_dynamics
+from robot_dynamics.dynamics.generator.search import Objective
+from robot_dynamics.dynamics.generator.sensitivity import sensitivity
+from robot_dynamics.dynamics.generator.tracing import Trace
+from robot_dynamics.dynamics.quantities.inverse_dynamics_derivatives import flat, square
+from robot_dynamics.dynamics.quantities.inverse_mass_matrix import NO_INVERSE
+from robot_dynamics.dynamics.quantities.quantity import Functions, OutputArray, quantity
+from robot_dynamics.spatial import Array
+
+Matrix = list[list[Expression]]
+
+
+def _trace(request: Request) -> Trace:
+    """With tau held, d qdd = -M^-1 d tau(q, qd, qdd) at the accelerations qdd = M^-1 (tau - bias)."""
+    inputs = Inputs(request, Q, QD, TAU)
+    composed = request.objective is not Objective.OPERATIONS
+    still = inputs.state()
+    choices = replace(default_choices(request.links), composed_angles=composed)
+    bias = inverse_dynamics(inputs.graph, request.links, still, choices)
+    inverse = inverse_symmetric(sensitivity(request.links, still, composed=composed).mass)
+    driving = [[given - needed] for given, needed in zip(inputs["tau"], bias, strict=True)]
+    state = replace(still, qdd=[row[0] for row in _product(inverse, driving)])
+    found = sensitivity(request.links, state, composed=composed)
+    by_q, by_qd = (
+        [[-entry for entry in row] for row in _product(inverse, matrix)]
+        for matrix in (found.positions, found.velocities)
+    )
+    return Trace(inputs.graph, (flat(by_q), flat(by_qd), flat(inverse)))
+
+
+def _product(left: Matrix, right: Matrix) -> Matrix:
+    columns = list(zip(*right, strict=True))
+    return [
+        [
+            sum((x * y for x, y in zip(row[1:], column[1:], strict=True)), row[0] * column[0])
+            for column in columns
+        ]
+        for row in left
+    ]
+
+
+@quantity(
+    states=(Q, QD, TAU),
+    optional=(WRENCH,),
+    held=(GRAVITY,),
+    outputs=(
+        OutputArray("qdd_q", "derivative of the joint accelerations by the positions, row by row", square),
+        OutputArray("qdd_qd", "derivative of the joint accelerations by the velocities, row by row", square),
+        OutputArray("qdd_tau", "derivative by the efforts: the inverse mass matrix, row by row", square),
+    ),
+    trace=_trace,
+    singular=NO_INVERSE,
+)
+def forward_dynamics_derivatives(
+    self: Functions,
+    q: ArrayLike,
+    qd: ArrayLike,
+    tau: ArrayLike,
+    wrench: ArrayLike | None = None,
+    out: tuple[Array, Array, Array] | None = None,
+) -> tuple[Array, Array, Array]:
+    """Derivatives of ``forward_dynamics`` by its arguments; the wrench stays as it is in the tip frame.
+
+    Args:
+        q: (n,) or (N, n) joint positions [rad or m].
+        qd: joint velocities, shaped like ``q`` [rad/s or m/s].
+        tau: joint efforts, shaped like ``q`` [N·m or N].
+        wrench: (6,) or (N, 6) [force, torque] that the arm exerts on its environment at the tip, in the tip
+            frame [N, N·m]; nothing when omitted.
+        out: three arrays for the results.
+
+    Returns:
+        The derivatives by q, by qd and by tau (the inverse mass matrix), each (n, n) or (N, n, n): row i is
+        of the acceleration of joint i.
+
+    Raises:
+        StateError: a wrong shape or a value that is not finite.
+        SingularityError: a joint moves no mass.
+    """
+    function = self.function("forward_dynamics_derivatives")
+    derivatives: tuple[Array, Array, Array] = function(q, qd, tau, wrench, out)
+    return derivatives
