@@ -77,6 +77,10 @@ class Oracle(PinocchioArm):
     def inverse_mass_matrix(self, q):
         return np.linalg.inv(self.mass_matrix(q))
 
+    def regressor(self, q, qd, qdd):
+        values = self.map @ q + self.offset, self.map @ qd, self.map @ qdd
+        return self.map.T @ pin.computeJointTorqueRegressor(self.model, self.data, *values)
+
     def inverse_dynamics_derivatives(self, q, qd, qdd, wrench=None):
         values = self.map @ q + self.offset, self.map @ qd, self.map @ qdd
         loads = self.loads(wrench)
@@ -133,6 +137,7 @@ CALLS = [
     ("energy", 2, {}),
     ("coriolis_matrix", 2, {}),
     ("inverse_mass_matrix", 1, {}),
+    ("regressor", 3, {}),
     ("inverse_dynamics_derivatives", 3, {}),
     ("inverse_dynamics_derivatives", 3, {"wrench": np.array([1.0, -2.0, 3.0, -0.4, 0.5, 0.6])}),
     ("forward_dynamics_derivatives", 3, {}),
@@ -180,7 +185,12 @@ def test_compiled(arm):
 
 @pytest.mark.parametrize(
     ("name", "count"),
-    [("energy", 2), ("inverse_dynamics_derivatives", 3), ("forward_dynamics_derivatives", 3)],
+    [
+        ("energy", 2),
+        ("regressor", 3),
+        ("inverse_dynamics_derivatives", 3),
+        ("forward_dynamics_derivatives", 3),
+    ],
 )
 def test_another_slope(name, count):
     chain = chain_of(1)

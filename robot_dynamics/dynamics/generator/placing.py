@@ -18,8 +18,6 @@ from robot_dynamics.dynamics.generator.runs import joint_variable
 from robot_dynamics.dynamics.generator.vectors import (
     Vector,
     add,
-    from_entry,
-    from_turned,
     scaled,
     to_entry,
     to_turned,
@@ -67,13 +65,12 @@ class Steps:
             self.turns.append(trigonometry.cos_sin(angle))
             self.arms.append([graph.expression(link.a), graph.expression(link.y_shift), along])
 
-    def into(self, index: int, v: Vector) -> Vector:
-        """A vector in the axes of the link before, in the axes of link ``index``."""
-        return to_turned(*self.turns[index], to_entry(self.links[index], v))
-
-    def back(self, index: int, v: Vector) -> Vector:
-        """A vector in the axes of link ``index``, in those of the link before."""
-        return from_entry(self.links[index], from_turned(*self.turns[index], v))
+    def carried(self, index: int, angular: Vector, linear: Vector) -> tuple[Vector, Vector]:
+        """Velocities of the link before, at the origin and in the axes of link ``index``."""
+        link = self.links[index]
+        angular, linear = to_entry(link, angular), to_entry(link, linear)
+        linear = add(linear, cross_entries(angular, self.arms[index]))
+        return to_turned(*self.turns[index], angular), to_turned(*self.turns[index], linear)
 
 
 def frame_poses(steps: Steps, base: Array) -> list[Pose]:
@@ -142,8 +139,8 @@ def twists(steps: Steps, qd: Sequence[Expression]) -> list[Twist]:
     for index, link in enumerate(steps.links):
         before = result[link.parent] if link.parent >= 0 else rest
         rate = joint_variable(link, qd)
-        w, v = _carried(steps, index, before.angular, before.linear)
-        wd, vd = _carried(steps, index, before.angular_rate, before.linear_rate)
+        w, v = steps.carried(index, before.angular, before.linear)
+        wd, vd = steps.carried(index, before.angular_rate, before.linear_rate)
         if link.revolute:
             w = [w[0], w[1], w[2] + rate]
             wd = [wd[0] + w[1] * rate, wd[1] - w[0] * rate, wd[2]]
@@ -153,11 +150,3 @@ def twists(steps: Steps, qd: Sequence[Expression]) -> list[Twist]:
             vd = [vd[0] + w[1] * rate, vd[1] - w[0] * rate, vd[2]]
         result.append(Twist(w, v, wd, vd))
     return result
-
-
-def _carried(steps: Steps, index: int, angular: Vector, linear: Vector) -> tuple[Vector, Vector]:
-    """Velocities of the link before, at the origin and in the axes of link ``index``."""
-    link = steps.links[index]
-    angular, linear = to_entry(link, angular), to_entry(link, linear)
-    linear = add(linear, cross_entries(angular, steps.arms[index]))
-    return to_turned(*steps.turns[index], angular), to_turned(*steps.turns[index], linear)

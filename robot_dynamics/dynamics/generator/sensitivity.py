@@ -28,22 +28,18 @@ from dataclasses import dataclass
 
 from robot_dynamics.codegen.expression import Expression
 from robot_dynamics.dynamics.generator.choices import Choices, LinkChoice
+from robot_dynamics.dynamics.generator.link_motions import Motions
 from robot_dynamics.dynamics.generator.links import Link
 from robot_dynamics.dynamics.generator.matter import Matter, applied
 from robot_dynamics.dynamics.generator.moments import Units, own_moment
-from robot_dynamics.dynamics.generator.motion import AngularMotion, at_rest, enter, own_motion
-from robot_dynamics.dynamics.generator.placing import Steps
 from robot_dynamics.dynamics.generator.recursion import State
 from robot_dynamics.dynamics.generator.regrouping import regrouped
-from robot_dynamics.dynamics.generator.runs import joint_variable
 from robot_dynamics.dynamics.generator.vectors import (
     Vector,
     add,
     from_entry,
     from_turned,
     scaled,
-    to_entry,
-    to_turned,
 )
 from robot_dynamics.spatial import cross_entries
 
@@ -85,23 +81,11 @@ class _Carried:
 def sensitivity(links: tuple[Link, ...], state: State, *, composed: bool) -> Sensitivity:
     """M, C and d tau / d q at ``state``."""
     placed = regrouped(links, Choices(tuple(LinkChoice(column=link.quarter_turn) for link in links)))
-    return _Pass(placed, state, composed).matrices()
+    return _Pass(placed, state, composed=composed).matrices()
 
 
-class _Pass:
-    """The passes for links whose parameters are placed already."""
-
-    def __init__(self, links: tuple[Link, ...], state: State, composed: bool) -> None:
-        self.links = links
-        self.state = state
-        self.graph = state.q[0].graph
-        self.zero = self.graph.expression(0.0)
-        self.steps = Steps(self.graph, links, state.q, composed=composed)
-        self.motions: list[AngularMotion] = []
-        self.origins: list[Vector] = []
-        self.arm_rates: list[Vector] = []
-        for index in range(len(links)):
-            self._advance(index)
+class _Pass(Motions):
+    """The way back to the base, for links whose parameters are placed already."""
 
     def matrices(self) -> Sensitivity:
         """From the tip to the base."""
@@ -129,34 +113,6 @@ class _Pass:
                 force, moment = self._wrench_back(index, loads[index])
                 loads[parent] = (add(loads[parent][0], force), add(loads[parent][1], moment))
         return result
-
-    def _advance(self, index: int) -> None:
-        """Motion of link ``index`` from that of the link before."""
-        link, arm, turn = self.links[index], self.steps.arms[index], self.steps.turns[index]
-        motion, origin = at_rest(self.graph), scaled(-1.0, self.state.gravity)
-        if link.parent >= 0:
-            motion, origin = self.motions[link.parent], self.origins[link.parent]
-        entry = enter(link, motion, link.y_shift != 0.0)
-        origin = to_entry(link, add(origin, scaled(link.a, [row[0] for row in motion.b])))
-        if link.y_shift:
-            assert entry.b is not None
-            origin = add(origin, scaled(link.y_shift, [row[1] for row in entry.b]))
-        origin = add(origin, scaled(arm[2], entry.column))
-        arm_rate = cross_entries(entry.velocity, arm)
-        rate = acceleration = self.zero
-        if link.revolute:
-            rate, acceleration = joint_variable(link, self.state.qd), joint_variable(link, self.state.qdd)
-        else:
-            speed = joint_variable(link, self.state.qd)
-            arm_rate[2] = arm_rate[2] + speed
-            twice, w = 2.0 * speed, entry.velocity
-            sliding = [twice * w[1], -(twice * w[0]), joint_variable(link, self.state.qdd)]
-            origin = add(origin, sliding)
-        self.motions.append(
-            own_motion(entry, *turn, rate, acceleration, column=link.quarter_turn, square_x=True)
-        )
-        self.origins.append(to_turned(*turn, origin))
-        self.arm_rates.append(arm_rate)
 
     def _own_load(self, index: int) -> Wrench:
         motion, origin = self.motions[index], self.origins[index]
@@ -211,7 +167,9 @@ class _Pass:
         beta = add(beta, cross_entries(arm, alpha))
         gamma = add(gamma, cross_entries(arm_rate, alpha))
         return _Carried(
-            *(from_entry(link, v) for v in (alpha, beta, gamma)),
+            alpha=from_entry(link, alpha),
+            beta=from_entry(link, beta),
+            gamma=from_entry(link, gamma),
             velocity=self._wrench_back(index, carried.velocity),
             position=self._wrench_back(index, carried.position),
         )

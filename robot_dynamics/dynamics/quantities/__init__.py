@@ -19,6 +19,7 @@ from robot_dynamics.dynamics.quantities import (
     jacobian,
     jacobian_rate,
     mass_matrix,
+    regressor,
 )
 from robot_dynamics.dynamics.quantities.quantity import Quantity
 from robot_dynamics.errors import ParameterError, quoted
@@ -38,6 +39,7 @@ class Quantities:
     jacobian = jacobian.jacobian
     jacobian_rate = jacobian_rate.jacobian_rate
     energy = energy.energy
+    regressor = regressor.regressor
     inverse_dynamics_derivatives = inverse_dynamics_derivatives.inverse_dynamics_derivatives
     forward_dynamics_derivatives = forward_dynamics_derivatives.forward_dynamics_derivatives
 
