@@ -55,8 +55,8 @@ def standard_parameters(model: SerialModel) -> Array:
     return np.concatenate(rows)
 
 
-def base_parameters(model: SerialModel) -> BaseParameters:
-    """The base parameters of a serial robot under its gravity."""
+def base_parameters(model: SerialModel, *, any_gravity: bool = False) -> BaseParameters:
+    """The base parameters of a serial robot under its gravity, or of gravity in any direction."""
     model = model.rebased()
     count = len(model.links)
     # pseudo[i] is linear in all standard parameters: (4, 4, 10 n).
@@ -64,7 +64,7 @@ def base_parameters(model: SerialModel) -> BaseParameters:
     for index in range(count):
         for k, name in enumerate(STANDARD):
             pseudo[index, :, :, 10 * index + k] = _unit_pseudo(name)
-    early = _EarlyMotion.along(model)
+    early = _EarlyMotion.along(model, any_gravity)
     kept: list[tuple[str, ...]] = []
     for index in range(count - 1, -1, -1):
         link, motion = model.links[index], early[index]
@@ -106,7 +106,7 @@ class _EarlyMotion:
     sideways: bool
 
     @staticmethod
-    def along(model: SerialModel) -> list[_EarlyMotion]:
+    def along(model: SerialModel, any_gravity: bool) -> list[_EarlyMotion]:
         """The motion of every link."""
         z = np.array([0.0, 0.0, 1.0])
         turns, axis, sideways = 0, z, False
@@ -121,7 +121,8 @@ class _EarlyMotion:
             gravity = None if gravity is None else rotation.T @ gravity
             if link.revolute and turns == 0:
                 turns, axis = 1, z
-                sideways = any(_across(direction, z) for direction in [*slides, np.asarray(gravity)])
+                pulls = [*slides, np.asarray(gravity)]
+                sideways = any_gravity or any(_across(direction, z) for direction in pulls)
                 arm = np.zeros(3)
             elif turns == 1:
                 # The offset of this joint's axis from the first axis, across the direction.

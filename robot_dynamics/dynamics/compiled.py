@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.codegen.program import OperationCount, count_operations
+from robot_dynamics.dynamics.identifiable import inertial_parameters
 from robot_dynamics.dynamics.loading import KernelLoader
 from robot_dynamics.dynamics.quantities import QUANTITIES, Quantities, quantity_named
 from robot_dynamics.dynamics.selecting import FunctionMaker, fastest
@@ -60,7 +61,8 @@ class CompiledDynamics(Quantities):
         live = _LIVE if live_gravity else frozenset()
         self._loader = KernelLoader(chain, gravity, live, backend)
         self._maker = FunctionMaker(chain, {"gravity": gravity}, live, self._loader)
-        self._evaluators: dict[str, Evaluator] = {name: self._maker.evaluator(name) for name in QUANTITIES}
+        self._evaluators: dict[str, Evaluator] = {}
+        self._sharing: CompiledDynamics | None = None
 
     def prepare(self, quantities: Iterable[str] = tuple(QUANTITIES), wrench: bool = False) -> None:
         """Generate and compile now what would otherwise be made on first use.
@@ -94,7 +96,7 @@ class CompiledDynamics(Quantities):
     @property
     def backend(self) -> str:
         """What computes the inverse dynamics: "c" or "python"."""
-        kernel = self._evaluators["inverse_dynamics"].kernel()
+        kernel = self.evaluator("inverse_dynamics").kernel()
         return "c" if isinstance(kernel, NativeKernel) else "python"
 
     def with_gravity(self, gravity: Sequence[float] | Array) -> CompiledDynamics:
@@ -112,8 +114,7 @@ class CompiledDynamics(Quantities):
         if origin is None:
             self._with_live_gravity = other
         else:
-            for name, evaluator in other._evaluators.items():
-                evaluator.share_kernels(origin._evaluators[name])
+            other._sharing = origin
         return other
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -142,8 +143,28 @@ class CompiledDynamics(Quantities):
         function: Callable[..., Any] = self.__dict__[quantity]
         return function
 
+    @property
+    def inertial_parameters(self) -> Array:
+        """(10 m,) parameters p of the moving links, by which ``regressor`` is multiplied."""
+        return inertial_parameters(self.chain)
+
+    @property
+    def base_map(self) -> Array:
+        """(b, 10 m): ``regressor`` is ``base_regressor @ base_map``, base parameters are ``base_map @ p``."""
+        return np.array(self._maker.base.grouping)
+
+    def evaluator(self, name: str) -> Evaluator:
+        """What computes the quantity with this name, where its kernels are found; made on first use."""
+        with self._lock:
+            if name not in self._evaluators:
+                evaluator = self._maker.evaluator(name)
+                if self._sharing is not None:
+                    evaluator.share_kernels(self._sharing.evaluator(name))
+                self._evaluators[name] = evaluator
+            return self._evaluators[name]
+
     def _prepare(self, name: str, given: Given) -> None:
-        evaluator = self._evaluators[name]
+        evaluator = self.evaluator(name)
         kernel = evaluator.kernel(given)
         with self._lock:
             if name not in self.__dict__:

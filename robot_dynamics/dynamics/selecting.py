@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
+from robot_dynamics.dynamics.identifiable import Base, base_of_chain
 from robot_dynamics.dynamics.loading import KernelLoader, Settings
 from robot_dynamics.dynamics.quantities import QUANTITIES
 from robot_dynamics.model.chain import KinematicChain
@@ -39,6 +40,11 @@ class FunctionMaker:
         self._lock = threading.Lock()
         self._chosen: dict[tuple[str, Settings], Callable[..., Any]] = {}
 
+    @cached_property
+    def base(self) -> Base:
+        """The base parameters: of gravity in any direction where it is an input."""
+        return base_of_chain(self._chain, None if "gravity" in self._live else self._held["gravity"])
+
     def settings(self, name: str, options: Mapping[str, Any]) -> Settings:
         """All options of a quantity, those in ``options`` as chosen.
 
@@ -67,7 +73,7 @@ class FunctionMaker:
     def _parts(
         self, name: str, settings: Settings
     ) -> tuple[Signature, Callable[[Given], Kernel], list[Array]]:
-        signature = QUANTITIES[name].signature(self._chain, self._live)
+        signature = QUANTITIES[name].signature(self._chain, lambda: len(self.base.names), self._live)
         values = [self._held[array.name] for array in signature.held]
         return signature, partial(self._loader.kernel, name, settings), values
 

@@ -211,6 +211,40 @@ def test_the_coriolis_matrix_is_that_of_christoffels_symbols(arm):
     np.testing.assert_allclose(matrix @ qd, dynamics.coriolis(q, qd), rtol=1e-10)
 
 
+@pytest.mark.parametrize("arm", [0, 1, 3, 4, "puma560", "panda", "ur5"])
+@pytest.mark.parametrize("gravity", [GRAVITY, (0.0, 0.0, -9.81)])
+def test_base_parameters_are_the_fewest_and_give_the_same_efforts(arm, gravity):
+    chain = chain_of(arm)
+    dynamics, n = compile_dynamics(chain, gravity, "python", ()), chain.dof
+    states = np.random.default_rng(2).normal(size=(3, 12 * n + 6, n))
+    base, oracle = dynamics.base_regressor(*states), Oracle(chain, gravity)
+    assert dynamics.base_map.shape == (base.shape[2], 10 * n)
+    full = np.array([oracle.regressor(*state) for state in zip(*states, strict=True)])
+    close(base @ dynamics.base_map, full)
+    efforts = np.array([oracle.inverse_dynamics(*state) for state in zip(*states, strict=True)])
+    close(base @ (dynamics.base_map @ dynamics.inertial_parameters), efforts)
+    close(dynamics.regressor(*states) @ dynamics.inertial_parameters, efforts)
+    # Minimal: as many as the rank of all motions, and none a combination of others.
+    assert np.linalg.matrix_rank(full.reshape(-1, 10 * n), rtol=1e-9) == base.shape[2]
+    columns = base.reshape(-1, base.shape[2])
+    singular = np.linalg.svd(columns / np.linalg.norm(columns, axis=0), compute_uv=False)
+    assert singular[-1] > 1e-6 and np.linalg.matrix_rank(dynamics.base_map) == base.shape[2]
+    np.testing.assert_array_equal(dynamics.base_regressor(*states[:, 1]), base[1])
+
+
+def test_base_parameters_of_any_gravity_and_of_a_joint_that_follows():
+    chain, gravity = chain_of("puma560"), (3.0, 2.0, 1.0)
+    turned = compile_dynamics(chain, backend="c", quantities=()).with_gravity(gravity)
+    states = np.random.default_rng(2).normal(size=(3, 5, chain.dof))
+    oracle = Oracle(chain, gravity)
+    full = np.array([oracle.regressor(*state) for state in zip(*states, strict=True)])
+    close(turned.base_regressor(*states) @ turned.base_map, full)
+    chain = chain_of(2)
+    dynamics, oracle = compile_dynamics(chain, GRAVITY, "c", ()), Oracle(chain, GRAVITY)
+    state = np.random.default_rng(3).normal(size=(3, chain.dof))
+    close(dynamics.base_regressor(*state) @ dynamics.base_map, oracle.regressor(*state))
+
+
 def test_a_joint_that_moves_no_mass_is_refused():
     chain = chain_of(0)
     bare = replace(chain.joints[-1], body=RigidBody(0.0, np.zeros(3), np.zeros((3, 3))))

@@ -72,8 +72,8 @@ def _inverse_dynamics(drives: ActuatedArm) -> tuple[NativeKernel, Array | None]:
     Raises:
         BackendError: they are not compiled.
     """
-    evaluators: Any = getattr(drives.links, "_evaluators", {})
-    evaluator = evaluators.get("inverse_dynamics")
+    make: Any = getattr(drives.links, "evaluator", None)
+    evaluator: Any = make("inverse_dynamics") if make is not None else None
     kernel = evaluator.kernel() if evaluator is not None else None
     if not isinstance(kernel, NativeKernel):
         raise BackendError("the model is not compiled, so the control core must run in Python")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from robot_dynamics.codegen.expression import Expression, ExpressionGraph
+from robot_dynamics.dynamics.base_parameters import base_parameters
 from robot_dynamics.dynamics.generator.choices import Choices
 from robot_dynamics.dynamics.generator.links import Link
 from robot_dynamics.dynamics.generator.recursion import State
@@ -31,10 +32,17 @@ class Sizes:
     Attributes:
         joints: number n of coordinates.
         links: number m of moving links; more than n where joints mimic others.
+        count_base: gives the number b of base parameters.
     """
 
     joints: int
     links: int
+    count_base: Callable[[], int]
+
+    @property
+    def base(self) -> int:
+        """Number b of base parameters; found by going through the robot, so only where it is needed."""
+        return self.count_base()
 
 
 @dataclass(frozen=True)
@@ -101,7 +109,12 @@ class Request:
     @property
     def sizes(self) -> Sizes:
         """Of the robot."""
-        return Sizes(self.model.dof, len(self.model.links))
+        any_gravity = GRAVITY in self.more
+
+        def count_base() -> int:
+            return len(base_parameters(self.model, any_gravity=any_gravity).names)
+
+        return Sizes(self.model.dof, len(self.model.links), count_base)
 
 
 class Inputs:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from robot_dynamics.dynamics.quantities import (
+    base_regressor,
     coriolis,
     coriolis_matrix,
     energy,
@@ -40,6 +41,7 @@ class Quantities:
     jacobian_rate = jacobian_rate.jacobian_rate
     energy = energy.energy
     regressor = regressor.regressor
+    base_regressor = base_regressor.base_regressor
     inverse_dynamics_derivatives = inverse_dynamics_derivatives.inverse_dynamics_derivatives
     forward_dynamics_derivatives = forward_dynamics_derivatives.forward_dynamics_derivatives
 

@@ -130,9 +130,17 @@ class Quantity(Generic[P, R]):
         """What it means that no finite result exists for ``chain``."""
         return self.singular.format(joints=", ".join(chain.joint_names))
 
-    def signature(self, chain: KinematicChain, live: Iterable[str] = ()) -> Signature:
-        """What the compiled function takes and gives; ``live`` names what is held and an input."""
-        sizes, names = Sizes(chain.dof, len(chain.joints)), set(live)
+    def signature(
+        self, chain: KinematicChain, count_base: Callable[[], int], live: Iterable[str] = ()
+    ) -> Signature:
+        """What the compiled function takes and gives.
+
+        Args:
+            chain: the arm.
+            count_base: gives the number of its base parameters.
+            live: names of what is held and an input.
+        """
+        sizes, names = Sizes(chain.dof, len(chain.joints), count_base), set(live)
         kinds = [chain.driving_joint(i).kind for i in range(chain.dof)]
 
         def made(array: InputArray) -> Input:
