@@ -13,10 +13,11 @@ import numpy as np
 
 from robot_dynamics.cli import streams
 from robot_dynamics.cli.chain_source import add_chain_arguments, add_gravity_argument, chain_of
-from robot_dynamics.cli.state_table import EFFORT, TIME, StateTable, read_states, text_lines
+from robot_dynamics.cli.state_table import EFFORT, TIME, StateTable, read_states
 from robot_dynamics.dynamics.compiled import compile_dynamics
 from robot_dynamics.errors import ParameterError, StateError
 from robot_dynamics.inputs.files import open_output, open_regular
+from robot_dynamics.inputs.tables import text_lines
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.native.loading import BACKENDS
 

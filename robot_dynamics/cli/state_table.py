@@ -8,27 +8,16 @@ environment, in the tip frame.
 
 from __future__ import annotations
 
-import csv
-import io
-import itertools
-import math
 from array import array
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import BinaryIO
 
 import numpy as np
 
 from robot_dynamics.errors import StateError, quoted
-from robot_dynamics.inputs.decimals import decimal
-from robot_dynamics.inputs.files import decoded
+from robot_dynamics.inputs.tables import check_header, numbers, rows
 from robot_dynamics.spatial import Array
 
-MAX_BYTES = 2**30
-"""Size of the largest table [bytes]."""
-MAX_LINE = 100 * 1024
-"""Length of the longest line [bytes]."""
 MOST_NOTES = 10
 """As many columns that are no joint's are named."""
 POSITION, VELOCITY, ACCELERATION, EFFORT = "position", "velocity", "acceleration", "effort"
@@ -67,10 +56,10 @@ def read_states(lines: Iterable[str], joint_names: Sequence[str], source: str) -
         StateError: a missing joint, a repeated column, a short or long row, or an entry that is not a finite
             number; the message names the line and the column.
     """
-    reader = _rows(lines, source)
+    reader = rows(lines, source)
     _, first = next(reader, (1, []))
     header = [name.strip() for name in first]
-    _check_header(header, source)
+    check_header(header, source)
     columns, ignored = _assign(header, joint_names)
     missing = [name for name in joint_names if (name, POSITION) not in columns]
     if missing:
@@ -79,12 +68,12 @@ def read_states(lines: Iterable[str], joint_names: Sequence[str], source: str) -
             f" .position"
             f" appended (columns found: {', '.join(header)})"
         )
-    numbers = array("d")
-    for row in _numbers(reader, header, set(columns.values()), source):
-        numbers.extend(row)
-    if not numbers:
+    entries = array("d")
+    for row in numbers(reader, header, set(columns.values()), source):
+        entries.extend(row)
+    if not entries:
         raise StateError(f"{source}: no states below the column names")
-    values = np.frombuffer(numbers).reshape(-1, len(header))
+    values = np.frombuffer(entries).reshape(-1, len(header))
 
     notes = [f"column {quoted(name)} is not a joint's and is left aside" for name in ignored[:MOST_NOTES]]
     if len(ignored) > MOST_NOTES:
@@ -111,44 +100,6 @@ def read_states(lines: Iterable[str], joint_names: Sequence[str], source: str) -
     )
 
 
-def text_lines(stream: BinaryIO, source: str) -> Iterator[str]:
-    """The lines of a stream in UTF-8, none of them longer, and all of them together, than a table may be.
-
-    Args:
-        stream: of bytes.
-        source: its name in messages.
-
-    Raises:
-        StateError: it cannot be read, is not UTF-8, or too long.
-    """
-    remaining = MAX_BYTES
-    for number in itertools.count(1):
-        try:
-            line = stream.readline(MAX_LINE + 1)
-        except OSError as error:
-            raise StateError(f"cannot read {source}: {error.strerror}") from error
-        if not line:
-            return
-        remaining -= len(line)
-        if len(line) > MAX_LINE or remaining < 0:
-            limit = (
-                f"{MAX_LINE // 1024} KiB in line {number}" if remaining >= 0 else f"{MAX_BYTES // 2**30} GiB"
-            )
-            raise StateError(f"{source}: more than {limit}; that is no table of states")
-        # Some files end their lines in a carriage return alone.
-        yield from io.StringIO(decoded(line, f"{source}, line {number},", StateError), newline=None)
-
-
-def _check_header(header: Sequence[str], source: str) -> None:
-    if not any(header):
-        raise StateError(f"{source}: the first row must name the columns, such as shoulder,elbow")
-    if len(header) == 1 and (";" in header[0] or "\t" in header[0]):
-        raise StateError(f"{source}: columns must be separated by commas")
-    repeated = sorted(name for name, count in Counter(header).items() if count > 1)
-    if repeated:
-        raise StateError(f"{source}: column {', '.join(map(repr, repeated))} occurs more than once")
-
-
 def _assign(
     header: Sequence[str], joint_names: Sequence[str]
 ) -> tuple[dict[tuple[str, str], int], list[str]]:
@@ -171,37 +122,6 @@ def _assign(
         else:
             columns[meaning] = index
     return columns, ignored
-
-
-def _rows(lines: Iterable[str], source: str) -> Iterator[tuple[int, list[str]]]:
-    """The rows of CSV text and the number of the line that each ends in."""
-    reader = csv.reader(lines, skipinitialspace=True)
-    try:
-        for row in reader:
-            yield reader.line_num, row
-    except csv.Error as error:
-        raise StateError(f"{source}, line {reader.line_num}: {error}") from None
-
-
-def _numbers(
-    rows: Iterable[tuple[int, list[str]]], header: Sequence[str], used: set[int], source: str
-) -> Iterator[list[float]]:
-    for line, row in rows:
-        if not any(cell.strip() for cell in row):
-            continue
-        if len(row) != len(header):
-            raise StateError(f"{source}, line {line}: {len(row)} entries for {len(header)} columns")
-        numbers = []
-        for index, (cell, name) in enumerate(zip(row, header, strict=True)):
-            try:
-                number = decimal(cell) if index in used else 0.0
-                if not math.isfinite(number):
-                    raise ValueError("not finite")
-            except ValueError as reason:
-                where = f"{source}, line {line}, column {quoted(name)}"
-                raise StateError(f"{where}: {quoted(cell)} is {reason}") from None
-            numbers.append(number)
-        yield numbers
 
 
 def _gather(values: Array, columns: Sequence[int | None]) -> Array:
