@@ -65,6 +65,13 @@ def _values(given: Sequence[float], described: list[float], names: Sequence[str]
     return per_joint(given, names, name) if given else np.array(described)
 
 
+def dry_friction(qd: Array) -> Array:
+    """Coulomb friction of magnitude 1 at the velocities ``qd``, smooth through standstill."""
+    slow = np.clip(qd / STICTION_VELOCITY, -1.0, 1.0)
+    # Not a hyperbolic tangent: its tail would leave light joints stuck far from their goal.
+    return np.asarray(0.5 * slow * (3.0 - slow * slow))
+
+
 class ActuatedArm:
     """The inverse dynamics of the links and of the drives that move them.
 
@@ -98,7 +105,5 @@ class ActuatedArm:
         effort = self.links.inverse_dynamics(q, qd, qdd)
         if self.ideal:
             return effort
-        slow = np.clip((qd if heading is None else heading) / STICTION_VELOCITY, -1.0, 1.0)
-        # Not a hyperbolic tangent: its tail would leave light joints stuck far from their goal.
-        coulomb = self.friction * 0.5 * slow * (3.0 - slow * slow)
+        coulomb = self.friction * dry_friction(qd if heading is None else heading)
         return np.asarray(effort + self.rotor_inertia * qdd + self.damping * qd + coulomb)
