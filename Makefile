@@ -68,7 +68,7 @@ $(VENV)/bin/python:
 
 $(VENV)/runtime.stamp: setup.py $(VENV)/bin/python
 	@echo "installing into $(VENV): ROS 2, MuJoCo and plots, from PyPI (about a minute)"
-	@$(PIP) install -e '.[ros,simulation,plots,view]'
+	@$(PIP) install -e '.[ros,simulation,plots,view,identification]'
 	@touch $@
 
 $(VENV)/report.stamp: setup.py $(VENV)/bin/python

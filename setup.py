@@ -93,6 +93,13 @@ setup(
         "plots": ["matplotlib>=3.7,<4"],
         "view": ["viser>=1.1,<2", "pycollada>=0.8"],
         "report": ["matplotlib>=3.7,<4", "jinja2>=3.1,<4", "tqdm>=4.66,<5", "sympy>=1.12,<2"],
+        "identification": [
+            "rosbags>=0.10,<0.12",
+            "scipy>=1.11,<2",
+            "cvxpy>=1.5,<2",
+            "clarabel>=0.9,<0.12",
+            "matplotlib>=3.7,<4",
+        ],
         "test": TEST_TOOLS,
         "mutation": MUTATION_TOOLS,
         "docs": ["pdoc>=15,<17"],

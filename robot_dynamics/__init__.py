@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from robot_dynamics.errors import ConversionError as ConversionError
     from robot_dynamics.errors import LimitError as LimitError
     from robot_dynamics.errors import LimitWarning as LimitWarning
+    from robot_dynamics.errors import LogError as LogError
     from robot_dynamics.errors import ModelError as ModelError
     from robot_dynamics.errors import ModelWarning as ModelWarning
     from robot_dynamics.errors import ParameterError as ParameterError
@@ -58,6 +59,7 @@ _ERRORS = (
     "ConversionError",
     "LimitError",
     "LimitWarning",
+    "LogError",
     "ModelError",
     "ModelWarning",
     "ParameterError",

@@ -96,6 +96,10 @@ class StateError(RobotDynamicsError, ValueError):
     """Joint values, velocities, accelerations or wrenches of a wrong shape, or not finite."""
 
 
+class LogError(StateError):
+    """A recording of a robot's motion cannot be used to identify the robot."""
+
+
 class LimitError(StateError):
     """A leg outside its stroke, its joint angles, its speed or its force."""
 

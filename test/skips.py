@@ -6,6 +6,7 @@ import importlib.util
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -63,6 +64,13 @@ def no_robots(match: re.Match[str]) -> bool:
     from installed_robots import FOLDERS
 
     return not {"example-robot-data", "pybullet_data", "rtbdata"} <= FOLDERS.keys()
+
+
+def no_ur10(match: re.Match[str]) -> bool:
+    """The log of a UR10, which is not part of the repository, is not here."""
+    from test_ur10 import LOG
+
+    return not LOG.is_file()
 
 
 def no_packages(*names: str) -> Missing:
@@ -171,6 +179,19 @@ SKIPS = (
         "example-robot-data is not installed",
         ("test/model/*", "test/view/*", "test/backend/test_quantities.py*"),
         no_robots,
+    ),
+    Skip(
+        "robots",
+        "example-robot-data is not installed",
+        ("test/identification/*",),
+        lambda match: next(Path(sys.prefix).rglob("ur10_robot.urdf"), None) is None,
+    ),
+    Skip("ur10", "the log of a UR10 is not here", ("test/identification/*",), no_ur10),
+    Skip(
+        "identification",
+        r"(scipy|cvxpy|rosbags|rosbags\.rosbag2|matplotlib) is not installed",
+        ("test/identification/*",),
+        no_module(),
     ),
     Skip("documentation", "the documentation is not here", LAUNCH, lambda match: not DOCUMENTATION.is_dir()),
     Skip(

@@ -21,7 +21,7 @@ LAYERS = [
     ["native"],
     ["dynamics"],
     ["control", "stewart"],
-    ["simulation", "benchmark", "report", "view"],
+    ["simulation", "benchmark", "identification", "report", "view"],
     ["papers"],
     ["ros"],
     ["cli"],

@@ -1,0 +1,88 @@
+"""``robot_dynamics identify``: masses, friction and payload from recorded motion."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from robot_dynamics.cli import streams
+from robot_dynamics.cli.chain_source import add_chain_arguments, chain_of, number
+from robot_dynamics.errors import RobotDynamicsError
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    add_chain_arguments(parser)
+    parser.add_argument(
+        "runs",
+        metavar="RUN",
+        nargs="+",
+        help="recorded motion: a rosbag2 folder, .db3, .mcap, or CSV with time and JOINT.position, .effort",
+    )
+    parser.add_argument(
+        "--validate",
+        metavar="RUN",
+        nargs="+",
+        default=[],
+        help="runs that are only predicted (default: the last 30 %% of each run, not learned from)",
+    )
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FOLDER", help="where to write")
+    parser.add_argument(
+        "--compensates-gravity", action="store_true", help="the efforts are reported without the weight"
+    )
+    parser.add_argument("--payload", action="store_true", help="only what was picked up is unknown")
+    parser.add_argument(
+        "--drives", metavar="FILE.yaml", help="rotor inertias as known, such as an earlier friction.yaml"
+    )
+    parser.add_argument("--topic", help="of the joint states, where a bag has several")
+    parser.add_argument(
+        "--cutoff",
+        type=number,
+        default=10.0,
+        metavar="HZ",
+        help="of the zero-phase filter (default: %(default)s)",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Identify and write the files; what was found goes to standard output."""
+    try:
+        import cvxpy  # noqa: F401
+        import scipy  # noqa: F401
+    except ImportError as error:
+        raise RobotDynamicsError(
+            f"identification needs more packages ({error}): pip install 'robot_dynamics[identification]'"
+        ) from error
+    from robot_dynamics.identification.files import read_rotor_inertia, write_files
+    from robot_dynamics.identification.identify import identify
+    from robot_dynamics.identification.logs import read_log
+    from robot_dynamics.identification.runs import Options
+
+    source = streams.read_input() if arguments.urdf == "-" else Path(arguments.urdf)
+    chain = chain_of(arguments, source if isinstance(source, bytes) else None)
+    rotors = read_rotor_inertia(arguments.drives, chain.dof) if arguments.drives else ()
+    options = Options(
+        cutoff=arguments.cutoff,
+        compensates_gravity=arguments.compensates_gravity,
+        payload=arguments.payload,
+        rotor_inertia=rotors,
+    )
+    learn, validate = (
+        [read_log(path, chain.joint_names, arguments.topic) for path in paths]
+        for paths in (arguments.runs, arguments.validate)
+    )
+    found = identify(chain, learn, validate, options)
+    files = write_files(found, source, arguments.output)
+    summary = found.summary()
+    for key, name in (("prior", "description"), ("learn", "learned from"), ("validate", "validated with")):
+        if summary["error"][key] is not None:
+            print(f"{name + ':':<16} {100.0 * summary['error'][key]:6.2f} % of the efforts missed")
+    print(f"total mass:      {summary['total_mass']:6.2f} kg")
+    if found.payload is not None:
+        center = ", ".join(f"{value:.4f}" for value in found.payload.center_of_mass)
+        print(f"payload:         {found.payload.mass:6.3f} kg at ({center}) m in the tip frame")
+    if found.not_excited:
+        print(f"not excited:     {', '.join(found.not_excited)}")
+    for path in files:
+        print(path)
+    return 0

@@ -1,0 +1,1 @@
+"""What a robot's recorded motion tells about its masses, drives and payload."""

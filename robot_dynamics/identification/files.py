@@ -1,0 +1,62 @@
+"""The files that an identification leaves."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from robot_dynamics.errors import ParameterError
+from robot_dynamics.identification.description import identified_urdf
+from robot_dynamics.identification.page import page
+from robot_dynamics.identification.regressor import DRIVE_COLUMNS
+from robot_dynamics.identification.result import Identification
+from robot_dynamics.inputs.arrays import real_vector
+from robot_dynamics.inputs.documents import read_yaml
+
+
+def write_files(
+    found: Identification, source: str | bytes | os.PathLike[str], folder: Path
+) -> tuple[Path, ...]:
+    """Write identified.urdf, friction.yaml, result.json and report.html; returns the files.
+
+    Args:
+        found: what was found.
+        source: the description that it was found with.
+        folder: made where it is not there.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    texts = {
+        "identified.urdf": identified_urdf(source, found.chain),
+        "friction.yaml": drive_parameters(found).encode(),
+        "result.json": (json.dumps(found.summary(), indent=2, ensure_ascii=False) + "\n").encode(),
+        "report.html": page(found).encode(),
+    }
+    for name, data in texts.items():
+        (folder / name).write_bytes(data)
+    return tuple(folder / name for name in texts)
+
+
+def drive_parameters(found: Identification) -> str:
+    """Parameters for every node of the package that knows drives, as a ROS 2 parameter file."""
+    values = {key: [float(value) for value in found.drives[key]] for key in DRIVE_COLUMNS[:3]}
+    document = {"/**": {"ros__parameters": values}}
+    joints = ", ".join(found.chain.joint_names)
+    return f"# One value a joint, in the order {joints}\n" + yaml.safe_dump(document, sort_keys=False)
+
+
+def read_rotor_inertia(path: str, dof: int) -> tuple[float, ...]:
+    """The rotor inertias in a file that `drive_parameters` has written.
+
+    Raises:
+        ParameterError: there are none, or not one for each of ``dof`` joints.
+    """
+    section: Any = read_yaml(path, "parameter file", ParameterError)
+    for key in ("/**", "ros__parameters", "rotor_inertia"):
+        if not isinstance(section, dict) or key not in section:
+            raise ParameterError(f"{path}: no {key}; expected /**: ros__parameters: rotor_inertia: [...]")
+        section = section[key]
+    return tuple(float(x) for x in real_vector("rotor_inertia", section, dof, ParameterError))

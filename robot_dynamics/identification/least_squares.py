@@ -1,0 +1,129 @@
+"""What the data alone say: base parameters by weighted least squares that outliers cannot pull far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.spatial import Array
+
+OUTLIER = 3.0
+"""Residuals beyond so many standard deviations weigh less (Huber)."""
+ROUNDS = 8
+_INDEPENDENT = 1e-7
+
+
+@dataclass(frozen=True)
+class Base:
+    """Combinations of parameters that the efforts depend on.
+
+    Attributes:
+        columns: index of the parameter that each combination is named after.
+        grouping: (b, p) combinations = grouping @ parameters; identity in ``columns``.
+    """
+
+    columns: tuple[int, ...]
+    grouping: Array
+
+
+def base_of(regressor: Array) -> Base:
+    """The base parameters of a regressor (M, p) at states that excite everything."""
+    from scipy.linalg import qr
+
+    scale = np.linalg.norm(regressor, axis=0)
+    scale[scale < 1e-12 * max(1.0, float(scale.max(initial=0.0)))] = np.inf
+    factors: Any = qr(regressor / scale, mode="r", pivoting=True)
+    triangle, order = factors[0], factors[1]
+    diagonal = np.abs(np.diag(triangle))
+    rank = int(np.sum(diagonal > _INDEPENDENT * diagonal[0]))
+    weights = np.linalg.solve(triangle[:rank, :rank], triangle[:rank, rank:])
+    size = np.where(np.isinf(scale), 1.0, scale)
+    grouping = np.zeros((rank, regressor.shape[1]))
+    grouping[np.arange(rank), order[:rank]] = 1.0
+    grouping[:, order[rank:]] = weights * size[order[rank:]] / size[order[:rank], None]
+    grouping[:, np.isinf(scale)] = 0.0
+    return Base(tuple(int(k) for k in order[:rank]), grouping)
+
+
+@dataclass(frozen=True)
+class Equations:
+    """Whitened equations ``matrix @ parameters = right``: squares of their residuals count 1 each.
+
+    Attributes:
+        matrix: (p, p).
+        right: (p,).
+        rest: sum of squares that no parameters remove.
+    """
+
+    matrix: Array
+    right: Array
+    rest: float
+
+    def cost(self, parameters: Array) -> float:
+        """Sum of the squares of all residuals."""
+        return self.rest + float(np.sum((self.matrix @ parameters - self.right) ** 2))
+
+
+def robust_equations(blocks: list[Array], efforts: list[Array], base: Base) -> Equations:
+    """Equations of all runs, each joint weighted by what its own residuals say.
+
+    The variance of a joint's residuals is raised by their autocorrelation time, so that standard deviations
+    hold for samples that hang together.
+
+    Args:
+        blocks: a regressor (N, n, p) a run.
+        efforts: (N, n) a run.
+        base: the combinations that are to be found.
+    """
+    regressor, effort = np.concatenate(blocks), np.concatenate(efforts)
+    reduced = regressor[:, :, list(base.columns)]
+    samples, joints, count = reduced.shape
+    deviation = np.ones(joints)
+    huber = np.ones((samples, joints))
+    for _ in range(ROUNDS):
+        weights = np.sqrt(huber) / deviation
+        values, *_ = np.linalg.lstsq(
+            (reduced * weights[:, :, None]).reshape(-1, count), (effort * weights).ravel(), rcond=1e-9
+        )
+        residual = reduced @ values - effort
+        # The parameters have taken their part of the residuals.
+        freedom = np.sum(huber, axis=0) * max(0.1, 1.0 - count / (samples * joints))
+        deviation = np.sqrt(np.sum(huber * residual**2, axis=0) / freedom)
+        deviation = np.maximum(deviation, 1e-12 * max(1.0, float(np.abs(effort).max())))
+        huber = np.minimum(1.0, OUTLIER / np.maximum(np.abs(residual) / deviation, 1e-12))
+    lengths = np.cumsum([len(run) for run in efforts])[:-1]
+    times = [max(correlation_time(part[:, j]) for part in np.split(residual, lengths)) for j in range(joints)]
+    weights = np.sqrt(huber) / (deviation * np.sqrt(times))
+    full = np.column_stack(
+        [
+            (regressor * weights[:, :, None]).reshape(samples * joints, -1),
+            (effort * weights).ravel(),
+        ]
+    )
+    triangle: Any = np.linalg.qr(full, mode="r")
+    size = regressor.shape[2]
+    rest = float(triangle[size, size] ** 2) if len(triangle) > size else 0.0
+    return Equations(triangle[:size, :size], triangle[:size, size], rest)
+
+
+def correlation_time(residual: Array) -> float:
+    """Samples that count as one: 1 + 2 Σ ρ_k up to the first ρ_k below 0, at least 1."""
+    centred = residual - residual.mean()
+    count = len(centred)
+    spectrum = np.abs(np.fft.rfft(centred, 2 * count)) ** 2
+    correlation = np.fft.irfft(spectrum)[: count // 2]
+    if not correlation[0] > 0.0:
+        return 1.0
+    correlation = correlation / correlation[0]
+    below = np.flatnonzero(correlation < 0.0)
+    last = int(below[0]) if len(below) else len(correlation)
+    return max(1.0, 1.0 + 2.0 * float(np.sum(correlation[1:last])))
+
+
+def solve_base(equations: Equations, base: Base) -> tuple[Array, Array]:
+    """Base parameters (b,) by least squares, and their covariance (b, b)."""
+    matrix = equations.matrix[:, list(base.columns)]
+    values, *_ = np.linalg.lstsq(matrix, equations.right, rcond=None)
+    return np.asarray(values, dtype=float), np.asarray(np.linalg.pinv(matrix.T @ matrix), dtype=float)

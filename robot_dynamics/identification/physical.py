@@ -1,0 +1,190 @@
+"""The physically possible parameters that fit the data and stay near the description.
+
+Minimised is half the weighted square of the residuals plus λ times the log-det divergence of every link's
+pseudo-inertia from that of the description (Lee, Wensing, Park, "Geometric robot dynamic identification",
+IEEE T-RO 36 (2020) 348-365), which keeps the scale of what the data do not tell and makes every P ≻ 0. λ is
+the largest that worsens the fit by no more than the scatter that base parameters have anyway.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.identification.inertial import COUNT, pseudo_basis, pseudo_inertia
+from robot_dynamics.identification.least_squares import Equations
+from robot_dynamics.spatial import Array
+
+WEIGHTS = np.logspace(-3.0, 4.0, 15)
+"""The λ among which one is chosen."""
+_LEAST_SHARE = 1e-4
+_LEAST_RADIUS = 0.05
+
+
+@dataclass(frozen=True)
+class Drives:
+    """What is known of the parameters that are no link's, the last of all columns.
+
+    Attributes:
+        lower: (d,) least values.
+        held: (d,) of bool, True where the value stays as given.
+        given: (d,) values of the description.
+    """
+
+    lower: Array
+    held: NDArray[np.bool_]
+    given: Array
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Parameters and how well they are known.
+
+    Attributes:
+        parameters: (10 k + d,).
+        covariance: (10 k + d, 10 k + d).
+        prior_weight: the λ of the prior.
+    """
+
+    parameters: Array
+    covariance: Array
+    prior_weight: float
+
+
+def prior_pseudo_inertia(parameters: Array, typical_mass: float) -> Array:
+    """(4, 4) pseudo-inertia of a link of the description, made positive definite where it is not."""
+    matrix = pseudo_inertia(parameters)
+    radius = _LEAST_RADIUS**2
+    least = _LEAST_SHARE * typical_mass * np.diag([radius, radius, radius, 1.0])
+    whiten = np.diag(1.0 / np.sqrt(np.diag(least)))
+    smallest = np.linalg.eigvalsh(whiten @ matrix @ whiten)[0]
+    return np.asarray(matrix if smallest >= 1.0 else matrix + (1.0 - smallest) * least)
+
+
+def physical_estimate(
+    equations: Equations, links: Array, drives: Drives, allowance: float, weight: float | None = None
+) -> Estimate:
+    """The estimate for the prior ``links`` (k, 10).
+
+    Args:
+        equations: whitened, in the parameters of the links and then of the drives.
+        links: inertial parameters of the description.
+        drives: what is known of the others.
+        allowance: by how much the sum of squares may exceed the least one.
+        weight: λ; None chooses it.
+
+    Raises:
+        RobotDynamicsError: cvxpy or Clarabel is missing, or finds no solution.
+    """
+    typical = float(np.mean(links[:, 0])) or 1.0
+    priors = [prior_pseudo_inertia(link, typical) for link in links]
+    program = _Program(equations, priors, drives)
+    if weight is None:
+        weight, parameters = program.strongest_prior(allowance)
+    else:
+        parameters = program.solve(weight)
+    refitted = _refitted_drives(equations, parameters, drives)
+    return Estimate(refitted, _covariance(equations, refitted, len(priors), drives, weight), weight)
+
+
+class _Program:
+    def __init__(self, equations: Equations, priors: list[Array], drives: Drives) -> None:
+        try:
+            import cvxpy as untyped_cvxpy
+        except ImportError as error:
+            raise RobotDynamicsError(
+                "identification needs cvxpy and clarabel: pip install 'robot_dynamics[identification]'"
+            ) from error
+        cvxpy: Any = untyped_cvxpy
+        self._equations, self._cvxpy = equations, cvxpy
+        self._bodies = cvxpy.Variable(COUNT * len(priors))
+        self._drives = cvxpy.Variable(len(drives.lower))
+        self._weight = cvxpy.Parameter(nonneg=True)
+        split = COUNT * len(priors)
+        residual = (
+            equations.matrix[:, :split] @ self._bodies
+            + equations.matrix[:, split:] @ self._drives
+            - equations.right
+        )
+        constraints: list[Any] = []
+        divergence: Any = 0.0
+        for index, prior in enumerate(priors):
+            whiten = np.linalg.inv(np.linalg.cholesky(prior))
+            basis = np.array([whiten @ matrix @ whiten.T for matrix in pseudo_basis()])
+            matrix = cvxpy.Variable((4, 4), PSD=True)
+            own = self._bodies[COUNT * index : COUNT * (index + 1)]
+            constraints.append(cvxpy.vec(matrix, order="C") == basis.reshape(COUNT, 16).T @ own)
+            divergence = divergence + cvxpy.trace(matrix) - cvxpy.log_det(matrix)
+        bounded = np.flatnonzero(np.isfinite(drives.lower) & ~drives.held)
+        if len(bounded):
+            constraints.append(self._drives[bounded] >= drives.lower[bounded])
+        held = np.flatnonzero(drives.held)
+        if len(held):
+            constraints.append(self._drives[held] == drives.given[held])
+        objective = cvxpy.sum_squares(residual) / 2.0 + self._weight * divergence
+        self._problem = cvxpy.Problem(cvxpy.Minimize(objective), constraints)
+
+    def solve(self, weight: float) -> Array:
+        self._weight.value = weight
+        try:
+            self._problem.solve(solver=self._cvxpy.CLARABEL)
+        except self._cvxpy.error.SolverError as error:
+            raise RobotDynamicsError(f"the semidefinite programme has no solution: {error}") from error
+        if self._bodies.value is None:
+            raise RobotDynamicsError(f"the semidefinite programme is {self._problem.status}")
+        return np.concatenate([np.asarray(part.value, dtype=float) for part in (self._bodies, self._drives)])
+
+    def strongest_prior(self, allowance: float) -> tuple[float, Array]:
+        """The largest weight that costs at most ``allowance``, and its solution; the cost grows with it."""
+        best, parameters = 0, self.solve(float(WEIGHTS[0]))
+        limit = self._equations.cost(parameters) + allowance
+        above = len(WEIGHTS)
+        while above - best > 1:
+            middle = (above + best) // 2
+            tried = self.solve(float(WEIGHTS[middle]))
+            if self._equations.cost(tried) <= limit:
+                best, parameters = middle, tried
+            else:
+                above = middle
+        return float(WEIGHTS[best]), parameters
+
+
+def _refitted_drives(equations: Equations, parameters: Array, drives: Drives) -> Array:
+    """The drives' parameters by bounded least squares beside the links that were found."""
+    from scipy.optimize import lsq_linear
+
+    split = len(parameters) - len(drives.lower)
+    free = np.flatnonzero(~drives.held)
+    result: Array = parameters.copy()
+    result[split:][drives.held] = drives.given[drives.held]
+    if len(free):
+        fixed = result.copy()
+        fixed[split + free] = 0.0
+        right = equations.right - equations.matrix @ fixed
+        bounds = (drives.lower[free], np.full(len(free), np.inf))
+        result[split + free] = np.asarray(lsq_linear(equations.matrix[:, split + free], right, bounds).x)
+    return result
+
+
+def _covariance(equations: Equations, parameters: Array, links: int, drives: Drives, weight: float) -> Array:
+    """Inverse of the Hessian of what was minimised, zero for what was held."""
+    hessian: Array = equations.matrix.T @ equations.matrix
+    for index in range(links):
+        own = slice(COUNT * index, COUNT * (index + 1))
+        hessian[own, own] += weight * divergence_hessian(parameters[own])
+    free = np.concatenate([np.ones(COUNT * links, dtype=bool), ~drives.held])
+    covariance: Array = np.zeros_like(hessian)
+    chosen = np.ix_(free, free)
+    covariance[chosen] = np.linalg.pinv(hessian[chosen], hermitian=True)
+    return covariance
+
+
+def divergence_hessian(parameters: Array) -> Array:
+    """(10, 10) second derivative of −log det P at the inertial parameters (10,)."""
+    inverse = np.linalg.inv(pseudo_inertia(parameters))
+    basis = pseudo_basis()
+    return np.asarray(np.einsum("ij,ajk,kl,bli->ab", inverse, basis, inverse, basis, optimize=True))

@@ -1,0 +1,57 @@
+"""Logs of arms that are known: what a robot with given parameters would have reported."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from robot_dynamics.identification import inertial
+from robot_dynamics.identification.logs import Log
+from robot_dynamics.identification.regressor import regressor
+from robot_dynamics.model.chain import KinematicChain
+
+
+def parameters(chain: KinematicChain, rotor=0.0, damping=0.0, friction=0.0, offset=0.0):
+    """(10 k + 4 n,) of the chain's links and of drives that are all alike."""
+    drives = [np.full(chain.dof, value) for value in (rotor, damping, friction, offset)]
+    return np.concatenate([inertial.chain_parameters(chain), *drives])
+
+
+def another(chain: KinematicChain, seed: int, size: float = 0.3) -> KinematicChain:
+    """The chain with other, physically possible bodies: each pseudo-inertia P becomes A P Aᵀ."""
+    draw = np.random.default_rng(seed)
+    joints = []
+    for joint in chain.joints:
+        change = np.eye(4)
+        change[:3, :3] += size / 2.0 * draw.uniform(-1.0, 1.0, (3, 3))
+        change[:3, 3] = 0.02 * draw.uniform(-1.0, 1.0, 3)
+        change *= np.sqrt(1.0 + size * draw.uniform(-1.0, 1.0))
+        moved = inertial.moved_parameters(change) @ inertial.parameters_of(joint.body)
+        joints.append(replace(joint, body=inertial.body_of(moved)))
+    return replace(chain, joints=tuple(joints))
+
+
+def trajectory(dof: int, seed: int, seconds: float = 20.0, rate: float = 125.0):
+    """Times (N,) and q, qd, qdd (N, n) of a Fourier series of five harmonics."""
+    draw = np.random.default_rng(seed)
+    time = np.arange(round(seconds * rate)) / rate
+    q, qd, qdd = np.zeros((3, len(time), dof))
+    for k in range(1, 6):
+        omega = 2.0 * np.pi * 0.1 * k
+        size, phase = draw.uniform(0.2, 0.5, dof), draw.uniform(0.0, 2.0 * np.pi, dof)
+        angle = omega * time[:, None] + phase
+        q += size * np.sin(angle)
+        qd += size * omega * np.cos(angle)
+        qdd -= size * omega**2 * np.sin(angle)
+    return time, q, qd, qdd
+
+
+def simulated_log(
+    chain: KinematicChain, true, seed: int, noise=0.0, seconds: float = 20.0, gravity=(0.0, 0.0, -9.81)
+) -> Log:
+    """A log of ``chain`` with the parameters ``true``; ``noise`` (n,) of the efforts [N·m]."""
+    time, q, qd, qdd = trajectory(chain.dof, seed, seconds)
+    effort = regressor(chain, q, qd, qdd, gravity) @ true
+    effort = effort + noise * np.random.default_rng(seed + 1000).normal(size=effort.shape)
+    return Log("run", chain.joint_names, time, q, qd, effort)

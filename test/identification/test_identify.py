@@ -1,0 +1,119 @@
+"""Robots that are known are found again from what they would have reported."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import simulated
+import yaml
+
+import robot_dynamics as rd
+from robot_dynamics.identification import inertial
+from robot_dynamics.identification.files import read_rotor_inertia, write_files
+from robot_dynamics.identification.identify import identify, structure
+from robot_dynamics.identification.least_squares import robust_equations, solve_base
+from robot_dynamics.identification.regressor import EARTH, regressor
+from robot_dynamics.identification.runs import Options, equations_of
+from robot_dynamics.resources import resource
+
+pytest.importorskip("scipy", reason="scipy is not installed")
+pytest.importorskip("cvxpy", reason="cvxpy is not installed")
+NOISE = np.array([1.0, 2.0, 1.0, 0.1, 0.1, 0.1])
+EXACT = 1e-3
+
+
+@pytest.fixture(scope="module")
+def puma():
+    return rd.load_urdf(resource("urdf/puma560.urdf"))
+
+
+@pytest.fixture(scope="module")
+def found(puma):
+    other = simulated.another(puma, 3)
+    true = simulated.parameters(other, rotor=0.2, damping=1.5, friction=2.0, offset=0.3)
+    return true, identify(puma, [simulated.simulated_log(puma, true, 4, 0.02 * NOISE)])
+
+
+def test_a_robot_30_percent_off_its_description_is_found(puma, found):
+    true, result = found
+    summary = result.summary()
+    assert summary["error"]["prior"] > 0.1
+    assert summary["error"]["validate"] < 3e-3
+    _, q, qd, qdd = simulated.trajectory(puma.dof, 99, 5.0)
+    effort = regressor(puma, q, qd, qdd) @ true
+    missed = np.linalg.norm(result.efforts(q, qd, qdd) - effort) / np.linalg.norm(effort)
+    assert missed < 5e-3
+    assert summary["friction"]["damping"] == pytest.approx([1.5] * 6, abs=0.05)
+    assert summary["friction"]["friction"] == pytest.approx([2.0] * 6, abs=0.05)
+
+
+def test_every_link_is_physically_possible(found):
+    _, result = found
+    for joint in result.chain.joints:
+        assert np.linalg.eigvalsh(inertial.pseudo_inertia(inertial.parameters_of(joint.body)))[0] > 0.0
+    assert "joint1.rotor_inertia" in result.held
+
+
+def test_pinocchio_gives_the_same_efforts_from_the_files(found, puma, tmp_path):
+    pinocchio = pytest.importorskip("pinocchio", reason="pinocchio is not installed")
+    _, result = found
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    write_files(result, resource("urdf/puma560.urdf"), tmp_path)
+    model = pinocchio.buildModelFromUrdf(str(tmp_path / "identified.urdf"))
+    data = model.createData()
+    text = (tmp_path / "friction.yaml").read_text(encoding="utf-8")
+    drives = yaml.safe_load(text)["/**"]["ros__parameters"]
+    offset = list(json.loads((tmp_path / "result.json").read_text())["torque_offset"].values())
+    _, q, qd, qdd = simulated.trajectory(puma.dof, 7, 2.0)
+    ours = result.efforts(q, qd, qdd)
+    for k in range(0, len(q), 50):
+        slow = np.clip(qd[k] / 0.005, -1.0, 1.0)
+        dry = np.array(drives["friction"]) * 0.5 * slow * (3.0 - slow**2)
+        theirs = pinocchio.rnea(model, data, q[k], qd[k], qdd[k]) + dry + offset
+        theirs += np.array(drives["rotor_inertia"]) * qdd[k] + np.array(drives["damping"]) * qd[k]
+        assert np.abs(theirs - ours[k]).max() < 1e-9
+    assert read_rotor_inertia(str(tmp_path / "friction.yaml"), 6) == tuple(drives["rotor_inertia"])
+    again = rd.load_urdf(tmp_path / "identified.urdf")
+    assert [joint.damping for joint in again.joints] == drives["damping"]
+    assert 'src="data:image/png' in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_base_parameters_scatter_as_their_deviations_say(puma):
+    """Over robots drawn anew, errors in units of their own deviation are like a normal distribution's."""
+    chain = puma
+    base, _ = structure(chain, EARTH)
+    scores = []
+    for seed in range(8):
+        true = simulated.parameters(simulated.another(chain, seed), 0.1, 1.0, 1.0, 0.1)
+        log = simulated.simulated_log(chain, true, 200 + seed, NOISE, seconds=12.0)
+        run = equations_of(log, chain, simulated.parameters(chain), Options())
+        values, covariance = solve_base(robust_equations([run.regressor], [run.effort], base), base)
+        scores.append((values - base.grouping @ true) / np.sqrt(np.diag(covariance)))
+    scores = np.abs(np.array(scores))
+    assert np.mean(scores < 3.0) > 0.99
+    assert 0.7 < np.sqrt(np.mean(scores**2)) < 1.2
+
+
+def test_a_payload_is_found_with_its_centre(puma):
+    payload = inertial.RigidBody(2.0, np.array([0.02, -0.01, 0.08]), np.diag([0.01, 0.012, 0.008]))
+    true = simulated.parameters(puma)
+    last = puma.joints[-1]
+    loaded = inertial.with_payload(last.body, payload, puma.tip_transform)
+    true[50:60] = inertial.parameters_of(loaded)
+    log = simulated.simulated_log(puma, true, 5, 0.02 * NOISE)
+    result = identify(puma, [log], options=Options(payload=True))
+    assert result.payload is not None
+    assert result.payload.mass == pytest.approx(2.0, abs=0.01)
+    assert result.payload.center_of_mass == pytest.approx(payload.center_of_mass, abs=2e-3)
+    assert result.summary()["error"]["validate"] < EXACT * 5.0
+
+
+def test_efforts_without_the_weight_need_the_option(puma):
+    true = simulated.parameters(simulated.another(puma, 8), 0.1, 1.0, 1.0)
+    log = simulated.simulated_log(puma, true, 9, 0.02 * NOISE, gravity=(0.0, 0.0, 0.0))
+    with pytest.raises(rd.RobotDynamicsError, match="--compensates-gravity"):
+        identify(puma, [log])
+    result = identify(puma, [log], options=Options(compensates_gravity=True))
+    assert result.summary()["error"]["validate"] < 2e-2
