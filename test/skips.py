@@ -190,7 +190,7 @@ SKIPS = (
     Skip(
         "identification",
         r"(scipy|cvxpy|rosbags|rosbags\.rosbag2|matplotlib) is not installed",
-        ("test/identification/*",),
+        ("test/identification/*", "test/ros_recording/*"),
         no_module(),
     ),
     Skip("documentation", "the documentation is not here", LAUNCH, lambda match: not DOCUMENTATION.is_dir()),

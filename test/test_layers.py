@@ -31,7 +31,7 @@ RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 ROS_FOLDERS = [
     ["support"],
     ["models"],
-    ["viewing", "simulation"],
+    ["viewing", "simulation", "recording"],
     ["control"],
     ["actions"],
     ["feedforward"],

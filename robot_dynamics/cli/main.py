@@ -18,6 +18,7 @@ COMMANDS = {
     "view": "show a robot moving in a browser, from its URDF, xacro or YAML file",
     "dh": "print the Denavit-Hartenberg parameters of a URDF's chain",
     "inverse_dynamics": "torques for the states of a CSV file",
+    "record": "joint states into a rosbag2, for identify",
     "identify": "masses, friction and payload of an arm from its recorded motion",
     "run": "start a ROS 2 node of this package",
     "count": "operations of every formulation beside the published formulas",

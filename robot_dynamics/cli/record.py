@@ -1,0 +1,34 @@
+"""``robot_dynamics record``: joint states into a bag, for ``identify`` and for ROS's own tools."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from robot_dynamics.errors import RobotDynamicsError
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="FOLDER", help="the bag; must not be there yet"
+    )
+    parser.add_argument(
+        "--storage", choices=("sqlite3", "mcap"), default="sqlite3", help="default: %(default)s"
+    )
+    parser.add_argument(
+        "--topic", default="joint_states", help="of sensor_msgs/JointState (default: %(default)s)"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Record until Ctrl-C; returns the exit code."""
+    try:
+        from robot_dynamics.ros.recording.bag import record
+    except ImportError as error:
+        raise RobotDynamicsError(
+            f"recording needs rclpy ({error}): source a ROS 2 installation, or pip install"
+            " 'robot_dynamics[ros,identification]'"
+        ) from error
+    remap = ["--ros-args", "-r", f"joint_states:={arguments.topic}"]
+    return record(arguments.output, arguments.storage, remap if arguments.topic != "joint_states" else [])

@@ -1,0 +1,1 @@
+"""What passes on topics, kept in files."""
