@@ -27,6 +27,9 @@ from robot_dynamics.codegen.text import ProgramText, render
 TILE = 8
 # The most that the slots of a tile may take on the stack [bytes].
 SLOT_BYTES = 256 * 1024
+# Compilers take time that grows faster than a function. Beyond so many instructions a single state passes
+# through the blocks like many.
+LONGEST_SINGLE = 20_000
 
 
 def lanes_source(program: Program, shared: Collection[str] = ()) -> str:
@@ -37,6 +40,11 @@ def lanes_source(program: Program, shared: Collection[str] = ()) -> str:
         shared: names of the inputs of which a batch has one row for all states.
     """
     library = files("robot_dynamics.codegen").joinpath("lanes.h").read_text(encoding="utf-8")
+    if len(program.instructions) > LONGEST_SINGLE:
+        parameter = _Targets.of(program).parameter
+        head = f"int kernel(const double *const *in, {parameter})"
+        single = f"{head}\n{{\n    return kernel_batch(1, in, out);\n}}\n"
+        return "\n".join([library, _blocks(program, shared), _batch(program, shared), single])
     return "\n".join([library, _single(program), _blocks(program, shared), _batch(program, shared)])
 
 

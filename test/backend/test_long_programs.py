@@ -5,11 +5,13 @@ import pytest
 from random_arms import PinocchioArm, random_chain
 
 from robot_dynamics import compile_dynamics
+from robot_dynamics.codegen import emit_lanes
 from robot_dynamics.codegen.emit_lanes import TILE
 from robot_dynamics.codegen.partition import partition
 from robot_dynamics.codegen.program import Argument, Instruction, Operation, Program
 from robot_dynamics.dynamics.programs import make_program
 from robot_dynamics.errors import StateError
+from robot_dynamics.native import cache
 
 JOINTS = 24
 GRAVITY = (1.0, -2.0, -9.3)
@@ -101,3 +103,20 @@ def test_results_may_be_inputs_constants_and_the_same_value_twice():
         for place, value in zip(block.outputs, results[len(block.stores) :], strict=True):
             y[place] = value
     assert y == [2.0, 3.0, 121.0, 6.0, 6.0, 5.0]
+
+
+def test_one_state_of_a_very_long_program_passes_through_the_blocks(
+    chain, states, reference, monkeypatch, tmp_path
+):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(emit_lanes, "LONGEST_SINGLE", 100)
+    cache._folder.cache_clear()
+    try:
+        model = compile_dynamics(chain, backend="c", quantities=()).with_gravity(GRAVITY)
+        close(model.inverse_dynamics(*states[:, 5]), reference[5])
+        last = states[2, 5].copy()
+        assert model.inverse_dynamics(*states[:2, 5], last, out=last) is last
+        close(last, reference[5])
+        close(model.inverse_dynamics(*states[:, :11]), reference[:11])
+    finally:
+        cache._folder.cache_clear()
