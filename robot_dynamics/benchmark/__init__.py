@@ -1,1 +1,1 @@
-"""Timings of the generated models beside other libraries, in one process."""
+"""Generated models timed beside other libraries."""

@@ -1,1 +1,1 @@
-"""What a person sees of a run: figures, tables and plots from recordings. No ROS here."""
+"""Figures, tables and plots of recorded runs."""

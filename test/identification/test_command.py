@@ -1,0 +1,72 @@
+"""The command ``identify`` from a file to files."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import simulated
+from test_logs import write_table
+
+import robot_dynamics as rd
+from robot_dynamics.cli.main import main
+from robot_dynamics.identification import inertial
+from robot_dynamics.resources import resource
+
+for module in ("scipy", "cvxpy", "matplotlib"):
+    pytest.importorskip(module, reason=f"{module} is not installed")
+PUMA = resource("urdf/puma560.urdf")
+
+
+@pytest.mark.filterwarnings("ignore::robot_dynamics.ModelWarning")
+def test_runs_to_learn_from_and_to_validate_with(tmp_path, capsys):
+    chain = rd.load_urdf(PUMA, locked_joints={"joint4": 0.5})
+    true = simulated.parameters(simulated.another(chain, 1), damping=1.0, friction=0.5)
+    for name, seed in (("one", 1), ("two", 2)):
+        write_table(tmp_path / f"{name}.csv", simulated.simulated_log(chain, true, seed, 0.02))
+    options = ["--validate", str(tmp_path / "two.csv"), "--lock", "joint4=0.5", "-o", str(tmp_path / "out")]
+    assert main(["identify", str(PUMA), str(tmp_path / "one.csv"), *options]) == 0
+    printed = capsys.readouterr().out
+    result = json.loads((tmp_path / "out" / "result.json").read_text(encoding="utf-8"))
+    assert f"{100.0 * result['error']['validate']:.2f} %" in printed
+    assert result["error"]["validate"] < 0.01 < result["error"]["prior"]
+    assert result["joints"] == list(chain.joint_names)
+    again = rd.load_urdf(tmp_path / "out" / "identified.urdf", locked_joints={"joint4": 0.5})
+    for joint in again.joints:
+        found = result["links"][joint.link]
+        assert found["mass"] == joint.body.mass and found["deviation"]["mass"] > 0.0
+        assert np.allclose(found["inertia"], joint.body.inertia, rtol=0.0, atol=1e-15)
+
+
+def test_a_payload_of_a_robot_that_is_known(tmp_path, capsys):
+    chain = rd.load_urdf(PUMA)
+    true = simulated.parameters(chain, rotor=0.3)
+    payload = inertial.RigidBody(1.5, np.array([0.0, 0.03, 0.05]), 0.005 * np.eye(3))
+    loaded = inertial.with_payload(chain.joints[-1].body, payload, chain.tip_transform)
+    true[50:60] = inertial.parameters_of(loaded)
+    write_table(tmp_path / "run.csv", simulated.simulated_log(chain, true, 3, 0.01))
+    drives = tmp_path / "friction.yaml"
+    drives.write_text(f"/**:\n  ros__parameters:\n    rotor_inertia: {[0.3] * 6}\n", encoding="utf-8")
+    options = ["--payload", "--drives", str(drives), "-o", str(tmp_path / "out")]
+    assert main(["identify", str(PUMA), str(tmp_path / "run.csv"), *options]) == 0
+    assert "1.50" in capsys.readouterr().out
+    result = json.loads((tmp_path / "out" / "result.json").read_text(encoding="utf-8"))
+    assert result["payload"]["mass"] == pytest.approx(1.5, abs=0.01)
+    assert result["payload"]["center"] == pytest.approx([0.0, 0.03, 0.05], abs=3e-3)
+    last = rd.load_urdf(tmp_path / "out" / "identified.urdf").joints[-1].body
+    assert last.mass == pytest.approx(chain.joints[-1].body.mass + 1.5, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("/**: {}\n", "no ros__parameters"),
+        ("/**:\n  ros__parameters:\n    rotor_inertia: [1.0]\n", "six finite"),
+    ],
+)
+def test_drives_that_are_none_are_refused(text, message, tmp_path, capsys):
+    (tmp_path / "drives.yaml").write_text(text, encoding="utf-8")
+    arguments = ["identify", str(PUMA), "run", "--drives", str(tmp_path / "drives.yaml"), "-o", str(tmp_path)]
+    assert main(arguments) == 1
+    assert message in capsys.readouterr().err
