@@ -31,12 +31,20 @@ class SessionClock(StateClock):
         super().__init__()
         self._library, self._session = library, session
 
+    def close(self) -> None:
+        """The session ends: from now on the clock is nobody's."""
+        self._session = 0
+
     def seconds(self, nanoseconds: int) -> float:
         """A stamp on the controller's clock [s]."""
+        if not self._session:
+            return super().seconds(nanoseconds)
         return float(self._library.rd_session_seconds(self._session, nanoseconds))
 
     def nanoseconds(self, seconds: float) -> int:
         """The stamp of a time on the controller's clock; inverse of :meth:`seconds`."""
+        if not self._session:
+            return super().nanoseconds(seconds)
         epoch = self._library.rd_session_epoch(self._session)
         return (0 if epoch == _UNKNOWN_EPOCH else int(epoch)) + round(1e9 * seconds)
 
@@ -102,6 +110,7 @@ class Session:
 
     def free(self) -> None:
         """Give back the memory; the thread must not use it any more."""
+        self.clock.close()
         self._library.rd_session_free(self.handle)
         self._library.rd_outlet_free(self._outlet)
         self.handle = self._outlet = 0
