@@ -1,5 +1,6 @@
 """The loop in C, in the node: what it does while Python hangs, under floods, rubbish and legal monsters."""
 
+import os
 from pathlib import Path
 
 import hanging_controller
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 from ros_harness import peer_with
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
+from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from test_computed_torque_controller import TRAJECTORY, trajectory
 from trajectory_msgs.msg import JointTrajectory
@@ -19,22 +20,30 @@ from robot_dynamics.ros.support.messages import stamp_to_nanoseconds
 pytestmark = pytest.mark.ros
 
 HANGING = Path(hanging_controller.__file__)
-PLACE = [0.3, 0.2]
-LONG = 6.0
-"""How long the interpreter hangs [s]; the tests wait for what happens meanwhile, never for its end."""
+PLACE, NEAR = [0.3, 0.2], [0.4, 0.15]
 
 
 def native(node=NODE, **parameters):
     return controller(node, native_loop="on", **parameters)
 
 
-def hang(peer, seconds=LONG):
-    """Stop the node's interpreter."""
-    publisher = peer.publisher(Float64MultiArray, hanging_controller.TOPIC, qos.TRAJECTORY)
-    publisher.publish(Float64MultiArray(data=[seconds]))
+@pytest.fixture
+def hang(tmp_path):
+    """Stops the node's interpreter; the function that it returns lets it go on."""
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    descriptor = os.open(fifo, os.O_RDWR | os.O_NONBLOCK)
+
+    def stop(peer):
+        publisher = peer.publisher(String, hanging_controller.TOPIC, qos.TRAJECTORY)
+        publisher.publish(String(data=str(fifo)))
+        return lambda: os.write(descriptor, b"x")
+
+    yield stop
+    os.close(descriptor)
 
 
-def test_states_are_answered_while_python_hangs_until_the_front_timeout():
+def test_states_are_answered_while_python_hangs_until_the_front_timeout(hang):
     patient = {"max_stamp_step": 10.0, "max_effort_step": 2.0, "safe_fade_time": 60.0}
     with native(HANGING, front_timeout=1.5, **patient) as node, peer_with(node) as peer:
         robot = Robot(peer)
@@ -44,23 +53,27 @@ def test_states_are_answered_while_python_hangs_until_the_front_timeout():
         sender.publish(trajectory([(1.0, [0.5, 0.1])]))
         before = robot.now
         peer.wait_until(lambda: robot.hold_at(PLACE) is not None and "following" in node.output, "no plan")
-        hang(peer)
+        release = hang(peer)
         robot.now = before + 4_000_000_000
         # What was accepted is finished: the reference stands at its goal, and feedback pulls towards it.
-        pulling = robot.hold_at([0.4, 0.15])
-        assert pulling[0] > gravity_load([0.4, 0.15])[0] + 1.0
+        pulling = robot.hold_at(NEAR)
+        assert pulling[0] > gravity_load(NEAR)[0] + 1.0
+        peer.wait_until(lambda: np.allclose(robot.commands[-1].data, pulling), "one topic lacks the command")
 
         def safe():
-            robot.states.publish(robot.state([0.4, 0.15]))
+            robot.states.publish(robot.state(NEAR))
             robot.now += 2_000_000
-            return robot.commands and abs(robot.commands[-1].data[0] - gravity_load([0.4, 0.15])[0]) < 0.3
+            return robot.commands and abs(robot.commands[-1].data[0] - gravity_load(NEAR)[0]) < 0.3
 
         peer.wait_until(safe, "no safe output although nobody is at home")
+        assert "hung" not in node.output, "nobody was there to say so"
+        release()
         node.wait_for_output(r"\[ERROR\].*the node's own thread hung for \d")
         peer.wait_until(
-            lambda: robot.hold_at([0.4, 0.15]) is not None and "joint states are back" in node.output,
+            lambda: robot.hold_at(NEAR) is not None and "joint states are back" in node.output,
             "no control although Python is back",
         )
+        assert peer.set_parameter(NODE, "safe_fade_time", 0.1).successful  # a quick end
 
 
 def test_other_bytes_than_usual_are_answered_or_refused():
