@@ -10,6 +10,7 @@ import numpy as np
 from robot_dynamics.benchmark import others
 from robot_dynamics.benchmark.timing import Statement
 from robot_dynamics.dynamics.compiled import CompiledDynamics
+from robot_dynamics.dynamics.quantities import QUANTITIES
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.chain import KinematicChain
 
@@ -74,7 +75,7 @@ class Contest:
 
     def pair(self, quantity: str) -> dict[str, Statement]:
         """Statements of another quantity at one state: ours and, where it takes part, Pinocchio's."""
-        code = "f(q, qd, x)" if quantity == "forward_dynamics" else "f(q)"
+        code = f"f({', '.join(('q', 'qd', 'x')[: len(QUANTITIES[quantity].states)])})"
         pair = {"robot_dynamics": Statement(code, {**self._ours, "f": getattr(self.dynamics, quantity)})}
         if quantity in self._pinocchio:
             pair["Pinocchio"] = self._pinocchio[quantity]

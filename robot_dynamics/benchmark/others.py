@@ -31,7 +31,7 @@ PINOCCHIO_DEFINITIONS = (
 
 
 def pinocchio_statements(chain: KinematicChain, q: Array, qd: Array, qdd: Array) -> dict[str, Statement]:
-    """Pinocchio from Python; the results are in data.tau, data.ddq and data.M."""
+    """Pinocchio from Python; the results are in data.tau, data.ddq, data.M and so on."""
     import pinocchio as pin
 
     model = pin.Model()
@@ -44,10 +44,15 @@ def pinocchio_statements(chain: KinematicChain, q: Array, qd: Array, qdd: Array)
         model.appendBodyToJoint(parent, body, pin.SE3.Identity())
     names = {"pin": pin, "model": model, "data": model.createData(), "q": q, "qd": qd, "x": qdd}
     names |= {"rnea": pin.rnea, "aba": pin.aba, "crba": pin.crba}
+    names |= {"rnea_by": pin.computeRNEADerivatives, "aba_by": pin.computeABADerivatives}
+    names |= {"regressor": pin.computeJointTorqueRegressor}
     return {
         "inverse_dynamics": Statement("rnea(model, data, q, qd, x)", names),
         "forward_dynamics": Statement("aba(model, data, q, qd, x)", names),
         "mass_matrix": Statement("crba(model, data, q)", names),
+        "regressor": Statement("regressor(model, data, q, qd, x)", names),
+        "inverse_dynamics_derivatives": Statement("rnea_by(model, data, q, qd, x)", names),
+        "forward_dynamics_derivatives": Statement("aba_by(model, data, q, qd, x)", names),
     }
 
 

@@ -24,7 +24,7 @@ def table(results: Results) -> str:
 def _quantity_table(results: Results, quantity: str) -> list[str]:
     arms = [arm for arm in results.arms if quantity in arm.seconds]
     names = list(dict.fromkeys(name for arm in arms for name in arm.seconds[quantity]))
-    inverse = quantity.startswith("inverse")
+    inverse = quantity.startswith("inverse dynamics,")
     batch = quantity.endswith("batch")
     heads = ["arm", "joints", *(["× +"] if batch else []), *names]
     heads += ["ours per joint"] if inverse else []

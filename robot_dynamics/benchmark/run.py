@@ -28,6 +28,14 @@ from robot_dynamics.native.compiler import find_compiler
 BATCH = 2048
 ONE_STATE = "inverse dynamics, one state"
 A_BATCH = "inverse dynamics, batch"
+# Quantities that are timed besides, for one state of the named arms.
+ALSO_TIMED = (
+    "forward_dynamics",
+    "mass_matrix",
+    "regressor",
+    "inverse_dynamics_derivatives",
+    "forward_dynamics_derivatives",
+)
 Progress = Callable[[str], None]
 
 
@@ -77,7 +85,7 @@ def run_benchmark(joint_numbers: list[int], rounds: int, cpp: bool, progress: Pr
     arms = []
     for chain in chains:
         progress(f"{chain.name}: generating and compiling")
-        quantities = ("inverse_dynamics", "forward_dynamics", "mass_matrix")
+        quantities = ("inverse_dynamics", *ALSO_TIMED)
         named = chain in chains[:2]
         dynamics = compile_dynamics(chain, quantities=quantities if named else quantities[:1])
         progress(f"{chain.name}: timing")
@@ -111,7 +119,7 @@ def _time_arm(
     for (label, name), seconds in timed.items():
         times.seconds.setdefault(label, {})[name] = seconds
     if all_quantities:
-        for quantity in ("forward_dynamics", "mass_matrix"):
+        for quantity in ALSO_TIMED:
             label = f"{quantity.replace('_', ' ')}, one state"
             times.seconds[label] = median_times(contest.pair(quantity), rounds)
     return times
