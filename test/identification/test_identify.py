@@ -117,3 +117,19 @@ def test_efforts_without_the_weight_need_the_option(puma):
         identify(puma, [log])
     result = identify(puma, [log], options=Options(compensates_gravity=True))
     assert result.summary()["error"]["validate"] < 2e-2
+
+
+@pytest.mark.parametrize(
+    ("arm", "held"),
+    [
+        # What the vertical slide carries cannot be told from a constant force of its drive.
+        ("urdf/scara.urdf", {"joint1.rotor_inertia", "joint3.torque_offset"}),
+        ("urdf/arm7.urdf", {"joint1.rotor_inertia", "joint2.rotor_inertia"}),
+    ],
+)
+def test_other_arms_are_found_too(arm, held):
+    chain = rd.load_urdf(resource(arm))
+    true = simulated.parameters(simulated.another(chain, 2), 0.05, 1.0, 0.5, 0.1)
+    result = identify(chain, [simulated.simulated_log(chain, true, 3, 0.01)])
+    assert set(result.held) == held
+    assert result.summary()["error"]["validate"] < EXACT < result.summary()["error"]["prior"]
