@@ -43,7 +43,7 @@ DIAGNOSTICS = _profile(10, reliable=True)
 NEWEST = _profile(2, reliable=False)
 """The newest messages, for who looks now and then."""
 
-LAST_WORD = Duration(seconds=1.0)
+LAST_WORD = Duration(seconds=3.0)
 """How long a process that ends waits for its last message to arrive."""
 
 RECORDING = _profile(5000, reliable=True)
