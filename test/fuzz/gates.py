@@ -13,11 +13,12 @@ from pathlib import Path
 import numpy as np
 
 from robot_dynamics import ModelError, RobotDynamicsError, load_stewart, load_urdf
-from robot_dynamics.cli.state_table import read_states, text_lines
+from robot_dynamics.cli.state_table import read_states
 from robot_dynamics.errors import LONGEST_MESSAGE
 from robot_dynamics.inputs.decimals import decimal
 from robot_dynamics.inputs.documents import parse_yaml
 from robot_dynamics.inputs.files import decoded
+from robot_dynamics.inputs.tables import text_lines
 
 CORPUS = Path(__file__).parent / "corpus"
 """Inputs that were worth keeping, in a folder for each gate; every one is tried again by the tests."""

@@ -57,6 +57,7 @@ CONCERNING: dict[str, tuple[str, ...]] = {
         "test/test_parameter_classes.py",
         "test/test_values.py",
     ),
+    "identification": ("test/identification",),
     "dynamics": ("test/dynamics", "test/generator", *COMPILED),
     "inputs": ("test/inputs",),
     "model": ("test/model", "test/dynamics"),
