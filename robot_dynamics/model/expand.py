@@ -10,7 +10,7 @@ from robot_dynamics.errors import ModelError
 
 def is_xacro(path: Path) -> bool:
     """Whether a file is to be expanded, by its name."""
-    return path.suffix == ".xacro" or path.name.endswith(".urdf.xacro")
+    return path.suffix == ".xacro"
 
 
 def expand_xacro(path: Path, arguments: Mapping[str, str] | None = None) -> str:
