@@ -122,15 +122,30 @@ int main(void)
     atomic_store(&loop.front_seen, steady);
     states(&loop, 2, 0.2, 0.0);
     tell("somebody at home", &loop, core);
+
+    while (rd_session_read(session, (rd_record *)record)) {
+        ++records;
+    }
+    printf("records %d, lost %d\n", records, (int)rd_session_lost(session));
+    int jumps = 0, losses = 0, back = 0;
+    for (int i = 0; i < 5000; ++i) {
+        atomic_store(&loop.front_seen, steady);
+        states(&loop, 1, i < 4990 ? 0.2 : 0.2 + 0.1 * (i % 2), 0.0); /* the last ones jump to and fro */
+    }
+    silence(&loop, 0.2);
+    states(&loop, 1, 0.2, 0.0);
+    while (rd_session_read(session, (rd_record *)record)) {
+        jumps += ((rd_record *)record)->discontinuity != 0;
+        losses += ((rd_record *)record)->kind == RD_STATES_LOST;
+        back += ((rd_record *)record)->back != 0;
+    }
+    printf("unread: %d jumps, %d loss, %d back\n", jumps, losses, back);
+    sent = 0;
     rd_loop_request(&loop, RD_HALT);
     silence(&loop, 0.2);
     tell("halted", &loop, core);
     rd_loop_offer(&loop, NULL);
     silence(&loop, 0.01);
-    while (rd_session_read(session, (rd_record *)record)) {
-        ++records;
-    }
-    printf("records %d, lost %d\n", records, (int)rd_session_lost(session));
     rd_session_free(session);
     rd_core_free(core);
     return 0;

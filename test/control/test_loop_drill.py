@@ -29,8 +29,9 @@ no number: sent 2, effort 0.000, phase 3, halting 0
 numbers again: sent 2, effort 2.000, phase 1, halting 0
 nobody at home: sent \d+, effort 0.000, phase 3, halting 1
 somebody at home: sent 2, effort 2.000, phase 1, halting 0
-halted: sent 6, effort 0.000, phase 3, halting 0
 records \d+, lost \d+
+unread: 9 jumps, 1 loss, 1 back
+halted: sent 6, effort 0.000, phase 3, halting 0
 """
 
 

@@ -48,7 +48,6 @@ FRONT = 1.5
 """For which the node's own thread may hang [s]."""
 
 
-@pytest.mark.xfail(strict=False, reason="the node's own thread does not always come back from the FIFO")
 def test_states_are_answered_while_python_hangs_until_the_front_timeout(hang):
     patient = {"max_stamp_step": 10.0, "max_effort_step": 2.0, "safe_fade_time": 60.0}
     with native(HANGING, front_timeout=FRONT, **patient) as node, peer_with(node) as peer:

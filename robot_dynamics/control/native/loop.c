@@ -65,9 +65,20 @@ void rd_loop_request(rd_loop *loop, int what)
     atomic_fetch_add_explicit(&loop->asked, 1, memory_order_release);
 }
 
+/* Slots that a record leaves free. A reader that hangs for long misses cycles; that states jumped it misses only after
+ * many of them, and that the safe output began or ended not at all: those come no faster than their timeouts. */
+static size_t spare(const rd_record *about)
+{
+    enum { FOR_JUMPS = 16, FOR_LOSSES = 16 };
+    if (about->kind == RD_STATES_LOST || about->kind == RD_FRONT_LOST || about->back) {
+        return 0;
+    }
+    return about->discontinuity ? FOR_LOSSES : FOR_JUMPS + FOR_LOSSES;
+}
+
 static void record(rd_session *session, const rd_record *about)
 {
-    rd_record *slot = rd_ring_slot(&session->ring);
+    rd_record *slot = rd_ring_slot(&session->ring, spare(about));
     if (!slot) {
         return;
     }

@@ -28,7 +28,8 @@ typedef struct {
 
 enum { RD_RECORD_ARRAYS = 7 };    /* position, velocity, reference (3), unlimited, effort: (n) each behind a record */
 
-/* A single writer and a single reader; what finds no room is counted and left out. */
+/* A single writer and a single reader; what finds no room is counted and left out. Some room is kept for what must
+ * be told: see `spare` in loop.c. */
 typedef struct {
     uint8_t *slots;
     size_t size, count;           /* of a slot [bytes], of slots */
@@ -102,6 +103,6 @@ enum { RD_HOLD, RD_ACTIVATE, RD_HALT };
 
 /* The oldest record that has not been read, copied to `record` and behind it its arrays; whether there is one. */
 int rd_ring_read(rd_ring *ring, rd_record *record);
-rd_record *rd_ring_slot(rd_ring *ring);
+rd_record *rd_ring_slot(rd_ring *ring, size_t spare);
 void rd_ring_commit(rd_ring *ring);
 #endif

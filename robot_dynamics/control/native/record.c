@@ -38,11 +38,11 @@ void rd_session_free(rd_session *session)
     }
 }
 
-/* The slot to fill next; NULL where the reader is too far behind. */
-rd_record *rd_ring_slot(rd_ring *ring)
+/* The slot to fill next; NULL where the reader is so far behind that no more than `spare` slots are free. */
+rd_record *rd_ring_slot(rd_ring *ring, size_t spare)
 {
     const size_t written = atomic_load_explicit(&ring->written, memory_order_relaxed);
-    if (written - atomic_load_explicit(&ring->read, memory_order_acquire) >= ring->count) {
+    if (written - atomic_load_explicit(&ring->read, memory_order_acquire) + spare >= ring->count) {
         atomic_fetch_add_explicit(&ring->lost, 1, memory_order_relaxed);
         return NULL;
     }
