@@ -173,3 +173,16 @@ def test_scheduling_that_the_system_does_not_permit_is_told():
         robot = Robot(peer)
         node.wait_for_output(r"\[WARN\].*the native loop does not get its processor: ")
         np.testing.assert_allclose(robot.hold_at(PLACE), gravity_load(PLACE), rtol=1e-9)
+
+
+@pytest.mark.parametrize("loop", ["on", "off"])
+def test_the_log_says_what_is_sent_when_motion_cannot_be_real(loop):
+    with controller(native_loop=loop, safe_output="zero") as node, peer_with(node) as peer:
+        robot = Robot(peer)
+        np.testing.assert_allclose(robot.hold_at(PLACE), gravity_load(PLACE), rtol=1e-9)
+        np.testing.assert_array_equal(robot.answer(robot.state(PLACE, [99.0, 0.0])), [0.0, 0.0])
+        node.wait_for_output("seems to move at 99.000 .*: safe output zero, nothing is followed any more")
+        robot.now += 5_000_000_000
+        np.testing.assert_allclose(robot.hold_at(PLACE), gravity_load(PLACE), rtol=1e-9)
+        robot.answer(robot.state([2.0, 0.0]))
+        node.wait_for_output("a joint jumped by 1.700 .*: holding here, nothing is followed any more")

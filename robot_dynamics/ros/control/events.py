@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from rclpy.node import Node
 
+from robot_dynamics.control.protocol import Command, Phase
 from robot_dynamics.ros.support.burst_log import BurstLog
 
 THROTTLE = 2.0
@@ -48,21 +49,38 @@ class LoopEvents:
         self.unsafe = reason
         self._warn(f"safe output: {reason}")
 
-    def effort(self, saturated: Sequence[str]) -> None:
-        """The controller has answered a state; the efforts of some joints, by name, were cut."""
-        self.unsafe = ""
-        self.saturated = saturated
-        if saturated:
+    def answered(
+        self, command: Command, joint_names: Sequence[str], discontinuity: str, safe_output: str, back: bool
+    ) -> None:
+        """The controller has answered a state.
+
+        Args:
+            command: that was sent.
+            joint_names: of the controller.
+            discontinuity: why the state cannot follow from the one before; empty when it can.
+            safe_output: what the controller declares as such, for people.
+            back: whether the safe output of the watchdog ended with this state.
+        """
+        cut = command.saturated
+        self.saturated = (
+            [name for name, one in zip(joint_names, cut, strict=True) if one] if cut.any() else ()
+        )
+        sent = "holding here" if command.phase.controls else f"safe output {safe_output}"
+        if discontinuity:
+            self._log.warning(f"{discontinuity}: {sent}, nothing is followed any more")
+        elif command.phase is Phase.FAULT:
+            self._warn(f"the model gave no usable effort: {sent}")
+        if back:
+            self._log.info(f"joint states are back: {sent.replace(' here', '')}")
+            self._changed()
+        self.unsafe = "" if command.phase.controls else discontinuity or "the model gave no usable effort"
+        if self.saturated:
             self._warn(self.limited)
 
     @property
     def limited(self) -> str:
         """Which efforts were cut, in words."""
         return f"effort limited at {', '.join(self.saturated)}"
-
-    def jumped(self, reason: str) -> None:
-        """A state cannot follow from the one before."""
-        self._log.warning(f"{reason}: holding here, nothing is followed any more")
 
     def states_lost(self, age: float, safe_output: str) -> None:
         """The last joint state is ``age`` [s] old."""
@@ -72,11 +90,6 @@ class LoopEvents:
     def front_lost(self, silence: float, safe_output: str) -> None:
         """The node's thread had not looked after the loop for ``silence`` [s]; now it does again."""
         self._log.error(f"the node's own thread hung for {silence:.3f} s: safe output {safe_output}")
-        self._changed()
-
-    def states_back(self) -> None:
-        """Joint states come again."""
-        self._log.info("joint states are back: holding")
         self._changed()
 
     def _warn(self, text: str) -> None:

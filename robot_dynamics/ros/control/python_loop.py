@@ -184,16 +184,15 @@ class PythonLoop(Generic[C]):
         self._monitor.end(began)
 
     def _tell(self, in_force: _InForce[C], command: Command) -> None:
-        if in_force.controller.discontinuity:
-            self._events.jumped(in_force.controller.discontinuity)
-        saturated = command.saturated
-        names = in_force.order.joint_names
-        self._events.effort(
-            [name for name, cut in zip(names, saturated, strict=True) if cut] if saturated.any() else ()
+        controller, back = in_force.controller, self._safe is not None
+        self._safe = None
+        self._events.answered(
+            command,
+            in_force.order.joint_names,
+            controller.discontinuity,
+            controller.parameters.safe_output,
+            back,
         )
-        if self._safe is not None:
-            self._safe = None
-            self._events.states_back()
 
     def _answer_trouble(self, in_force: _InForce[C], reason: str, now: float, nanoseconds: int) -> None:
         """The controller has no effort for this state: the safe output, from the first such state on."""

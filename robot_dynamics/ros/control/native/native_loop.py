@@ -231,16 +231,14 @@ class NativeLoop:
             self._events.no_effort("the model has no finite effort for this state")
         if kind != _ANSWERED:
             return
-        if reason := discontinuity(record):
-            self._events.jumped(reason)
         self._on_cycle(cycle, controller)
-        saturated = cycle.command.saturated
-        names = session.order.joint_names
-        self._events.effort(
-            [name for name, cut in zip(names, saturated, strict=True) if cut] if saturated.any() else ()
+        self._events.answered(
+            cycle.command,
+            session.order.joint_names,
+            discontinuity(record),
+            controller.parameters.safe_output,
+            bool(record.back),
         )
-        if record.back:
-            self._events.states_back()
 
     def _decode(self, data: bytes) -> None:
         """A message that the thread did not understand."""
