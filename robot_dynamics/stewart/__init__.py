@@ -9,7 +9,7 @@ result.actuator_forces  # (6,) [N], positive when the leg pushes
 """
 
 from robot_dynamics.errors import LimitError, LimitWarning, StewartModelWarning
-from robot_dynamics.stewart.checks import Violation
+from robot_dynamics.stewart.checks import Violation, Violations
 from robot_dynamics.stewart.compiled import CompiledStewart, pack
 from robot_dynamics.stewart.dynamics import State, TaskSpaceDynamics
 from robot_dynamics.stewart.inverse_dynamics import InverseDynamics
@@ -40,6 +40,7 @@ __all__ = [
     "StraightLine",
     "TaskSpaceDynamics",
     "Violation",
+    "Violations",
     "load",
     "pack",
     "straight_line",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -40,34 +40,43 @@ class Violation:
     message: str
 
 
-def pose_violations(machine: Machine, legs: LegGeometry, rotation: Array) -> tuple[Violation, ...]:
+class Violations(tuple[Violation, ...]):
+    """What poses violate, worst state by worst state, with an answer for every state.
+
+    Attributes:
+        kept: (...) of booleans, the batch's axes: whether a state keeps every limit.
+    """
+
+    kept: Array
+
+    def __new__(cls, found: Iterable[Violation], kept: Array) -> Violations:
+        """Violations, and which states have none."""
+        violations = super().__new__(cls, found)
+        violations.kept = kept
+        return violations
+
+
+def pose_violations(machine: Machine, legs: LegGeometry, rotation: Array) -> Violations:
     """What poses violate: condition number, stroke, joint angles."""
-    home = machine.home_directions
-    local_home = home @ machine.home_rotation
-    local = legs.directions @ rotation
-    limits = [leg.limits for leg in machine.legs]
-    quantities = (
-        ("length", "length", legs.lengths, [limit.longest for limit in limits], "m"),
-        ("length", "length", -legs.lengths, [-limit.shortest for limit in limits], "m"),
-        (
-            "base_angle",
-            "angle at the base",
-            _angles(legs.directions, home),
-            [x.base_angle for x in limits],
-            "rad",
-        ),
-        (
-            "platform_angle",
-            "angle at the platform",
-            _angles(local, local_home),
-            [x.platform_angle for x in limits],
-            "rad",
-        ),
-    )
     found = list(_condition(machine, legs))
-    for key, words, values, bounds, unit in quantities:
+    kept = condition_number(legs.jacobian, machine.characteristic_length) <= machine.condition_limit
+    for key, words, values, bounds, unit in _pose_quantities(machine, legs, rotation):
         found.extend(_beyond(machine, key, words, values, np.array(bounds), unit))
-    return tuple(found)
+        kept = kept & (values <= bounds).all(axis=-1)
+    return Violations(found, np.asarray(kept))
+
+
+def _pose_quantities(
+    machine: Machine, legs: LegGeometry, rotation: Array
+) -> Iterator[tuple[str, str, Array, list[float], str]]:
+    """Name, words, values (..., 6), greatest values (6,) and unit of what limits a pose."""
+    home, limits = machine.home_directions, [leg.limits for leg in machine.legs]
+    yield "length", "length", legs.lengths, [limit.longest for limit in limits], "m"
+    yield "length", "length", -legs.lengths, [-limit.shortest for limit in limits], "m"
+    angles = _angles(legs.directions, home)
+    yield "base_angle", "angle at the base", angles, [x.base_angle for x in limits], "rad"
+    angles = _angles(legs.directions @ rotation, home @ machine.home_rotation)
+    yield "platform_angle", "angle at the platform", angles, [x.platform_angle for x in limits], "rad"
 
 
 def load_violations(machine: Machine, speeds: Array, forces: Array) -> tuple[Violation, ...]:

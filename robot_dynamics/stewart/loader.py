@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from collections.abc import Mapping, Sequence
@@ -11,17 +12,18 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.errors import ModelError, StewartModelWarning, quoted
-from robot_dynamics.inputs.arrays import small_array
 from robot_dynamics.inputs.documents import parse_yaml, read_yaml
 from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.spatial import Array, rotation_from_rpy
+from robot_dynamics.stewart.fields import Fields
 from robot_dynamics.stewart.machine import LEG_COUNT, JointFriction, Leg, LegLimits, Machine
 from robot_dynamics.stewart.orientation import rotation_from_quaternion
 from robot_dynamics.stewart.physical import check_body, check_geometry, check_spinning_leg
 
 UNLIMITED = "unlimited"
-LARGEST = 1e9
-"""A larger number (in SI units) is a mistake, and its products would overflow."""
+LIMITS = ("speed", "force", "base_angle", "platform_angle")
+INHERITED = ("limits", "friction")
+"""Fields of a leg that take what they leave open from ``leg_defaults``."""
 LEG_FIELDS = (
     "base_joint",
     "base_point",
@@ -41,7 +43,7 @@ def load_machine(source: str | Path | Mapping[str, Any]) -> Machine:
         ModelError: the description cannot be read, or a parameter is missing, unknown, not finite, of a
             wrong shape or not physical; the message names the field.
     """
-    fields = _Fields(_document(source), "")
+    fields = Fields(_document(source), "")
     # None: refuse inertias that no rigid body has; a list: accept them and collect what is wrong.
     objections: list[str] | None = [] if fields.flag("allow_unphysical_inertia", default=False) else None
     home = fields.section("home")
@@ -83,7 +85,7 @@ def _document(source: str | Path | Mapping[str, Any]) -> Mapping[str, Any]:
     )
 
 
-def _legs(fields: _Fields, defaults: Mapping[str, Any], objections: list[str] | None) -> tuple[Leg, ...]:
+def _legs(fields: Fields, defaults: Mapping[str, Any], objections: list[str] | None) -> tuple[Leg, ...]:
     entries = fields.value("legs")
     if not isinstance(entries, Sequence) or isinstance(entries, str) or len(entries) != LEG_COUNT:
         raise ModelError(f"legs must be a list of {LEG_COUNT} legs")
@@ -94,14 +96,25 @@ def _legs(fields: _Fields, defaults: Mapping[str, Any], objections: list[str] | 
     for number, entry in enumerate(entries, start=1):
         if not isinstance(entry, Mapping):
             raise ModelError(f"legs[{number}] must be a mapping")
-        legs.append(_leg(_Fields({**defaults, **entry}, f"legs[{number}]"), objections))
+        fields_of_leg = Fields(_completed(entry, defaults), f"legs[{number}]")
+        legs.append(_leg(fields_of_leg, objections, defaults.get("limits") == UNLIMITED))
     names = [leg.name for leg in legs]
     if len(set(names)) != len(names):
         raise ModelError(f"legs: the names {', '.join(names)} are not all different")
     return tuple(legs)
 
 
-def _leg(fields: _Fields, objections: list[str] | None) -> Leg:
+def _completed(entry: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """A leg with what the defaults add: whole fields, and what its own limits and friction leave open."""
+    leg = {**defaults, **entry}
+    for name in INHERITED:
+        given, default = entry.get(name), defaults.get(name)
+        if isinstance(given, Mapping) and isinstance(default, Mapping):
+            leg[name] = {**default, **given}
+    return leg
+
+
+def _leg(fields: Fields, objections: list[str] | None, unlimited: bool) -> Leg:
     name = fields.text("name")
     base_joint = fields.text("base_joint")
     if base_joint not in ("universal", "spherical"):
@@ -116,7 +129,7 @@ def _leg(fields: _Fields, objections: list[str] | None) -> Leg:
         lower=_body(fields.section("lower"), objections),
         upper=_body(fields.section("upper"), objections),
         friction=_friction(fields.section("friction")),
-        limits=_limits(fields),
+        limits=_limits(fields, unlimited),
     )
     fields.finish(ignore=("universal_axis",) if axis is None else ())
     if axis is None:
@@ -124,7 +137,7 @@ def _leg(fields: _Fields, objections: list[str] | None) -> Leg:
     return leg
 
 
-def _body(fields: _Fields, objections: list[str] | None, needs_mass: bool = False) -> RigidBody:
+def _body(fields: Fields, objections: list[str] | None, needs_mass: bool = False) -> RigidBody:
     mass = fields.number("mass", above=0.0) if needs_mass else fields.number("mass", least=0.0)
     body = RigidBody(mass, fields.array("center_of_mass", (3,)), fields.array("inertia", (3, 3)))
     fields.finish()
@@ -137,28 +150,34 @@ def _body(fields: _Fields, objections: list[str] | None, needs_mass: bool = Fals
     return body
 
 
-def _friction(fields: _Fields) -> JointFriction:
+def _friction(fields: Fields) -> JointFriction:
     names = ("universal", "prismatic", "spherical")
     friction = JointFriction(*(fields.number(name, least=0.0) for name in names))
     fields.finish()
     return friction
 
 
-def _limits(leg: _Fields) -> LegLimits:
+def _limits(leg: Fields, unlimited: bool) -> LegLimits:
+    """What a leg may do; where ``unlimited``, the limits that are not given are none."""
     given = leg.value("limits")
     if isinstance(given, str) and given == UNLIMITED:
         return LegLimits()
     fields = leg.section("limits")
-    shortest, longest = fields.array("length", (2,))
+    shortest, longest = 0.0, math.inf
+    if "length" in fields.values or not unlimited:
+        shortest, longest = fields.array("length", (2,)).tolist()
     if not 0.0 <= shortest < longest:
         raise ModelError(f"{fields.path('length')} is [{shortest:g}, {longest:g}]; it must grow from 0 on")
-    names = ("speed", "force", "base_angle", "platform_angle")
-    limits = LegLimits(float(shortest), float(longest), *(fields.number(name, above=0.0) for name in names))
+    bounds = [
+        fields.number(name, above=0.0) if name in fields.values or not unlimited else math.inf
+        for name in LIMITS
+    ]
+    limits = LegLimits(shortest, longest, *bounds)
     fields.finish()
     return limits
 
 
-def _rotation(fields: _Fields) -> Array:
+def _rotation(fields: Fields) -> Array:
     if "roll_pitch_yaw" in fields.values:
         return rotation_from_rpy(fields.array("roll_pitch_yaw", (3,)))
     if "orientation" not in fields.values:
@@ -171,87 +190,3 @@ def _rotation(fields: _Fields) -> Array:
             f"{fields.path('orientation')} has norm {np.linalg.norm(quaternion):g}; it must be 1"
         )
     return rotation_from_quaternion(quaternion)
-
-
-class _Fields:
-    """One mapping of the description: every value is asked for by name, and nothing may be left over."""
-
-    def __init__(self, values: Mapping[str, Any], where: str) -> None:
-        self.values = values
-        self.where = where
-        self.used: set[str] = set()
-
-    def path(self, name: str) -> str:
-        return f"{self.where}.{name}" if self.where else name
-
-    def value(self, name: str) -> Any:
-        self.used.add(name)
-        if name not in self.values or self.values[name] is None:
-            raise ModelError(f"{self.path(name)} is missing")
-        return self.values[name]
-
-    def text(self, name: str) -> str:
-        value = self.value(name)
-        if not isinstance(value, str) or not value:
-            raise ModelError(f"{self.path(name)} is {quoted(value)}; it must be a text")
-        return value
-
-    def flag(self, name: str, default: bool) -> bool:
-        self.used.add(name)
-        value = self.values.get(name, default)
-        if not isinstance(value, bool):
-            raise ModelError(f"{self.path(name)} is {quoted(value)}; it must be true or false")
-        return value
-
-    def section(self, name: str) -> _Fields:
-        value = self.value(name)
-        if not isinstance(value, Mapping):
-            raise ModelError(f"{self.path(name)} is {quoted(value)}; it must be a mapping")
-        return _Fields(value, self.path(name))
-
-    def optional_section(self, name: str) -> Mapping[str, Any]:
-        self.used.add(name)
-        return self.section(name).values if self.values.get(name) is not None else {}
-
-    def array(self, name: str, shape: tuple[int, ...]) -> Array:
-        value = self.value(name)
-        try:
-            array = small_array(self.path(name), value, ModelError)
-        except ModelError:
-            array = np.empty(0)
-        if array.shape != shape:
-            wanted = " by ".join(map(str, shape))
-            raise ModelError(f"{self.path(name)} is {quoted(value)}; it must be {wanted} numbers")
-        if not np.isfinite(array).all():
-            raise ModelError(f"{self.path(name)} is {quoted(value)}; every number must be finite")
-        if not np.abs(array).max() <= LARGEST:
-            raise ModelError(f"{self.path(name)} is {quoted(value)}; no number may exceed {LARGEST:g}")
-        return array
-
-    def direction(self, name: str) -> Array:
-        vector = self.array(name, (3,))
-        length = float(np.linalg.norm(vector))
-        if not 1e-6 < length < 1e6:
-            raise ModelError(f"{self.path(name)} is {vector.tolist()}; it must point somewhere")
-        return np.asarray(vector / length)
-
-    def number(self, name: str, least: float | None = None, above: float | None = None) -> float:
-        value = self.value(name)
-        try:
-            number = float(small_array(self.path(name), value, ModelError))
-        except (ModelError, TypeError):
-            raise ModelError(f"{self.path(name)} is {quoted(value)}; it must be a number") from None
-        if not np.isfinite(number):
-            raise ModelError(f"{self.path(name)} is {number}; it must be finite")
-        if least is not None and number < least:
-            raise ModelError(f"{self.path(name)} is {number:g}; it must be at least {least:g}")
-        if above is not None and number <= above:
-            raise ModelError(f"{self.path(name)} is {number:g}; it must be greater than {above:g}")
-        if number > LARGEST:
-            raise ModelError(f"{self.path(name)} is {number:g}; it must be at most {LARGEST:g}")
-        return number
-
-    def finish(self, ignore: Sequence[str] = ()) -> None:
-        unknown = sorted(str(name) for name in set(self.values) - self.used - set(ignore))
-        if unknown:
-            raise ModelError(f"{self.path(unknown[0])} is unknown; known are {', '.join(sorted(self.used))}")

@@ -13,12 +13,7 @@ from robot_dynamics.errors import ParameterError, quoted
 from robot_dynamics.inputs.arrays import of_type, one_of, real_number, real_vector
 from robot_dynamics.native.loading import check_backend
 from robot_dynamics.spatial import Array
-from robot_dynamics.stewart.checks import (
-    OnViolation,
-    Violation,
-    act_on,
-    pose_violations,
-)
+from robot_dynamics.stewart.checks import OnViolation, Violation, Violations, act_on, pose_violations
 from robot_dynamics.stewart.compiled import CompiledStewart, compile_stewart
 from robot_dynamics.stewart.dynamics import (
     Forces,
@@ -158,8 +153,13 @@ class StewartPlatform:
 
     def check_pose(
         self, position: ArrayLike, orientation: ArrayLike, on_violation: OnViolation = "raise"
-    ) -> tuple[Violation, ...]:
-        """Limits that poses do not keep; see :meth:`inverse_dynamics` for the errors."""
+    ) -> Violations:
+        """Limits that poses do not keep; see :meth:`inverse_dynamics` for the errors.
+
+        Returns:
+            One violation for each limit and leg, of a batch the worst; with ``on_violation="report"`` its
+            ``kept`` (...) tells of every state whether it keeps all limits.
+        """
         motion = self.motion(position, orientation)
         violations = pose_violations(self.machine, self.legs_of(motion), motion.rotation)
         act_on(violations, on_violation)

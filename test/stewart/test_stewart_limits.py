@@ -43,6 +43,20 @@ def test_a_pose_within_its_limits_is_not_objected_to(demo):
     assert demo.check_pose(*HOME) == ()
 
 
+def test_every_state_of_a_batch_has_its_answer(demo):
+    rng = np.random.default_rng(3)
+    positions = np.array([0.0, 0.0, 0.55]) + rng.uniform(-0.15, 0.15, (40, 5, 3))
+    angles = rng.uniform(-0.6, 0.6, (40, 5, 3))
+    found = demo.check_pose(positions, angles, on_violation="report")
+    alone = [
+        not demo.check_pose(position, angle, on_violation="report")
+        for position, angle in zip(positions.reshape(-1, 3), angles.reshape(-1, 3), strict=True)
+    ]
+    assert found.kept.shape == (40, 5) and 20 < found.kept.sum() < 180
+    np.testing.assert_array_equal(found.kept.ravel(), alone)
+    assert demo.check_pose(*HOME).kept
+
+
 def test_the_worst_state_of_a_batch_is_named(demo):
     heights = np.array([[0.0, 0.0, z] for z in (0.55, 0.74, 0.76, 0.75)])
     with pytest.raises(stewart.LimitError, match="leg_1 of state 2: length"):

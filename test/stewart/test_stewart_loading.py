@@ -206,6 +206,29 @@ def test_legs_that_may_spin_must_be_symmetric(part, field, value, words):
         stewart.load(mapping)
 
 
+def test_what_a_leg_leaves_open_of_its_limits_it_inherits():
+    mapping = copy.deepcopy(DEMO)
+    mapping["legs"][4]["limits"] = {"force": 2000.0}
+    mapping["legs"][4]["friction"] = {"prismatic": 7.0}
+    legs = stewart.load(mapping).machine.legs
+    assert legs[4].limits == stewart.LegLimits(0.50, 0.78, 0.8, 2000.0, 0.6, 0.7)
+    assert legs[4].friction == stewart.JointFriction(0.02, 7.0, 0.01)
+    assert legs[3].limits.force == 1500.0
+    mapping["leg_defaults"]["limits"] = "unlimited"
+    legs = stewart.load(mapping).machine.legs
+    assert legs[4].limits == stewart.LegLimits(force=2000.0) and legs[3].limits == stewart.LegLimits()
+
+
+def test_numbers_that_other_yaml_readers_take_for_texts_are_numbers():
+    for text in ("1e4", "1.0e4", "+1E+4", ".1e5"):
+        machine = stewart.load(spoilt(("legs", 4, "limits", "force"), text)).machine
+        assert machine.legs[4].limits.force == 1e4
+    point = stewart.load(spoilt(("legs", 4, "base_point"), [-0.153909, "-4.2e-1", "0e0"])).machine
+    assert point.legs[4].base_point.tolist() == [-0.153909, -0.42, 0.0]
+    with pytest.raises(ModelError, match="is '1e'; it must be a number"):
+        stewart.load(spoilt(("legs", 4, "limits", "force"), "1e"))
+
+
 def test_printed_inertias_of_the_paper_need_the_flag():
     with pytest.warns(stewart.StewartModelWarning, match="no rigid body has"):
         stewart.load(resource("config/stewart_dasgupta1998.yaml"))

@@ -1,0 +1,109 @@
+"""The fields of a machine's description: every value asked for by name, checked, and none left over."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.errors import ModelError, quoted
+from robot_dynamics.inputs.arrays import small_array
+from robot_dynamics.inputs.decimals import decimal
+from robot_dynamics.spatial import Array
+
+LARGEST = 1e9
+"""A larger number (in SI units) is a mistake, and its products would overflow."""
+_EXPONENT = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]{1,2}", re.ASCII)
+
+
+class Fields:
+    """One mapping of the description: every value is asked for by name, and nothing may be left over."""
+
+    def __init__(self, values: Mapping[str, Any], where: str) -> None:
+        self.values = values
+        self.where = where
+        self.used: set[str] = set()
+
+    def path(self, name: str) -> str:
+        return f"{self.where}.{name}" if self.where else name
+
+    def value(self, name: str) -> Any:
+        self.used.add(name)
+        if name not in self.values or self.values[name] is None:
+            raise ModelError(f"{self.path(name)} is missing")
+        return self.values[name]
+
+    def text(self, name: str) -> str:
+        value = self.value(name)
+        if not isinstance(value, str) or not value:
+            raise ModelError(f"{self.path(name)} is {quoted(value)}; it must be a text")
+        return value
+
+    def flag(self, name: str, default: bool) -> bool:
+        self.used.add(name)
+        value = self.values.get(name, default)
+        if not isinstance(value, bool):
+            raise ModelError(f"{self.path(name)} is {quoted(value)}; it must be true or false")
+        return value
+
+    def section(self, name: str) -> Fields:
+        value = self.value(name)
+        if not isinstance(value, Mapping):
+            raise ModelError(f"{self.path(name)} is {quoted(value)}; it must be a mapping")
+        return Fields(value, self.path(name))
+
+    def optional_section(self, name: str) -> Mapping[str, Any]:
+        self.used.add(name)
+        return self.section(name).values if self.values.get(name) is not None else {}
+
+    def array(self, name: str, shape: tuple[int, ...]) -> Array:
+        value = self.value(name)
+        try:
+            array = small_array(self.path(name), _numbers(value), ModelError)
+        except ModelError:
+            array = np.empty(0)
+        if array.shape != shape:
+            wanted = " by ".join(map(str, shape))
+            raise ModelError(f"{self.path(name)} is {quoted(value)}; it must be {wanted} numbers")
+        if not np.isfinite(array).all():
+            raise ModelError(f"{self.path(name)} is {quoted(value)}; every number must be finite")
+        if not np.abs(array).max() <= LARGEST:
+            raise ModelError(f"{self.path(name)} is {quoted(value)}; no number may exceed {LARGEST:g}")
+        return array
+
+    def direction(self, name: str) -> Array:
+        vector = self.array(name, (3,))
+        length = float(np.linalg.norm(vector))
+        if not 1e-6 < length < 1e6:
+            raise ModelError(f"{self.path(name)} is {vector.tolist()}; it must point somewhere")
+        return np.asarray(vector / length)
+
+    def number(self, name: str, least: float | None = None, above: float | None = None) -> float:
+        value = self.value(name)
+        try:
+            number = float(small_array(self.path(name), _numbers(value), ModelError))
+        except (ModelError, TypeError):
+            raise ModelError(f"{self.path(name)} is {quoted(value)}; it must be a number") from None
+        if not np.isfinite(number):
+            raise ModelError(f"{self.path(name)} is {number}; it must be finite")
+        if least is not None and number < least:
+            raise ModelError(f"{self.path(name)} is {number:g}; it must be at least {least:g}")
+        if above is not None and number <= above:
+            raise ModelError(f"{self.path(name)} is {number:g}; it must be greater than {above:g}")
+        if number > LARGEST:
+            raise ModelError(f"{self.path(name)} is {number:g}; it must be at most {LARGEST:g}")
+        return number
+
+    def finish(self, ignore: Sequence[str] = ()) -> None:
+        unknown = sorted(str(name) for name in set(self.values) - self.used - set(ignore))
+        if unknown:
+            raise ModelError(f"{self.path(unknown[0])} is unknown; known are {', '.join(sorted(self.used))}")
+
+
+def _numbers(value: Any) -> Any:
+    """``value`` with numbers such as 1e4 as numbers: to YAML 1.1, which wants 1.0e+4, they are texts."""
+    if isinstance(value, list | tuple):
+        return [_numbers(entry) for entry in value]
+    return decimal(value) if isinstance(value, str) and _EXPONENT.fullmatch(value) else value
