@@ -25,6 +25,7 @@ COMMANDS = {
     "generate": "write a customised model as C or Python source",
     "benchmark": "time the generated model beside other libraries",
     "reproduce": "put what the papers print beside what comes out here",
+    "stewart": "design a Stewart platform",
     "sdf": "print a Stewart platform as an SDF model for Gazebo",
     "completion": "print what makes a shell complete this command",
 }
