@@ -142,6 +142,8 @@ def test_the_bounds_themselves_and_every_choice_are_legal(cls, description):
 
 NEVER_NEGATIVE = {"s", "Hz", "kg", "1/s", "1/s²", "N·m·s/rad or N·s/m", "N·m or N", "kg·m² or kg"}
 """Units in which nothing below zero can be meant: durations, rates, masses, gains, losses, limits."""
+SIGNED = {"friction_offset"}
+"""Efforts that may point either way."""
 NONE_AT_ZERO = re.compile(
     r"kp|kv|.*_inertia|damping|friction|max_effort|(path|goal|goal_time|stopped_velocity)_tolerance|payload_mass|.*_fade_time|model_change_time"
     r"|control_period|imu_time_constant|load_period"
@@ -155,7 +157,7 @@ def test_what_cannot_be_negative_is_refused_below_zero_and_what_a_zero_leaves_ou
     if description.type is not float:
         return
     zero_is_none = NONE_AT_ZERO.fullmatch(description.name) and description.name != "payload_inertia"
-    if zero_is_none or description.unit in NEVER_NEGATIVE:
+    if zero_is_none or (description.unit in NEVER_NEGATIVE and description.name not in SIGNED):
         with pytest.raises(ParameterError, match=description.name):
             cls(**{description.name: given(description, -1e-9)})
     if zero_is_none:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics.control.arm.actuators import dry_friction
+from robot_dynamics.control.arm.actuators import direction
 from robot_dynamics.errors import StateError
 from robot_dynamics.identification.inertial import COUNT
 from robot_dynamics.inputs.arrays import real_array
@@ -60,7 +60,7 @@ def inertial_regressor(
 
 def drive_regressor(qd: Array, qdd: Array) -> Array:
     """(N, n, 4 n) with the drives' efforts = Y · (all rotor inertias, dampings, frictions, offsets)."""
-    columns = (qdd, qd, dry_friction(qd), np.ones_like(qd))
+    columns = (qdd, qd, direction(qd), np.ones_like(qd))
     diagonal = np.eye(qd.shape[1])
     return np.concatenate([column[:, :, None] * diagonal for column in columns], axis=2)
 

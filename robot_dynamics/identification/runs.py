@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from robot_dynamics.control.arm.actuators import dry_friction
+from robot_dynamics.control.arm.actuators import direction
 from robot_dynamics.errors import LogError, ParameterError
 from robot_dynamics.identification import inertial
 from robot_dynamics.identification.log_checks import check_against_model, check_log
@@ -108,7 +108,7 @@ def _check_signs(
         motion.effort[inner],
         moving,
         weight,
-        (motion.qdd[inner], motion.qd[inner], dry_friction(motion.qd[inner])),
+        (motion.qdd[inner], motion.qd[inner], direction(motion.qd[inner])),
         options.compensates_gravity,
     )
 

@@ -9,6 +9,7 @@ import mujoco
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robot_dynamics.control.arm.actuators import direction
 from robot_dynamics.model.chain import JointLimits, KinematicChain
 from robot_dynamics.model.load import load_urdf
 from robot_dynamics.model.urdf import parse_urdf
@@ -146,6 +147,7 @@ class ArmPlant:
     def set_brakes(self, engaged: bool) -> None:
         """Lock all joints by dry friction, or release them."""
         self._brakes = engaged
+        self._slides = self.parameters.joint_friction and not engaged and not self._built.drives.plain
         self._built.model.dof_frictionloss[:] = self._friction
         if engaged:
             self._built.model.dof_frictionloss[self._built.drivers] = BRAKE
@@ -171,7 +173,13 @@ class ArmPlant:
         data = self._data
         data.qfrc_applied[self._built.drivers] = tau
         with quiet():
-            mujoco.mj_step(self._built.model, data, steps)
+            if self._slides:
+                for _ in range(steps):
+                    # Friction of the middle of the step.
+                    self._rub(data.qvel + 0.5 * self.parameters.physics_timestep * data.qacc)
+                    mujoco.mj_step(self._built.model, data)
+            else:
+                mujoco.mj_step(self._built.model, data, steps)
         check_motion(self, data.qpos, data.qvel)
         return tau
 
@@ -194,6 +202,11 @@ class ArmPlant:
         pose[:3, :3] = site.xmat.reshape(3, 3)
         pose[:3, 3] = site.xpos
         return pose
+
+    def check(self, parameters: PlantParameters) -> None:
+        """ParameterError for a list of parameters that does not fit the joints."""
+        self._effort_limits(parameters)
+        self._arm.drives(parameters)
 
     def prepare(self, parameters: PlantParameters) -> ArmModel:
         """What :meth:`reconfigure` needs, which takes a while to make; nothing changes, so any thread may.
@@ -241,11 +254,18 @@ class ArmPlant:
             data.qpos[address] = multiplier * data.qpos[driver] + offset
             data.qvel[address] = multiplier * data.qvel[driver]
 
+    def _rub(self, velocity: Array) -> None:
+        """Coulomb friction of the independent joints at the velocities of all joints."""
+        built, qd = self._built, velocity[self._built.drivers]
+        built.model.dof_frictionloss[built.drivers] = built.drives.friction_size(qd, direction(qd))
+
     def _evaluate(self, effort: Array) -> mujoco.MjData:
         scratch = self._scratch
         scratch.qpos[:], scratch.qvel[:] = self._data.qpos, self._data.qvel
         scratch.ctrl[:] = self._data.ctrl
         scratch.qfrc_applied[self._built.drivers] = effort
+        if self._slides:
+            self._rub(scratch.qvel)
         mujoco.mj_forward(self._built.model, scratch)
         return scratch
 

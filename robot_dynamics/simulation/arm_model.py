@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import mujoco
 import numpy as np
 
+from robot_dynamics.control.arm.actuators import Drives
 from robot_dynamics.errors import ModelError
 from robot_dynamics.model.chain import ChainJoint, JointKind
-from robot_dynamics.parameters import per_joint
 from robot_dynamics.simulation.bodies import GROUND, ArmBodies
 from robot_dynamics.simulation.mujoco_parts import (
     add_body,
@@ -40,12 +40,14 @@ class ArmModel:
         drivers: (n,) address of each independent joint in qpos and qvel.
         followers: (address, address of its driver, multiplier, offset) of every mimic joint.
         integrator: "rk4" or "implicitfast".
+        drives: of the independent joints.
     """
 
     model: Any
     drivers: Array
     followers: tuple[tuple[int, int, float, float], ...]
     integrator: str
+    drives: Drives
 
 
 def compile_arm(arm: ArmBodies, parameters: PlantParameters) -> ArmModel:
@@ -60,6 +62,10 @@ def compile_arm(arm: ArmBodies, parameters: PlantParameters) -> ArmModel:
         ParameterError: a list of parameters does not fit the joints.
     """
     timestep = parameters.physics_timestep
+    joints = {joint.name: joint for joint in _joints(arm)}
+    drives = arm.drives(parameters)
+    for name, damping, friction in zip(arm.joint_names, drives.damping, drives.friction, strict=True):
+        joints[name] = replace(joints[name], damping=float(damping), friction=float(friction))
     spec = new_spec(arm.name, timestep, parameters.gravity)
     exact: dict[str, tuple[float, Array]] = {}
     handles: list[Any] = []
@@ -70,7 +76,7 @@ def compile_arm(arm: ArmBodies, parameters: PlantParameters) -> ArmModel:
         properties = scaled(body.mass_properties, parameters)
         set_mass(handle, properties, exact, body.joint is not None)
         if body.joint is not None:
-            _add_joint(handle, body.joint, parameters, timestep)
+            _add_joint(handle, joints[body.joint.name], parameters, timestep)
     tip = handles[arm.tip]
     tip.add_site(name="tip")
     if parameters.payload_mass > 0.0:
@@ -83,10 +89,10 @@ def compile_arm(arm: ArmBodies, parameters: PlantParameters) -> ArmModel:
     _couple_mimic_joints(spec, arm, timestep)
     model = compile_spec(spec, f"the arm {arm.name}", exact)
     with quiet():
-        return _finish(model, arm, parameters)
+        return _finish(model, arm, parameters, drives)
 
 
-def _finish(model: Any, arm: ArmBodies, parameters: PlantParameters) -> ArmModel:
+def _finish(model: Any, arm: ArmBodies, parameters: PlantParameters, drives: Drives) -> ArmModel:
     names = {joint.name: int(model.joint(joint.name).qposadr[0]) for joint in _joints(arm)}
     drivers = np.array([names[name] for name in arm.joint_names])
     followers = tuple(
@@ -94,7 +100,7 @@ def _finish(model: Any, arm: ArmBodies, parameters: PlantParameters) -> ArmModel
         for joint in _joints(arm)
         if joint.name not in arm.joint_names
     )
-    model.dof_armature[drivers] = per_joint(parameters.rotor_inertia, arm.joint_names, "rotor_inertia")
+    model.dof_armature[drivers] = drives.rotor_inertia
     data = mujoco.MjData(model)
     # The compiler has derived its constants from the stand-ins and without the rotors.
     mujoco.mj_setConst(model, data)
@@ -112,7 +118,7 @@ def _finish(model: Any, arm: ArmBodies, parameters: PlantParameters) -> ArmModel
         )
     kinds = {"rk4": mujoco.mjtIntegrator.mjINT_RK4, "implicitfast": mujoco.mjtIntegrator.mjINT_IMPLICITFAST}
     model.opt.integrator = int(kinds[integrator])
-    return ArmModel(model, drivers, followers, integrator)
+    return ArmModel(model, drivers, followers, integrator, drives)
 
 
 def _joints(arm: ArmBodies) -> list[ChainJoint]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from robot_dynamics.control.arm.actuators import ActuatorParameters, Drives
 from robot_dynamics.model.chain import ChainJoint, KinematicChain, RigidBody
 from robot_dynamics.model.urdf import Joint, JointType, RobotTree
 from robot_dynamics.spatial import Array, pose, rotation_about
@@ -51,6 +52,11 @@ class ArmBodies:
     tip: int
     joint_names: tuple[str, ...]
     held: Mapping[str, float] = field(default_factory=dict)
+
+    def drives(self, parameters: ActuatorParameters) -> Drives:
+        """The drives of the independent joints; ParameterError where ``parameters`` do not fit them."""
+        joints = {body.joint.name: body.joint for body in self.bodies if body.joint is not None}
+        return parameters.of_joints([joints[name] for name in self.joint_names])
 
 
 def bodies_of_chain(chain: KinematicChain) -> ArmBodies:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from robot_dynamics.control.arm.actuators import ActuatorParameters
 from robot_dynamics.control.arm.effort_limits import EffortLimitParameters
 from robot_dynamics.control.arm.payload import PayloadParameters
 from robot_dynamics.errors import ParameterError
@@ -14,10 +15,10 @@ INTEGRATORS = ("auto", "rk4", "implicitfast")
 
 
 @dataclass(frozen=True)
-class PlantParameters(PayloadParameters, EffortLimitParameters):
+class PlantParameters(PayloadParameters, ActuatorParameters, EffortLimitParameters):
     """What the simulated arm is, beside its description: the world it stands in, its load and its faults.
 
-    A payload or a scale other than 1 is an error that the controller's model does not know.
+    A payload, a scale other than 1 or another friction is an error that the controller's model does not know.
     """
 
     physics_timestep: float = parameter(
@@ -45,14 +46,7 @@ class PlantParameters(PayloadParameters, EffortLimitParameters):
         minimum=0.01,
         maximum=100.0,
     )
-    rotor_inertia: tuple[float, ...] = parameter(
-        (0.0,),
-        "Inertia of the motors as seen at the joints, one per joint or one for all",
-        unit="kg·m² or kg",
-        minimum=0.0,
-        maximum=1e6,
-    )
-    joint_friction: bool = parameter(True, "Apply the damping and the Coulomb friction of the description")
+    joint_friction: bool = parameter(True, "Apply damping and Coulomb friction")
     joint_limits: bool = parameter(True, "Stop the joints at the position limits of the description")
     effort_limits: bool = parameter(True, "Clamp efforts to the limits of max_effort or the description")
 

@@ -78,6 +78,9 @@ class Plant(Protocol):
     def advance(self, duration: float, effort: ArrayLike) -> Array:
         """Move on for ``duration`` [s] under constant efforts (n,); the efforts applied."""
 
+    def check(self, parameters: PlantParameters) -> None:
+        """ParameterError for a list of parameters that does not fit the joints."""
+
     def prepare(self, parameters: PlantParameters) -> Any:
         """What :meth:`reconfigure` needs, which takes a while to make; nothing changes, so any thread may."""
 

@@ -192,6 +192,10 @@ class StewartPlant:
         check_motion(self, data.qpos, data.qvel)
         return force
 
+    def check(self, parameters: PlantParameters) -> None:
+        """ParameterError for a list of parameters that does not fit the legs."""
+        self._force_limits(parameters)
+
     def prepare(self, parameters: PlantParameters) -> StewartModel:
         """What :meth:`reconfigure` needs, which takes a while to make; nothing changes, so any thread may.
 

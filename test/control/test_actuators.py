@@ -1,5 +1,7 @@
 """What drives add to the links' efforts, term by term and joint by joint."""
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 from arms import TWO_JOINTS, two_joint_chain
@@ -63,6 +65,38 @@ def test_friction_goes_through_zero_as_a_cubic_with_level_ends(share):
     np.testing.assert_allclose(added(qd=velocity, friction=(2.0,)), 2.0 * cubic * np.array([1.0, -1.0]))
 
 
+@pytest.mark.parametrize("velocity", [-0.9, -0.02, 0.03, 0.2])
+def test_friction_goes_from_static_to_coulomb_friction_and_differs_by_direction(velocity):
+    law = {"friction": (2.0,), "static_friction": (3.5, 0.5), "stribeck_velocity": (0.1, 0.4)}
+    found = added(qd=np.full(2, velocity), friction_offset=(0.3, -0.4), **law)
+    sizes = 2.0 + np.array([1.5, -1.5]) * np.exp(-np.abs(velocity) / np.array([0.1, 0.4]))
+    offset = np.array([0.3, -0.4])
+    np.testing.assert_allclose(found, np.sign(velocity) * sizes + offset, rtol=1e-14)
+    # Overcome along the heading, in the size that the velocity gives it.
+    ahead = added(qd=np.full(2, velocity), heading=np.ones(2), friction_offset=(0.3, -0.4), **law)
+    np.testing.assert_allclose(ahead, sizes + offset, rtol=1e-14)
+
+
+def test_friction_never_drives_a_joint():
+    draw = np.random.default_rng(0)
+    velocity = np.concatenate([draw.normal(0.0, size, (200, 2)) for size in (0.001, 0.1, 10.0)])
+    for _ in range(20):
+        coulomb, static = draw.uniform(0.0, 5.0, (2, 2))
+        offset = draw.uniform(-1.0, 1.0, 2) * np.minimum(coulomb, static)
+        drives = ActuatorParameters(
+            (), (0.0,), tuple(coulomb), tuple(static), tuple(draw.uniform(0.01, 3.0, 2)), tuple(offset)
+        ).of(two_joint_chain())
+        assert (drives.dry_friction(velocity) * velocity >= 0.0).all()
+        assert not drives.dry_friction(np.zeros(2)).any()
+
+
+@pytest.mark.parametrize("given", [{"friction_offset": (0.0, -1.1)}, {"static_friction": (0.4,)}])
+def test_an_asymmetry_that_would_drive_a_joint_is_refused(given):
+    drives = ActuatorParameters(**{"friction": (1.0,), "friction_offset": (0.0, 0.5), **given})
+    with pytest.raises(ParameterError, match=r"'friction_offset' is .* for turn; .* would drive the joint"):
+        drives.of(two_joint_chain())
+
+
 def test_what_is_not_given_is_as_in_the_description():
     text = TWO_JOINTS.replace("</joint>", '<dynamics damping="0.6" friction="1.5"/></joint>', 1)
     chain = load_urdf(text)
@@ -77,7 +111,7 @@ def test_the_links_are_asked_for_the_motion_itself():
     assert all(a is b for a, b in zip(links.asked, (Q, QD, QDD), strict=True))
 
 
-@pytest.mark.parametrize("name", ["rotor_inertia", "damping", "friction"])
+@pytest.mark.parametrize("name", [field.name for field in fields(ActuatorParameters)])
 def test_a_list_of_another_length_is_refused(name):
     with pytest.raises(ParameterError, match=f"'{name}' has 3 values; give 1, or 2 in the order lift, turn"):
         ActuatorParameters(**{name: (0.1,) * 3}).of(two_joint_chain())

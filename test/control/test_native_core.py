@@ -26,12 +26,14 @@ def models():
     chain = load_urdf(resource("urdf/puma560.urdf").read_text())
     loaded = with_payload(chain, 2.0, (0.0, 0.0, 0.1))
     drives = ActuatorParameters(rotor_inertia=(0.3,), damping=(1.5,), friction=(0.8,))
+    curved = ActuatorParameters((0.3,), (1.5,), (0.8,), (1.4, 0.3, 0.8, 0.7, 2.0, 0.8), (0.05,), (-0.2,))
     bare = compile_dynamics(chain)
     return chain, [
         ActuatedArm(bare, chain, drives),
         ActuatedArm(compile_dynamics(loaded), chain, drives),
         ActuatedArm(bare.with_gravity((1.0, -2.0, -9.0)), chain, drives),
         ActuatedArm(bare, chain, ActuatorParameters(damping=(0.0,), friction=(0.0,))),
+        ActuatedArm(bare, chain, curved),
     ]
 
 

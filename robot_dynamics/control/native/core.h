@@ -28,6 +28,7 @@ typedef struct {
     rd_kernel inverse_dynamics;   /* of q, qd, qdd and, where it is one of its inputs, gravity */
     const double *gravity;        /* (3), NULL where it is no input [m/s^2] */
     const double *rotor_inertia, *damping, *friction; /* (n) */
+    const double *static_friction, *stribeck_velocity, *friction_offset; /* (n) */
     const double *limits;         /* (n), infinite where there is none */
     const double *velocity_bounds, *effort_steps; /* (n) of robot_dynamics.control.plausibility.Bounds */
     const double *kp, *kv;        /* (n) */

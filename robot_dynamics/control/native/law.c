@@ -1,6 +1,7 @@
 /* The laws of an arm (robot_dynamics.control.arm.laws) and its drives (robot_dynamics.control.arm.actuators). */
 #include "core.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Least velocity gain by which an acceleration is turned into a velocity to be reached [1/s]. */
@@ -9,6 +10,19 @@ static const double SLOWEST = 1.0;
 static double clipped(double value, double limit)
 {
     return value > limit ? limit : value < -limit ? -limit : value;
+}
+
+/* Coulomb friction of a joint at the velocity qd, overcome along heading. */
+static double dry_friction(const rd_settings *s, int j, double qd, double heading)
+{
+    const double slow = clipped(heading / s->stiction_velocity, 1.0);
+    const double along = 0.5 * slow * (3.0 - slow * slow);
+    double size = s->friction[j];
+    if (s->static_friction[j] != size) {
+        size += (s->static_friction[j] - size) * exp(-fabs(qd) / s->stribeck_velocity[j]);
+    }
+    size += s->friction_offset[j] * along;
+    return along * size;
 }
 
 /* Links and drives; dry friction is overcome along heading. Whether the model gave finite efforts. */
@@ -21,9 +35,8 @@ static int inverse_dynamics(int n, const rd_settings *s, const double *q, const 
     }
     if (s->driven) {
         for (int j = 0; j < n; ++j) {
-            const double slow = clipped(heading[j] / s->stiction_velocity, 1.0);
-            const double coulomb = s->friction[j] * 0.5 * slow * (3.0 - slow * slow);
-            effort[j] = effort[j] + s->rotor_inertia[j] * qdd[j] + s->damping[j] * qd[j] + coulomb;
+            const double dry = dry_friction(s, j, qd[j], heading[j]);
+            effort[j] = effort[j] + s->rotor_inertia[j] * qdd[j] + s->damping[j] * qd[j] + dry;
         }
     }
     return 1;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,7 @@ from robot_dynamics.spatial import Array
 _TIMES = ("control_period", "state_timeout", "safe_fade_time", "model_change_time", "front_timeout")
 
 
-def arm_settings(
-    chain: KinematicChain, drives: ActuatedArm, parameters: ArmParameters
-) -> tuple[Settings, Any]:
+def arm_settings(chain: KinematicChain, arm: ActuatedArm, parameters: ArmParameters) -> tuple[Settings, Any]:
     """The settings, without their numbers, and what must live as long as they are used.
 
     Raises:
@@ -27,13 +26,12 @@ def arm_settings(
         ParameterError: the core does not have the law, or a parameter does not fit the arm.
     """
     check_mode(parameters)
-    kernel, gravity = _inverse_dynamics(drives)
+    kernel, gravity = _inverse_dynamics(arm)
+    drives = arm.drives
     bounds = arm_bounds(chain, parameters)
     kp, kv = parameters.gains(chain.joint_names)
     arrays = {
-        "rotor_inertia": drives.rotor_inertia,
-        "damping": drives.damping,
-        "friction": drives.friction,
+        **{field.name: getattr(drives, field.name) for field in fields(drives)},
         "limits": bounds.effort,
         "velocity_bounds": bounds.velocity,
         "effort_steps": bounds.effort_step,
@@ -66,13 +64,13 @@ def check_mode(parameters: ArmParameters) -> None:
         )
 
 
-def _inverse_dynamics(drives: ActuatedArm) -> tuple[NativeKernel, Array | None]:
+def _inverse_dynamics(arm: ActuatedArm) -> tuple[NativeKernel, Array | None]:
     """The compiled inverse dynamics of the links, and gravity where it is an input.
 
     Raises:
         BackendError: they are not compiled.
     """
-    make: Any = getattr(drives.links, "evaluator", None)
+    make: Any = getattr(arm.links, "evaluator", None)
     evaluator: Any = make("inverse_dynamics") if make is not None else None
     kernel = evaluator.kernel() if evaluator is not None else None
     if not isinstance(kernel, NativeKernel):

@@ -14,7 +14,6 @@ from std_msgs.msg import String
 
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.load import load_urdf
-from robot_dynamics.parameters import per_joint
 from robot_dynamics.ros.models.description import NAME, DescriptionSource
 from robot_dynamics.ros.models.plants.kind import PlantKind
 from robot_dynamics.ros.support import parameters, qos
@@ -119,9 +118,7 @@ class PlantSource:
     def _check(self, candidate: PlantParameters) -> None:
         if self._plant is None:
             return
-        names = self._plant.joint_names
-        per_joint(candidate.rotor_inertia, names, "rotor_inertia")
-        candidate.effort_limits_of(names, [limit.effort for limit in self._plant.limits])
+        self._plant.check(candidate)
         if self._settings.lockstep:
             self._plant.prepare(self._fitted(candidate))
 

@@ -1,0 +1,65 @@
+"""Friction of the simulated arm beyond what MuJoCo has: it depends on speed and direction."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("mujoco", reason="MuJoCo simulates the arms")
+from robot_dynamics import compile_dynamics, load_urdf
+from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
+from robot_dynamics.resources import resource
+from robot_dynamics.simulation.arm import ArmPlant
+from robot_dynamics.simulation.parameters import PlantParameters
+
+FLAT = (0.0, 0.0, 0.0)
+WHEEL = """<robot name="wheel"><link name="base"/><link name="disc"><inertial><mass value="1"/>
+<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="0.5"/></inertial></link>
+<joint name="turn" type="continuous">
+<parent link="base"/><child link="disc"/><axis xyz="0 0 1"/></joint></robot>"""
+LAW = {
+    "damping": (0.05,), "friction": (0.6,), "static_friction": (1.0,), "stribeck_velocity": (0.3,),
+    "friction_offset": (0.2,),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_wheel_coasts_as_its_equation_of_motion_says(sign):
+    plant = ArmPlant(WHEEL, parameters=PlantParameters(gravity=FLAT, **LAW))
+    plant.reset([0.0], [2.0 * sign])
+
+    def slowing(speed):
+        return -(0.05 * speed + 0.6 + 0.4 * np.exp(-speed / 0.3) + 0.2 * sign) / 0.5
+
+    speed, step = 2.0, 1e-4
+    for _ in range(5000):  # Heun's method
+        first = slowing(speed)
+        speed += 0.5 * step * (first + slowing(speed + step * first))
+    plant.advance(0.5, [0.0])
+    assert plant.velocity[0] == pytest.approx(sign * speed, abs=1e-6)
+    plant.advance(3.0, [0.0])
+    assert abs(plant.velocity[0]) < 1e-9  # it stands, and friction does not turn it
+
+
+@pytest.mark.parametrize(("effort", "moves"), [(0.95, False), (-0.95, False), (1.3, True), (-1.3, True)])
+def test_static_friction_holds_and_is_overcome(effort, moves):
+    plant = ArmPlant(WHEEL, parameters=PlantParameters(gravity=FLAT, **LAW))
+    plant.advance(1.0, [effort])
+    assert (abs(plant.position[0]) > 0.05) == moves
+    plant.reconfigure(PlantParameters(gravity=FLAT, joint_friction=False, **LAW))
+    plant.reset([0.0])
+    plant.advance(1.0, [effort])
+    assert plant.position[0] == pytest.approx(effort, rel=1e-6)  # ½ (effort / 0.5) t²
+
+
+def test_the_model_with_the_same_parameters_has_the_efforts_of_the_arm():
+    path = resource("urdf/puma560.urdf")
+    chain = load_urdf(path)
+    law = {**LAW, "rotor_inertia": (0.3,)}
+    plant = ArmPlant(path, parameters=PlantParameters(**law))
+    arm = ActuatedArm(compile_dynamics(chain), chain, ActuatorParameters(**law))
+    draw = np.random.default_rng(4)
+    for _ in range(5):
+        q, effort = draw.uniform(-0.5, 0.5, 6), draw.normal(0.0, 20.0, 6)
+        qd = draw.uniform(0.1, 1.0, 6) * draw.choice([-1, 1], 6)
+        plant.reset(q, qd)
+        qdd = plant.acceleration(effort)
+        np.testing.assert_allclose(arm.inverse_dynamics(q, qd, qdd), effort, atol=1e-6)
