@@ -19,6 +19,7 @@ from robot_dynamics.inputs.decimals import decimal
 from robot_dynamics.inputs.documents import parse_yaml
 from robot_dynamics.inputs.files import decoded
 from robot_dynamics.inputs.tables import text_lines
+from robot_dynamics.stewart.motion_table import parse_motion
 
 CORPUS = Path(__file__).parent / "corpus"
 """Inputs that were worth keeping, in a folder for each gate; every one is tried again by the tests."""
@@ -54,6 +55,14 @@ def states(data: bytes) -> None:
         assert np.isfinite(values).all()
 
 
+def motion(data: bytes) -> None:
+    """A table of a platform's poses."""
+    table = parse_motion(text_lines(io.BytesIO(data), "the table"), "the table")
+    assert (np.diff(table.time) > 0.0).all()
+    assert np.isfinite(table.position).all()
+    np.testing.assert_allclose(np.linalg.norm(table.orientation, axis=1), 1.0, atol=1e-12)
+
+
 def number(data: bytes) -> None:
     """A number in text: what is taken is what Python makes of it."""
     text = decoded(data, "the text", ModelError)
@@ -67,7 +76,7 @@ def number(data: bytes) -> None:
 
 
 GATES: dict[str, Callable[[bytes], None]] = {
-    gate.__name__: gate for gate in (urdf, machine, document, states, number)
+    gate.__name__: gate for gate in (urdf, machine, document, states, motion, number)
 }
 
 
