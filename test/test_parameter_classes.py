@@ -51,6 +51,7 @@ BOUNDED = [(c, d) for c, d in PARAMETERS if d.minimum is not None or d.maximum i
 OTHER_RULES = {
     ("FeedforwardParameters", "effort_error"),  # zero would take points without end
     ("PayloadParameters", "payload_inertia"),  # that of a rigid body
+    ("PlatformPayloadParameters", "payload_inertia"),
     ("PlantParameters", "payload_inertia"),
     ("MachineParameters", "zero_lengths"),  # six, where there are any
     ("WebViewParameters", "zero_lengths"),

@@ -239,9 +239,8 @@ class ControlCore(Generic[S, R]):
         effort = np.zeros(len(self._bounds.effort))
         if self._settings.safe_output == SafeOutput.GRAVITY_FADE.value and np.isfinite(self._time):
             share = ramp_down(since, self._settings.safe_fade_time)
-            if share > 0.0:
-                load = self._law.load(self._observer.state)
-                effort = share * load if np.isfinite(load).all() else effort
+            load = self._law.load(self._observer.state) if share > 0.0 else effort
+            effort = share * load if np.isfinite(load).all() else effort
         return self._limited(effort, self._observer.at_rest())
 
     def _follow(self, planned: Planned[R]) -> Trajectory[R]:
@@ -294,5 +293,8 @@ class ControlCore(Generic[S, R]):
         return effort + self._cross_fade.rest(time)
 
     def _limited(self, effort: Array, reference: R) -> Command:
-        limited = np.minimum(np.maximum(effort, self._least_effort), self._bounds.effort)
-        return Command(limited, effort, reference, self.phase)
+        return Command(self._within_limits(effort), effort, reference, self.phase)
+
+    def _within_limits(self, effort: Array) -> Array:
+        """``effort`` (n,) cut joint by joint; a machine may have a better way."""
+        return np.minimum(np.maximum(effort, self._least_effort), self._bounds.effort)

@@ -53,6 +53,7 @@ CONCERNING: dict[str, tuple[str, ...]] = {
     "control/stewart": (
         "test/control/test_stewart_controller.py",
         "test/control/test_stewart_laws.py",
+        "test/control/test_stewart_loads.py",
         "test/control/test_pose_paths.py",
         "test/control/test_phases.py",
         "test/test_parameter_classes.py",

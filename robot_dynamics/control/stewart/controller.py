@@ -9,12 +9,15 @@ import numpy as np
 from robot_dynamics.control.core import ControlCore
 from robot_dynamics.control.plausibility import Bounds
 from robot_dynamics.control.protocol import Departure, Planned, Trajectory
+from robot_dynamics.control.stewart.disturbance import DisturbanceObserver
 from robot_dynamics.control.stewart.laws import LAWS
 from robot_dynamics.control.stewart.laws.base import ActuatorForces, StewartLaw
 from robot_dynamics.control.stewart.parameters import StewartParameters
+from robot_dynamics.control.stewart.saturation import saturated
 from robot_dynamics.control.stewart.state import TaskSpaceObserver, TaskSpaceState
 from robot_dynamics.control.stewart.trajectory import PoseWaypoint, plan_pose
 from robot_dynamics.errors import StateError
+from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart import Motion, StewartPlatform
 from robot_dynamics.stewart.tracking import PoseTracker
@@ -72,9 +75,12 @@ class StewartController(ControlCore[TaskSpaceState, Motion]):
         """Use other parameters; the forces go over to another law or other gains."""
         before, self._parameters = self._parameters, value
         self.use_settings(value, self._bounds_for(value))
-        if (before.mode, before.kp, before.kv) != (value.mode, value.kp, value.kv):
-            self._stewart_law = self._make_law(self._stewart_law.forces)
-            self.use_law(self._stewart_law)
+        gains = ("mode", "kp", "kv", "ki", "disturbance_limit")
+        if any(getattr(before, name) != getattr(value, name) for name in gains):
+            law = self._make_law(self._stewart_law.forces).with_payload(self._stewart_law.payload)
+            law.observer.like(self._stewart_law.observer)
+            self._stewart_law = law
+            self.use_law(law)
 
     def change_model(self, platform: StewartPlatform) -> None:
         """Use another model of the same machine, e.g. with a payload; the forces go over to it in a ramp.
@@ -83,6 +89,15 @@ class StewartController(ControlCore[TaskSpaceState, Motion]):
             platform: with the same geometry and limits.
         """
         self._stewart_law = self._stewart_law.with_model(platform.compile().actuator_forces)
+        self.remodel(self._stewart_law)
+
+    def change_payload(self, payload: RigidBody) -> None:
+        """Carry another body beside the platform's own; the forces go over to it in a ramp.
+
+        Args:
+            payload: in the platform's frame; without mass: nothing.
+        """
+        self._stewart_law = self._stewart_law.with_payload(payload if payload.mass > 0.0 else None)
         self.remodel(self._stewart_law)
 
     def set_wrench(self, force: Sequence[float], torque: Sequence[float]) -> None:
@@ -124,7 +139,16 @@ class StewartController(ControlCore[TaskSpaceState, Motion]):
         return self._follow(self.plan(waypoints, self.departure(start)))
 
     def _make_law(self, forces: ActuatorForces) -> StewartLaw:
-        return LAWS[self._parameters.mode](forces, *self._parameters.gains())
+        parameters, machine = self._parameters, self.platform.machine
+        linear = parameters.disturbance_limit
+        observer = DisturbanceObserver(parameters.ki, (linear, linear / machine.characteristic_length))
+        return LAWS[parameters.mode](forces, *parameters.gains(), observer, machine.gravity)
+
+    def _within_limits(self, effort: Array) -> Array:
+        limits = self._bounds.effort
+        if (np.abs(effort) <= limits).all():
+            return effort
+        return saturated(effort, self._stewart_law.bearing(self._legs.state), limits)
 
     def _bounds_for(self, parameters: StewartParameters) -> Bounds:
         limits = [leg.limits for leg in self.platform.machine.legs]

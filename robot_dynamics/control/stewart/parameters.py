@@ -36,6 +36,22 @@ class StewartParameters(LoopParameters):
         minimum=0.0,
         maximum=1e4,
     )
+    ki: float = parameter(
+        0.0,
+        "Gain of the disturbance observer, which takes away what an unknown load leaves of the pose error;"
+        " kp^1.5/8 is well damped when kv = 2·sqrt(kp); 0: off",
+        unit="1/s³",
+        minimum=0.0,
+        maximum=1e9,
+    )
+    disturbance_limit: float = parameter(
+        3.0,
+        "Greatest acceleration that the disturbance observer may ask for; over the machine's characteristic"
+        " length, its greatest angular one",
+        unit="m/s²",
+        minimum=0.0,
+        maximum=1e3,
+    )
     wrench_timeout: float = parameter(
         0.2,
         "An external wrench older than this counts as none",

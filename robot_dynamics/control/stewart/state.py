@@ -19,12 +19,14 @@ class TaskSpaceState:
 
     Attributes:
         pose: pose and twist of the platform.
+        time: of the state [s].
         lengths: (6,) of the legs [m].
         wrench: (6,) external force [N] and moment about the platform's origin [N·m], platform frame.
     """
 
     def __init__(self, machine: Machine) -> None:
         self.pose = PoseTracker(machine)
+        self.time = -np.inf
         self.lengths: Array = leg_geometry(machine, machine.home_position, machine.home_rotation).lengths
         self.wrench: Array = NO_WRENCH
 
@@ -59,6 +61,7 @@ class TaskSpaceObserver:
         lengths = position + self._zero
         state.pose.update(lengths, velocity)
         state.lengths = lengths
+        state.time = time
         condition = state.pose.condition_number
         if condition > self._limit:
             raise SingularityError(

@@ -8,8 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from robot_dynamics.control.stewart.disturbance import DisturbanceObserver
+from robot_dynamics.control.stewart.payload import carried_wrench
 from robot_dynamics.control.stewart.state import TaskSpaceState
 from robot_dynamics.errors import SingularityError, StateError
+from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart import Motion
 from robot_dynamics.stewart.program import MOTION_SIZE
@@ -26,22 +29,35 @@ class StewartLaw:
         forces: the model.
         kp: (6,) gains of the pose error: linear, then angular, base frame [1/s²].
         kv: (6,) gains of the twist error [1/s].
+        observer: estimates what the model does not know; shared by all that follow from this law.
+        gravity: (3,) base frame [m/s²].
     """
 
     summary: ClassVar[str]
     """What the law does, as the end of a sentence that begins with its name."""
     looks_ahead: bool = True
 
-    def __init__(self, forces: ActuatorForces, kp: Array, kv: Array) -> None:
+    def __init__(
+        self, forces: ActuatorForces, kp: Array, kv: Array, observer: DisturbanceObserver, gravity: Array
+    ) -> None:
         self.forces = forces
         self.kp = kp
         self.kv = kv
+        self.observer = observer
+        self.gravity = gravity
+        self.payload: RigidBody | None = None
         self._motion = np.zeros(MOTION_SIZE)
 
     def with_model(self, forces: ActuatorForces) -> StewartLaw:
         """The same law with another model."""
         law = copy.copy(self)
         law.forces = forces
+        return law
+
+    def with_payload(self, payload: RigidBody | None) -> StewartLaw:
+        """The same law with another body fixed to the platform."""
+        law = copy.copy(self)
+        law.payload = payload
         return law
 
     def effort(self, state: TaskSpaceState, reference: Motion, ahead: Motion, half_period: float) -> Array:
@@ -52,7 +68,21 @@ class StewartLaw:
         """(6,) forces that hold the platform at rest where it is; not finite where none can [N]."""
         pose, rest = state.pose, np.zeros(6)
         try:
-            return self._evaluate(pose.position, pose.quaternion, rest, rest, state.wrench)
+            # What the model does not know is carried on.
+            lift = self.observer.estimate
+            return self._evaluate(pose.position, pose.quaternion, pose.rotation, rest, lift, state.wrench)
+        except (StateError, SingularityError):
+            return np.full(6, np.nan)
+
+    def bearing(self, state: TaskSpaceState) -> Array:
+        """(6,) forces of the present pose and twist without acceleration; not finite where none are [N]."""
+        self.observer.frozen = True
+        pose = state.pose
+        try:
+            lift = self.observer.estimate
+            return self._evaluate(
+                pose.position, pose.quaternion, pose.rotation, pose.twist, lift, state.wrench
+            )
         except (StateError, SingularityError):
             return np.full(6, np.nan)
 
@@ -60,9 +90,17 @@ class StewartLaw:
         """The platform is held from now on where it is."""
 
     def _evaluate(
-        self, position: Array, quaternion: Quaternion, twist: Array, acceleration: Array, wrench: Array
+        self,
+        position: Array,
+        quaternion: Quaternion,
+        rotation: Array,
+        twist: Array,
+        acceleration: Array,
+        wrench: Array,
     ) -> Array:
         motion = self._motion
+        if self.payload is not None:
+            wrench = wrench + carried_wrench(self.payload, rotation, twist, acceleration, self.gravity)
         motion[0:3], motion[3:7], motion[7:13] = position, quaternion, twist
         motion[13:19], motion[19:25] = acceleration, wrench
         return np.asarray(self.forces(motion))

@@ -2,10 +2,11 @@
 
 The exact inverse dynamics are evaluated at the acceleration
 
-    a = a_d + Kv (v_d - v) + Kp (x_d - x),
+    a = a_d + Kv (v_d - v) + Kp (x_d - x) + z,
 
 where x is the pose that forward kinematics finds for the measured leg lengths, and the orientation error is
-the rotation vector from the measured to the wanted orientation, base frame.
+the rotation vector from the measured to the wanted orientation, base frame. z is what the disturbance
+observer has found so far, zero where it is off.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 
 from robot_dynamics.control.stewart.laws.base import StewartLaw
 from robot_dynamics.control.stewart.state import TaskSpaceState
-from robot_dynamics.spatial import Array
+from robot_dynamics.spatial import Array, quaternion_rows
 from robot_dynamics.stewart import Motion
 from robot_dynamics.stewart.orientation import rotation_vector
 from robot_dynamics.stewart.tracking import turned
@@ -37,10 +38,14 @@ class ComputedForce(StewartLaw):
         )
         rate = np.concatenate([reference.linear_velocity, reference.angular_velocity]) - twist
         acceleration = wanted + self.kv * rate + self.kp * error
+        if self.observer.gain > 0.0:
+            acceleration = acceleration + self.observer.update(state.time, error)
         step = half_period * (twist + 0.5 * half_period * acceleration)
+        quaternion = turned(pose.quaternion, step[3:])
         return self._evaluate(
             pose.position + step[:3],
-            turned(pose.quaternion, step[3:]),
+            quaternion,
+            pose.rotation if self.payload is None else np.array(quaternion_rows(quaternion)),
             twist + half_period * acceleration,
             acceleration,
             state.wrench,

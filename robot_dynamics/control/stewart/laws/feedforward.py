@@ -21,4 +21,4 @@ class ReferenceFeedforward(StewartLaw):
         twist = np.concatenate([ahead.linear_velocity, ahead.angular_velocity])
         acceleration = np.concatenate([ahead.linear_acceleration, ahead.angular_acceleration])
         quaternion = quaternion_from_rotation(ahead.rotation).tolist()
-        return self._evaluate(ahead.position, quaternion, twist, acceleration, state.wrench)
+        return self._evaluate(ahead.position, quaternion, ahead.rotation, twist, acceleration, state.wrench)
