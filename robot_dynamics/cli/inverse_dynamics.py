@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +21,9 @@ from robot_dynamics.inputs.files import open_output, open_regular
 from robot_dynamics.inputs.tables import text_lines
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.native.loading import BACKENDS
+
+ROWS_AT_ONCE = 10_000
+"""As many rows are written at once."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -57,13 +61,16 @@ def run(arguments: argparse.Namespace) -> int:
         streams.note(f"robot_dynamics: note: {note}")
     dynamics = compile_dynamics(chain, arguments.gravity, arguments.backend)
     efforts = dynamics.inverse_dynamics(table.q, table.qd, table.qdd, table.wrench)
+    columns = [f"{name}.{EFFORT}" for name in chain.joint_names]
+    values = efforts
+    if table.time is not None:
+        columns.insert(0, TIME)
+        values = np.column_stack([table.time, efforts])
     with _opened(arguments.output) as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        leading = [] if table.time is None else [TIME]
-        writer.writerow([*leading, *(f"{name}.{EFFORT}" for name in chain.joint_names)])
-        for index, row in enumerate(efforts):
-            times = [] if table.time is None else [repr(float(table.time[index]))]
-            writer.writerow([*times, *(repr(float(effort)) for effort in row)])
+        csv.writer(stream, lineterminator="\n").writerow(columns)
+        for start in range(0, len(values), ROWS_AT_ONCE):
+            rows = values[start : start + ROWS_AT_ONCE].tolist()
+            stream.write("".join(",".join(map(repr, row)) + "\n" for row in rows))
     return 0
 
 
@@ -71,13 +78,14 @@ def _read(path: str, chain: KinematicChain) -> StateTable:
     if path == "-":
         if sys.stdin is None:
             raise StateError("cannot read standard input: it is closed")
-        return read_states(
-            text_lines(sys.stdin.buffer, "standard input"), chain.joint_names, "standard input"
-        )
+        lines = text_lines(sys.stdin.buffer, "standard input")
+        return read_states(streams.counted(lines), chain.joint_names, "standard input")
     with open_regular(
         path, "CSV file", lambda reason: StateError(f"cannot read the states: {reason}")
     ) as stream:
-        return read_states(text_lines(stream, path), chain.joint_names, path)
+        lines = text_lines(stream, path)
+        size = os.fstat(stream.fileno()).st_size
+        return read_states(streams.counted(lines, size), chain.joint_names, path)
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from robot_dynamics.errors import ParameterError, readable
@@ -56,6 +57,24 @@ def read_input(most: int = MAX_INPUT) -> bytes:
     if len(data) > most:
         raise ParameterError(f"standard input: larger than the {most // 2**20} MiB that are read")
     return data
+
+
+def counted(lines: Iterable[str], size: int | None = None) -> Iterator[str]:
+    """The same lines; a terminal shows how far they have been read, where that takes more than a second.
+
+    Args:
+        lines: of text.
+        size: of the whole, where it is known [bytes].
+    """
+    if not sys.stderr.isatty():
+        yield from lines
+        return
+    from tqdm import tqdm  # which takes longer than many a command
+
+    with tqdm(total=size, unit="B", unit_scale=True, delay=1.0, leave=False, ncols=80) as bar:
+        for line in lines:
+            bar.update(len(line))
+            yield line
 
 
 def finish(code: int) -> int:

@@ -6,6 +6,7 @@ import csv
 import io
 import itertools
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import BinaryIO
@@ -18,6 +19,8 @@ MAX_BYTES = 2**30
 """Size of the largest table [bytes]."""
 MAX_LINE = 100 * 1024
 """Length of the longest line [bytes]."""
+_PLAIN = re.compile(r"[0-9eE+\-., ]*", re.ASCII)
+"""Of these characters ``float`` takes nothing for a number that is none."""
 
 
 def text_lines(stream: BinaryIO, source: str) -> Iterator[str]:
@@ -45,7 +48,11 @@ def text_lines(stream: BinaryIO, source: str) -> Iterator[str]:
             )
             raise StateError(f"{source}: more than {limit}; that is no table of states")
         # Some files end their lines in a carriage return alone.
-        yield from io.StringIO(decoded(line, f"{source}, line {number},", StateError), newline=None)
+        text = decoded(line, f"{source}, line {number},", StateError)
+        if "\r" in text:
+            yield from io.StringIO(text, newline=None)
+        else:
+            yield text
 
 
 def check_header(header: Sequence[str], source: str) -> None:
@@ -65,12 +72,22 @@ def check_header(header: Sequence[str], source: str) -> None:
 
 def rows(lines: Iterable[str], source: str) -> Iterator[tuple[int, list[str]]]:
     """The rows of CSV text and the number of the line that each ends in."""
-    reader = csv.reader(lines, skipinitialspace=True)
-    try:
-        for row in reader:
-            yield reader.line_num, row
-    except csv.Error as error:
-        raise StateError(f"{source}, line {reader.line_num}: {error}") from None
+    lines = iter(lines)
+    number = 0
+    for line in lines:
+        number += 1
+        if '"' not in line:
+            cells = line.rstrip("\n").split(",")
+            yield number, [cell.lstrip(" ") for cell in cells] if " " in line else cells
+            continue
+        # A quoted cell may go on in the next line.
+        reader = csv.reader(itertools.chain((line,), lines), skipinitialspace=True)
+        try:
+            row = next(reader)
+        except csv.Error as error:
+            raise StateError(f"{source}, line {number - 1 + reader.line_num}: {error}") from None
+        number += reader.line_num - 1
+        yield number, row
 
 
 def numbers(
@@ -81,19 +98,39 @@ def numbers(
     Raises:
         StateError: a row of another length, or an entry of a used column that is not a finite number.
     """
+    places = sorted(used)
+    whole = len(places) == len(header)
     for line, row in rows:
+        if whole and len(row) == len(header):
+            found = _plain_numbers(row)
+            if found:
+                yield found
+                continue
         if not any(cell.strip() for cell in row):
             continue
         if len(row) != len(header):
             raise StateError(f"{source}, line {line}: {len(row)} entries for {len(header)} columns")
-        numbers = []
-        for index, (cell, name) in enumerate(zip(row, header, strict=True)):
+        values = [0.0] * len(header)
+        found = _plain_numbers([row[place] for place in places])
+        for place, value in zip(places, found, strict=False):
+            values[place] = value
+        for place in () if found else places:
             try:
-                number = decimal(cell) if index in used else 0.0
-                if not math.isfinite(number):
+                values[place] = decimal(row[place])
+                if not math.isfinite(values[place]):
                     raise ValueError("not finite")
             except ValueError as reason:
-                where = f"{source}, line {line}, column {quoted(name)}"
-                raise StateError(f"{where}: {quoted(cell)} is {reason}") from None
-            numbers.append(number)
-        yield numbers
+                where = f"{source}, line {line}, column {quoted(header[place])}"
+                raise StateError(f"{where}: {quoted(row[place])} is {reason}") from None
+        yield values
+
+
+def _plain_numbers(cells: list[str]) -> list[float]:
+    """The numbers that all cells are, at once; none where one of them has to be looked at."""
+    if not _PLAIN.fullmatch(",".join(cells)):
+        return []
+    try:
+        found = list(map(float, cells))
+    except ValueError:
+        return []
+    return found if math.isfinite(sum(found)) else []

@@ -6,7 +6,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from robot_dynamics.errors import ParameterError, RobotDynamicsError
+from tqdm import tqdm
+
+from robot_dynamics.errors import ParameterError
 from robot_dynamics.papers.evidence.finding import Item, Paper, Section
 
 
@@ -15,12 +17,7 @@ def gather(papers: Sequence[Paper], folder: Path, only: str | None = None) -> li
 
     Raises:
         ParameterError: no such section.
-        RobotDynamicsError: the package's extra ``report`` is not installed.
     """
-    try:
-        from tqdm import tqdm
-    except ImportError as error:
-        raise RobotDynamicsError("the report needs tqdm: pip install 'robot_dynamics[report]'") from error
     work = [(paper, section) for paper in papers for section in _sections(paper, only)]
     items = []
     with tqdm(total=len(work), file=sys.stderr, unit="section", ncols=100) as bar:
