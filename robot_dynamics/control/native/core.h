@@ -7,7 +7,9 @@
 #ifndef RD_CORE_H
 #define RD_CORE_H
 
+#ifndef __cplusplus
 #include <stdatomic.h>
+#endif
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -39,6 +41,16 @@ typedef struct {
     int32_t mode, looks_ahead, safe_output;
 } rd_settings;
 
+typedef struct {
+    double *position, *velocity, *acceleration; /* (n) */
+} rd_motion;
+
+/* References that come from outside cycle by cycle; written by the thread that runs the cycle, before it does. */
+typedef struct {
+    double time;                  /* until then `now` is the reference, later `ahead` [s] */
+    rd_motion now, ahead;
+} rd_stream;
+
 /* A planned path: quintics between knots. Never changed once it is handed over. */
 typedef struct {
     uint64_t number;              /* 1, 2, ... in the order in which they are handed over */
@@ -46,17 +58,16 @@ typedef struct {
     size_t knots;                 /* K >= 2 */
     const double *times;          /* (K) on the controller's clock [s] */
     const double *coefficients;   /* (K - 1, 6, n) of the powers of the share of the segment that has passed */
+    const rd_stream *stream;      /* instead of coefficients, from the first knot's to the last one's time; or NULL */
 } rd_plan;
 
+/* All that follows is C's alone: C++ has no _Atomic. */
+#ifndef __cplusplus
 /* A plan and the segment where it was sampled last. */
 typedef struct {
     const rd_plan *plan;
     size_t segment;
 } rd_cursor;
-
-typedef struct {
-    double *position, *velocity, *acceleration; /* (n) */
-} rd_motion;
 
 typedef struct rd_core {
     int n;
@@ -159,4 +170,5 @@ void rd_sample(rd_cursor *cursor, int n, double time, const rd_motion *out);
 int rd_law_effort(rd_core *core, const rd_settings *settings, const rd_motion *ahead, double half_period,
                   double *effort);
 int rd_law_load(const rd_core *core, const rd_settings *settings, double *effort);
+#endif
 #endif

@@ -60,6 +60,7 @@ class Plan(ctypes.Structure):
         ("knots", ctypes.c_size_t),
         ("times", ctypes.c_void_p),
         ("coefficients", ctypes.c_void_p),
+        ("stream", ctypes.c_void_p),
     ]
 
 

@@ -28,6 +28,7 @@ typedef struct {
 
 enum { RD_RECORD_ARRAYS = 7 };    /* position, velocity, reference (3), unlimited, effort: (n) each behind a record */
 
+#ifndef __cplusplus
 /* A single writer and a single reader; what finds no room is counted and left out. Some room is kept for what must
  * be told: see `spare` in loop.c. */
 typedef struct {
@@ -105,4 +106,5 @@ enum { RD_HOLD, RD_ACTIVATE, RD_HALT };
 int rd_ring_read(rd_ring *ring, rd_record *record);
 rd_record *rd_ring_slot(rd_ring *ring, size_t spare);
 void rd_ring_commit(rd_ring *ring);
+#endif
 #endif

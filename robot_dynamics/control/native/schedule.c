@@ -40,11 +40,20 @@ static void evaluate(const rd_plan *plan, size_t segment, double s, int n, const
     }
 }
 
+static void copy_motion(const rd_motion *out, const rd_motion *from, int n)
+{
+    rd_copy(out->position, from->position, n);
+    rd_copy(out->velocity, from->velocity, n);
+    rd_copy(out->acceleration, from->acceleration, n);
+}
+
 void rd_sample(rd_cursor *cursor, int n, double time, const rd_motion *out)
 {
     const rd_plan *plan = cursor->plan;
     const size_t last = plan->knots - 1;
-    if (time >= plan->times[last]) {
+    if (plan->stream) {
+        copy_motion(out, time > plan->stream->time ? &plan->stream->ahead : &plan->stream->now, n);
+    } else if (time >= plan->times[last]) {
         evaluate(plan, last - 1, 1.0, n, out);
         memset(out->velocity, 0, sizeof(double) * (size_t)n);
         memset(out->acceleration, 0, sizeof(double) * (size_t)n);

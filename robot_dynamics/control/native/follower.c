@@ -1,0 +1,200 @@
+/* See follower.h; what it adds to the loop is the stream of references, followed as a plan without an end. */
+#include "follower.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { FOLLOWER_ARRAYS = 11 }; /* of n doubles in a follower's store */
+
+struct rd_follower {
+    rd_loop loop;
+    rd_session *session;
+    rd_snapshot *snapshot;        /* where the other thread reads */
+    rd_stream stream;
+    rd_plan plan;                 /* leads to the stream */
+    double times[2];
+    int knows_last;
+    rd_motion last;               /* reference of the last cycle */
+    double *effort;               /* (n) what was sent last */
+    double *store;
+};
+
+static int64_t steady_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return INT64_C(1000000000) * now.tv_sec + now.tv_nsec;
+}
+
+static void keep_effort(void *to, rd_session *session, int64_t stamp, const double *effort)
+{
+    (void)stamp;
+    rd_copy(((rd_follower *)to)->effort, effort, session->core->n);
+}
+
+rd_follower *rd_follower_new(int n, const rd_settings *settings, size_t record_bytes)
+{
+    rd_follower *follower = calloc(1, sizeof *follower);
+    if (!follower) {
+        return NULL;
+    }
+    const size_t each = (size_t)n;
+    rd_core *core = rd_core_new(n, settings);
+    follower->session = core ? rd_session_new(core, record_bytes) : NULL;
+    follower->snapshot = calloc(1, sizeof(rd_snapshot) + 3 * each * sizeof(double));
+    double *place = follower->store = calloc(FOLLOWER_ARRAYS * each, sizeof(double));
+    if (!follower->session || !follower->snapshot || !place) {
+        if (!follower->session) {
+            rd_core_free(core);
+        }
+        rd_follower_free(follower);
+        return NULL;
+    }
+    rd_motion *const motions[] = {&follower->stream.now, &follower->stream.ahead, &follower->last};
+    for (int i = 0; i < 3; ++i, place += 3 * n) {
+        *motions[i] = (rd_motion){place, place + n, place + 2 * n};
+    }
+    follower->effort = place;
+    follower->times[1] = INFINITY;
+    follower->plan = (rd_plan){.knots = 2, .times = follower->times, .stream = &follower->stream};
+    rd_loop_init(&follower->loop, steady_clock, keep_effort, follower, 0);
+    return follower;
+}
+
+void rd_follower_free(rd_follower *follower)
+{
+    if (follower) {
+        if (follower->session) {
+            rd_core_free(follower->session->core);
+            rd_session_free(follower->session);
+        }
+        free(follower->snapshot);
+        free(follower->store);
+        free(follower);
+    }
+}
+
+void rd_follower_activate(rd_follower *follower, int64_t steady, int lockstep)
+{
+    rd_loop_init(&follower->loop, steady_clock, keep_effort, follower, lockstep);
+    follower->loop.last_state = steady;
+    follower->session->estimates = follower->session->troubled = 0;
+    follower->knows_last = 0;
+    memset(follower->effort, 0, sizeof(double) * (size_t)follower->session->core->n);
+    rd_loop_offer(&follower->loop, follower->session);
+    rd_loop_request(&follower->loop, RD_ACTIVATE);
+}
+
+void rd_follower_deactivate(rd_follower *follower)
+{
+    rd_core_lost_states(follower->session->core);
+    rd_loop_init(&follower->loop, steady_clock, keep_effort, follower, 0);
+    memset(follower->effort, 0, sizeof(double) * (size_t)follower->session->core->n);
+}
+
+static int is_far(int n, const double *from, const double *to, double most)
+{
+    for (int j = 0; j < n; ++j) {
+        if (fabs(to[j] - from[j]) > most) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int is_given(const rd_cycle *cycle, int n)
+{
+    for (int i = 0; i < 3; ++i) {
+        if (!cycle->reference[i] || !rd_all_finite(cycle->reference[i], n)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static void copy_reference(const rd_motion *to, const double *const *from, int n)
+{
+    rd_copy(to->position, from[0], n);
+    rd_copy(to->velocity, from[1], n);
+    rd_copy(to->acceleration, from[2], n);
+}
+
+/* What the stream says in this cycle. A reference for the next period was given in the last one for this; between
+ * both lies the acceleration that the law looks ahead to. */
+static void write_stream(rd_follower *follower, const rd_cycle *cycle, int n)
+{
+    const rd_motion *last = &follower->last, *ahead = &follower->stream.ahead;
+    const double *const before[] = {last->position, last->velocity, last->acceleration};
+    const int leads = cycle->leads && follower->knows_last;
+    copy_reference(&follower->stream.now, leads ? before : cycle->reference, n);
+    copy_reference(ahead, cycle->reference, n);
+    for (int j = 0; leads && j < n; ++j) {
+        ahead->acceleration[j] = 0.5 * (last->acceleration[j] + ahead->acceleration[j]);
+    }
+    follower->stream.time = rd_session_seconds(follower->session, cycle->stamp);
+    copy_reference(last, cycle->reference, n);
+    follower->knows_last = 1;
+}
+
+static void take_reference(rd_follower *follower, const rd_cycle *cycle)
+{
+    rd_core *core = follower->session->core;
+    const int given = is_given(cycle, core->n);
+    const int stepped = given && follower->knows_last
+        && is_far(core->n, follower->last.position, cycle->reference[0], cycle->most_step);
+    int follows = core->current.plan || core->next.plan;
+    if (!given || stepped) {
+        follower->knows_last = 0;
+        if (follows) {
+            rd_core_hold(core);
+            follows = 0;
+        }
+    }
+    if (!given) {
+        return;
+    }
+    write_stream(follower, cycle, core->n);
+    const double *begins = follower->stream.now.position;
+    if (!follows && rd_controls(core->phase) && !is_far(core->n, core->hold, begins, cycle->most_step)) {
+        follower->times[0] = core->time;
+        ++follower->plan.number;
+        follower->plan.epoch = core->epoch;
+        rd_core_offer_plan(core, &follower->plan);
+    }
+}
+
+const double *rd_follower_update(rd_follower *follower, const rd_cycle *cycle)
+{
+    const int n = follower->session->core->n;
+    const int seen = cycle->position && rd_all_finite(cycle->position, n)
+        && (!cycle->velocity || rd_all_finite(cycle->velocity, n));
+    if (seen) {
+        take_reference(follower, cycle);
+        rd_loop_state(&follower->loop, cycle->stamp, cycle->steady, cycle->position, cycle->velocity);
+    }
+    rd_loop_tick(&follower->loop, cycle->steady, cycle->stamp);
+    return follower->effort;
+}
+
+void rd_follower_offer_settings(rd_follower *follower, const rd_settings *settings)
+{
+    rd_core_offer_settings(follower->session->core, settings);
+}
+
+uint64_t rd_follower_oldest_settings(rd_follower *follower)
+{
+    rd_core_snapshot(follower->session->core, follower->snapshot);
+    return follower->snapshot->oldest_settings;
+}
+
+int rd_follower_read(rd_follower *follower, rd_record *record)
+{
+    return rd_session_read(follower->session, record);
+}
+
+size_t rd_follower_record_size(const rd_follower *follower)
+{
+    return follower->session->ring.size;
+}

@@ -1,0 +1,53 @@
+/* An arm under references that come cycle by cycle: the loop for a caller that brings the state and the reference
+ * of every cycle, and sends the answer himself. C++ can read this header.
+ *
+ * No allocation after rd_follower_new. One thread at a time runs _activate, _update and _deactivate; another one may
+ * hand over settings and read the records.
+ */
+#ifndef RD_FOLLOWER_H
+#define RD_FOLLOWER_H
+
+#include "loop.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct rd_follower rd_follower;
+
+/* What a cycle brings. */
+typedef struct {
+    int64_t stamp;                /* of the state [ns] */
+    int64_t steady;               /* steady time [ns] */
+    const double *position;       /* (n) measured; NULL or not finite: no state in this cycle */
+    const double *velocity;       /* (n) measured; NULL: estimated from the positions */
+    const double *reference[3];   /* position, velocity, acceleration (n); NULL or not finite: no reference */
+    int leads;                    /* the reference is the one for the next period, not for now */
+    double most_step;             /* of a reference from the last one, or from where the arm holds [rad or m] */
+} rd_cycle;
+
+/* A follower that is not active, and allocates everything that it needs; NULL without memory. */
+rd_follower *rd_follower_new(int n, const rd_settings *settings, size_t record_bytes);
+void rd_follower_free(rd_follower *follower);
+
+/* From now on it controls: it holds where the first state finds the arm. With `lockstep` (simulated time) the age of
+ * the states is not judged. */
+void rd_follower_activate(rd_follower *follower, int64_t steady, int lockstep);
+/* The efforts (n) of this cycle; zero before the first state and after _deactivate.
+ *
+ * A reference that is finite, and no more than most_step from where the arm holds, is followed. Without one, or after
+ * a longer step, the arm holds where it is until one is near again. */
+const double *rd_follower_update(rd_follower *follower, const rd_cycle *cycle);
+void rd_follower_deactivate(rd_follower *follower);
+
+/* From another thread. Settings must stay until the oldest that are in use are newer ones. */
+void rd_follower_offer_settings(rd_follower *follower, const rd_settings *settings);
+uint64_t rd_follower_oldest_settings(rd_follower *follower);
+/* The oldest record that has not been read, with its RD_RECORD_ARRAYS arrays (n) behind it; whether there is one. */
+int rd_follower_read(rd_follower *follower, rd_record *record);
+size_t rd_follower_record_size(const rd_follower *follower);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
