@@ -23,11 +23,16 @@ def readable(text: object, most: int = LONGEST_MESSAGE) -> str:
     return _cut(shown, most)
 
 
-def escaped(text: str) -> str:
-    """``text`` with Python escapes, such as \\u202e, for what is not printable; line ends stay."""
+def escaped(text: str, kept: str = "\n") -> str:
+    """``text`` with Python escapes, such as \\u202e, for what is not printable and not ``kept``."""
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
+    return "".join(c if c.isprintable() or c in kept else ascii(c)[1:-1] for c in text)
+
+
+def shown(*names: str) -> str:
+    """Names that others have given, separated by commas, as a table or a log may show them."""
+    return ", ".join(escaped(name, kept="") for name in names)
 
 
 def quoted(value: Any, most: int = LONGEST_QUOTE) -> str:

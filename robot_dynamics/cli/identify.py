@@ -7,7 +7,7 @@ from pathlib import Path
 
 from robot_dynamics.cli import streams
 from robot_dynamics.cli.chain_source import add_chain_arguments, chain_of, number
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.errors import RobotDynamicsError, shown
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -82,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
         center = ", ".join(f"{value:.4f}" for value in found.payload.center_of_mass)
         print(f"payload:         {found.payload.mass:6.3f} kg at ({center}) m in the tip frame")
     if found.not_excited:
-        print(f"not excited:     {', '.join(found.not_excited)}")
+        print(f"not excited:     {shown(*found.not_excited)}")
     for path in files:
         print(path)
     return 0

@@ -16,7 +16,7 @@ from robot_dynamics.cli import streams
 from robot_dynamics.cli.chain_source import add_chain_arguments, add_gravity_argument, chain_of
 from robot_dynamics.cli.state_table import EFFORT, TIME, StateTable, read_states
 from robot_dynamics.dynamics.compiled import compile_dynamics
-from robot_dynamics.errors import ParameterError, StateError
+from robot_dynamics.errors import ParameterError, StateError, shown
 from robot_dynamics.inputs.files import open_output, open_regular
 from robot_dynamics.inputs.tables import text_lines
 from robot_dynamics.model.chain import KinematicChain
@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
         streams.note(f"robot_dynamics: note: {note}")
     dynamics = compile_dynamics(chain, arguments.gravity, arguments.backend)
     efforts = dynamics.inverse_dynamics(table.q, table.qd, table.qdd, table.wrench)
-    columns = [f"{name}.{EFFORT}" for name in chain.joint_names]
+    columns = [f"{shown(name)}.{EFFORT}" for name in chain.joint_names]
     values = efforts
     if table.time is not None:
         columns.insert(0, TIME)

@@ -21,6 +21,10 @@ from robot_dynamics.errors import BackendError, ModelError, ParameterError, Sing
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.spatial import Array
 
+MAX_JOINTS = 100
+"""Of the longest chain that programs are generated for: their length grows with its square, and a few
+quantities take half a minute for so many; the longest arm of a humanoid has a dozen."""
+
 
 def generate(
     model: SerialModel,
@@ -91,9 +95,15 @@ def make_program(
         options: as of :func:`generate`.
 
     Raises:
+        ModelError: the chain has more than ``MAX_JOINTS`` joints.
         SingularityError: forward dynamics of an arm with a joint that moves no mass.
     """
     about = quantity_named(quantity)
+    if chain.dof > MAX_JOINTS:
+        raise ModelError(
+            f"{chain.name}: {chain.dof} joints from {chain.root} to {chain.tip}; programs are generated for"
+            f" at most {MAX_JOINTS}: choose a shorter chain by its root and tip, or lock joints"
+        )
     model = SerialModel.from_chain(chain, np.zeros(3) if gravity is None else gravity)
     try:
         return generate(model, quantity, inputs=inputs, objective=objective, options=options)

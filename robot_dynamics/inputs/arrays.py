@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from types import UnionType
 from typing import Any
 
@@ -29,8 +29,8 @@ _NO_NUMBERS = {
 def real_array(name: str, value: Any, error: type[RobotDynamicsError] = StateError) -> Array:
     """``value`` as an array of doubles of any shape, not copied where it is one already.
 
-    Complex numbers, masked entries, dates, texts and booleans are refused: numpy would drop, fill or parse
-    them silently.
+    Complex numbers, masked entries, dates, texts and booleans, also a few among numbers, are refused: numpy
+    would drop, fill or parse them silently.
 
     Args:
         name: of the argument, for messages.
@@ -44,9 +44,11 @@ def real_array(name: str, value: Any, error: type[RobotDynamicsError] = StateErr
         raise error(f"{name} is a masked array; fill in the masked entries, or leave them out")
     try:
         array = np.asarray(value)
-        if array.dtype is _DOUBLE:
+        if array.dtype is _DOUBLE and array is value:
             return array
         if array.dtype.kind in _REAL:
+            if _has_boolean(value, array.ndim):
+                raise TypeError("it holds a boolean where a number is needed")
             with np.errstate(over="ignore"):
                 return np.asarray(array, dtype=np.float64)
         if array.dtype.kind == "O":
@@ -59,24 +61,13 @@ def real_array(name: str, value: Any, error: type[RobotDynamicsError] = StateErr
     raise error(f"{name} cannot be read as real numbers: {quoted(value)} holds {kind}")
 
 
-def small_array(name: str, value: Any, error: type[RobotDynamicsError] = StateError) -> Array:
-    """As :func:`real_array`, for a few numbers: booleans among them, which numpy takes for 1, are refused.
-
-    Raises:
-        RobotDynamicsError: as :func:`real_array`.
-    """
-    if _has_boolean(value):
-        raise error(f"{name} holds a boolean where a number is needed: {quoted(value)}")
-    return real_array(name, value, error)
-
-
 def real_vector(name: str, value: Any, size: int, error: type[RobotDynamicsError] = StateError) -> Array:
     """``value`` as ``size`` finite numbers.
 
     Raises:
         RobotDynamicsError: anything else; the message names the argument.
     """
-    vector = small_array(name, value, error)
+    vector = real_array(name, value, error)
     if vector.shape != (size,) or not np.isfinite(vector).all():
         raise error(f"{name} is {quoted(value)}; it must be {_COUNTS.get(size, size)} finite numbers")
     return vector
@@ -88,7 +79,7 @@ def real_number(name: str, value: Any, error: type[RobotDynamicsError] = StateEr
     Raises:
         RobotDynamicsError: anything else; the message names the argument.
     """
-    number = small_array(name, value, error)
+    number = real_array(name, value, error)
     if number.shape != () or not np.isfinite(number):
         raise error(f"{name} is {quoted(value)}; expected a finite number")
     return float(number)
@@ -141,7 +132,13 @@ def _real(entry: Any) -> float:
     return float(entry)
 
 
-def _has_boolean(value: Any, level: int = 3) -> bool:
-    if isinstance(value, list | tuple) and level:
-        return any(_has_boolean(entry, level - 1) for entry in value)
-    return isinstance(value, bool | np.bool_)
+def _has_boolean(value: Any, levels: int) -> bool:
+    """Whether numpy has taken a boolean for 0 or 1, in sequences nested ``levels`` deep."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.dtype.kind == "b"
+    if not levels or not isinstance(value, Sequence):
+        return isinstance(value, bool)
+    kinds = set(map(type, value))
+    if kinds <= {float, int}:
+        return False
+    return any(_has_boolean(entry, levels - 1) for entry in value)

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.errors import ParameterError, StateError, quoted
+from robot_dynamics.errors import ParameterError, StateError, escaped, quoted, shown
 from robot_dynamics.model.chain import JointKind
 from robot_dynamics.model.dh_format import (
     aligned,
@@ -170,9 +170,10 @@ class DHTable:
 
     def text(self) -> str:
         """The table for reading: degrees and metres, aligned, with base and tool."""
-        columns = aligned(self._cells(), left=(1, 2))
+        cells = [tuple(shown(cell) for cell in line) for line in self._cells()]
+        columns = aligned(cells, left=(1, 2))
         lines = [self._title(), f"each row: {_PRODUCT[self.convention]}", "", *columns, "", *self._below()]
-        return "\n".join(lines) + "\n"
+        return escaped("\n".join(lines)) + "\n"
 
     def json(self) -> str:
         """The table as JSON, every number with all its digits (rad, m), poses as 4x4 row-major matrices."""
@@ -216,16 +217,17 @@ class DHTable:
         writer.writerow(("joint", "type", *_PARAMETERS, *_PLACE))
         writer.writerow(("", "base", *empty, *pose_numbers(self.base)))
         for row in self.rows:
-            coordinate = "" if row.coordinate is None else self.joint_names[row.coordinate]
+            coordinate = "" if row.coordinate is None else shown(self.joint_names[row.coordinate])
             numbers = (repr(float(number)) for number in (row.alpha, row.a, row.theta, row.d))
             multiplier = "" if row.coordinate is None else repr(row.multiplier)
             place = pose_numbers(row.link_pose)
-            writer.writerow((row.joint or "", row.type_name, *numbers, coordinate, multiplier, *place))
+            writer.writerow((shown(row.joint or ""), row.type_name, *numbers, coordinate, multiplier, *place))
         writer.writerow(("", "tool", *empty, *pose_numbers(self.tool)))
         return stream.getvalue()
 
     def _title(self) -> str:
-        return f"{self.robot}: {self.root} -> {self.tip}, {self.convention} DH parameters"
+        robot, root, tip = shown(self.robot), shown(self.root), shown(self.tip)
+        return f"{robot}: {root} -> {tip}, {self.convention} DH parameters"
 
     def _cells(self) -> list[tuple[str, ...]]:
         """The header and one line per row, for reading."""

@@ -17,7 +17,7 @@ from std_srvs.srv import Trigger
 
 from robot_dynamics.control.arm.actuators import ActuatorParameters
 from robot_dynamics.control.arm.inverse_dynamics import gravity_load
-from robot_dynamics.errors import RobotDynamicsError, StateError
+from robot_dynamics.errors import RobotDynamicsError, StateError, escaped
 from robot_dynamics.model.dh import dh_parameters
 from robot_dynamics.model.dh_table import CONVENTIONS, DHTable
 from robot_dynamics.parameters import parameter, validate
@@ -85,7 +85,7 @@ class RobotModel(Node):
         self._order = JointOrder(model.chain.joint_names)
         self._on_change(model)
         for warning in model.bare.warnings:
-            self.get_logger().warning(f"robot description: {warning}")
+            self.get_logger().warning(f"robot description: {escaped(warning)}")
 
     def _on_change(self, model: ArmModel) -> None:
         self._model = model

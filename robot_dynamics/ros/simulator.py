@@ -24,7 +24,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
-from robot_dynamics.errors import StateError
+from robot_dynamics.errors import StateError, shown
 from robot_dynamics.ros.models.plants import kind_of
 from robot_dynamics.ros.models.plants.source import PlantSource, initial_position
 from robot_dynamics.ros.simulation.motion import Motion
@@ -105,7 +105,7 @@ class Simulator(Node):
         self._output.begin(plant)
         steps = round(1e-9 * self._period / plant.parameters.physics_timestep)
         self.get_logger().info(
-            f"simulating {plant.name} with joints {', '.join(plant.joint_names)}"
+            f"simulating {shown(plant.name)} with joints {shown(*plant.joint_names)}"
             f" at {settings.rate:g} Hz, {steps} steps of {plant.integrator} a period"
             f"{', in lockstep' if settings.lockstep else ''}"
         )

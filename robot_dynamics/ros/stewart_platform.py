@@ -18,7 +18,7 @@ from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from robot_dynamics.control.stewart.controller import StewartController
 from robot_dynamics.control.stewart.parameters import StewartParameters
-from robot_dynamics.errors import ParameterError, RobotDynamicsError
+from robot_dynamics.errors import ParameterError, RobotDynamicsError, shown
 from robot_dynamics.native.apart import BUILDS
 from robot_dynamics.parameters import parameter, validate
 from robot_dynamics.ros.control.front import ControlFront
@@ -126,7 +126,8 @@ class StewartPlatformNode(LifecycleNode):
             self.get_logger().warning(note)
         BUILDS.made(platform.compile, partial(compile_stewart, platform.machine))
         self._platform = platform
-        self.get_logger().info(f"machine {platform.machine.name}: {', '.join(platform.machine.leg_names)}")
+        machine = platform.machine
+        self.get_logger().info(f"machine {shown(machine.name)}: {shown(*machine.leg_names)}")
         return platform
 
     def _check_machine(self, candidate: MachineParameters) -> None:

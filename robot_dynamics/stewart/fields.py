@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.errors import ModelError, quoted
-from robot_dynamics.inputs.arrays import small_array
+from robot_dynamics.inputs.arrays import real_array
 from robot_dynamics.inputs.decimals import decimal
 from robot_dynamics.spatial import Array
 
@@ -61,7 +61,7 @@ class Fields:
     def array(self, name: str, shape: tuple[int, ...]) -> Array:
         value = self.value(name)
         try:
-            array = small_array(self.path(name), _numbers(value), ModelError)
+            array = real_array(self.path(name), _numbers(value), ModelError)
         except ModelError:
             array = np.empty(0)
         if array.shape != shape:
@@ -83,7 +83,7 @@ class Fields:
     def number(self, name: str, least: float | None = None, above: float | None = None) -> float:
         value = self.value(name)
         try:
-            number = float(small_array(self.path(name), _numbers(value), ModelError))
+            number = float(real_array(self.path(name), _numbers(value), ModelError))
         except (ModelError, TypeError):
             raise ModelError(f"{self.path(name)} is {quoted(value)}; it must be a number") from None
         if not np.isfinite(number):

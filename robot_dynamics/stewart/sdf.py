@@ -278,9 +278,14 @@ def _texts(element: Element, /, **children: str) -> None:
         _add(element, tag).text = text
 
 
+def _visible(document: str) -> str:
+    """XML in which what is not printable, such as marks of writing direction, stands as a reference."""
+    return "".join(c if c.isprintable() or c == "\n" else f"&#x{ord(c):x};" for c in document)
+
+
 def _text(root: Element) -> str:
     ElementTree.indent(root)
-    return '<?xml version="1.0"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+    return '<?xml version="1.0"?>\n' + _visible(ElementTree.tostring(root, encoding="unicode")) + "\n"
 
 
 def _numbers(values: Sequence[float] | Array) -> str:

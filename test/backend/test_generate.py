@@ -33,6 +33,21 @@ def folder(tmp_path_factory):
     return folder
 
 
+def test_a_chain_without_end_is_refused_before_anything_is_generated(tmp_path, capsys):
+    links = "".join(
+        f'<link name="l{k}"><inertial><mass value="1"/>'
+        '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>'
+        f'<joint name="j{k}" type="continuous"><parent link="l{k - 1}"/><child link="l{k}"/>'
+        '<origin xyz="1 0 0"/><axis xyz="0 1 0"/></joint>'
+        for k in range(1, 1500)
+    )
+    file = tmp_path / "snake.urdf"
+    file.write_text(f'<robot name="snake"><link name="l0"/>{links}</robot>', encoding="utf-8")
+    assert main(["generate", str(file), "-o", str(tmp_path / "made")]) == 1
+    assert "1499 joints from l0 to l1499; programs are generated for at most 100" in capsys.readouterr().err
+    assert not (tmp_path / "made").exists()
+
+
 def call(function, size, *states):
     result = np.empty(size)
     function(*(ctypes.c_void_p(np.ascontiguousarray(state).ctypes.data) for state in (*states, result)))

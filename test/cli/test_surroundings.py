@@ -44,6 +44,7 @@ def folder(tmp_path_factory):
     scara = resource("urdf/scara.urdf").read_text(encoding="utf-8")
     (made / LATIN).write_text(scara, encoding="utf-8")
     named = scara.replace('"joint1"', '"Gelenk·ü"').replace('name="scara"', 'name="sc\u202eara"')
+    named = named.replace('"joint2"', '"joint&#10;2&#x202e;"')
     (made / "names.urdf").write_text(named, encoding="utf-8")
     (made / "occupied").mkdir()
     os.mkfifo(made / "occupied" / "scara_dynamics.c")
@@ -165,6 +166,18 @@ def test_nothing_outside_brings_a_traceback(case, folder):
     assert len(said) <= LONGEST
     if case.code == 1 and "2>" not in case.command:
         assert "robot_dynamics: " in said
+
+
+@pytest.mark.parametrize("command", ["dh names.urdf", "dh names.urdf --format csv", "sdf machine.yaml"])
+def test_names_cannot_change_what_a_terminal_shows(command, folder):
+    machine = resource("config/stewart_demo.yaml").read_text(encoding="utf-8")
+    named = machine.replace("name: leg_1", 'name: "leg\\u202e_1"').replace("stewart_demo", '"demo\\u2066"', 1)
+    (folder / "machine.yaml").write_text(named, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "robot_dynamics.cli.main", *command.split()],
+        cwd=folder, capture_output=True, encoding="utf-8", timeout=PATIENCE, check=True,
+    )  # fmt: skip
+    assert all(line.isprintable() for line in done.stdout.splitlines())
 
 
 def test_names_never_reach_generated_code_as_anything_but_text(folder):

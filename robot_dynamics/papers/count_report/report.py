@@ -11,6 +11,7 @@ from typing import Any
 
 from robot_dynamics.codegen.program import CONVENTION
 from robot_dynamics.dynamics.serial_model import SerialModel
+from robot_dynamics.errors import escaped
 from robot_dynamics.papers.counts.comparison import Comparison
 from robot_dynamics.papers.counts.measure import (
     Formula,
@@ -154,7 +155,7 @@ class CountReport:
                 reached = "" if row.printed is None else ("yes" if row.reached else "no")
                 cells = [*formula_texts(row.printed), *formula_texts(row.measured)]
                 writer.writerow([table.key, row.label, *cells, reached, row.remark])
-        return stream.getvalue().rstrip("\n")
+        return escaped(stream.getvalue().rstrip("\n"))
 
     def _values(self, formula: Formula) -> dict[str, Any]:
         at = formula.at(self.links)

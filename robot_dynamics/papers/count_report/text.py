@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Sequence
 
 from robot_dynamics.codegen.program import CONVENTION
+from robot_dynamics.errors import escaped
 from robot_dynamics.papers.count_report.report import (
     PAPERS_CONVENTION,
     CountReport,
@@ -31,7 +32,7 @@ def text(report: CountReport) -> str:
         lines += [line for count in report.formulations for line in _steps(count)]
     for table in report.tables:
         lines += ["", *_table(table, report.links)]
-    return "\n".join(lines)
+    return escaped("\n".join(lines))
 
 
 def _summary(report: CountReport) -> list[str]:

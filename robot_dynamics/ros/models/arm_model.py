@@ -13,7 +13,7 @@ from std_srvs.srv import SetBool
 from robot_dynamics import compile_dynamics, load_urdf
 from robot_dynamics.control.arm.payload import PayloadParameters
 from robot_dynamics.dynamics.compiled import CompiledDynamics
-from robot_dynamics.errors import ModelError, ParameterError, RobotDynamicsError
+from robot_dynamics.errors import ModelError, ParameterError, RobotDynamicsError, escaped, shown
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.model.chain_parameters import ChainParameters
 from robot_dynamics.native.apart import BUILDS
@@ -229,10 +229,11 @@ class ModelLoader:
 
     def _loaded(self, chain: KinematicChain) -> ArmModel:
         for warning in chain.warnings:
-            self._node.get_logger().warning(warning)
+            self._node.get_logger().warning(escaped(warning))
         model = self._variant(chain)
         self._node.get_logger().info(
-            f"model of {chain.name}: {chain.root} -> {chain.tip}, joints {', '.join(chain.joint_names)}"
+            f"model of {shown(chain.name)}: {shown(chain.root)} -> {shown(chain.tip)},"
+            f" joints {shown(*chain.joint_names)}"
         )
         return model
 
