@@ -44,8 +44,8 @@ def real_array(name: str, value: Any, error: type[RobotDynamicsError] = StateErr
         raise error(f"{name} is a masked array; fill in the masked entries, or leave them out")
     try:
         array = np.asarray(value)
-        if array.dtype is _DOUBLE and array is value:
-            return array
+        if array is value and array.dtype is _DOUBLE:
+            return np.asarray(array)
         if array.dtype.kind in _REAL:
             if _has_boolean(value, array.ndim):
                 raise TypeError("it holds a boolean where a number is needed")
@@ -135,7 +135,7 @@ def _real(entry: Any) -> float:
 def _has_boolean(value: Any, levels: int) -> bool:
     """Whether numpy has taken a boolean for 0 or 1, in sequences nested ``levels`` deep."""
     if isinstance(value, np.ndarray | np.generic):
-        return value.dtype.kind == "b"
+        return bool(value.dtype.kind == "b")
     if not levels or not isinstance(value, Sequence):
         return isinstance(value, bool)
     kinds = set(map(type, value))

@@ -97,7 +97,7 @@ def _legs(fields: Fields, defaults: Mapping[str, Any], objections: list[str] | N
         if not isinstance(entry, Mapping):
             raise ModelError(f"legs[{number}] must be a mapping")
         fields_of_leg = Fields(_completed(entry, defaults), f"legs[{number}]")
-        legs.append(_leg(fields_of_leg, objections, defaults.get("limits") == UNLIMITED))
+        legs.append(_leg(fields_of_leg, objections, _is_unlimited(defaults.get("limits"))))
     names = [leg.name for leg in legs]
     if len(set(names)) != len(names):
         raise ModelError(f"legs: the names {', '.join(names)} are not all different")
@@ -157,10 +157,14 @@ def _friction(fields: Fields) -> JointFriction:
     return friction
 
 
+def _is_unlimited(given: object) -> bool:
+    return isinstance(given, str) and given == UNLIMITED
+
+
 def _limits(leg: Fields, unlimited: bool) -> LegLimits:
     """What a leg may do; where ``unlimited``, the limits that are not given are none."""
     given = leg.value("limits")
-    if isinstance(given, str) and given == UNLIMITED:
+    if _is_unlimited(given):
         return LegLimits()
     fields = leg.section("limits")
     shortest, longest = 0.0, math.inf
