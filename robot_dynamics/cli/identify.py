@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--payload", action="store_true", help="only what was picked up is unknown")
     parser.add_argument(
-        "--drives", metavar="FILE.yaml", help="rotor inertias as known, such as an earlier friction.yaml"
+        "--drives", metavar="FILE.yaml", help="drives as known, such as an earlier friction.yaml"
     )
     parser.add_argument("--topic", help="of the joint states, where a bag has several")
     parser.add_argument(
@@ -53,19 +53,18 @@ def run(arguments: argparse.Namespace) -> int:
         raise RobotDynamicsError(
             f"identification needs more packages ({error}): pip install 'robot_dynamics[identification]'"
         ) from error
-    from robot_dynamics.identification.files import read_rotor_inertia, write_files
+    from robot_dynamics.identification.files import read_drives, write_files
     from robot_dynamics.identification.identify import identify
     from robot_dynamics.identification.logs import read_log
     from robot_dynamics.identification.runs import Options
 
     source = streams.read_input() if arguments.urdf == "-" else Path(arguments.urdf)
     chain = chain_of(arguments, source if isinstance(source, bytes) else None)
-    rotors = read_rotor_inertia(arguments.drives, chain.dof) if arguments.drives else ()
     options = Options(
         cutoff=arguments.cutoff,
         compensates_gravity=arguments.compensates_gravity,
         payload=arguments.payload,
-        rotor_inertia=rotors,
+        drives=read_drives(arguments.drives, chain) if arguments.drives else None,
     )
     learn, validate = (
         [read_log(path, chain.joint_names, arguments.topic) for path in paths]

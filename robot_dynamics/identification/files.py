@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from robot_dynamics.control.arm.actuators import ActuatorParameters
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.identification.description import identified_urdf
 from robot_dynamics.identification.page import page
-from robot_dynamics.identification.regressor import DRIVE_COLUMNS
 from robot_dynamics.identification.result import Identification
 from robot_dynamics.inputs.arrays import real_vector
 from robot_dynamics.inputs.documents import read_yaml
+from robot_dynamics.model.chain import KinematicChain
 
 
 def write_files(
@@ -42,21 +44,30 @@ def write_files(
 
 def drive_parameters(found: Identification) -> str:
     """Parameters for every node of the package that knows drives, as a ROS 2 parameter file."""
-    values = {key: [float(value) for value in found.drives[key]] for key in DRIVE_COLUMNS[:3]}
-    document = {"/**": {"ros__parameters": values}}
+    document = {"/**": {"ros__parameters": found.friction()}}
     joints = ", ".join(found.chain.joint_names)
     return f"# One value a joint, in the order {joints}\n" + yaml.safe_dump(document, sort_keys=False)
 
 
-def read_rotor_inertia(path: str, dof: int) -> tuple[float, ...]:
-    """The rotor inertias in a file that `drive_parameters` has written.
+def read_drives(path: str, chain: KinematicChain) -> ActuatorParameters:
+    """The drives in a file that `drive_parameters` has written.
 
     Raises:
-        ParameterError: there are none, or not one for each of ``dof`` joints.
+        ParameterError: there is no rotor_inertia, or a list that does not fit the joints of ``chain``.
     """
     section: Any = read_yaml(path, "parameter file", ParameterError)
-    for key in ("/**", "ros__parameters", "rotor_inertia"):
+    for key in ("/**", "ros__parameters"):
         if not isinstance(section, dict) or key not in section:
             raise ParameterError(f"{path}: no {key}; expected /**: ros__parameters: rotor_inertia: [...]")
         section = section[key]
-    return tuple(float(x) for x in real_vector("rotor_inertia", section, dof, ParameterError))
+    if not isinstance(section, dict) or "rotor_inertia" not in section:
+        raise ParameterError(f"{path}: no rotor_inertia; expected /**: ros__parameters: rotor_inertia: [...]")
+    known = [field.name for field in fields(ActuatorParameters)]
+    values = {
+        name: tuple(float(x) for x in real_vector(name, section[name], chain.dof, ParameterError))
+        for name in known
+        if name in section
+    }
+    parameters = ActuatorParameters(**values)
+    parameters.of(chain)
+    return parameters

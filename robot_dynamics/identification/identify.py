@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from robot_dynamics.errors import LogError, ParameterError
 from robot_dynamics.identification import inertial
+from robot_dynamics.identification.friction import NOT_DRY, FrictionLaw, generators
+from robot_dynamics.identification.friction_choice import chosen_law
 from robot_dynamics.identification.least_squares import Base, base_of, robust_equations, solve_base
 from robot_dynamics.identification.logs import Log
 from robot_dynamics.identification.payload import identify_payload
@@ -24,6 +26,7 @@ from robot_dynamics.identification.runs import (
     Options,
     Run,
     comparisons,
+    drives_given,
     drives_of,
     equations_of,
     parameter_names,
@@ -55,22 +58,28 @@ def identify(
         raise LogError("no run to learn from")
     if not 0.0 < options.learn_share <= 1.0:
         raise ParameterError(f"learn_share is {options.learn_share:g}; it must be in (0, 1]")
-    prior = prior_parameters(chain, options.rotor_inertia)
+    drives = drives_given(chain, options)
+    prior = prior_parameters(chain, drives)
     runs = [equations_of(log, chain, prior, options) for log in learn]
     others = [equations_of(log, chain, prior, options) for log in validate]
     if not others and options.learn_share < 1.0:
         others = [run.part(options.learn_share, 1.0) for run in runs]
         runs = [run.part(0.0, options.learn_share) for run in runs]
+    law = FrictionLaw.of(drives)
     if options.payload:
-        return identify_payload(chain, prior, runs, others, options)
-    return _identify_all(chain, prior, runs, others, options)
+        return identify_payload(chain, (prior, law), runs, others, options)
+    return _identify_all(chain, (prior, law), runs, others, options)
 
 
-def structure(chain: KinematicChain, gravity: tuple[float, float, float]) -> tuple[Base, NDArray[np.bool_]]:
-    """Base parameters of all columns, and which drive parameters (4 n,) cannot be told from the links'."""
+def structure(
+    chain: KinematicChain, gravity: tuple[float, float, float], law: FrictionLaw | None = None
+) -> tuple[Base, NDArray[np.bool_]]:
+    """Base parameters of all columns, and which drive parameters (6 n,) cannot be told from the links'."""
     draw = np.random.default_rng(0)
     q, qd, qdd = draw.uniform(-3.0, 3.0, (3, _STATES, chain.dof))
-    matrix = regressor(chain, q, qd, qdd, gravity).reshape(_STATES * chain.dof, -1)
+    # Friction that depends on speed shows at low ones, its asymmetry only near standstill.
+    qd *= draw.choice([1.0, 0.1, 0.003], qd.shape)
+    matrix = regressor(chain, q, qd, qdd, gravity, law).reshape(_STATES * chain.dof, -1)
     links = inertial.COUNT * len(chain.joints)
     kept = list(range(links))
     held = np.zeros(matrix.shape[1] - links, dtype=bool)
@@ -92,25 +101,31 @@ def structure(chain: KinematicChain, gravity: tuple[float, float, float]) -> tup
 
 
 def _identify_all(
-    chain: KinematicChain, prior: Array, runs: list[Run], others: list[Run], options: Options
+    chain: KinematicChain,
+    described: tuple[Array, FrictionLaw],
+    runs: list[Run],
+    others: list[Run],
+    options: Options,
 ) -> Identification:
+    prior, _ = described
     gravity = earth_or_none(options.compensates_gravity)
-    base, held = structure(chain, gravity)
-    links, n = inertial.COUNT * len(chain.joints), chain.dof
+    law = chosen_law(runs, structure(chain, gravity)[0])
+    base, held = structure(chain, gravity, law)
+    blocks = [run.regressor(law) for run in runs]
+    links = inertial.COUNT * len(chain.joints)
     known = np.zeros(len(prior))
     known[links:][held] = prior[links:][held]
     equations = robust_equations(
-        [run.regressor for run in runs], [run.effort - run.regressor @ known for run in runs], base
+        blocks, [run.effort - block @ known for run, block in zip(runs, blocks, strict=True)], base
     )
     equations.right[:] += equations.matrix @ known
-    lower = np.concatenate([np.zeros(3 * n), np.full(n, -np.inf)])
     found = physical_estimate(
         equations,
         prior[:links].reshape(-1, inertial.COUNT),
-        Drives(lower, held, prior[links:]),
+        Drives(*generators(law, held, prior[links:])),
         allowance=float(len(base.columns)),
     )
-    drives = drives_of(found.parameters[links:], n)
+    drives = drives_of(found.parameters[links:], law)
     fitted = with_parameters(chain, found.parameters[:links].reshape(-1, inertial.COUNT), drives)
     names = parameter_names(chain)
     values, covariance = solve_base(equations, base)
@@ -132,11 +147,13 @@ def _identify_all(
         drives=drives,
         covariance=found.covariance,
         gravity=gravity,
-        learn=comparisons(runs, prior, found.parameters),
-        validate=comparisons(others, prior, found.parameters),
+        learn=comparisons(runs, described, (found.parameters, law)),
+        validate=comparisons(others, described, (found.parameters, law)),
         base=table,
         not_excited=_not_excited(base, found.parameters, deviations, names, links),
-        held=tuple(name for name, stays in zip(names[links:], held, strict=True) if stays),
+        held=tuple(
+            name for name, stays in zip(names[links:], held, strict=True) if stays and name.endswith(NOT_DRY)
+        ),
         prior_weight=found.prior_weight,
     )
 

@@ -78,7 +78,29 @@ def robust_equations(blocks: list[Array], efforts: list[Array], base: Base) -> E
         base: the combinations that are to be found.
     """
     regressor, effort = np.concatenate(blocks), np.concatenate(efforts)
-    reduced = regressor[:, :, list(base.columns)]
+    samples, joints, size = regressor.shape
+    weights, residual = robust_weights(regressor[:, :, list(base.columns)], effort)
+    lengths = np.cumsum([len(run) for run in efforts])[:-1]
+    times = [max(correlation_time(part[:, j]) for part in np.split(residual, lengths)) for j in range(joints)]
+    weights = weights / np.sqrt(times)
+    full = np.column_stack(
+        [
+            (regressor * weights[:, :, None]).reshape(samples * joints, -1),
+            (effort * weights).ravel(),
+        ]
+    )
+    triangle: Any = np.linalg.qr(full, mode="r")
+    rest = float(triangle[size, size] ** 2) if len(triangle) > size else 0.0
+    return Equations(triangle[:size, :size], triangle[:size, size], rest)
+
+
+def robust_weights(reduced: Array, effort: Array) -> tuple[Array, Array]:
+    """(N, n) weights of equations that outliers cannot pull far, and the residuals (N, n) that they leave.
+
+    Args:
+        reduced: (N, n, b) columns of full rank.
+        effort: (N, n).
+    """
     samples, joints, count = reduced.shape
     deviation = np.ones(joints)
     huber = np.ones((samples, joints))
@@ -93,19 +115,7 @@ def robust_equations(blocks: list[Array], efforts: list[Array], base: Base) -> E
         deviation = np.sqrt(np.sum(huber * residual**2, axis=0) / freedom)
         deviation = np.maximum(deviation, 1e-12 * max(1.0, float(np.abs(effort).max())))
         huber = np.minimum(1.0, OUTLIER / np.maximum(np.abs(residual) / deviation, 1e-12))
-    lengths = np.cumsum([len(run) for run in efforts])[:-1]
-    times = [max(correlation_time(part[:, j]) for part in np.split(residual, lengths)) for j in range(joints)]
-    weights = np.sqrt(huber) / (deviation * np.sqrt(times))
-    full = np.column_stack(
-        [
-            (regressor * weights[:, :, None]).reshape(samples * joints, -1),
-            (effort * weights).ravel(),
-        ]
-    )
-    triangle: Any = np.linalg.qr(full, mode="r")
-    size = regressor.shape[2]
-    rest = float(triangle[size, size] ** 2) if len(triangle) > size else 0.0
-    return Equations(triangle[:size, :size], triangle[:size, size], rest)
+    return np.sqrt(huber) / deviation, residual
 
 
 def correlation_time(residual: Array) -> float:

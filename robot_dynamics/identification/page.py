@@ -19,6 +19,15 @@ _STYLE = """body{font:15px/1.45 system-ui,sans-serif;max-width:72rem;margin:2rem
 table{border-collapse:collapse;margin:1rem 0}td,th{padding:.15rem .7rem;text-align:right;border-bottom:1px
 solid #ddd}td:first-child,th:first-child{text-align:left}img{max-width:100%}"""
 
+_UNITS = {
+    "rotor_inertia": "rotor inertia [kg·m²]",
+    "damping": "damping [N·m·s]",
+    "friction": "Coulomb friction [N·m]",
+    "static_friction": "static friction [N·m]",
+    "stribeck_velocity": "Stribeck velocity [rad/s]",
+    "friction_offset": "more forwards, less backwards [N·m]",
+}
+
 
 def page(found: Identification) -> str:
     """The report as HTML without anything from outside."""
@@ -63,11 +72,12 @@ def page(found: Identification) -> str:
 
 
 def _drives(found: Identification, errors: dict[str, float]) -> str:
-    keys = ("rotor_inertia", "damping", "friction", "torque_offset")
+    shown = found.friction()
+    head = ["joint", "error", *(_UNITS[key] for key in shown), "torque offset [N·m]"]
     rows = []
     for j, name in enumerate(found.chain.joint_names):
-        rows.append([name, _percent(errors[name]), *(f"{found.drives[key][j]:.4g}" for key in keys)])
-    head = ["joint", "error", "rotor inertia [kg·m²]", "damping [N·m·s]", "friction [N·m]", "offset [N·m]"]
+        values = [*(shown[key][j] for key in shown), float(found.drives["torque_offset"][j])]
+        rows.append([name, _percent(errors[name]), *(f"{value:.4g}" for value in values)])
     return _table(head, rows)
 
 

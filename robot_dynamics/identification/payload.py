@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from robot_dynamics.identification import inertial
+from robot_dynamics.identification.friction import FrictionLaw
 from robot_dynamics.identification.least_squares import Base, robust_equations
 from robot_dynamics.identification.physical import Drives, physical_estimate
 from robot_dynamics.identification.result import Identification, earth_or_none
@@ -21,26 +22,30 @@ PRIOR_WEIGHT = 1e-3
 
 
 def identify_payload(
-    chain: KinematicChain, prior: Array, runs: Sequence[Run], others: Sequence[Run], options: Options
+    chain: KinematicChain,
+    described: tuple[Array, FrictionLaw],
+    runs: Sequence[Run],
+    others: Sequence[Run],
+    options: Options,
 ) -> Identification:
-    """The payload at the tip of ``chain`` whose other parameters are ``prior`` (10 k + 4 n,).
+    """The payload at the tip of ``chain``, of which all else is known.
 
     Args:
         chain: of the description.
-        prior: parameters of its links and drives.
+        described: parameters (10 k + 6 n,) of its links and drives, and the law of its friction.
         runs: to learn from.
         others: to validate with.
         options: how.
     """
-    count, n = inertial.COUNT, chain.dof
+    (prior, law), count = described, inertial.COUNT
     last = slice(count * (len(chain.joints) - 1), count * len(chain.joints))
     to_link = inertial.moved_parameters(chain.tip_transform)
     equations = robust_equations(
-        [run.regressor[:, :, last] @ to_link for run in runs],
-        [run.effort - run.regressor @ prior for run in runs],
+        [run.links[:, :, last] @ to_link for run in runs],
+        [run.effort - run.regressor(law) @ prior for run in runs],
         Base(tuple(range(count)), np.eye(count)),
     )
-    nothing = Drives(np.zeros(0), np.zeros(0, dtype=bool), np.zeros(0))
+    nothing = Drives(np.zeros(0), np.zeros((0, 0)), np.zeros(0))
     guess = inertial.parameters_of(GUESS)[None]
     found = physical_estimate(equations, guess, nothing, allowance=0.0, weight=PRIOR_WEIGHT)
     payload = inertial.body_of(found.parameters)
@@ -53,11 +58,11 @@ def identify_payload(
     return Identification(
         prior=chain,
         chain=replace(chain, joints=(*chain.joints[:-1], loaded)),
-        drives=drives_of(prior[count * len(chain.joints) :], n),
+        drives=drives_of(prior[count * len(chain.joints) :], law),
         covariance=covariance,
         gravity=earth_or_none(options.compensates_gravity),
-        learn=comparisons(runs, prior, parameters),
-        validate=comparisons(others, prior, parameters),
+        learn=comparisons(runs, described, (parameters, law)),
+        validate=comparisons(others, described, (parameters, law)),
         base=(),
         not_excited=(),
         held=(),

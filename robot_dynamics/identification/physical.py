@@ -27,17 +27,22 @@ _LEAST_RADIUS = 0.05
 
 @dataclass(frozen=True)
 class Drives:
-    """What is known of the parameters that are no link's, the last of all columns.
+    """The possible parameters that are no link's, the last of all columns: given + matrix · z, z ≥ lower.
 
     Attributes:
-        lower: (d,) least values.
-        held: (d,) of bool, True where the value stays as given.
-        given: (d,) values of the description.
+        given: (d,) values of what is known, zero elsewhere.
+        matrix: (d, g).
+        lower: (g,) may be infinite.
     """
 
-    lower: Array
-    held: NDArray[np.bool_]
     given: Array
+    matrix: Array
+    lower: Array
+
+    @property
+    def free(self) -> NDArray[np.bool_]:
+        """(d,) what is not known."""
+        return np.asarray(self.matrix.any(axis=1), dtype=bool)
 
 
 @dataclass(frozen=True)
@@ -73,7 +78,7 @@ def physical_estimate(
     Args:
         equations: whitened, in the parameters of the links and then of the drives.
         links: inertial parameters of the description.
-        drives: what is known of the others.
+        drives: the possible values of the others.
         allowance: by how much the sum of squares may exceed the least one.
         weight: λ; None chooses it.
 
@@ -100,15 +105,15 @@ class _Program:
                 "identification needs cvxpy and clarabel: pip install 'robot_dynamics[identification]'"
             ) from error
         cvxpy: Any = untyped_cvxpy
-        self._equations, self._cvxpy = equations, cvxpy
+        self._equations, self._cvxpy, self._known = equations, cvxpy, drives
         self._bodies = cvxpy.Variable(COUNT * len(priors))
         self._drives = cvxpy.Variable(len(drives.lower))
         self._weight = cvxpy.Parameter(nonneg=True)
         split = COUNT * len(priors)
         residual = (
             equations.matrix[:, :split] @ self._bodies
-            + equations.matrix[:, split:] @ self._drives
-            - equations.right
+            + equations.matrix[:, split:] @ drives.matrix @ self._drives
+            - (equations.right - equations.matrix[:, split:] @ drives.given)
         )
         constraints: list[Any] = []
         divergence: Any = 0.0
@@ -119,12 +124,9 @@ class _Program:
             own = self._bodies[COUNT * index : COUNT * (index + 1)]
             constraints.append(cvxpy.vec(matrix, order="C") == basis.reshape(COUNT, 16).T @ own)
             divergence = divergence + cvxpy.trace(matrix) - cvxpy.log_det(matrix)
-        bounded = np.flatnonzero(np.isfinite(drives.lower) & ~drives.held)
+        bounded = np.flatnonzero(np.isfinite(drives.lower))
         if len(bounded):
             constraints.append(self._drives[bounded] >= drives.lower[bounded])
-        held = np.flatnonzero(drives.held)
-        if len(held):
-            constraints.append(self._drives[held] == drives.given[held])
         objective = cvxpy.sum_squares(residual) / 2.0 + self._weight * divergence
         self._problem = cvxpy.Problem(cvxpy.Minimize(objective), constraints)
 
@@ -136,7 +138,11 @@ class _Program:
             raise RobotDynamicsError(f"the semidefinite programme has no solution: {error}") from error
         if self._bodies.value is None:
             raise RobotDynamicsError(f"the semidefinite programme is {self._problem.status}")
-        return np.concatenate([np.asarray(part.value, dtype=float) for part in (self._bodies, self._drives)])
+        bodies = np.asarray(self._bodies.value, dtype=float)
+        if not len(self._known.lower):
+            return np.concatenate([bodies, self._known.given])
+        z = np.maximum(np.asarray(self._drives.value, dtype=float), self._known.lower)
+        return np.concatenate([bodies, self._known.given + self._known.matrix @ z])
 
     def strongest_prior(self, allowance: float) -> tuple[float, Array]:
         """The largest weight that costs at most ``allowance``, and its solution; the cost grows with it."""
@@ -157,16 +163,14 @@ def _refitted_drives(equations: Equations, parameters: Array, drives: Drives) ->
     """The drives' parameters by bounded least squares beside the links that were found."""
     from scipy.optimize import lsq_linear
 
-    split = len(parameters) - len(drives.lower)
-    free = np.flatnonzero(~drives.held)
+    split = len(parameters) - len(drives.given)
     result: Array = parameters.copy()
-    result[split:][drives.held] = drives.given[drives.held]
-    if len(free):
-        fixed = result.copy()
-        fixed[split + free] = 0.0
-        right = equations.right - equations.matrix @ fixed
-        bounds = (drives.lower[free], np.full(len(free), np.inf))
-        result[split + free] = np.asarray(lsq_linear(equations.matrix[:, split + free], right, bounds).x)
+    result[split:] = drives.given
+    if len(drives.lower):
+        right = equations.right - equations.matrix @ result
+        bounds = (drives.lower, np.full(len(drives.lower), np.inf))
+        found = lsq_linear(equations.matrix[:, split:] @ drives.matrix, right, bounds, method="bvls")
+        result[split:] += drives.matrix @ np.asarray(found.x)
     return result
 
 
@@ -176,7 +180,7 @@ def _covariance(equations: Equations, parameters: Array, links: int, drives: Dri
     for index in range(links):
         own = slice(COUNT * index, COUNT * (index + 1))
         hessian[own, own] += weight * divergence_hessian(parameters[own])
-    free = np.concatenate([np.ones(COUNT * links, dtype=bool), ~drives.held])
+    free = np.concatenate([np.ones(COUNT * links, dtype=bool), drives.free])
     covariance: Array = np.zeros_like(hessian)
     chosen = np.ix_(free, free)
     covariance[chosen] = np.linalg.pinv(hessian[chosen], hermitian=True)

@@ -15,15 +15,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics.control.arm.actuators import direction
 from robot_dynamics.errors import StateError
+from robot_dynamics.identification.friction import DriveSignals, FrictionLaw
 from robot_dynamics.identification.inertial import COUNT
 from robot_dynamics.inputs.arrays import real_array
 from robot_dynamics.model.chain import ChainJoint, JointKind, KinematicChain
 from robot_dynamics.spatial import Array, cross, skew
 
-DRIVE_COLUMNS = ("rotor_inertia", "damping", "friction", "torque_offset")
-"""What each joint's drive adds: J·qdd, D·qd, F·s(qd) and a constant."""
 EARTH = (0.0, 0.0, -9.81)
 
 
@@ -58,19 +56,22 @@ def inertial_regressor(
     return result
 
 
-def drive_regressor(qd: Array, qdd: Array) -> Array:
-    """(N, n, 4 n) with the drives' efforts = Y · (all rotor inertias, dampings, frictions, offsets)."""
-    columns = (qdd, qd, direction(qd), np.ones_like(qd))
-    diagonal = np.eye(qd.shape[1])
-    return np.concatenate([column[:, :, None] * diagonal for column in columns], axis=2)
-
-
 def regressor(
-    chain: KinematicChain, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, gravity: Sequence[float] = EARTH
+    chain: KinematicChain,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    gravity: Sequence[float] = EARTH,
+    law: FrictionLaw | None = None,
 ) -> Array:
-    """(N, n, 10 k + 4 n) columns of the links, then of the drives; arguments as `inertial_regressor`."""
+    """(N, n, 10 k + 6 n) columns of the links, then of the drives; arguments as `inertial_regressor`.
+
+    Without ``law`` friction is the same at all speeds and in both directions.
+    """
     q, qd, qdd = states_of(chain, q, qd, qdd)
-    return np.concatenate([inertial_regressor(chain, q, qd, qdd, gravity), drive_regressor(qd, qdd)], axis=2)
+    law = law or FrictionLaw.plain(chain.dof)
+    drives = DriveSignals.of(qd, qdd, law.stribeck_velocity[None]).columns(law)
+    return np.concatenate([inertial_regressor(chain, q, qd, qdd, gravity), drives], axis=2)
 
 
 def states_of(chain: KinematicChain, *values: ArrayLike) -> list[Array]:

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from robot_dynamics.identification.friction import DRIVE_COLUMNS, FrictionLaw
 from robot_dynamics.identification.inertial import COUNT, body_of, chain_parameters, parameters_of
-from robot_dynamics.identification.regressor import DRIVE_COLUMNS, EARTH, regressor
+from robot_dynamics.identification.regressor import EARTH, regressor
 from robot_dynamics.model.chain import KinematicChain, RigidBody
 from robot_dynamics.spatial import Array
 
@@ -43,8 +44,9 @@ class Identification:
     Attributes:
         prior: the chain of the description.
         chain: the same with the masses and friction that were found.
-        drives: (n,) each of rotor_inertia, damping, friction, torque_offset, in the order of the joints.
-        covariance: (10 k + 4 n,) squared, of the links' and the drives' parameters.
+        drives: (n,) each of DRIVE_COLUMNS and stribeck_velocity, which is zero where friction is the same at
+            all speeds.
+        covariance: (10 k + 6 n,) squared, of the links' and the drives' parameters.
         gravity: (3,) with which the efforts are computed; zero where the robot takes the weight off.
         learn, validate: runs that were learned from, and those that were not.
         base: the base parameters.
@@ -69,12 +71,27 @@ class Identification:
 
     @property
     def parameters(self) -> Array:
-        """(10 k + 4 n,) of the links and of the drives."""
+        """(10 k + 6 n,) of the links and of the drives."""
         return np.concatenate([chain_parameters(self.chain), *(self.drives[key] for key in DRIVE_COLUMNS)])
+
+    @property
+    def law(self) -> FrictionLaw:
+        """What friction depends on."""
+        return FrictionLaw(self.drives["stribeck_velocity"], self.drives["friction_offset"] != 0.0)
+
+    def friction(self) -> dict[str, list[float]]:
+        """Parameters of the nodes; those that need no mention are left out."""
+        law, drives = self.law, dict(self.drives)
+        curved = law.stribeck_velocity > 0.0
+        drives["stribeck_velocity"] = np.where(curved, law.stribeck_velocity, 0.1)
+        names = ["rotor_inertia", "damping", "friction"]
+        names += ["static_friction", "stribeck_velocity"] if curved.any() else []
+        names += ["friction_offset"] if law.asymmetric.any() else []
+        return {name: [float(value) for value in drives[name]] for name in names}
 
     def efforts(self, q: Array, qd: Array, qdd: Array) -> Array:
         """(N, n) efforts that a sensor would report, its ``torque_offset`` among them."""
-        return np.asarray(regressor(self.chain, q, qd, qdd, self.gravity) @ self.parameters)
+        return np.asarray(regressor(self.chain, q, qd, qdd, self.gravity, self.law) @ self.parameters)
 
     def summary(self) -> dict[str, Any]:
         """What ``result.json`` holds."""
@@ -95,7 +112,7 @@ class Identification:
             },
             "total_mass": float(sum(joint.body.mass for joint in self.chain.joints)),
             "links": {joint.link: self._link(k) for k, joint in enumerate(self.chain.joints)},
-            "friction": {key: [float(value) for value in self.drives[key]] for key in DRIVE_COLUMNS[:3]},
+            "friction": self.friction(),
             "torque_offset": {
                 name: float(value) for name, value in zip(names, self.drives["torque_offset"], strict=True)
             },

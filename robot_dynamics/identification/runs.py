@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics.control.arm.actuators import direction
-from robot_dynamics.errors import LogError, ParameterError
+from robot_dynamics.control.arm.actuators import ActuatorParameters, Drives, direction
+from robot_dynamics.errors import LogError
 from robot_dynamics.identification import inertial
+from robot_dynamics.identification.friction import DRIVE_COLUMNS, SPEEDS, DriveSignals, FrictionLaw
 from robot_dynamics.identification.log_checks import check_against_model, check_log
 from robot_dynamics.identification.logs import Log
-from robot_dynamics.identification.regressor import DRIVE_COLUMNS, regressor
+from robot_dynamics.identification.regressor import inertial_regressor
 from robot_dynamics.identification.result import Comparison, earth_or_none
 from robot_dynamics.identification.signals import Motion, filtered
 from robot_dynamics.model.chain import KinematicChain
@@ -28,47 +29,54 @@ class Options:
         compensates_gravity: the measured efforts come without the weight.
         payload: only what was picked up is unknown.
         learn_share: first part of each run that is learned from where no runs are given to validate.
-        rotor_inertia: (n,) values of the description's drives, which URDF cannot give; empty for zero.
+        drives: as known, beyond what a description can say; None: as in the description.
     """
 
     cutoff: float = 10.0
     compensates_gravity: bool = False
     payload: bool = False
     learn_share: float = 0.7
-    rotor_inertia: tuple[float, ...] = field(default=())
+    drives: ActuatorParameters | None = None
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run, or part of it, as equations: thinned (N, n, p) regressor and (N, n) efforts, filtered alike."""
+    """A run, or part of it, as equations; signals are thinned, and filtered like the efforts.
+
+    Attributes:
+        source: of the log.
+        time: (N,) [s].
+        links: (N, n, 10 k) columns of the links.
+        drives: what the parameters of the drives are multiplied by.
+        effort: (N, n) measured.
+    """
 
     source: str
     time: Array
-    regressor: Array
+    links: Array
+    drives: DriveSignals
     effort: Array
 
     def part(self, begin: float, end: float) -> Run:
         """What lies between two shares of the run, from 0 to 1."""
-        first, last = round(begin * len(self.time)), round(end * len(self.time))
-        chosen = slice(first, last)
-        return Run(self.source, self.time[chosen], self.regressor[chosen], self.effort[chosen])
+        chosen = slice(round(begin * len(self.time)), round(end * len(self.time)))
+        drives = self.drives.changed(lambda signal: signal[chosen])
+        return Run(self.source, self.time[chosen], self.links[chosen], drives, self.effort[chosen])
+
+    def regressor(self, law: FrictionLaw) -> Array:
+        """(N, n, 10 k + 6 n) columns of the links, then of the drives."""
+        return np.concatenate([self.links, self.drives.columns(law)], axis=2)
 
 
-def prior_parameters(chain: KinematicChain, rotor_inertia: Sequence[float] = ()) -> Array:
-    """(10 k + 4 n,) parameters of the description; offsets are zero."""
-    joints = [chain.driving_joint(j) for j in range(chain.dof)]
-    rotors = np.array(rotor_inertia) if len(rotor_inertia) else np.zeros(chain.dof)
-    if rotors.shape != (chain.dof,):
-        raise ParameterError(f"rotor_inertia has {len(rotors)} entries; expected {chain.dof}")
-    return np.concatenate(
-        [
-            inertial.chain_parameters(chain),
-            rotors,
-            [joint.damping for joint in joints],
-            [joint.friction for joint in joints],
-            np.zeros(chain.dof),
-        ]
-    )
+def drives_given(chain: KinematicChain, options: Options) -> Drives:
+    """The drives of the description, or those that are known."""
+    return (options.drives or ActuatorParameters()).of(chain)
+
+
+def prior_parameters(chain: KinematicChain, drives: Drives) -> Array:
+    """(10 k + 6 n,) parameters of the description; offsets of sensors are zero."""
+    known = [getattr(drives, name) for name in DRIVE_COLUMNS[:-1]]
+    return np.concatenate([inertial.chain_parameters(chain), *known, np.zeros(chain.dof)])
 
 
 def equations_of(log: Log, chain: KinematicChain, prior: Array, options: Options) -> Run:
@@ -79,27 +87,37 @@ def equations_of(log: Log, chain: KinematicChain, prior: Array, options: Options
     """
     check_log(log, chain)
     motion = filtered(log, options.cutoff)
-    gravity = earth_or_none(options.compensates_gravity)
-    raw = regressor(chain, motion.q, motion.qd, motion.qdd, gravity)
-    _check_signs(log, chain, motion, raw, prior, options)
+    links = inertial_regressor(
+        chain, motion.q, motion.qd, motion.qdd, earth_or_none(options.compensates_gravity)
+    )
+    _check_signs(log, chain, motion, links, prior, options)
     # The efforts of sharp friction steps are filtered in the log, so they are here.
-    columns = np.zeros_like(raw)
-    depends = raw.any(axis=0)
-    columns[:, depends] = motion.filter(raw[:, depends])
+    columns = np.zeros_like(links)
+    depends = links.any(axis=0)
+    columns[:, depends] = motion.filter(links[:, depends])
     inner = motion.inner()
     if len(motion.time[inner]) < 2:
         raise LogError(f"{log.source}: nothing is left without the ends of the run")
-    return Run(log.source, motion.time[inner], columns[inner], motion.effort[inner])
+    speeds = np.repeat(np.array(SPEEDS)[:, None], chain.dof, axis=1)
+    known = FrictionLaw.of(drives_given(chain, options)).stribeck_velocity
+    signals = DriveSignals.of(motion.qd, motion.qdd, np.vstack([speeds, known]))
+    return Run(
+        log.source,
+        motion.time[inner],
+        columns[inner],
+        signals.changed(lambda signal: motion.filter(signal)[inner]),
+        motion.effort[inner],
+    )
 
 
 def _check_signs(
-    log: Log, chain: KinematicChain, motion: Motion, raw: Array, prior: Array, options: Options
+    log: Log, chain: KinematicChain, motion: Motion, links: Array, prior: Array, options: Options
 ) -> None:
-    links = inertial.COUNT * len(chain.joints)
+    bodies = prior[: inertial.COUNT * len(chain.joints)]
     inner = motion.inner()
     zero = np.zeros_like(motion.q[inner])
-    weight = regressor(chain, motion.q[inner], zero, zero)[:, :, :links] @ prior[:links]
-    moving = raw[inner][:, :, :links] @ prior[:links]
+    weight = inertial_regressor(chain, motion.q[inner], zero, zero) @ bodies
+    moving = links[inner] @ bodies
     if not options.compensates_gravity:
         moving = moving - weight
     check_against_model(
@@ -121,14 +139,19 @@ def parameter_names(chain: KinematicChain) -> list[str]:
     ]
 
 
-def drives_of(parameters: Array, n: int) -> Mapping[str, Array]:
-    """The drives' parameters (4 n,) by name."""
-    return {name: parameters[n * k : n * (k + 1)] for k, name in enumerate(DRIVE_COLUMNS)}
+def drives_of(parameters: Array, law: FrictionLaw) -> Mapping[str, Array]:
+    """The drives' parameters (6 n,) by name, and the Stribeck velocities of their law."""
+    n = len(law.stribeck_velocity)
+    named = {name: parameters[n * k : n * (k + 1)] for k, name in enumerate(DRIVE_COLUMNS)}
+    return {**named, "stribeck_velocity": law.stribeck_velocity}
 
 
-def comparisons(runs: Sequence[Run], prior: Array, parameters: Array) -> tuple[Comparison, ...]:
-    """Measured and predicted efforts of the runs."""
+def comparisons(
+    runs: Sequence[Run], prior: tuple[Array, FrictionLaw], found: tuple[Array, FrictionLaw]
+) -> tuple[Comparison, ...]:
+    """Measured and predicted efforts of the runs, by parameters and laws of friction."""
+    (before, old), (after, new) = prior, found
     return tuple(
-        Comparison(run.source, run.time, run.effort, run.regressor @ parameters, run.regressor @ prior)
+        Comparison(run.source, run.time, run.effort, run.regressor(new) @ after, run.regressor(old) @ before)
         for run in runs
     )

@@ -7,14 +7,15 @@ from dataclasses import replace
 import numpy as np
 
 from robot_dynamics.identification import inertial
+from robot_dynamics.identification.friction import FrictionLaw
 from robot_dynamics.identification.logs import Log
 from robot_dynamics.identification.regressor import regressor
 from robot_dynamics.model.chain import KinematicChain
 
 
 def parameters(chain: KinematicChain, rotor=0.0, damping=0.0, friction=0.0, offset=0.0):
-    """(10 k + 4 n,) of the chain's links and of drives that are all alike."""
-    drives = [np.full(chain.dof, value) for value in (rotor, damping, friction, offset)]
+    """(10 k + 6 n,) of the chain's links and of drives that are all alike."""
+    drives = [np.full(chain.dof, value) for value in (rotor, damping, friction, friction, 0.0, offset)]
     return np.concatenate([inertial.chain_parameters(chain), *drives])
 
 
@@ -48,10 +49,16 @@ def trajectory(dof: int, seed: int, seconds: float = 20.0, rate: float = 125.0):
 
 
 def simulated_log(
-    chain: KinematicChain, true, seed: int, noise=0.0, seconds: float = 20.0, gravity=(0.0, 0.0, -9.81)
+    chain: KinematicChain,
+    true,
+    seed: int,
+    noise=0.0,
+    seconds: float = 20.0,
+    gravity=(0.0, 0.0, -9.81),
+    law: FrictionLaw | None = None,
 ) -> Log:
     """A log of ``chain`` with the parameters ``true``; ``noise`` (n,) of the efforts [N·m]."""
     time, q, qd, qdd = trajectory(chain.dof, seed, seconds)
-    effort = regressor(chain, q, qd, qdd, gravity) @ true
+    effort = regressor(chain, q, qd, qdd, gravity, law) @ true
     effort = effort + noise * np.random.default_rng(seed + 1000).normal(size=effort.shape)
     return Log("run", chain.joint_names, time, q, qd, effort)

@@ -11,7 +11,8 @@ import yaml
 
 import robot_dynamics as rd
 from robot_dynamics.identification import inertial
-from robot_dynamics.identification.files import read_rotor_inertia, write_files
+from robot_dynamics.identification.files import read_drives, write_files
+from robot_dynamics.identification.friction import FrictionLaw
 from robot_dynamics.identification.identify import identify, structure
 from robot_dynamics.identification.least_squares import robust_equations, solve_base
 from robot_dynamics.identification.regressor import EARTH, regressor
@@ -49,6 +50,33 @@ def test_a_robot_30_percent_off_its_description_is_found(puma, found):
     assert summary["friction"]["friction"] == pytest.approx([2.0] * 6, abs=0.05)
 
 
+def test_friction_that_is_plain_stays_plain(found):
+    assert set(found[1].summary()["friction"]) == {"rotor_inertia", "damping", "friction"}
+
+
+@pytest.fixture(scope="module")
+def curved(puma):
+    """A robot whose friction depends on the speed of two joints and on the direction of a third."""
+    count = puma.dof
+    law = FrictionLaw(np.array([0.1, 0.0, 0.0, 0.2, 0.0, 0.0]), np.arange(count) == 4)
+    true = simulated.parameters(simulated.another(puma, 3), rotor=0.2, damping=1.5, friction=2.0)
+    drives = true[-6 * count :].reshape(6, count)
+    drives[3, [0, 3]] = 0.5, 4.0
+    drives[4, 4] = 1.2
+    log = simulated.simulated_log(puma, true, 4, 0.02 * NOISE, law=law)
+    return drives, identify(puma, [log])
+
+
+def test_friction_that_depends_on_speed_and_direction_is_found(curved):
+    drives, result = curved
+    found = result.summary()["friction"]
+    assert result.drives["stribeck_velocity"].tolist() == [0.1, 0.0, 0.0, 0.2, 0.0, 0.0]
+    assert found["static_friction"] == pytest.approx(drives[3], abs=0.1)
+    assert found["friction"] == pytest.approx(drives[2], abs=0.1)
+    assert found["friction_offset"] == pytest.approx(drives[4], abs=0.1)
+    assert result.summary()["error"]["validate"] < 3e-3
+
+
 def test_every_link_is_physically_possible(found):
     _, result = found
     for joint in result.chain.joints:
@@ -56,9 +84,10 @@ def test_every_link_is_physically_possible(found):
     assert "joint1.rotor_inertia" in result.held
 
 
-def test_pinocchio_gives_the_same_efforts_from_the_files(found, puma, tmp_path):
+@pytest.mark.parametrize("robot", ["found", "curved"])
+def test_pinocchio_gives_the_same_efforts_from_the_files(robot, request, puma, tmp_path):
     pinocchio = pytest.importorskip("pinocchio", reason="pinocchio is not installed")
-    _, result = found
+    _, result = request.getfixturevalue(robot)
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     write_files(result, resource("urdf/puma560.urdf"), tmp_path)
     model = pinocchio.buildModelFromUrdf(str(tmp_path / "identified.urdf"))
@@ -70,11 +99,18 @@ def test_pinocchio_gives_the_same_efforts_from_the_files(found, puma, tmp_path):
     ours = result.efforts(q, qd, qdd)
     for k in range(0, len(q), 50):
         slow = np.clip(qd[k] / 0.005, -1.0, 1.0)
-        dry = np.array(drives["friction"]) * 0.5 * slow * (3.0 - slow**2)
+        sign = 0.5 * slow * (3.0 - slow**2)
+        size = np.array(drives["friction"])
+        if robot == "curved":
+            drop = np.array(drives["static_friction"]) - size
+            size = size + drop * np.exp(-np.abs(qd[k]) / np.array(drives["stribeck_velocity"]))
+            size = size + np.array(drives["friction_offset"]) * sign
+        dry = size * sign
         theirs = pinocchio.rnea(model, data, q[k], qd[k], qdd[k]) + dry + offset
         theirs += np.array(drives["rotor_inertia"]) * qdd[k] + np.array(drives["damping"]) * qd[k]
         assert np.abs(theirs - ours[k]).max() < 1e-9
-    assert read_rotor_inertia(str(tmp_path / "friction.yaml"), 6) == tuple(drives["rotor_inertia"])
+    known = read_drives(str(tmp_path / "friction.yaml"), puma).of(puma)
+    assert list(known.rotor_inertia) == drives["rotor_inertia"]
     again = rd.load_urdf(tmp_path / "identified.urdf")
     assert [joint.damping for joint in again.joints] == drives["damping"]
     assert 'src="data:image/png' in (tmp_path / "report.html").read_text(encoding="utf-8")
@@ -89,7 +125,8 @@ def test_base_parameters_scatter_as_their_deviations_say(puma):
         true = simulated.parameters(simulated.another(chain, seed), 0.1, 1.0, 1.0, 0.1)
         log = simulated.simulated_log(chain, true, 200 + seed, NOISE, seconds=12.0)
         run = equations_of(log, chain, simulated.parameters(chain), Options())
-        values, covariance = solve_base(robust_equations([run.regressor], [run.effort], base), base)
+        block = run.regressor(FrictionLaw.plain(chain.dof))
+        values, covariance = solve_base(robust_equations([block], [run.effort], base), base)
         scores.append((values - base.grouping @ true) / np.sqrt(np.diag(covariance)))
     scores = np.abs(np.array(scores))
     assert np.mean(scores < 3.0) > 0.99

@@ -1,0 +1,130 @@
+"""What each joint's drive adds to the efforts, as columns: linear in everything but Stribeck's velocity."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.control.arm.actuators import Drives, direction
+from robot_dynamics.spatial import Array
+
+DRIVE_COLUMNS = (
+    "rotor_inertia", "damping", "friction", "static_friction", "friction_offset", "torque_offset",
+)  # fmt: skip
+"""Parameters of each joint's drive, as in `ActuatorParameters`, and the offset of its sensor."""
+NOT_DRY = ("rotor_inertia", "damping", "torque_offset")
+SPEEDS = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8)
+"""Stribeck velocities that are tried [rad/s or m/s]."""
+
+
+@dataclass(frozen=True)
+class FrictionLaw:
+    """What friction depends on.
+
+    Attributes:
+        stribeck_velocity: (n,) [rad/s or m/s]; zero where friction is the same at all speeds.
+        asymmetric: (n,) whether it differs between the directions.
+    """
+
+    stribeck_velocity: Array
+    asymmetric: NDArray[np.bool_]
+
+    @classmethod
+    def plain(cls, count: int) -> FrictionLaw:
+        """Viscous and Coulomb friction alone, for ``count`` joints."""
+        return cls(np.zeros(count), np.zeros(count, dtype=bool))
+
+    @classmethod
+    def of(cls, drives: Drives) -> FrictionLaw:
+        """That of drives that are known."""
+        curved = drives.static_friction != drives.friction
+        return cls(np.where(curved, drives.stribeck_velocity, 0.0), drives.friction_offset != 0.0)
+
+
+@dataclass(frozen=True)
+class DriveSignals:
+    """What the parameters of the drives are multiplied by, (N, n) each.
+
+    Attributes:
+        acceleration, velocity: of the joints.
+        sign, square: of the velocity, smooth through standstill, and its square.
+        one: ones.
+        fading: (S, N, n) sign · exp(−|velocity| / speed) for each of ``speeds``.
+        speeds: (S, n) Stribeck velocities.
+    """
+
+    acceleration: Array
+    velocity: Array
+    sign: Array
+    square: Array
+    one: Array
+    fading: Array
+    speeds: Array
+
+    @classmethod
+    def of(cls, qd: Array, qdd: Array, speeds: Array) -> DriveSignals:
+        """The signals of a motion: (N, n) velocities and accelerations, (S, n) Stribeck velocities."""
+        sign = direction(qd)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shares = [np.where(row > 0.0, np.exp(-np.abs(qd) / row), 0.0) for row in speeds]
+        fading = np.array(shares).reshape(len(speeds), *qd.shape) * sign
+        return cls(qdd, qd, sign, sign**2, np.ones_like(qd), fading, speeds)
+
+    def changed(self, change: Callable[[Array], Array]) -> DriveSignals:
+        """Each signal put through ``change``, which takes and gives one value for each sample and joint."""
+        parts = [
+            change(part) for part in (self.acceleration, self.velocity, self.sign, self.square, self.one)
+        ]
+        fading = np.array([change(part) for part in self.fading])
+        acceleration, velocity, sign, square, one = parts
+        return DriveSignals(acceleration, velocity, sign, square, one, fading, self.speeds)
+
+    def columns(self, law: FrictionLaw) -> Array:
+        """(N, n, 6 n) with the drives' efforts = columns · parameters, in the order of DRIVE_COLUMNS."""
+        fading = np.zeros_like(self.sign)
+        for j, speed in enumerate(law.stribeck_velocity):
+            if speed > 0.0:
+                row = int(np.flatnonzero(self.speeds[:, j] == speed)[0])
+                fading[:, j] = self.fading[row, :, j]
+        square = np.where(law.asymmetric, self.square, 0.0)
+        parts = (self.acceleration, self.velocity, self.sign - fading, fading, square, self.one)
+        diagonal = np.eye(self.sign.shape[1])
+        return np.concatenate([part[:, :, None] * diagonal for part in parts], axis=2)
+
+
+def generators(law: FrictionLaw, held: NDArray[np.bool_], given: Array) -> tuple[Array, Array, Array]:
+    """All possible parameters of drives: offset (d,) + matrix (d, g) · z with z ≥ lower (g,).
+
+    Coulomb friction F, static friction S and asymmetry O with F, S ≥ 0 and |O| ≤ F, S are the cone of
+    (1, 0, 0), (0, 1, 0), (1, 1, 1) and (1, 1, −1).
+
+    Args:
+        law: of friction.
+        held: (6 n,) what stays as ``given`` (6 n,).
+        given: the parameters as known.
+    """
+    count = len(law.stribeck_velocity)
+    index = {name: count * k for k, name in enumerate(DRIVE_COLUMNS)}
+    rays: list[tuple[tuple[int, float], ...]] = []
+    lower: list[float] = []
+    for j in range(count):
+        for name in NOT_DRY:
+            if not held[index[name] + j]:
+                rays.append(((index[name] + j, 1.0),))
+                lower.append(-np.inf if name == "torque_offset" else 0.0)
+        curved = law.stribeck_velocity[j] > 0.0
+        coulomb, static = (index["friction"] + j, 1.0), (index["static_friction"] + j, 1.0)
+        dry: list[tuple[tuple[int, float], ...]] = [(coulomb,), (static,)] if curved else [(coulomb, static)]
+        if law.asymmetric[j]:
+            both = [(coulomb, static, (index["friction_offset"] + j, sign)) for sign in (1.0, -1.0)]
+            dry = [*(dry if curved else ()), *both]
+        rays.extend(dry)
+        lower.extend([0.0] * len(dry))
+    matrix = np.zeros((len(held), len(rays)))
+    for k, ray in enumerate(rays):
+        for row, value in ray:
+            matrix[row, k] = value
+    return np.where(matrix.any(axis=1), 0.0, given), matrix, np.array(lower)

@@ -1,0 +1,101 @@
+"""Which law of friction each joint gets: the one that predicts what it was not fitted to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from robot_dynamics.identification.friction import SPEEDS, FrictionLaw
+from robot_dynamics.identification.least_squares import Base, robust_weights
+from robot_dynamics.identification.runs import Run
+from robot_dynamics.spatial import Array
+
+FOLDS = 5
+"""Parts of the runs, one after the other, each predicted from the others."""
+SWEEPS = 2
+LEAST_GAIN = 0.05
+"""Share of its squared error by which a joint's law must be better."""
+MOST_LOSS = 0.1
+"""What the parts that become worse may lose of what the others gain."""
+
+
+def chosen_law(runs: Sequence[Run], base: Base) -> FrictionLaw:
+    """The law that runs ask for, by cross-validation of weighted least squares.
+
+    Joint by joint, Stribeck's term at each of SPEEDS and then the asymmetry are taken in where they lower the
+    error on the parts that were not learned from, and raise that of hardly any.
+
+    Args:
+        runs: to learn from.
+        base: combinations of parameters with friction of the plain law.
+    """
+    count = runs[0].effort.shape[1]
+    trial = _Trials(runs, base)
+    speeds = np.zeros(count, dtype=int)  # 0: none, else 1 + its place in SPEEDS
+    asymmetric = np.zeros(count, dtype=bool)
+    errors = trial.errors(speeds, asymmetric)
+    for _ in range(SWEEPS):
+        for j in range(count):
+            best, found = errors, speeds
+            for place in range(1, len(SPEEDS) + 1):
+                other = np.where(np.arange(count) == j, place, speeds)
+                tried = trial.errors(other, asymmetric)
+                if tried.sum() < best.sum() and (speeds[j] > 0 or _better(tried, errors, j)):
+                    best, found = tried, other
+            errors, speeds = best, found
+        for j in range(count):
+            wider = asymmetric | (np.arange(count) == j)
+            tried = trial.errors(speeds, wider)
+            if not asymmetric[j] and _better(tried, errors, j):
+                errors, asymmetric = tried, wider
+    return FrictionLaw(np.array([0.0, *SPEEDS])[speeds], asymmetric)
+
+
+def _better(tried: Array, errors: Array, joint: int) -> bool:
+    """Whether errors (FOLDS, n) are lower in nearly all parts, and by what matters to the joint."""
+    gain = errors.sum(axis=1) - tried.sum(axis=1)
+    lost, won = -gain[gain < 0.0].sum(), gain[gain > 0.0].sum()
+    return bool(lost < MOST_LOSS * won and gain.sum() > LEAST_GAIN * errors[:, joint].sum())
+
+
+class _Trials:
+    """Squared errors of any choice of columns, from products that are made once."""
+
+    def __init__(self, runs: Sequence[Run], base: Base) -> None:
+        count = runs[0].effort.shape[1]
+        plain = FrictionLaw.plain(count)
+        regressor = np.concatenate([run.regressor(plain) for run in runs])[:, :, list(base.columns)]
+        effort = np.concatenate([run.effort for run in runs])
+        weights, _ = robust_weights(regressor, effort)
+        diagonal = np.eye(count)
+        more = [np.concatenate([run.drives.fading[k] for run in runs]) for k in range(len(SPEEDS))]
+        more.append(np.concatenate([run.drives.square for run in runs]))
+        columns = [regressor, *(part[:, :, None] * diagonal for part in more), effort[:, :, None]]
+        rows = np.concatenate(columns, axis=2) * weights[:, :, None]
+        size = np.sqrt(np.sum(rows**2, axis=(0, 1)))
+        self._size = np.where(size > 0.0, size, 1.0)
+        rows = rows / self._size
+        parts = np.array_split(np.arange(len(rows)), FOLDS)
+        self._products = np.array([[rows[part, j].T @ rows[part, j] for j in range(count)] for part in parts])
+        self._count, self._plain = count, regressor.shape[2]
+
+    def errors(self, speeds: Array, asymmetric: Array) -> Array:
+        """(FOLDS, n) weighted squares of each part's errors, predicted from the other parts."""
+        joints, folds = np.arange(self._count), np.arange(FOLDS)
+        curved = speeds > 0
+        own = [
+            -1,
+            *range(self._plain),
+            *(self._plain + self._count * (speeds - 1) + joints)[curved],
+            *(self._plain + self._count * len(SPEEDS) + joints)[asymmetric],
+        ]
+        products = self._products[np.ix_(folds, joints, np.array(own), np.array(own))]
+        whole = products.sum(axis=1)
+        result = np.empty((FOLDS, self._count))
+        for fold in range(FOLDS):
+            known = whole.sum(axis=0) - whole[fold]
+            matrix = known[1:, 1:] + 1e-10 * np.eye(len(own) - 1)
+            values = np.concatenate([[-1.0], np.linalg.solve(matrix, known[1:, 0])])
+            result[fold] = np.einsum("i,jik,k->j", values, products[fold], values)
+        return np.asarray(result * self._size[-1] ** 2)
