@@ -30,6 +30,9 @@ SLOT_BYTES = 256 * 1024
 # Compilers take time that grows faster than a function. Beyond so many instructions a single state passes
 # through the blocks like many.
 LONGEST_SINGLE = 20_000
+# Sums that run side by side where results are checked, and the most results that a single state adds by itself.
+CHAINS = 4
+MOST_CHAINED = 16
 
 
 def lanes_source(program: Program, shared: Collection[str] = ()) -> str:
@@ -67,12 +70,27 @@ def _single(program: Program) -> str:
     lines += [f"const double r{i} = {result};" for i, result in enumerate(text.results)]
     targets = _Targets.of(program)
     lines += [f"{targets.scalar(i)} = r{i};" for i in range(len(text.results))]
-    total = " + ".join(f"0.0 * r{i}" for i in range(len(text.results)))
-    lines.append(f"return {total or '0.0'} == 0.0;")
+    lines.append(f"return {_all_finite(targets)};")
     return (
         f"int kernel(const double *const *in, {targets.parameter})\n"
         f"{{\n{_unused(program, text)}{indented(lines)}}}\n"
     )
+
+
+def _all_finite(targets: _Targets) -> str:
+    """Whether every result of a single state is finite; one long chain of additions would take longer than they.
+
+    Many results are read back from where they were written.
+    """
+    if len(targets.places) > MOST_CHAINED:
+        sums = [f"not_finite({targets.array(k)}, {size})" for k, size in enumerate(targets.sizes)]
+    else:
+        count = len(targets.places)
+        chains = [
+            " + ".join(f"0.0 * r{i}" for i in range(k, count, CHAINS)) for k in range(min(CHAINS, count))
+        ]
+        sums = [f"({chain})" for chain in chains]
+    return f"{' + '.join(sums) or '0.0'} == 0.0"
 
 
 @dataclass(frozen=True)
@@ -138,7 +156,7 @@ def _block(program: Program, shared: Collection[str], number: int, block: Block)
             load = f"gather(in[{order[a]}] + {size[a]} * LANES * v + {i}, {size[a]})"
         loads.append(f"const lanes {name} = {load};")
     loads += [f"const lanes {name} = {expression};" for name, expression in text.prologue]
-    lines = ["const lanes zero = {0};", "lanes total = {0};"]
+    lines = ["const lanes zero = {0};", f"lanes {', '.join(f'total{k} = {{0}}' for k in range(CHAINS))};"]
     each_vector = "for (size_t v = 0; v < vectors; ++v) {"
     count = len(text.angles)
     if text.angles:
@@ -154,7 +172,12 @@ def _block(program: Program, shared: Collection[str], number: int, block: Block)
     body += [line for result, using in stores.items() if result not in defined for line in using]
     for (name, _), statement in zip(text.body, statements(text, "lanes"), strict=True):
         body += [statement, *stores.get(name, [])]
-    lines += [each_vector, *(f"    {line}" for line in body), "}", "return total;"]
+    lines += [
+        each_vector,
+        *(f"    {line}" for line in body),
+        "}",
+        f"return {' + '.join(f'total{k}' for k in range(CHAINS))};",
+    ]
     head = f"static __attribute__((noinline)) lanes block{number}(\n"
     head += f"    size_t vectors, const double *const *in, lanes (*slots)[TILE], {targets.parameter})"
     return f"{head}\n{{\n{indented(lines)}}}\n"
@@ -166,12 +189,12 @@ def _stores(text: ProgramText, block: Block, targets: _Targets) -> dict[str, lis
     kept = len(block.stores)
     for slot, result in zip(block.stores, text.results[:kept], strict=True):
         stores.setdefault(result, []).append(f"slots[{slot}][v] = {result};")
-    for place, result in zip(block.outputs, text.results[kept:], strict=True):
+    for number, (place, result) in enumerate(zip(block.outputs, text.results[kept:], strict=True)):
         output, element = targets.places[place]
         array, stride = targets.array(output), targets.sizes[output]
         stores.setdefault(result, []).append(
             f"scatter({array} + {stride} * LANES * v + {element}, {stride}, zero + {result});"
-            f" total += 0.0 * {result};"
+            f" total{number % CHAINS} += 0.0 * {result};"
         )
     return stores
 

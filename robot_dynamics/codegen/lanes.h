@@ -135,6 +135,31 @@ static inline void scatter(double *column, size_t stride, lanes values)
 #endif
 }
 
+/* A sum of (value * 0): zero when every value is finite. */
+static inline double not_finite(const double *values, size_t count)
+{
+    typedef double unaligned __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
+    lanes sums[4] = {{0}, {0}, {0}, {0}};
+    double rest = 0.0;
+    size_t i = 0;
+    for (; i + 4 * LANES <= count; i += 4 * LANES) {
+        for (size_t k = 0; k < 4; ++k) {
+            sums[k] += 0.0 * *(const unaligned *)(values + i + k * LANES);
+        }
+    }
+    for (; i + LANES <= count; i += LANES) {
+        sums[0] += 0.0 * *(const unaligned *)(values + i);
+    }
+    for (; i < count; ++i) {
+        rest += 0.0 * values[i];
+    }
+    const lanes sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    for (int lane = 0; lane < LANES; ++lane) {
+        rest += sum[lane];
+    }
+    return rest;
+}
+
 /* Whether every lane of a sum of (value * 0) is zero, that is, whether every value was finite. */
 static inline int all_zero(lanes sum)
 {
