@@ -87,7 +87,7 @@ def run_benchmark(joint_numbers: list[int], rounds: int, cpp: bool, progress: Pr
         progress(f"{chain.name}: generating and compiling")
         quantities = ("inverse_dynamics", *ALSO_TIMED)
         named = chain in chains[:2]
-        dynamics = compile_dynamics(chain, quantities=quantities if named else quantities[:1])
+        dynamics = compile_dynamics(chain, quantities=quantities if named else quantities[:1], friction=False)
         progress(f"{chain.name}: timing")
         arms.append(_time_arm(chain, dynamics, loop, missing, rounds, named))
     progress("arm7: timing generation, compilation and a cached load")
@@ -132,7 +132,7 @@ from robot_dynamics.benchmark.arms import robot
 from robot_dynamics.dynamics import compiled
 chain = robot(sys.argv[1])
 start = time.perf_counter()
-compiled.compile_dynamics(chain)
+compiled.compile_dynamics(chain, friction=False)
 print(time.perf_counter() - start)
 """
 

@@ -46,6 +46,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--output", metavar="FILE.csv", help="where to write the efforts (default: standard output)"
     )
+    parser.add_argument(
+        "--friction",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="include the joints' friction from the description; without either a note says what is left out",
+    )
     parser.add_argument("--backend", choices=BACKENDS, default="auto", help="default: %(default)s")
 
 
@@ -59,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     table = _read(arguments.states, chain)
     for note in table.notes:
         streams.note(f"robot_dynamics: note: {note}")
-    dynamics = compile_dynamics(chain, arguments.gravity, arguments.backend)
+    dynamics = compile_dynamics(chain, arguments.gravity, arguments.backend, friction=arguments.friction)
     efforts = dynamics.inverse_dynamics(table.q, table.qd, table.qdd, table.wrench)
     columns = [f"{shown(name)}.{EFFORT}" for name in chain.joint_names]
     values = efforts

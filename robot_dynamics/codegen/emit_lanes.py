@@ -30,7 +30,8 @@ SLOT_BYTES = 256 * 1024
 # Compilers take time that grows faster than a function. Beyond so many instructions a single state passes
 # through the blocks like many.
 LONGEST_SINGLE = 20_000
-# Sums that run side by side where results are checked, and the most results that a single state adds by itself.
+# Sums that run side by side where results are checked, and the most results that a single state adds
+# without reading them back.
 CHAINS = 4
 MOST_CHAINED = 16
 
@@ -78,9 +79,10 @@ def _single(program: Program) -> str:
 
 
 def _all_finite(targets: _Targets) -> str:
-    """Whether every result of a single state is finite; one long chain of additions would take longer than they.
+    """Whether every result of a single state is finite.
 
-    Many results are read back from where they were written.
+    One long chain of additions would take longer than the program; many results are read back from where they
+    were written.
     """
     if len(targets.places) > MOST_CHAINED:
         sums = [f"not_finite({targets.array(k)}, {size})" for k, size in enumerate(targets.sizes)]

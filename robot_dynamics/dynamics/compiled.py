@@ -8,28 +8,34 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from robot_dynamics.codegen.program import OperationCount, count_operations
+from robot_dynamics.dynamics.held import (
+    Held,
+    Payload,
+    friction_vector,
+    gravity_vector,
+    payload_vector,
+    tell_what_is_left_out,
+)
 from robot_dynamics.dynamics.identifiable import inertial_parameters
 from robot_dynamics.dynamics.loading import KernelLoader
 from robot_dynamics.dynamics.quantities import QUANTITIES, Quantities, quantity_named
 from robot_dynamics.dynamics.selecting import FunctionMaker, fastest
 from robot_dynamics.errors import ParameterError, quoted
-from robot_dynamics.inputs.arrays import of_type, real_vector
+from robot_dynamics.inputs.arrays import of_type
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.native.evaluator import Evaluator, Given
 from robot_dynamics.native.library import NativeKernel
 from robot_dynamics.native.loading import check_backend
 from robot_dynamics.spatial import Array
 
-# What with_gravity makes an input of the kernels.
-_LIVE = frozenset(["gravity"])
-
-LARGEST_GRAVITY = 1e9
-"""A larger acceleration [m/s²] is a mistake, and forces under it would overflow."""
+_LIVE = frozenset(["gravity", "payload"])
+"""What kernels that serve any payload take as inputs."""
 
 
 class CompiledDynamics(Quantities):
@@ -47,20 +53,17 @@ class CompiledDynamics(Quantities):
 
     Attributes:
         chain: the arm; ``chain.joint_names`` is the order of every array.
-        gravity_vector: (3,) gravity in the root frame [m/s²].
     """
 
-    def __init__(self, chain: KinematicChain, gravity: Array, backend: str, live_gravity: bool) -> None:
+    def __init__(self, chain: KinematicChain, held: Held, backend: str) -> None:
         """See :func:`compile_dynamics`."""
         self.chain = chain
-        self.gravity_vector = gravity
+        self._held = held
         self._wanted = backend
-        self._live_gravity = live_gravity
         self._lock = threading.Lock()
-        self._with_live_gravity: CompiledDynamics | None = None
-        live = _LIVE if live_gravity else frozenset()
-        self._loader = KernelLoader(chain, gravity, live, backend)
-        self._maker = FunctionMaker(chain, {"gravity": gravity}, live, self._loader)
+        self._siblings: dict[frozenset[str], CompiledDynamics] = {}
+        self._loader = KernelLoader(chain, held.gravity, held.live, backend)
+        self._maker = FunctionMaker(chain, held.values, held.live, self._loader)
         self._evaluators: dict[str, Evaluator] = {}
         self._sharing: CompiledDynamics | None = None
 
@@ -99,6 +102,21 @@ class CompiledDynamics(Quantities):
         kernel = self.evaluator("inverse_dynamics").kernel()
         return "c" if isinstance(kernel, NativeKernel) else "python"
 
+    @property
+    def gravity_vector(self) -> Array:
+        """(3,) gravity in the root frame [m/s²]."""
+        return self._held.gravity
+
+    @property
+    def payload(self) -> Array:
+        """(10,) what the tip carries besides the chain, as :meth:`with_payload` takes it."""
+        return self._held.payload
+
+    @property
+    def friction(self) -> bool:
+        """Whether the joints' friction is part of the efforts."""
+        return "friction" in self._held.live
+
     def with_gravity(self, gravity: Sequence[float] | Array) -> CompiledDynamics:
         """The same arm under another gravity vector (3,) in the root frame [m/s²].
 
@@ -109,16 +127,38 @@ class CompiledDynamics(Quantities):
         Raises:
             ParameterError: ``gravity`` is not three finite numbers.
         """
-        other = CompiledDynamics(self.chain, _gravity_vector(gravity), self._wanted, live_gravity=True)
-        origin = self if self._live_gravity else self._with_live_gravity
-        if origin is None:
-            self._with_live_gravity = other
-        else:
-            other._sharing = origin
+        live = self._held.live | {"gravity"}
+        return self._sibling(replace(self._held, gravity=gravity_vector(gravity), live=live))
+
+    def with_payload(self, payload: Payload) -> CompiledDynamics:
+        """The same arm with another body at the tip, instead of the one that it carried before.
+
+        The result's functions have gravity and payload as inputs, which costs up to two hundred operations
+        more. Like :meth:`with_gravity`, it compiles nothing after the first time.
+
+        Args:
+            payload: a body in the tip frame, or (10,) its mass, first moment (3) and inertia xx, xy, yy, xz,
+                yz, zz about the tip frame's origin, in its axes [kg, kg·m, kg·m²].
+
+        Raises:
+            ParameterError: neither of both, or a negative mass.
+        """
+        live = self._held.live | _LIVE
+        return self._sibling(replace(self._held, payload=payload_vector(payload), live=live))
+
+    def _sibling(self, held: Held) -> CompiledDynamics:
+        """The arm with other values; kernels are shared with the first that has the same inputs."""
+        other = CompiledDynamics(self.chain, held, self._wanted)
+        with self._lock:
+            if held.live == self._held.live:
+                other._sharing = self._sharing or self
+            else:
+                first = self._siblings.setdefault(held.live, other)
+                other._sharing = None if first is other else first
         return other
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return CompiledDynamics, (self.chain, self.gravity_vector, self._wanted, self._live_gravity)
+        return CompiledDynamics, (self.chain, self._held, self._wanted)
 
     def __repr__(self) -> str:
         made = ", ".join(name for name in QUANTITIES if name in self.__dict__) or "nothing yet"
@@ -145,7 +185,7 @@ class CompiledDynamics(Quantities):
 
     @property
     def inertial_parameters(self) -> Array:
-        """(10 m,) parameters p of the moving links, by which ``regressor`` is multiplied."""
+        """(10 m,) parameters p of the moving links, without payload, by which ``regressor`` is multiplied."""
         return inertial_parameters(self.chain)
 
     @property
@@ -176,6 +216,9 @@ def compile_dynamics(
     gravity: Sequence[float] | Array = (0.0, 0.0, -9.81),
     backend: str = "auto",
     quantities: Iterable[str] = ("inverse_dynamics",),
+    *,
+    payload: Payload | None = None,
+    friction: bool | None = None,
 ) -> CompiledDynamics:
     """Generate, compile and load the dynamics of ``chain``.
 
@@ -186,27 +229,23 @@ def compile_dynamics(
             "python" needs none, "auto" is "c" where that works and otherwise "python", with a notice in the
             log. The results are the same to rounding.
         quantities: names of the methods to make ready now; the others are made on first use.
+        payload: a body at the tip, as :meth:`CompiledDynamics.with_payload` takes it. Gravity and payload are
+            then inputs of the kernels, so that another of either compiles nothing.
+        friction: whether efforts and accelerations, and their derivatives, include the damping and the
+            Coulomb friction that the description gives the joints (``generator.friction`` has the law). None
+            leaves them out and says so in the log where there are any.
 
     Raises:
         BackendError: no such backend, or ``backend="c"`` and the compiler fails.
-        ParameterError: ``gravity`` is not three finite numbers, or no such quantity.
+        ParameterError: ``gravity`` is not three finite numbers, ``payload`` is no body, or no such quantity.
     """
     check_backend(backend)
     of_type("chain", chain, KinematicChain)
-    dynamics = CompiledDynamics(chain, _gravity_vector(gravity), backend, live_gravity=False)
+    if friction is None:
+        tell_what_is_left_out(chain)
+    live = (_LIVE if payload is not None else frozenset()) | ({"friction"} if friction else frozenset())
+    carried = np.zeros(10) if payload is None else payload_vector(payload)
+    held = Held(gravity_vector(gravity), carried, friction_vector(chain), live)
+    dynamics = CompiledDynamics(chain, held, backend)
     dynamics.prepare(quantities)
     return dynamics
-
-
-def _gravity_vector(gravity: Sequence[float] | Array) -> Array:
-    try:
-        vector = np.array(real_vector("gravity", gravity, 3, ParameterError))
-    except ParameterError:
-        raise ParameterError(
-            f"gravity is {quoted(gravity)}; expected 3 finite numbers [m/s²] in the root frame"
-        ) from None
-    if not np.abs(vector).max() <= LARGEST_GRAVITY:
-        raise ParameterError(
-            f"gravity is {quoted(gravity)}; no part of it may exceed {LARGEST_GRAVITY:g} m/s²"
-        )
-    return vector

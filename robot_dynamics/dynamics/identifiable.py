@@ -15,7 +15,7 @@ from robot_dynamics.dynamics.base_parameters import STANDARD, base_parameters
 from robot_dynamics.dynamics.generator.links import axes_made_parallel, pseudo_inertia
 from robot_dynamics.dynamics.generator.regressor import PARAMETERS
 from robot_dynamics.dynamics.serial_model import SerialModel
-from robot_dynamics.model.chain import KinematicChain
+from robot_dynamics.model.chain import KinematicChain, RigidBody
 from robot_dynamics.spatial import Array, shift_inertia
 
 # Row and column of the entries of an inertia, in the order of `PARAMETERS` and of `STANDARD`.
@@ -41,13 +41,14 @@ class Base:
 
 def inertial_parameters(chain: KinematicChain) -> Array:
     """(10 m,) parameters of the moving links [kg, kg·m, kg·m²]."""
-    rows = []
-    for joint in chain.joints:
-        body = joint.body
-        inertia = body.inertia + shift_inertia(body.mass, body.center_of_mass)
-        entries = [float(inertia[i, k]) for i, k in _OWN_ORDER]
-        rows.append(np.array([body.mass, *(body.mass * body.center_of_mass), *entries]))
-    return np.concatenate(rows)
+    return np.concatenate([body_parameters(joint.body) for joint in chain.joints])
+
+
+def body_parameters(body: RigidBody) -> Array:
+    """(10,) parameters of one body about the origin of its frame [kg, kg·m, kg·m²]."""
+    inertia = body.inertia + shift_inertia(body.mass, body.center_of_mass)
+    entries = [float(inertia[i, k]) for i, k in _OWN_ORDER]
+    return np.array([body.mass, *(body.mass * body.center_of_mass), *entries])
 
 
 def base_of_chain(chain: KinematicChain, gravity: Array | None) -> Base:

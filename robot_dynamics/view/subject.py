@@ -100,7 +100,7 @@ def arm_subject(text: str, options: ArmOptions) -> ArmSubject:
     start = np.array([rest_position(tree.joints[name]) for name in chain.joint_names])
     tour = plan_tour(chain, start, None)
     if not kinematic:
-        dynamics = compile_dynamics(chain, options.gravity)
+        dynamics = compile_dynamics(chain, options.gravity, friction=False)
         usable = judge(chain, tour.positions, dynamics.mass_matrix)
         if usable.reason:
             kinematic = True

@@ -7,13 +7,13 @@ from arms import Pendulum, pendulum_chain
 from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.parameters import ArmParameters
-from robot_dynamics.control.arm.payload import with_payload
 from robot_dynamics.control.native.arm import NativeArmController
 from robot_dynamics.control.native.library import MODES
 from robot_dynamics.control.protocol import Phase
 from robot_dynamics.control.waypoints import Waypoint
 from robot_dynamics.dynamics.compiled import compile_dynamics
 from robot_dynamics.errors import BackendError, StateError, TrajectoryError
+from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.model.load import load_urdf
 from robot_dynamics.resources import resource
 
@@ -24,13 +24,13 @@ TOLERANCE = {"rtol": 1e-12, "atol": 1e-12}
 def models():
     """A PUMA 560 as it is, loaded, tilted, and with ideal drives."""
     chain = load_urdf(resource("urdf/puma560.urdf").read_text())
-    loaded = with_payload(chain, 2.0, (0.0, 0.0, 0.1))
+    load = RigidBody(2.0, np.array([0.0, 0.0, 0.1]), np.zeros((3, 3)))
     drives = ActuatorParameters(rotor_inertia=(0.3,), damping=(1.5,), friction=(0.8,))
     curved = ActuatorParameters((0.3,), (1.5,), (0.8,), (1.4, 0.3, 0.8, 0.7, 2.0, 0.8), (0.05,), (-0.2,))
     bare = compile_dynamics(chain)
     return chain, [
         ActuatedArm(bare, chain, drives),
-        ActuatedArm(compile_dynamics(loaded), chain, drives),
+        ActuatedArm(bare.with_payload(load), chain, drives),
         ActuatedArm(bare.with_gravity((1.0, -2.0, -9.0)), chain, drives),
         ActuatedArm(bare, chain, ActuatorParameters(damping=(0.0,), friction=(0.0,))),
         ActuatedArm(bare, chain, curved),

@@ -40,7 +40,7 @@ class ArmController(ControlCore[JointSpaceState, Reference]):
         parameters: ArmParameters | None = None,
     ) -> None:
         if dynamics is None:
-            dynamics = ActuatedArm(compile_dynamics(chain), chain, ActuatorParameters())
+            dynamics = ActuatedArm(compile_dynamics(chain, friction=False), chain, ActuatorParameters())
         if parameters is None:
             parameters = ArmParameters()
         self.chain = chain

@@ -27,8 +27,10 @@ enum { RD_PENDING, RD_ACCEPTED, RD_SUPERSEDED, RD_LATE };                       
 typedef struct {
     uint64_t number;              /* of the settings: 1, 2, ... in the order in which they are handed over */
     uint64_t model, law;          /* another number: another model, other gains or another mode */
-    rd_kernel inverse_dynamics;   /* of q, qd, qdd and, where it is one of its inputs, gravity */
+    rd_kernel inverse_dynamics;   /* of q, qd, qdd and, where they are inputs, gravity and payload */
     const double *gravity;        /* (3), NULL where it is no input [m/s^2] */
+    const double *payload;        /* (10), NULL where it is no input: m, m c (3), inertia xx, xy, yy, xz, yz, zz
+                                     about the tip frame's origin [kg, kg m, kg m^2] */
     const double *rotor_inertia, *damping, *friction; /* (n) */
     const double *static_friction, *stribeck_velocity, *friction_offset; /* (n) */
     const double *limits;         /* (n), infinite where there is none */

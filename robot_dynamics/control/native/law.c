@@ -29,7 +29,7 @@ static double dry_friction(const rd_settings *s, int j, double qd, double headin
 static int inverse_dynamics(int n, const rd_settings *s, const double *q, const double *qd, const double *qdd,
                             const double *heading, double *effort)
 {
-    const double *in[] = {q, qd, qdd, s->gravity};
+    const double *in[] = {q, qd, qdd, s->gravity, s->payload};
     if (!s->inverse_dynamics(in, effort)) {
         return 0;
     }

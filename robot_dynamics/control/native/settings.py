@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -26,7 +27,7 @@ def arm_settings(chain: KinematicChain, arm: ActuatedArm, parameters: ArmParamet
         ParameterError: the core does not have the law, or a parameter does not fit the arm.
     """
     check_mode(parameters)
-    kernel, gravity = _inverse_dynamics(arm)
+    kernel, held = _inverse_dynamics(arm)
     drives = arm.drives
     bounds = arm_bounds(chain, parameters)
     kp, kv = parameters.gains(chain.joint_names)
@@ -37,7 +38,7 @@ def arm_settings(chain: KinematicChain, arm: ActuatedArm, parameters: ArmParamet
         "effort_steps": bounds.effort_step,
         "kp": kp,
         "kv": kv,
-        **({} if gravity is None else {"gravity": gravity}),
+        **held,
     }
     kept = {name: np.array(array, dtype=float) for name, array in arrays.items()}
     settings = Settings(
@@ -64,15 +65,22 @@ def check_mode(parameters: ArmParameters) -> None:
         )
 
 
-def _inverse_dynamics(arm: ActuatedArm) -> tuple[NativeKernel, Array | None]:
-    """The compiled inverse dynamics of the links, and gravity where it is an input.
+def _inverse_dynamics(arm: ActuatedArm) -> tuple[NativeKernel, Mapping[str, Array]]:
+    """The compiled inverse dynamics of the links, and gravity and payload as far as they are inputs.
 
     Raises:
-        BackendError: they are not compiled.
+        BackendError: they are not compiled, or have inputs that the core does not know.
     """
     make: Any = getattr(arm.links, "evaluator", None)
     evaluator: Any = make("inverse_dynamics") if make is not None else None
     kernel = evaluator.kernel() if evaluator is not None else None
     if not isinstance(kernel, NativeKernel):
         raise BackendError("the model is not compiled, so the control core must run in Python")
-    return kernel, (evaluator.held[0] if evaluator.held else None)
+    held = dict(zip((array.name for array in evaluator.signature.held), evaluator.held, strict=True))
+    # The core hands the kernel gravity, then payload; dry friction it adds itself, along a heading.
+    if tuple(held) not in ((), ("gravity",), ("gravity", "payload")):
+        raise BackendError(
+            f"the model takes {', '.join(held)} as inputs; the core in C gives gravity and payload, and adds"
+            " the friction of the drives itself"
+        )
+    return kernel, held

@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 from robot_dynamics.codegen.expression import Expression, ExpressionGraph
 from robot_dynamics.dynamics.generator.choices import Choices, Frame, LinkChoice
 from robot_dynamics.dynamics.generator.links import Link
+from robot_dynamics.dynamics.generator.moments import Pseudo
 from robot_dynamics.dynamics.generator.recursion import Member, Recursion, State
 from robot_dynamics.dynamics.generator.regrouping import regrouped
 from robot_dynamics.dynamics.generator.runs import joint_variable
@@ -78,7 +79,7 @@ def articulated_body(
     zeros = tuple(graph.expression(0.0) for _ in tau)
     recursion = Recursion(graph, links, replace(state, qdd=zeros), choices)
     members = [member for run in recursion.forces() for member in run]
-    return _Articulated(graph, links, members, state, tau).accelerations()
+    return _Articulated(graph, links, members, state, tau, recursion.carried()).accelerations()
 
 
 class _Articulated:
@@ -89,6 +90,7 @@ class _Articulated:
         members: Sequence[Member],
         state: State,
         tau: Sequence[Expression],
+        carried: tuple[Vector, Vector],
     ) -> None:
         self.graph = graph
         self.zero = graph.expression(0.0)
@@ -96,6 +98,7 @@ class _Articulated:
         self.members = members
         self.state = state
         self.tau = tau
+        self.carried = carried
 
     def accelerations(self) -> list[Expression]:
         """Joint by joint towards the tip, with what the joints before add to the bias motion."""
@@ -120,12 +123,15 @@ class _Articulated:
     def _towards_base(self) -> list[_Joint]:
         zero = self.zero
         empty = [[zero] * 3 for _ in range(3)]
-        relation = _Relation(empty, empty, empty, [zero] * 3, [zero] * 3)
-        if self.state.force is not None and self.state.moment is not None:
-            relation.force, relation.moment = self.state.force, self.state.moment
+        force, moment = self.carried
+        relation = _Relation(empty, empty, empty, moment, force)
+        if self.state.payload is not None:
+            relation = self._with_body(relation, self.state.payload)
         joints = []
         for link, member in zip(reversed(self.links), reversed(self.members), strict=True):
-            relation = self._with_link(relation, link, member)
+            relation = self._with_body(relation, link.pseudo.tolist())
+            relation.moment = add(relation.moment, member.moment)
+            relation.force = add(relation.force, member.force)
             tau = (1.0 / link.multiplier) * self.tau[link.coordinate]
             relation, row, remainder = self._released(relation, link, tau)
             r: Expression = self.graph.expression(link.r)
@@ -137,9 +143,8 @@ class _Articulated:
         joints.reverse()
         return joints
 
-    def _with_link(self, relation: _Relation, link: Link, member: Member) -> _Relation:
-        """The relation with the link's own inertia and bias added."""
-        j = link.pseudo.tolist()
+    def _with_body(self, relation: _Relation, j: Pseudo) -> _Relation:
+        """The relation with the inertia of a body with pseudo-inertia ``j`` added."""
         trace = j[0][0] + j[1][1] + j[2][2]
         x, y, z, m = j[3]
         own = [[(trace if i == k else 0.0) - j[i][k] for k in range(3)] for i in range(3)]
@@ -149,8 +154,8 @@ class _Articulated:
             _plus(relation.inertia, own),
             _plus(relation.coupling, skew),
             _plus(relation.mass, point),
-            add(relation.moment, member.moment),
-            add(relation.force, member.force),
+            relation.moment,
+            relation.force,
         )
 
     def _released(
@@ -221,8 +226,8 @@ class _Articulated:
         )
 
 
-def _plus(tensor: Tensor, constants: list[list[float]]) -> Tensor:
-    return [[x + y for x, y in zip(u, v, strict=True)] for u, v in zip(tensor, constants, strict=True)]
+def _plus(tensor: Tensor, other: Sequence[Sequence[Expression | float]]) -> Tensor:
+    return [[x + y for x, y in zip(u, v, strict=True)] for u, v in zip(tensor, other, strict=True)]
 
 
 def _transposed(tensor: Tensor) -> Tensor:

@@ -82,6 +82,11 @@ class Choices:
     backward_length: float = 1.0
     composed_angles: bool = False
 
+    def with_last_as_given(self) -> Choices:
+        """These choices with the last link's frame left as it is: something else is given in it."""
+        last = len(self.links) - 1
+        return self.with_link(last, replace(self.links[last], turn=Turn.NONE))
+
     def with_link(self, index: int, choice: LinkChoice) -> Choices:
         """These choices with another one for link ``index``."""
         return replace(self, links=(*self.links[:index], choice, *self.links[index + 1 :]))

@@ -16,6 +16,7 @@ from robot_dynamics.dynamics.generator.links import Link
 from robot_dynamics.dynamics.generator.regrouping import regrouped
 from robot_dynamics.dynamics.generator.runs import places
 from robot_dynamics.dynamics.generator.vectors import (
+    Tensor,
     Vector,
     add,
     from_entry,
@@ -32,8 +33,14 @@ def gravity_forces(
     q: Sequence[Expression],
     gravity: Vector,
     choices: Choices,
+    payload: Tensor | None = None,
 ) -> list[Expression]:
-    """Generalised forces that hold the arm against ``gravity``, free fall in frame 0 [N·m or N]."""
+    """Generalised forces that hold the arm against ``gravity``, free fall in frame 0 [N·m or N].
+
+    ``payload`` is the (4, 4) pseudo-inertia of what the last link carries.
+    """
+    if payload is not None:
+        choices = choices.with_last_as_given()
     links = regrouped(links, choices)
     trigonometry = Trigonometry(graph, choices.composed_angles)
     runs = places(graph, links, choices, q, trigonometry, 1.0)
@@ -45,14 +52,16 @@ def gravity_forces(
         acceleration = to_turned(run[-1].cosine, run[-1].sine, acceleration)
     zero = graph.expression(0.0)
     tau = [zero] * len(q)
-    moment, mass = [zero] * 3, 0.0
+    moment, mass = [zero] * 3, zero
+    if payload is not None:
+        moment, mass = payload[3][:3], payload[3][3]
     for run, a in zip(reversed(runs), reversed(at_entry), strict=True):
         # The last link's own moment turns together with all that it carries.
         moment = add(moment, [graph.expression(x) for x in run[-1].link.pseudo[:3, 3].tolist()])
         total = from_turned(run[-1].cosine, run[-1].sine, moment)
         for place in reversed(run):
             link = place.link
-            mass += float(link.pseudo[3, 3])
+            mass = mass + float(link.pseudo[3, 3])
             if place is not run[-1]:
                 sx, sy, sz = link.pseudo[:3, 3].tolist()
                 x, y = trigonometry.turned(place.angle, sx, sy)

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from robot_dynamics.codegen.expression import Expression, ExpressionGraph
 from robot_dynamics.dynamics.base_parameters import base_parameters
 from robot_dynamics.dynamics.generator.choices import Choices
+from robot_dynamics.dynamics.generator.friction import friction_efforts, friction_slopes
 from robot_dynamics.dynamics.generator.links import Link
+from robot_dynamics.dynamics.generator.payload import payload_pseudo
 from robot_dynamics.dynamics.generator.recursion import State
 from robot_dynamics.dynamics.generator.search import Objective
 from robot_dynamics.dynamics.serial_model import SerialModel
@@ -77,6 +79,21 @@ GRAVITY = InputArray(
 )
 
 
+PAYLOAD = InputArray(
+    "payload",
+    "body at the tip: mass [kg], first moment (3) [kg m] and inertia xx, xy, yy, xz, yz, zz [kg m^2] about"
+    " the tip frame's origin, in its axes",
+    lambda _: 10,
+    per_joint=False,
+)
+FRICTION = InputArray(
+    "friction",
+    "viscous friction of every joint [effort per velocity], then Coulomb friction of every joint [{effort}]",
+    lambda sizes: 2 * sizes.joints,
+    per_joint=False,
+)
+
+
 def described(text: str, kinds: Iterable[JointKind] = JointKind) -> str:
     """A description with the units of joints of these ``kinds``."""
     present = set(kinds)
@@ -123,6 +140,8 @@ class Inputs:
     Attributes:
         graph: the graph.
         gravity: (3,) in frame 0: an input, or the model's.
+        payload: (4, 4) pseudo-inertia of what the tip carries, about the last frame's origin; None for
+            nothing.
     """
 
     def __init__(self, request: Request, *states: InputArray) -> None:
@@ -136,6 +155,9 @@ class Inputs:
             self._arrays[array.name] = self.graph.input(array.name, size, description)
             if array is WRENCH:
                 self._load = self._tip_load()
+        self.payload = None
+        if PAYLOAD.name in self._arrays:
+            self.payload = payload_pseudo(self._arrays[PAYLOAD.name], request.model.tip)
         if GRAVITY.name in self._arrays:
             rotation = _snapped(request.model.base[:3, :3].tolist())
             root = self._arrays[GRAVITY.name]
@@ -152,7 +174,19 @@ class Inputs:
     def state(self) -> State:
         """The state with the arrays that were declared; the others are zero."""
         force, moment = self._load or (None, None)
-        return State(self["q"], self["qd"], self["qdd"], self.gravity, force, moment)
+        return State(self["q"], self["qd"], self["qdd"], self.gravity, force, moment, self.payload)
+
+    def friction_efforts(self) -> list[Expression]:
+        """What friction adds to the efforts; zeros where it is not declared."""
+        if FRICTION.name not in self._arrays:
+            return [self.graph.expression(0.0)] * self._request.model.dof
+        return friction_efforts(self["qd"], self[FRICTION.name])
+
+    def friction_slopes(self) -> list[Expression]:
+        """The derivative of :meth:`friction_efforts` by each joint's velocity."""
+        if FRICTION.name not in self._arrays:
+            return [self.graph.expression(0.0)] * self._request.model.dof
+        return friction_slopes(self["qd"], self[FRICTION.name])
 
     def _tip_load(self) -> tuple[list[Expression], list[Expression]]:
         """Force and moment of the wrench about the last frame's origin, in its axes."""

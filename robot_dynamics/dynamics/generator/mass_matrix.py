@@ -37,7 +37,7 @@ class _Body:
 
     second: Tensor
     first: Vector
-    mass: float
+    mass: Expression
     spin: float
 
     def shifted(self, arm: Vector) -> _Body:
@@ -62,10 +62,19 @@ class _Column:
 
 
 def mass_matrix(
-    graph: ExpressionGraph, links: tuple[Link, ...], q: Sequence[Expression], choices: Choices
+    graph: ExpressionGraph,
+    links: tuple[Link, ...],
+    q: Sequence[Expression],
+    choices: Choices,
+    payload: Tensor | None = None,
 ) -> list[list[Expression]]:
-    """The symmetric mass matrix of the coordinates, row by row [kg·m², kg·m or kg]."""
-    return _Composite(graph, regrouped(links, choices), q, choices).matrix()
+    """The symmetric mass matrix of the coordinates, row by row [kg·m², kg·m or kg].
+
+    ``payload`` is the (4, 4) pseudo-inertia of what the last link carries.
+    """
+    if payload is not None:
+        choices = choices.with_last_as_given()
+    return _Composite(graph, regrouped(links, choices), q, choices).matrix(payload)
 
 
 class _Composite:
@@ -83,9 +92,12 @@ class _Composite:
         self.runs = places(graph, links, choices, q, self.trigonometry, self.unit)
         self.result = [[self.zero] * len(q) for _ in q]
 
-    def matrix(self) -> list[list[Expression]]:
+    def matrix(self, payload: Tensor | None) -> list[list[Expression]]:
         zero = self.zero
-        body = _Body([[zero] * 3 for _ in range(3)], [zero] * 3, 0.0, 0.0)
+        body = _Body([[zero] * 3 for _ in range(3)], [zero] * 3, zero, 0.0)
+        if payload is not None:
+            second = [row[:3] for row in payload[:3]]
+            body = _Body(second, scaled(self.unit, payload[3][:3]), self.unit**2 * payload[3][3], 0.0)
         columns: list[_Column] = []
         for run in reversed(self.runs):
             body, columns = self._run(run, body, columns)
@@ -131,7 +143,7 @@ class _Composite:
         return _Body(
             [[expression(pseudo[i][j]) for j in range(3)] for i in range(3)],
             [expression(self.unit * pseudo[i][3]) for i in range(3)],
-            self.unit**2 * pseudo[3][3],
+            expression(self.unit**2 * pseudo[3][3]),
             link.spin,
         )
 
@@ -166,7 +178,7 @@ class _Composite:
         return _Body(
             [[mean + cosine, xy, xz], [xy, mean - cosine, yz], [xz, yz, expression(p[2][2])]],
             [sx, sy, expression(self.unit * p[2][3])],
-            self.unit**2 * p[3][3],
+            expression(self.unit**2 * p[3][3]),
             place.link.spin,
         )
 
@@ -175,9 +187,7 @@ class _Composite:
         if place.link.revolute:
             axial = (j[0][0] + j[1][1]) + body.spin
             return _Column(place, [-s[1], s[0], self.zero], [-j[0][2], -j[1][2], axial])
-        return _Column(
-            place, [self.zero, self.zero, self.graph.expression(body.mass)], [s[1], -s[0], self.zero]
-        )
+        return _Column(place, [self.zero, self.zero, body.mass], [s[1], -s[0], self.zero])
 
     def _store(self, link: Link, column: _Column) -> None:
         other = column.place.link

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from robot_dynamics.codegen.expression import Expression, ExpressionGraph
+from robot_dynamics.codegen.expression import Expression
 from robot_dynamics.dynamics.generator.links import Link
 from robot_dynamics.dynamics.generator.vectors import Tensor, Vector, add, from_entry, from_turned, scaled
 from robot_dynamics.spatial import cross_entries
@@ -27,28 +27,25 @@ class Matter:
     """Moments of mass and of its motion; see above.
 
     Attributes:
-        mass: m, a constant [kg].
+        mass: m [kg].
         first: s [kg·m].
         second: J, symmetric [kg·m²].
         momentum: P [kg·m/s].
         spread: D [kg·m²/s].
     """
 
-    mass: float
+    mass: Expression
     first: Vector
     second: Tensor
     momentum: Vector
     spread: Tensor
 
     @staticmethod
-    def of(graph: ExpressionGraph, link: Link, angular: Vector) -> Matter:
-        """A single link that turns at ``angular``, about its own origin."""
-        first, *second = (
-            [graph.expression(x) for x in row[:3]]
-            for row in (link.pseudo[3].tolist(), *link.pseudo.tolist()[:3])
-        )
+    def of(pseudo: Tensor, angular: Vector) -> Matter:
+        """A body with this pseudo-inertia that turns at ``angular``, about the origin."""
+        first, second = pseudo[3][:3], [row[:3] for row in pseudo[:3]]
         return Matter(
-            float(link.pseudo[3, 3]),
+            pseudo[3][3],
             first,
             second,
             cross_entries(angular, first),

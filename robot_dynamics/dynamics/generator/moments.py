@@ -12,13 +12,18 @@ N_z = (J_xx - J_yy) w_x w_y + (J_xx + J_yy) wd_z + ... needs only one of b_xy an
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from robot_dynamics.codegen.expression import Expression
 from robot_dynamics.dynamics.generator.angles import Angle, Trigonometry
 from robot_dynamics.dynamics.generator.links import Link
 from robot_dynamics.dynamics.generator.motion import AngularMotion, Entry, relative_tensor
-from robot_dynamics.dynamics.generator.vectors import Vector
+from robot_dynamics.dynamics.generator.vectors import Tensor, Vector
+
+# Rows of a pseudo-inertia: of a link as numbers, of a payload as expressions.
+Pseudo: TypeAlias = list[list[float]] | Tensor
 
 
 @dataclass(frozen=True)
@@ -34,13 +39,21 @@ class Units:
 
 
 def own_moment(
-    link: Link, motion: AngularMotion, origin: Vector, units: Units, *, square_x: bool, squares: bool
+    pseudo: Pseudo,
+    motion: AngularMotion,
+    origin: Vector,
+    units: Units,
+    *,
+    spin: float = 0.0,
+    square_x: bool = True,
+    squares: bool = False,
 ) -> tuple[Vector, Vector]:
-    """(N, F) about the link's origin, in its own frame; ``origin`` accelerates the origin.
+    """(N, F) about a link's origin, in its own frame; ``origin`` accelerates the origin.
 
-    ``square_x`` as in the motion; ``squares`` takes b_yy - b_xx from squares.
+    ``pseudo`` and ``spin`` are those of a link, or of a body that it carries; ``square_x`` as in the motion;
+    ``squares`` takes b_yy - b_xx from squares.
     """
-    j, b, w = link.pseudo.tolist(), motion.b, motion.velocity
+    j, b, w = pseudo, motion.b, motion.velocity
     x, y, z = w[0] * w[0], w[1] * w[1], w[2] * w[2]
     # b_zz - b_yy = w_z² - w_y², and cyclic: differences that b's diagonal already contains are reused.
     zz_yy = b[2][2] - b[1][1] if square_x else z - y
@@ -48,7 +61,7 @@ def own_moment(
     yy_xx = y - x if squares else b[1][1] - b[0][0]
     n_x = j[1][1] * b[2][1] - j[2][2] * b[1][2] + j[0][1] * b[2][0] - j[0][2] * b[1][0] + j[1][2] * zz_yy
     n_y = j[2][2] * b[0][2] - j[0][0] * b[2][0] + j[1][2] * b[0][1] - j[0][1] * b[2][1] + j[0][2] * xx_zz
-    n_z = (j[0][0] - j[1][1]) * (w[0] * w[1]) + (j[0][0] + j[1][1] + link.spin) * motion.acceleration[2]
+    n_z = (j[0][0] - j[1][1]) * (w[0] * w[1]) + (j[0][0] + j[1][1] + spin) * motion.acceleration[2]
     n_z = n_z + j[0][2] * b[1][2] - j[1][2] * b[0][2] + j[0][1] * yy_xx
     moment = _with_origin([n_x, n_y, n_z], [units.forward * row[3] for row in j[:3]], origin)
     s, m = [units.backward * row[3] for row in j[:3]], units.forward * units.backward * j[3][3]
@@ -96,7 +109,7 @@ def entry_moment(
     return moment, force
 
 
-def _with_origin(n: Vector, s: list[Expression] | list[float] | Vector, a: Vector) -> Vector:
+def _with_origin(n: Vector, s: Sequence[Expression | float], a: Vector) -> Vector:
     """N + s x A."""
     return [
         n[0] + s[1] * a[2] - s[2] * a[1],

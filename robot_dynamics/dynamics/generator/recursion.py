@@ -10,11 +10,11 @@ origins are added up in E, forces step from link to link.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from robot_dynamics.codegen.expression import Expression, ExpressionGraph
 from robot_dynamics.dynamics.generator.angles import Angle, Trigonometry
-from robot_dynamics.dynamics.generator.choices import Choices, Frame, LinkChoice, Turn
+from robot_dynamics.dynamics.generator.choices import Choices, Frame, LinkChoice
 from robot_dynamics.dynamics.generator.links import Link
 from robot_dynamics.dynamics.generator.moments import Units, entry_moment, own_moment
 from robot_dynamics.dynamics.generator.motion import (
@@ -28,6 +28,7 @@ from robot_dynamics.dynamics.generator.motion import (
 from robot_dynamics.dynamics.generator.regrouping import regrouped
 from robot_dynamics.dynamics.generator.runs import joint_variable, runs_of
 from robot_dynamics.dynamics.generator.vectors import (
+    Tensor,
     Vector,
     add,
     from_entry,
@@ -48,6 +49,7 @@ class State:
         gravity: acceleration of free fall in frame 0.
         force, moment: exerted by the last link on its environment, about the origin and in the axes of the
             last frame; None for nothing.
+        payload: (4, 4) pseudo-inertia of a body that the last link carries, likewise; None for nothing.
     """
 
     q: Sequence[Expression]
@@ -56,6 +58,12 @@ class State:
     gravity: Vector
     force: Vector | None = None
     moment: Vector | None = None
+    payload: Tensor | None = None
+
+    @property
+    def tied(self) -> bool:
+        """Whether something is given in the last frame, which must then stay as it is."""
+        return self.force is not None or self.payload is not None
 
 
 @dataclass
@@ -94,10 +102,8 @@ def inverse_dynamics(
     graph: ExpressionGraph, links: tuple[Link, ...], state: State, choices: Choices
 ) -> list[Expression]:
     """Generalised forces of the coordinates [N·m or N]."""
-    if state.force is not None:
-        # The tip wrench is given in the last frame as it is.
-        last = len(links) - 1
-        choices = choices.with_link(last, replace(choices.links[last], turn=Turn.NONE))
+    if state.tied:
+        choices = choices.with_last_as_given()
     return Recursion(graph, regrouped(links, choices), state, choices).torques()
 
 
@@ -124,16 +130,24 @@ class Recursion:
         for run in self.runs:
             run_members, ends[run[-1]] = self._forward(run, *ends[self.links[run[0]].parent])
             members.append(run_members)
+        self._last = ends[len(self.links) - 1]
         return members
+
+    def carried(self) -> tuple[Vector, Vector]:
+        """Force and moment at the last link's origin of what it carries and exerts, after :meth:`forces`."""
+        force = moment = [self.zero] * 3
+        if self.state.force is not None and self.state.moment is not None:
+            force, moment = scaled(self.units.backward, self.state.force), self.state.moment
+        if self.state.payload is not None:
+            own = own_moment(self.state.payload, *self._last, self.units)
+            force, moment = add(force, own[1]), add(moment, own[0])
+        return force, moment
 
     def torques(self) -> list[Expression]:
         """Generalised forces: forward, then backward over the runs."""
         members = self.forces()
         tau = [self.zero] * len(self.state.q)
-        force = moment = [self.zero] * 3
-        if self.state.force is not None and self.state.moment is not None:
-            force, moment = scaled(self.units.backward, self.state.force), self.state.moment
-        loads = {len(self.links) - 1: (force, moment)}
+        loads = {len(self.links) - 1: self.carried()}
         for run_members in reversed(members):
             parent = self.links[run_members[0].index].parent
             loads[parent] = self._backward(run_members, *loads[run_members[-1].index], tau)
@@ -152,7 +166,8 @@ class Recursion:
                 walk.origin = add(walk.origin, self._arm(link, walk))
             self._advance(walk, link)
             in_own_frame = choice.frame is Frame.OWN or not (quarter_turn and link.revolute)
-            if in_own_frame or (index == run[-1] and run is not self.runs[-1]):
+            needed = run is not self.runs[-1] or self.state.payload is not None
+            if in_own_frame or (index == run[-1] and needed):
                 motion = own_motion(
                     walk.entry,
                     *walk.turn,
@@ -203,7 +218,15 @@ class Recursion:
         squares = choice.difference_of_squares
         if motion is not None:
             origin = to_turned(*walk.turn, walk.origin)
-            return own_moment(link, motion, origin, self.units, square_x=choice.square_x, squares=squares)
+            return own_moment(
+                link.pseudo.tolist(),
+                motion,
+                origin,
+                self.units,
+                spin=link.spin,
+                square_x=choice.square_x,
+                squares=squares,
+            )
         rates = (walk.rate, walk.acceleration)
         return entry_moment(
             link, walk.entry, walk.angle, rates, walk.origin, self.units, self.trigonometry, squares=squares

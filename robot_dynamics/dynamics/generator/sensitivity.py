@@ -92,12 +92,18 @@ class _Pass(Motions):
         dof = len(self.state.q)
         result = Sensitivity(*([[self.zero] * dof for _ in range(dof)] for _ in range(3)))
         matter = [
-            Matter.of(self.graph, link, motion.velocity)
+            Matter.of(
+                [[self.graph.expression(x) for x in row] for row in link.pseudo.tolist()], motion.velocity
+            )
             for link, motion in zip(self.links, self.motions, strict=True)
         ]
         loads = [self._own_load(index) for index in range(len(self.links))]
         if self.state.force is not None and self.state.moment is not None:
             loads[-1] = (add(loads[-1][0], self.state.force), add(loads[-1][1], self.state.moment))
+        if (payload := self.state.payload) is not None:
+            matter[-1] = matter[-1].plus(Matter.of(payload, self.motions[-1].velocity))
+            moment, force = own_moment(payload, self.motions[-1], self.origins[-1], Units(1.0, 1.0))
+            loads[-1] = (add(loads[-1][0], force), add(loads[-1][1], moment))
         for index in range(len(self.links) - 1, -1, -1):
             carried = self._begun(index, matter[index], loads[index])
             self._enter_entries(result, index, index, carried)
@@ -116,9 +122,8 @@ class _Pass(Motions):
 
     def _own_load(self, index: int) -> Wrench:
         motion, origin = self.motions[index], self.origins[index]
-        moment, force = own_moment(
-            self.links[index], motion, origin, Units(1.0, 1.0), square_x=True, squares=False
-        )
+        pseudo, spin = self.links[index].pseudo.tolist(), self.links[index].spin
+        moment, force = own_moment(pseudo, motion, origin, Units(1.0, 1.0), spin=spin)
         return force, moment
 
     def _begun(self, index: int, matter: Matter, load: Wrench) -> _Carried:
@@ -129,9 +134,8 @@ class _Pass(Motions):
         second = [row[2] for row in motion.b]
         (fx, fy, _), (nx, ny, _) = load
         if not self.links[index].revolute:
-            mass = self.graph.expression(m)
             return _Carried(
-                alpha=[zero, zero, mass],
+                alpha=[zero, zero, m],
                 beta=[s[1], -s[0], zero],
                 gamma=[p[1], -p[0], zero],
                 velocity=(scaled(m, turning), cross_entries(s, turning)),

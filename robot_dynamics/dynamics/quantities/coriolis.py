@@ -7,7 +7,7 @@ from dataclasses import replace
 from numpy.typing import ArrayLike
 
 from robot_dynamics.dynamics.generator.choices import Choices
-from robot_dynamics.dynamics.generator.inputs import QD, TAU, Inputs, Q, Request
+from robot_dynamics.dynamics.generator.inputs import PAYLOAD, QD, TAU, Inputs, Q, Request
 from robot_dynamics.dynamics.generator.recursion import inverse_dynamics
 from robot_dynamics.dynamics.generator.tracing import Trace, best_trace
 from robot_dynamics.dynamics.quantities.quantity import Functions, OutputArray, quantity
@@ -23,7 +23,7 @@ def _trace(request: Request) -> Trace:
     return best_trace(request, trace)
 
 
-@quantity(states=(Q, QD), outputs=(OutputArray(TAU.name, TAU.description),), trace=_trace)
+@quantity(states=(Q, QD), held=(PAYLOAD,), outputs=(OutputArray(TAU.name, TAU.description),), trace=_trace)
 def coriolis(self: Functions, q: ArrayLike, qd: ArrayLike, out: Array | None = None) -> Array:
     """Joint efforts of the Coriolis and centrifugal terms, C(q, qd) qd.
 

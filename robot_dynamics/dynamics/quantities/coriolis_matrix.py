@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from numpy.typing import ArrayLike
 
-from robot_dynamics.dynamics.generator.inputs import QD, Inputs, Q, Request
+from robot_dynamics.dynamics.generator.inputs import PAYLOAD, QD, Inputs, Q, Request
 from robot_dynamics.dynamics.generator.search import Objective
 from robot_dynamics.dynamics.generator.sensitivity import sensitivity
 from robot_dynamics.dynamics.generator.tracing import Trace
@@ -24,6 +24,7 @@ def _trace(request: Request) -> Trace:
 
 @quantity(
     states=(Q, QD),
+    held=(PAYLOAD,),
     outputs=(
         OutputArray(
             "coriolis_matrix",

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.codegen.expression import Expression
-from robot_dynamics.dynamics.generator.inputs import GRAVITY, QD, Inputs, Q, Request
-from robot_dynamics.dynamics.generator.links import Link
+from robot_dynamics.dynamics.generator.inputs import GRAVITY, PAYLOAD, QD, Inputs, Q, Request
+from robot_dynamics.dynamics.generator.payload import inertia_of
 from robot_dynamics.dynamics.generator.placing import Steps, Twist, twists
 from robot_dynamics.dynamics.generator.tracing import Trace
-from robot_dynamics.dynamics.generator.vectors import Vector, add, from_entry, from_turned, scaled
+from robot_dynamics.dynamics.generator.vectors import Tensor, Vector, add, from_entry, from_turned, scaled
 from robot_dynamics.dynamics.quantities.frames import steps_to
 from robot_dynamics.dynamics.quantities.quantity import Functions, OutputArray, quantity
 from robot_dynamics.spatial import Array, cross_entries
@@ -20,32 +19,35 @@ def _trace(request: Request) -> Trace:
     inputs = Inputs(request, Q, QD)
     steps = steps_to(request, request.links, inputs["q"])
     kinetic = inputs.graph.expression(0.0)
-    for link, twist in zip(request.links, twists(steps, inputs["qd"]), strict=True):
-        kinetic = kinetic + _twice_kinetic(link, twist)
+    bodies = [
+        [[inputs.graph.expression(x) for x in row] for row in link.pseudo.tolist()] for link in request.links
+    ]
+    if inputs.payload is not None:
+        bodies[-1] = [add(u, v) for u, v in zip(bodies[-1], inputs.payload, strict=True)]
+    for pseudo, twist in zip(bodies, twists(steps, inputs["qd"]), strict=True):
+        kinetic = kinetic + _twice_kinetic(pseudo, twist)
     base = request.model.base
     root = (base[:3, :3].T @ base[:3, 3]).tolist()
-    potential = -_dot(inputs.gravity, _first_moment(steps, root))
+    potential = -_dot(inputs.gravity, _first_moment(steps, bodies, root))
     return Trace(inputs.graph, ([0.5 * kinetic, potential],))
 
 
-def _twice_kinetic(link: Link, twist: Twist) -> Expression:
+def _twice_kinetic(pseudo: Tensor, twist: Twist) -> Expression:
     """v . (m v + 2 w x s) + w . I w, about the link's origin."""
-    pseudo, w, v = link.pseudo, twist.angular, twist.linear
-    first = pseudo[:3, 3].tolist()
-    inertia = (np.trace(pseudo[:3, :3]) * np.eye(3) - pseudo[:3, :3]).tolist()
-    momentum = add(scaled(float(pseudo[3, 3]), v), scaled(2.0, cross_entries(w, first)))
-    turning = [_dot(w, row) for row in inertia]
+    w, v = twist.angular, twist.linear
+    momentum = add(scaled(pseudo[3][3], v), scaled(2.0, cross_entries(w, pseudo[3][:3])))
+    turning = [_dot(w, row) for row in inertia_of(pseudo)]
     return _dot(v, momentum) + _dot(w, turning)
 
 
-def _first_moment(steps: Steps, root: list[float]) -> Vector:
-    """First moment of all links about the root frame's origin, in axes of frame 0.
+def _first_moment(steps: Steps, bodies: list[Tensor], root: list[float]) -> Vector:
+    """First moment of the links' ``bodies`` about the root frame's origin, in axes of frame 0.
 
     ``root`` is the origin of frame 0 from the root frame's, in the same axes.
     """
     graph = steps.graph
-    moments = [[graph.expression(x) for x in link.pseudo[:3, 3].tolist()] for link in steps.links]
-    masses = [float(link.pseudo[3, 3]) for link in steps.links]
+    moments = [pseudo[3][:3] for pseudo in bodies]
+    masses = [pseudo[3][3] for pseudo in bodies]
     total = [graph.expression(0.0)] * 3
     for index in range(len(steps.links) - 1, -1, -1):
         link = steps.links[index]
@@ -55,9 +57,9 @@ def _first_moment(steps: Steps, root: list[float]) -> Vector:
         moment = from_entry(link, moment)
         if link.parent >= 0:
             moments[link.parent] = add(moments[link.parent], moment)
-            masses[link.parent] += masses[index]
+            masses[link.parent] = masses[link.parent] + masses[index]
         else:
-            total = add(total, add(moment, [graph.expression(masses[index] * x) for x in root]))
+            total = add(total, add(moment, [masses[index] * x for x in root]))
     return total
 
 
@@ -67,7 +69,7 @@ def _dot(u: Vector, v: Vector | list[float]) -> Expression:
 
 @quantity(
     states=(Q, QD),
-    held=(GRAVITY,),
+    held=(GRAVITY, PAYLOAD),
     outputs=(
         OutputArray(
             "energy", "kinetic energy, potential energy (zero at the root frame) [J]", lambda _: (2,)

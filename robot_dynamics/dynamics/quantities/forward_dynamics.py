@@ -6,14 +6,27 @@ from dataclasses import replace
 
 from numpy.typing import ArrayLike
 
+from robot_dynamics.codegen.expression import Expression
 from robot_dynamics.dynamics.generator.articulated_body import articulated_body
 from robot_dynamics.dynamics.generator.choices import Choices
 from robot_dynamics.dynamics.generator.forward_dynamics import solve_symmetric
-from robot_dynamics.dynamics.generator.inputs import GRAVITY, QD, QDD, TAU, WRENCH, Inputs, Q, Request
+from robot_dynamics.dynamics.generator.inputs import (
+    FRICTION,
+    GRAVITY,
+    PAYLOAD,
+    QD,
+    QDD,
+    TAU,
+    WRENCH,
+    Inputs,
+    Q,
+    Request,
+)
 from robot_dynamics.dynamics.generator.mass_matrix import mass_matrix
 from robot_dynamics.dynamics.generator.recursion import inverse_dynamics
 from robot_dynamics.dynamics.generator.search import cost
 from robot_dynamics.dynamics.generator.tracing import Trace, searched
+from robot_dynamics.dynamics.generator.vectors import add, scaled
 from robot_dynamics.dynamics.quantities.mass_matrix import RELEVANT
 from robot_dynamics.dynamics.quantities.quantity import Functions, OutputArray, quantity
 from robot_dynamics.spatial import Array
@@ -30,7 +43,7 @@ def _trace(request: Request) -> Trace:
         candidates.append(_by_factorisation(request))
     if not shared:
         inputs = Inputs(request, Q, QD, TAU)
-        qdd = articulated_body(inputs.graph, request.links, inputs.state(), inputs["tau"])
+        qdd = articulated_body(inputs.graph, request.links, inputs.state(), _driving(inputs))
         candidates.append(Trace(inputs.graph, (qdd,)))
     return min(candidates, key=lambda candidate: cost(candidate.count(), request.objective))
 
@@ -41,8 +54,8 @@ def _by_factorisation(request: Request) -> Trace:
         return Trace(inputs.graph, (inverse_dynamics(inputs.graph, request.links, inputs.state(), choices),))
 
     def matrix(choices: Choices) -> Trace:
-        inputs = Inputs(replace(request, more=()), Q)
-        rows = mass_matrix(inputs.graph, request.links, inputs["q"], choices)
+        inputs = Inputs(replace(request, more=tuple(a for a in request.more if a is PAYLOAD)), Q)
+        rows = mass_matrix(inputs.graph, request.links, inputs["q"], choices, inputs.payload)
         return Trace(inputs.graph, ([entry for row in rows for entry in row],))
 
     for_bias = searched(request, bias)
@@ -50,15 +63,20 @@ def _by_factorisation(request: Request) -> Trace:
     inputs = Inputs(request, Q, QD, TAU)
     graph = inputs.graph
     forces = inverse_dynamics(graph, request.links, inputs.state(), for_bias)
-    rows = mass_matrix(graph, request.links, inputs["q"], for_matrix)
-    right = [given - needed for given, needed in zip(inputs["tau"], forces, strict=True)]
+    rows = mass_matrix(graph, request.links, inputs["q"], for_matrix, inputs.payload)
+    right = [given - needed for given, needed in zip(_driving(inputs), forces, strict=True)]
     return Trace(graph, (solve_symmetric(rows, right),))
+
+
+def _driving(inputs: Inputs) -> list[Expression]:
+    """What of the efforts friction leaves to the links."""
+    return add(list(inputs["tau"]), scaled(-1.0, inputs.friction_efforts()))
 
 
 @quantity(
     states=(Q, QD, TAU),
     optional=(WRENCH,),
-    held=(GRAVITY,),
+    held=(GRAVITY, PAYLOAD, FRICTION),
     outputs=(OutputArray(QDD.name, QDD.description),),
     trace=_trace,
     singular=(

@@ -9,11 +9,22 @@ from numpy.typing import ArrayLike
 from robot_dynamics.codegen.expression import Expression
 from robot_dynamics.dynamics.generator.choices import default_choices
 from robot_dynamics.dynamics.generator.forward_dynamics import inverse_symmetric
-from robot_dynamics.dynamics.generator.inputs import GRAVITY, QD, TAU, WRENCH, Inputs, Q, Request
+from robot_dynamics.dynamics.generator.inputs import (
+    FRICTION,
+    GRAVITY,
+    PAYLOAD,
+    QD,
+    TAU,
+    WRENCH,
+    Inputs,
+    Q,
+    Request,
+)
 from robot_dynamics.dynamics.generator.recursion import inverse_dynamics
 from robot_dynamics.dynamics.generator.search import Objective
 from robot_dynamics.dynamics.generator.sensitivity import sensitivity
 from robot_dynamics.dynamics.generator.tracing import Trace
+from robot_dynamics.dynamics.generator.vectors import add
 from robot_dynamics.dynamics.quantities.inverse_dynamics_derivatives import flat, square
 from robot_dynamics.dynamics.quantities.inverse_mass_matrix import NO_INVERSE
 from robot_dynamics.dynamics.quantities.quantity import Functions, OutputArray, quantity
@@ -30,12 +41,16 @@ def _trace(request: Request) -> Trace:
     choices = replace(default_choices(request.links), composed_angles=composed)
     bias = inverse_dynamics(inputs.graph, request.links, still, choices)
     inverse = inverse_symmetric(sensitivity(request.links, still, composed=composed).mass)
-    driving = [[given - needed] for given, needed in zip(inputs["tau"], bias, strict=True)]
+    needed = add(bias, inputs.friction_efforts())
+    driving = [[given - taken] for given, taken in zip(inputs["tau"], needed, strict=True)]
     state = replace(still, qdd=[row[0] for row in _product(inverse, driving)])
     found = sensitivity(request.links, state, composed=composed)
+    velocities = found.velocities
+    for i, slope in enumerate(inputs.friction_slopes()):
+        velocities[i][i] = velocities[i][i] + slope
     by_q, by_qd = (
         [[-entry for entry in row] for row in _product(inverse, matrix)]
-        for matrix in (found.positions, found.velocities)
+        for matrix in (found.positions, velocities)
     )
     return Trace(inputs.graph, (flat(by_q), flat(by_qd), flat(inverse)))
 
@@ -54,7 +69,7 @@ def _product(left: Matrix, right: Matrix) -> Matrix:
 @quantity(
     states=(Q, QD, TAU),
     optional=(WRENCH,),
-    held=(GRAVITY,),
+    held=(GRAVITY, PAYLOAD, FRICTION),
     outputs=(
         OutputArray("qdd_q", "derivative of the joint accelerations by the positions, row by row", square),
         OutputArray("qdd_qd", "derivative of the joint accelerations by the velocities, row by row", square),

@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics.dynamics.generator.choices import Choices
 from robot_dynamics.dynamics.generator.gravity import gravity_forces
-from robot_dynamics.dynamics.generator.inputs import GRAVITY, TAU, Inputs, Q, Request
+from robot_dynamics.dynamics.generator.inputs import GRAVITY, PAYLOAD, TAU, Inputs, Q, Request
 from robot_dynamics.dynamics.generator.tracing import Trace, best_trace
 from robot_dynamics.dynamics.quantities.quantity import Functions, OutputArray, quantity
 from robot_dynamics.spatial import Array
@@ -15,13 +15,17 @@ from robot_dynamics.spatial import Array
 def _trace(request: Request) -> Trace:
     def trace(choices: Choices) -> Trace:
         inputs = Inputs(request, Q)
-        tau = gravity_forces(inputs.graph, request.links, inputs["q"], inputs.gravity, choices)
+        tau = gravity_forces(
+            inputs.graph, request.links, inputs["q"], inputs.gravity, choices, inputs.payload
+        )
         return Trace(inputs.graph, (tau,))
 
     return best_trace(request, trace, relevant=("point_mass", "joined", "turn"))
 
 
-@quantity(states=(Q,), held=(GRAVITY,), outputs=(OutputArray(TAU.name, TAU.description),), trace=_trace)
+@quantity(
+    states=(Q,), held=(GRAVITY, PAYLOAD), outputs=(OutputArray(TAU.name, TAU.description),), trace=_trace
+)
 def gravity(self: Functions, q: ArrayLike, out: Array | None = None) -> Array:
     """Joint efforts that hold the arm at rest.
 

@@ -7,9 +7,21 @@ from functools import partial
 from numpy.typing import ArrayLike
 
 from robot_dynamics.dynamics.generator.choices import Choices
-from robot_dynamics.dynamics.generator.inputs import GRAVITY, QD, QDD, TAU, WRENCH, Inputs, Q, Request
+from robot_dynamics.dynamics.generator.inputs import (
+    FRICTION,
+    GRAVITY,
+    PAYLOAD,
+    QD,
+    QDD,
+    TAU,
+    WRENCH,
+    Inputs,
+    Q,
+    Request,
+)
 from robot_dynamics.dynamics.generator.recursion import inverse_dynamics as recursion
 from robot_dynamics.dynamics.generator.tracing import Trace, best_trace
+from robot_dynamics.dynamics.generator.vectors import add
 from robot_dynamics.dynamics.quantities.quantity import Functions, OutputArray, quantity
 from robot_dynamics.spatial import Array
 
@@ -17,7 +29,8 @@ from robot_dynamics.spatial import Array
 def trace_recursion(request: Request, choices: Choices) -> Trace:
     """The recursion with given choices."""
     inputs = Inputs(request, Q, QD, QDD)
-    return Trace(inputs.graph, (recursion(inputs.graph, request.links, inputs.state(), choices),))
+    tau = recursion(inputs.graph, request.links, inputs.state(), choices)
+    return Trace(inputs.graph, (add(tau, inputs.friction_efforts()),))
 
 
 def _trace(request: Request) -> Trace:
@@ -27,7 +40,7 @@ def _trace(request: Request) -> Trace:
 @quantity(
     states=(Q, QD, QDD),
     optional=(WRENCH,),
-    held=(GRAVITY,),
+    held=(GRAVITY, PAYLOAD, FRICTION),
     outputs=(OutputArray(TAU.name, TAU.description),),
     trace=_trace,
 )

@@ -5,7 +5,18 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from robot_dynamics.codegen.expression import Expression
-from robot_dynamics.dynamics.generator.inputs import GRAVITY, QD, QDD, WRENCH, Inputs, Q, Request, Sizes
+from robot_dynamics.dynamics.generator.inputs import (
+    FRICTION,
+    GRAVITY,
+    PAYLOAD,
+    QD,
+    QDD,
+    WRENCH,
+    Inputs,
+    Q,
+    Request,
+    Sizes,
+)
 from robot_dynamics.dynamics.generator.search import Objective
 from robot_dynamics.dynamics.generator.sensitivity import sensitivity
 from robot_dynamics.dynamics.generator.tracing import Trace
@@ -17,7 +28,10 @@ def _trace(request: Request) -> Trace:
     inputs = Inputs(request, Q, QD, QDD)
     composed = request.objective is not Objective.OPERATIONS
     found = sensitivity(request.links, inputs.state(), composed=composed)
-    return Trace(inputs.graph, (flat(found.positions), flat(found.velocities), flat(found.mass)))
+    velocities = found.velocities
+    for i, slope in enumerate(inputs.friction_slopes()):
+        velocities[i][i] = velocities[i][i] + slope
+    return Trace(inputs.graph, (flat(found.positions), flat(velocities), flat(found.mass)))
 
 
 def flat(matrix: list[list[Expression]]) -> list[Expression]:
@@ -33,7 +47,7 @@ def square(sizes: Sizes) -> tuple[int, int]:
 @quantity(
     states=(Q, QD, QDD),
     optional=(WRENCH,),
-    held=(GRAVITY,),
+    held=(GRAVITY, PAYLOAD, FRICTION),
     outputs=(
         OutputArray(
             "tau_q", "derivative of the joint efforts [{effort}] by the positions, row by row", square

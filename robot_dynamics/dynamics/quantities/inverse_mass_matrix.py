@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics.dynamics.generator.choices import Choices
 from robot_dynamics.dynamics.generator.forward_dynamics import inverse_symmetric
-from robot_dynamics.dynamics.generator.inputs import Inputs, Q, Request
+from robot_dynamics.dynamics.generator.inputs import PAYLOAD, Inputs, Q, Request
 from robot_dynamics.dynamics.generator.mass_matrix import mass_matrix
 from robot_dynamics.dynamics.generator.tracing import Trace, searched
 from robot_dynamics.dynamics.quantities.mass_matrix import RELEVANT
@@ -22,17 +22,20 @@ NO_INVERSE = (
 def _trace(request: Request) -> Trace:
     def trace(choices: Choices) -> Trace:
         inputs = Inputs(request, Q)
-        rows = mass_matrix(inputs.graph, request.links, inputs["q"], choices)
+        rows = mass_matrix(inputs.graph, request.links, inputs["q"], choices, inputs.payload)
         return Trace(inputs.graph, ([entry for row in rows for entry in row],))
 
     inputs = Inputs(request, Q)
     choices = searched(request, trace, RELEVANT)
-    inverse = inverse_symmetric(mass_matrix(inputs.graph, request.links, inputs["q"], choices))
+    inverse = inverse_symmetric(
+        mass_matrix(inputs.graph, request.links, inputs["q"], choices, inputs.payload)
+    )
     return Trace(inputs.graph, ([entry for row in inverse for entry in row],))
 
 
 @quantity(
     states=(Q,),
+    held=(PAYLOAD,),
     outputs=(
         OutputArray(
             "inverse_mass_matrix",

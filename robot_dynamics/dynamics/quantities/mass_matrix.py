@@ -5,7 +5,7 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from robot_dynamics.dynamics.generator.choices import Choices
-from robot_dynamics.dynamics.generator.inputs import Inputs, Q, Request
+from robot_dynamics.dynamics.generator.inputs import PAYLOAD, Inputs, Q, Request
 from robot_dynamics.dynamics.generator.mass_matrix import mass_matrix as composite_bodies
 from robot_dynamics.dynamics.generator.tracing import Trace, best_trace
 from robot_dynamics.dynamics.quantities.quantity import Functions, OutputArray, quantity
@@ -18,7 +18,7 @@ RELEVANT = ("point_mass", "isotropic", "joined", "turn", "backward_length")
 def _trace(request: Request) -> Trace:
     def trace(choices: Choices) -> Trace:
         inputs = Inputs(request, Q)
-        matrix = composite_bodies(inputs.graph, request.links, inputs["q"], choices)
+        matrix = composite_bodies(inputs.graph, request.links, inputs["q"], choices, inputs.payload)
         return Trace(inputs.graph, ([entry for row in matrix for entry in row],))
 
     return best_trace(request, trace, RELEVANT)
@@ -26,6 +26,7 @@ def _trace(request: Request) -> Trace:
 
 @quantity(
     states=(Q,),
+    held=(PAYLOAD,),
     outputs=(
         OutputArray(
             "mass_matrix",

@@ -94,7 +94,7 @@ def measure(machine: Machine, arms: Sequence[KinematicChain], rounds: int = 15) 
     for chain in arms:
         one = rng.normal(size=(3, chain.dof))
         many = np.repeat(one[:, None], BATCH, axis=1)
-        calls += _arm_calls(compile_dynamics(chain).inverse_dynamics, one, many)
+        calls += _arm_calls(compile_dynamics(chain, friction=False).inverse_dynamics, one, many)
     times = np.array([[_duration(call, count) for call, count in calls] for _ in range(rounds)])
     medians = np.median(times, axis=0).reshape(-1, 2).tolist()
     return [Timing(call, batch / BATCH) for call, batch in medians]

@@ -49,7 +49,7 @@ class Run:
 
 @cache
 def _puma() -> CompiledDynamics:
-    return compile_dynamics(robot("puma560"), quantities=("inverse_dynamics", "mass_matrix"))
+    return compile_dynamics(robot("puma560"), quantities=("inverse_dynamics", "mass_matrix"), friction=False)
 
 
 def motor_inertia() -> Array:

@@ -246,22 +246,13 @@ class ModelLoader:
         """The model of ``bare`` with the payload and the gravity of this moment."""
         gravity = self.gravity
         carried = (0.0, 0.0, 0.0) if self.parameters.robot_compensates_gravity else gravity
-        chain = self.payload.on(bare)
+        chain, load = self.payload.on(bare), self.payload.payload
         old = self._built
-        if old is not None and old.bare is bare and _same_payload(old.chain, chain):
-            dynamics, chain = old.dynamics.with_gravity(carried), old.chain
+        if old is not None and old.bare is bare:
+            dynamics = old.dynamics.with_gravity(carried).with_payload(load)
         else:
-            dynamics = compile_dynamics(chain, gravity=carried, quantities=())
+            dynamics = compile_dynamics(bare, carried, quantities=(), payload=load, friction=False)
         prepare = partial(dynamics.prepare, NEEDED)
         BUILDS.made(prepare, prepare)
         self._built = ArmModel(chain, dynamics, bare, gravity)
         return self._built
-
-
-def _same_payload(one: KinematicChain, other: KinematicChain) -> bool:
-    first, second = one.joints[-1].body, other.joints[-1].body
-    return (
-        first.mass == second.mass
-        and bool((first.center_of_mass == second.center_of_mass).all())
-        and bool((first.inertia == second.inertia).all())
-    )

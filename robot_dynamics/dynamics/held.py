@@ -1,0 +1,109 @@
+"""What a model holds besides the state: gravity, what the tip carries, and the friction of the joints."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from robot_dynamics.dynamics.identifiable import body_parameters
+from robot_dynamics.errors import ParameterError, quoted
+from robot_dynamics.inputs.arrays import real_vector
+from robot_dynamics.model.chain import KinematicChain, RigidBody
+from robot_dynamics.spatial import Array
+
+_LOG = logging.getLogger(__name__)
+LARGEST_GRAVITY = 1e9
+"""A larger acceleration [m/s²] is a mistake, and forces under it would overflow."""
+LARGEST_PAYLOAD = 1e9
+"""The same of a payload's parameters [kg, kg·m, kg·m²]."""
+
+Payload = RigidBody | Sequence[float] | Array
+"""A body in the tip frame, or its ten parameters (see :func:`payload_vector`)."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """Values and which of them the kernels take as inputs; the others are constants in them, or left out.
+
+    Attributes:
+        gravity: (3,) in the root frame [m/s²].
+        payload: (10,) of a body at the tip, about the tip frame's origin; left out unless it is an input.
+        friction: (2n,) damping, then Coulomb friction of the joints; left out unless it is an input.
+        live: names of the inputs.
+    """
+
+    gravity: Array
+    payload: Array
+    friction: Array
+    live: frozenset[str] = frozenset()
+
+    @property
+    def values(self) -> Mapping[str, Array]:
+        """By the names of the inputs."""
+        return {"gravity": self.gravity, "payload": self.payload, "friction": self.friction}
+
+
+def gravity_vector(gravity: Sequence[float] | Array) -> Array:
+    """(3,) [m/s²].
+
+    Raises:
+        ParameterError: it is not three finite numbers, or too large.
+    """
+    try:
+        vector = np.array(real_vector("gravity", gravity, 3, ParameterError))
+    except ParameterError:
+        raise ParameterError(
+            f"gravity is {quoted(gravity)}; expected 3 finite numbers [m/s²] in the root frame"
+        ) from None
+    if not np.abs(vector).max() <= LARGEST_GRAVITY:
+        raise ParameterError(
+            f"gravity is {quoted(gravity)}; no part of it may exceed {LARGEST_GRAVITY:g} m/s²"
+        )
+    return vector
+
+
+def payload_vector(payload: Payload) -> Array:
+    """(10,) m, m c (3), xx, xy, yy, xz, yz, zz about the tip frame's origin, in its axes [kg, kg·m, kg·m²].
+
+    Args:
+        payload: these numbers, or a body in the tip frame.
+
+    Raises:
+        ParameterError: neither, or the mass is negative, or a number is too large.
+    """
+    given = body_parameters(payload) if isinstance(payload, RigidBody) else payload
+    try:
+        vector = np.array(real_vector("payload", given, 10, ParameterError))
+    except ParameterError:
+        raise ParameterError(
+            f"payload is {quoted(payload)}; expected a RigidBody in the tip frame, or ten finite numbers:"
+            " mass, first moment (3) and inertia xx, xy, yy, xz, yz, zz about the tip frame's origin"
+        ) from None
+    if vector[0] < 0.0 or not np.abs(vector).max() <= LARGEST_PAYLOAD:
+        raise ParameterError(
+            f"payload is {quoted(payload)}; its mass must not be negative, and no number beyond"
+            f" {LARGEST_PAYLOAD:g}"
+        )
+    return vector
+
+
+def friction_vector(chain: KinematicChain) -> Array:
+    """(2n,) damping, then Coulomb friction of the joints, as the description gives them."""
+    joints = [chain.driving_joint(j) for j in range(chain.dof)]
+    return np.array([*(joint.damping for joint in joints), *(joint.friction for joint in joints)])
+
+
+def tell_what_is_left_out(chain: KinematicChain) -> None:
+    """Warn, in the log, where the description gives joints a friction."""
+    joints = [chain.driving_joint(j) for j in range(chain.dof)]
+    names = [joint.name for joint in joints if joint.damping or joint.friction]
+    if names:
+        _LOG.warning(
+            "%s: the description gives friction to %s, which the efforts leave out; friction=True includes"
+            " it, friction=False leaves it out and says nothing",
+            chain.name,
+            ", ".join(names),
+        )
