@@ -16,13 +16,11 @@ from functools import cached_property
 import numpy as np
 
 from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics
+from robot_dynamics.dynamics.generator.friction import STICTION_VELOCITY as STICTION_VELOCITY
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.chain import ChainJoint, KinematicChain
 from robot_dynamics.parameters import parameter, per_joint, validate
 from robot_dynamics.spatial import Array
-
-STICTION_VELOCITY = 0.005
-"""Below this speed Coulomb friction goes smoothly through zero and cannot chatter [rad/s or m/s]."""
 
 
 @dataclass(frozen=True)

@@ -36,8 +36,8 @@ class Settings(ctypes.Structure):
             (name, ctypes.c_void_p)
             for name in (
                 "inverse_dynamics", "gravity", "payload", "rotor_inertia", "damping", "friction",
-                "static_friction", "stribeck_velocity", "friction_offset", "limits", "velocity_bounds", "effort_steps",
-                "kp", "kv",
+                "static_friction", "stribeck_velocity", "friction_offset", "limits", "velocity_bounds",
+                "effort_steps", "kp", "kv",
             )
         ),
         *(
