@@ -50,6 +50,7 @@ _BERNSTEIN = np.array([[comb(i, j) / comb(5, j) for j in range(6)] for i in rang
 _RATE_BERNSTEIN = np.array(
     [[j * comb(i, j - 1) / comb(4, j - 1) if j else 0.0 for j in range(6)] for i in range(5)]
 )
+_SECOND = np.array([2.0, 6.0, 12.0, 20.0])
 # Segments looked at together for their extremes: what belongs to them stays in the caches.
 _CHUNK = 1024
 
@@ -74,6 +75,19 @@ class QuinticSpline:
             return self._evaluate(len(self.times) - 2, 1.0)
         k = int(np.searchsorted(self.times, time, side="right")) - 1
         return self._evaluate(k, float((time - self.times[k]) / (self.times[k + 1] - self.times[k])))
+
+    def at(self, times: Array) -> tuple[Array, Array, Array]:
+        """Positions, velocities and accelerations (..., n) at ``times`` (...) [s], held beyond the ends."""
+        k = np.clip(np.searchsorted(self.times, times, side="right") - 1, 0, len(self.times) - 2)
+        h = np.diff(self.times)[k]
+        s = np.clip((times - self.times[k]) / h, 0.0, 1.0)[..., None]
+        powers = s ** np.arange(6)
+        rows = [powers, powers[..., :-1] * np.arange(1.0, 6.0), powers[..., :-2] * _SECOND]
+        found = [
+            np.einsum("...p,...pn->...n", row, self.coefficients[k][..., order:, :]) / h[..., None] ** order
+            for order, row in enumerate(rows)
+        ]
+        return found[0], found[1], found[2]
 
     def _evaluate(self, segment: int, s: float) -> tuple[Array, Array, Array]:
         h = float(self.times[segment + 1] - self.times[segment])

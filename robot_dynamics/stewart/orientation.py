@@ -58,6 +58,18 @@ def rotation_from_roll_pitch_yaw(angles: ArrayLike) -> Array:
     )
 
 
+def roll_pitch_yaw(rotation: Array) -> Array:
+    """(..., 3) roll, pitch, yaw [rad] of rotations (..., 3, 3); at pitch = ±π/2 the yaw is taken as 0."""
+    r = np.asarray(rotation, dtype=float)
+    horizontal = np.hypot(r[..., 0, 0], r[..., 1, 0])
+    pitch = np.arctan2(0.0 - r[..., 2, 0], horizontal)
+    yaw = np.where(horizontal > 1e-14, np.arctan2(r[..., 1, 0], r[..., 0, 0]), 0.0)
+    # Roll from what the yaw leaves: near pitch = ±π/2 the yaw is noise, which the roll then takes back.
+    c, s = np.cos(yaw), np.sin(yaw)
+    sine = s * r[..., 0, 2] - c * r[..., 1, 2] + 0.0
+    return np.stack([np.arctan2(sine, c * r[..., 1, 1] - s * r[..., 0, 1]), pitch, yaw], axis=-1)
+
+
 def angular_motion(angles: ArrayLike, rates: ArrayLike, accelerations: ArrayLike) -> tuple[Array, Array]:
     """Angular velocity and acceleration in the base frame of a motion given by roll, pitch and yaw.
 

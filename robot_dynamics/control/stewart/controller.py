@@ -13,6 +13,7 @@ from robot_dynamics.control.stewart.disturbance import DisturbanceObserver
 from robot_dynamics.control.stewart.laws import LAWS
 from robot_dynamics.control.stewart.laws.base import ActuatorForces, StewartLaw
 from robot_dynamics.control.stewart.parameters import StewartParameters
+from robot_dynamics.control.stewart.payload import loaded
 from robot_dynamics.control.stewart.saturation import saturated
 from robot_dynamics.control.stewart.state import TaskSpaceObserver, TaskSpaceState
 from robot_dynamics.control.stewart.trajectory import PoseWaypoint, plan_pose
@@ -122,7 +123,8 @@ class StewartController(ControlCore[TaskSpaceState, Motion]):
             TrajectoryError: the trajectory cannot be followed.
             SingularityError: the path meets a singularity.
         """
-        trajectory = plan_pose(self.platform, waypoints, departure.start, departure.origin, departure.now)
+        platform, wrench = self._carried_platform(), self._legs.state.wrench
+        trajectory = plan_pose(platform, waypoints, departure.start, departure.origin, departure.now, wrench)
         return Planned(trajectory, departure.epoch)
 
     def follow(self, waypoints: Sequence[PoseWaypoint], start: float | None = None) -> Trajectory[Motion]:
@@ -143,6 +145,13 @@ class StewartController(ControlCore[TaskSpaceState, Motion]):
         linear = parameters.disturbance_limit
         observer = DisturbanceObserver(parameters.ki, (linear, linear / machine.characteristic_length))
         return LAWS[parameters.mode](forces, *parameters.gains(), observer, machine.gravity)
+
+    def _carried_platform(self) -> StewartPlatform:
+        """The platform with its payload."""
+        payload = self._stewart_law.payload
+        if payload is None:
+            return self.platform
+        return StewartPlatform(loaded(self.platform.machine, payload))
 
     def _within_limits(self, effort: Array) -> Array:
         limits = self._bounds.effort

@@ -7,7 +7,7 @@ gives are met, the others are chosen for the least squared jerk.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,21 +16,21 @@ from robot_dynamics.control.spline import QuinticSpline, minimum_jerk_spline
 from robot_dynamics.control.waypoints import check_times, waypoints_ahead
 from robot_dynamics.errors import StateError, TrajectoryError
 from robot_dynamics.inputs.arrays import of_type, real_array, real_vector
-from robot_dynamics.spatial import Array, rpy_from_rotation
+from robot_dynamics.spatial import Array
+from robot_dynamics.stewart.checks import act_on
 from robot_dynamics.stewart.motion import Motion
 from robot_dynamics.stewart.orientation import (
     angular_motion,
+    roll_pitch_yaw,
     rotation_from_roll_pitch_yaw,
     rotation_of,
 )
+from robot_dynamics.stewart.path_bounds import Pieces
 from robot_dynamics.stewart.platform import StewartPlatform
+from robot_dynamics.stewart.sound_checks import PathViolation, path_violations
 
 # Roll and yaw cannot be told apart at a pitch of 90 degrees; no platform tilts so far.
 LARGEST_PITCH = np.radians(80.0)
-CHECK_STEP = 0.01
-"""Least distance of the samples at which a path is looked at before it starts [s]."""
-CHECK_SAMPLES = 500
-"""Most samples looked at: the control loop waits for them."""
 
 
 @dataclass(frozen=True)
@@ -94,13 +94,18 @@ class PoseTrajectory:
             return at_rest(place[:3], rotation_from_roll_pitch_yaw(place[3:]))
         return _motion(*self.spline.sample(time))
 
+    @property
+    def pieces(self) -> Pieces:
+        """The polynomials of x, y, z, roll, pitch, yaw."""
+        return Pieces(self.spline.times, self.spline.coefficients)
+
     def at(self, times: ArrayLike) -> Motion:
-        """References at ``times`` (N,) since the start [s]."""
-        rows = [self.spline.sample(self.start + float(t)) for t in np.asarray(times, dtype=float).ravel()]
-        places, rates, accelerations = (np.array(column) for column in zip(*rows, strict=True))
-        motion = _motion(places, rates, accelerations)
-        shape = np.shape(times)
-        return motion if shape else Motion(*(value[0] for value in motion))
+        """References at ``times`` (...) since the start [s]."""
+        return self.motion(self.start + np.asarray(times, dtype=float))
+
+    def motion(self, times: Array) -> Motion:
+        """References at ``times`` (...) [s], on the controller's clock."""
+        return _motion(*self.spline.at(times))
 
 
 def plan_pose(
@@ -109,18 +114,22 @@ def plan_pose(
     start_time: float,
     origin: Motion,
     now: float,
+    wrench: Array | None = None,
 ) -> PoseTrajectory:
     """A trajectory that leaves ``origin`` without a jump and passes every waypoint that is still ahead.
 
     Args:
-        platform: gives strokes, joint angles, force limits and singularities.
+        platform: gives strokes, joint angles, force limits and singularities; with all that it carries.
         waypoints: at non-negative, strictly increasing times.
         start_time: when time 0 of the waypoints is, on the controller's clock [s].
         origin: reference at the moment of departure.
         now: the controller's clock [s].
+        wrench: (6,) external force [N] and moment about the platform's origin [N·m], platform frame, that the
+            legs bear beside; none when None.
 
     Raises:
-        TrajectoryError: a waypoint is not usable, or the path leaves the machine's limits.
+        TrajectoryError: a waypoint is not usable.
+        LimitError: the path leaves the machine's limits, wherever; tells when, which leg and by how much.
         SingularityError: the path meets a singular pose, or comes too near to one; tells when.
     """
     of_type("waypoints", waypoints, Sequence)
@@ -130,11 +139,7 @@ def plan_pose(
     check_times(times)
     departure = max(now, start_time)
     ahead = waypoints_ahead(times, start_time, departure, now)
-    points = [point for point, due in zip(waypoints, ahead, strict=True) if due]
-    rows = [_row(origin, None)]
-    for k, point in zip(np.flatnonzero(ahead).tolist(), points, strict=True):
-        rows.append(_row(_given(point, k), rows[-1][0]))
-    places, rates, accelerations = (np.array(column) for column in zip(*rows, strict=True))
+    places, rates, accelerations = _rows(waypoints, np.flatnonzero(ahead).tolist(), origin)
     for what, last in (("velocity", rates[-1]), ("acceleration", accelerations[-1])):
         last[np.isnan(last)] = 0.0
         if what == "velocity" and np.abs(last).max() > 1e-6:
@@ -144,11 +149,27 @@ def plan_pose(
             np.concatenate(([departure], times[ahead] + start_time)), places, rates, accelerations
         )
     )
-    if np.abs(np.array(trajectory.spline.extremes()[:2])[:, 4]).max() > LARGEST_PITCH:
+    pitch = QuinticSpline(trajectory.spline.times, trajectory.spline.coefficients[:, :, 4:5])
+    if np.abs(np.array(pitch.extremes()[:2])).max() > LARGEST_PITCH:
         raise TrajectoryError("the path tilts the platform by more than 80 degrees about y")
-    # A platform that rests on a stop must be allowed to leave it.
-    platform.check_path(trajectory, max(CHECK_STEP, trajectory.duration / CHECK_SAMPLES), from_outside=True)
+    found = trajectory_violations(platform, trajectory, wrench)
+    act_on(tuple(replace(one.violation, message=one.message) for one in found), "raise")
     return trajectory
+
+
+def trajectory_violations(
+    platform: StewartPlatform, trajectory: PoseTrajectory, wrench: Array | None = None
+) -> tuple[PathViolation, ...]:
+    """The limits that a trajectory does not keep, wherever on it; times count from its start."""
+    begin = trajectory.start
+    pieces = trajectory.pieces
+    return path_violations(
+        platform.machine,
+        replace(pieces, times=pieces.times - begin),
+        trajectory.at,
+        np.zeros(6) if wrench is None else wrench,
+        from_outside=True,  # a platform that rests on a stop must be allowed to leave it
+    )
 
 
 def _motion(places: Array, rates: Array, accelerations: Array) -> Motion:
@@ -169,44 +190,64 @@ def _motion(places: Array, rates: Array, accelerations: Array) -> Motion:
     )
 
 
-def _given(point: PoseWaypoint, index: int) -> Motion:
-    """A waypoint as a motion, NaN where it gives nothing."""
-    values = []
-    for name in (
-        "position",
-        "linear_velocity",
-        "angular_velocity",
-        "linear_acceleration",
-        "angular_acceleration",
-    ):
-        value = getattr(point, name)
-        if value is None:
-            values.append(np.full(3, np.nan))
-        else:
-            values.append(real_vector(f"waypoint {index}: {name}", value, 3, TrajectoryError))
-    try:
-        rotation = rotation_of(point.orientation)
-    except StateError as error:
-        raise TrajectoryError(f"waypoint {index}: {error}") from error
-    position, linear, angular, linear_rate, angular_rate = values
-    zero = np.zeros(3)
-    return Motion(position, rotation, linear, angular, linear_rate, angular_rate, zero, zero)
-
-
-def _row(motion: Motion, before: Array | None) -> tuple[Array, Array, Array]:
-    """Position and roll, pitch, yaw (6,), their rates and accelerations; the angles next to those before."""
-    angles = np.array(rpy_from_rotation(motion.rotation))
-    if before is not None:
-        angles = angles + 2.0 * np.pi * np.round((before[3:] - angles) / (2.0 * np.pi))
-    basis = np.column_stack([angular_motion(angles, unit, np.zeros(3))[0] for unit in np.eye(3)])
-    rates = np.linalg.solve(basis, motion.angular_velocity)
+def _rows(
+    waypoints: Sequence[PoseWaypoint], chosen: Sequence[int], origin: Motion
+) -> tuple[Array, Array, Array]:
+    """Position and roll, pitch, yaw (K + 1, 6) of the origin and of the waypoints that are chosen, their
+    rates and accelerations; NaN where nothing is given."""
+    vectors = [
+        np.vstack([getattr(origin, name)[None], _column(waypoints, chosen, name, 3)])
+        for name in (
+            "position",
+            "linear_velocity",
+            "angular_velocity",
+            "linear_acceleration",
+            "angular_acceleration",
+        )
+    ]
+    position, linear, angular, linear_rate, angular_rate = vectors
+    turned = _orientations(waypoints, chosen)
+    angles = np.unwrap(roll_pitch_yaw(np.concatenate([origin.rotation[None], turned])), axis=0)
+    units = np.eye(3)[:, None]
+    basis = np.stack([angular_motion(angles, unit, np.zeros(3))[0] for unit in units], axis=-1)
+    rates = np.linalg.solve(basis, angular[..., None])[..., 0]
     drift = angular_motion(angles, np.nan_to_num(rates), np.zeros(3))[1]
-    accelerations = np.linalg.solve(basis, motion.angular_acceleration - drift)
-    if np.isnan(rates).any():
-        # Without a rate the second derivatives of the angles do not follow from the angular acceleration.
-        accelerations = np.full(3, np.nan)
+    accelerations = np.linalg.solve(basis, (angular_rate - drift)[..., None])[..., 0]
+    # Without a rate the second derivatives of the angles do not follow from the angular acceleration.
+    accelerations[np.isnan(rates).any(axis=1)] = np.nan
     return (
-        np.concatenate([motion.position, angles]),
-        np.concatenate([motion.linear_velocity, rates]),
-        np.concatenate([motion.linear_acceleration, accelerations]),
+        np.hstack([position, angles]),
+        np.hstack([linear, rates]),
+        np.hstack([linear_rate, accelerations]),
     )
+
+
+def _column(waypoints: Sequence[PoseWaypoint], chosen: Sequence[int], name: str, size: int) -> Array:
+    """One field of the waypoints that are chosen (K, size), NaN where it is not given."""
+    result = np.full((len(chosen), size), np.nan)
+    given = [(row, getattr(waypoints[k], name)) for row, k in enumerate(chosen)]
+    given = [(row, value) for row, value in given if value is not None]
+    if not given:
+        return result
+    try:
+        values = real_array(name, [value for _, value in given], TrajectoryError)
+    except TrajectoryError:
+        values = np.empty(0)
+    if values.shape != (len(given), size) or not np.isfinite(values).all():
+        for row, value in given:  # names the one that is not usable
+            real_vector(f"waypoint {chosen[row]}: {name}", value, size, TrajectoryError)
+    result[[row for row, _ in given]] = values
+    return result
+
+
+def _orientations(waypoints: Sequence[PoseWaypoint], chosen: Sequence[int]) -> Array:
+    """(K, 3, 3) rotations of the waypoints that are chosen."""
+    try:
+        return rotation_of(_column(waypoints, chosen, "orientation", 4))
+    except (StateError, TrajectoryError):
+        for k in chosen:  # names the one that is not usable
+            try:
+                rotation_of(waypoints[k].orientation)
+            except StateError as error:
+                raise TrajectoryError(f"waypoint {k}: {error}") from error
+        raise
