@@ -132,6 +132,17 @@ def plan_pose(
         LimitError: the path leaves the machine's limits, wherever; tells when, which leg and by how much.
         SingularityError: the path meets a singular pose, or comes too near to one; tells when.
     """
+    trajectory = smooth_pose(waypoints, start_time, origin, now)
+    # A platform that rests on a stop must be allowed to leave it.
+    found = trajectory_violations(platform, trajectory, wrench, from_outside=True)
+    act_on(tuple(replace(one.violation, message=one.message) for one in found), "raise")
+    return trajectory
+
+
+def smooth_pose(
+    waypoints: Sequence[PoseWaypoint], start_time: float, origin: Motion, now: float
+) -> PoseTrajectory:
+    """The trajectory of :func:`plan_pose`, whatever it asks of a machine; arguments and errors are its."""
     of_type("waypoints", waypoints, Sequence)
     for point in waypoints:
         of_type("a waypoint", point, PoseWaypoint)
@@ -144,23 +155,28 @@ def plan_pose(
         last[np.isnan(last)] = 0.0
         if what == "velocity" and np.abs(last).max() > 1e-6:
             raise TrajectoryError("the last waypoint moves; a trajectory must end at rest")
-    trajectory = PoseTrajectory(
-        minimum_jerk_spline(
-            np.concatenate(([departure], times[ahead] + start_time)), places, rates, accelerations
-        )
-    )
-    pitch = QuinticSpline(trajectory.spline.times, trajectory.spline.coefficients[:, :, 4:5])
+    knots = np.concatenate(([departure], times[ahead] + start_time))
+    spline = minimum_jerk_spline(knots, places, rates, accelerations)
+    pitch = QuinticSpline(spline.times, spline.coefficients[:, :, 4:5])
     if np.abs(np.array(pitch.extremes()[:2])).max() > LARGEST_PITCH:
         raise TrajectoryError("the path tilts the platform by more than 80 degrees about y")
-    found = trajectory_violations(platform, trajectory, wrench)
-    act_on(tuple(replace(one.violation, message=one.message) for one in found), "raise")
-    return trajectory
+    return PoseTrajectory(spline)
 
 
 def trajectory_violations(
-    platform: StewartPlatform, trajectory: PoseTrajectory, wrench: Array | None = None
+    platform: StewartPlatform,
+    trajectory: PoseTrajectory,
+    wrench: Array | None = None,
+    from_outside: bool = False,
 ) -> tuple[PathViolation, ...]:
-    """The limits that a trajectory does not keep, wherever on it; times count from its start."""
+    """The limits that a trajectory does not keep, wherever on it; times count from its start.
+
+    Args:
+        platform: with all that it carries.
+        trajectory: what is to be followed.
+        wrench: see :func:`plan_pose`.
+        from_outside: a stroke or an angle that is not kept at the start may be left from there.
+    """
     begin = trajectory.start
     pieces = trajectory.pieces
     return path_violations(
@@ -168,7 +184,7 @@ def trajectory_violations(
         replace(pieces, times=pieces.times - begin),
         trajectory.at,
         np.zeros(6) if wrench is None else wrench,
-        from_outside=True,  # a platform that rests on a stop must be allowed to leave it
+        from_outside,
     )
 
 

@@ -1,0 +1,74 @@
+"""``robot_dynamics stewart check``: whether a machine can follow a motion within its limits."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from robot_dynamics.control.stewart.trajectory import (
+    PoseTrajectory,
+    PoseWaypoint,
+    at_rest,
+    smooth_pose,
+    trajectory_violations,
+)
+from robot_dynamics.errors import ParameterError, TrajectoryError
+from robot_dynamics.stewart.motion_table import MotionTable, read_motion
+from robot_dynamics.stewart.orientation import rotation_from_quaternion
+from robot_dynamics.stewart.platform import load
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.description = (
+        "Whether a machine can follow a motion, at every moment of it: strokes, leg speeds, forces, joint"
+        " angles and distance from singular poses, on the same curve through the poses that the node"
+        " stewart_platform follows, from rest to rest. Exit code 0: it can; 1: a line for each limit that is"
+        " not kept, with time, leg, value and limit."
+    )
+    parser.add_argument("machine", type=Path, metavar="MACHINE.yaml", help="the platform")
+    parser.add_argument(
+        "path", type=Path, metavar="PATH.csv", help="poses: columns time, x, y, z, qx, qy, qz, qw (SI)"
+    )
+    parser.add_argument(
+        "--wrench",
+        type=float,
+        nargs=6,
+        default=(0.0,) * 6,
+        metavar=("FX", "FY", "FZ", "MX", "MY", "MZ"),
+        help="external force [N] and moment [N·m] on the platform at its origin, in its frame",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Say what is not kept."""
+    wrench = np.array(arguments.wrench)
+    if not np.isfinite(wrench).all():
+        raise ParameterError(f"--wrench {arguments.wrench} must be six finite numbers")
+    platform = load(arguments.machine)
+    table = read_motion(arguments.path)
+    path = _followed(table)
+    found = trajectory_violations(platform, path, wrench)
+    for one in found:
+        time = float(table.time[0]) + one.time
+        print(f"t = {time:.6g} s: {one.violation.message}", file=sys.stderr)
+    if not found:
+        print(f"{platform.machine.name} keeps its limits: {len(table.time)} poses, {path.duration:g} s")
+    return 1 if found else 0
+
+
+def _followed(table: MotionTable) -> PoseTrajectory:
+    """The motion as the controller would follow it; its time begins at zero."""
+    if len(table.time) < 2:
+        raise TrajectoryError("a motion needs at least two poses")
+    origin = at_rest(table.position[0], rotation_from_quaternion(table.orientation[0]))
+    rows = zip(
+        (table.time - table.time[0]).tolist(),
+        table.position.tolist(),
+        table.orientation.tolist(),
+        strict=True,
+    )
+    return smooth_pose([PoseWaypoint(*row) for row in rows][1:], 0.0, origin, 0.0)
