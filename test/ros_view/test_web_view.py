@@ -6,7 +6,7 @@ import socket
 
 import numpy as np
 import pytest
-from chromium import pixels
+from chromium import chromium, pixels
 from live_page import Page, web_view
 from ros_harness import NodeProcess, peer_with
 from sensor_msgs.msg import JointState
@@ -59,6 +59,19 @@ def test_the_page_shows_the_robot_and_loads_nothing_from_elsewhere(live):
     colors = len(np.unique(seen.reshape(-1, 3), axis=0))
     assert colors > 500
     assert len(live.driver.find_elements("css selector", ".uplot")) == 2
+
+
+def test_controls_fold_where_they_leave_little_of_the_picture(live):
+    def share():
+        return narrow.execute_script(
+            "return Math.max(0, ...[...document.querySelectorAll('canvas:not(.uplot canvas)')]"
+            ".map(c => c.getBoundingClientRect().width)) / window.innerWidth"
+        )
+
+    with chromium(640, 480) as narrow:
+        narrow.get(live.driver.current_url)
+        live.peer.wait_until(lambda: narrow.find_elements("css selector", ".uplot"), "no plots")
+        live.peer.wait_until(lambda: 0.4 < share() < 0.6, "two panels cover the robot")
 
 
 def test_sliders_and_send_move_the_arm(live):

@@ -8,6 +8,11 @@ from numpy.typing import NDArray
 
 from robot_dynamics.spatial import Array
 
+VIEW = np.radians(45.0)
+"""Angle that a picture's height takes in."""
+NARROW = 0.6
+"""Width of a picture in heights, below which the controls are folded."""
+
 
 class Stage:
     """Where a machine stands.
@@ -19,6 +24,10 @@ class Stage:
 
     def __init__(self, server: viser.ViserServer, shadows: bool) -> None:
         self._server = server
+        self._box: tuple[Array, Array] = np.zeros(3), np.ones(3)
+        self._phones: dict[int, float] = {}
+        server.on_client_connect(self._welcome)
+        server.on_client_disconnect(self._forget)
         scene = server.scene
         scene.set_up_direction("+z")
         scene.configure_default_lights(enabled=False)
@@ -55,13 +64,45 @@ class Stage:
 
     def look_at(self, low: Array, high: Array) -> None:
         """Put every camera, present and coming, where it sees a box of space, and the ground at its foot."""
+        self._box = low, high
+        position, center = self._aim()
+        camera = self._server.initial_camera
+        camera.position, camera.look_at, camera.fov = position, center, VIEW
+        for client in self._server.get_clients().values():
+            self._place(client)
+
+    def _forget(self, client: viser.ClientHandle) -> None:
+        self._phones.pop(client.client_id, None)
+
+    def _place(self, client: viser.ClientHandle) -> None:
+        aspect = self._phones.get(client.client_id)
+        client.camera.position, client.camera.look_at = self._aim(aspect)
+
+    def _aim(self, phone: float | None = None) -> tuple[Array, Array]:
+        """Where a camera stands and what it looks at; on a phone, with the width of its picture in heights."""
+        low, high = self._box
         center = 0.5 * (low + high)
         distance = 1.5 * float(np.linalg.norm(high - low)) + 0.2
-        position = center + distance * np.array([0.83, -0.50, 0.25])
-        camera = self._server.initial_camera
-        camera.position, camera.look_at, camera.fov = position, center, np.radians(45.0)
-        for client in self._server.get_clients().values():
-            client.camera.position, client.camera.look_at = position, center
+        if phone:
+            distance *= max(1.0, 0.8 / phone)
+            # The controls cover the lower part.
+            center = center - [0.0, 0.0, 0.5 * distance * np.tan(0.5 * VIEW)]
+        return center + distance * np.array([0.83, -0.50, 0.25]), center
+
+    def _welcome(self, client: viser.ClientHandle) -> None:
+        """Make room for the picture, where the panels leave little of it."""
+        folded = False
+        if client.camera.aspect < NARROW:  # before the panels are there
+            self._phones[client.client_id] = client.camera.aspect
+            self._place(client)
+            return
+
+        @client.camera.on_update
+        def _(camera: viser.CameraHandle) -> None:
+            nonlocal folded
+            if not folded and camera.aspect < NARROW:
+                folded = True
+                client.gui.main_panel.minimize()
 
 
 def _sky() -> NDArray[np.uint8]:
