@@ -79,7 +79,7 @@ class Stage:
         client.camera.position, client.camera.look_at = self._aim(aspect)
 
     def _aim(self, phone: float | None = None) -> tuple[Array, Array]:
-        """Where a camera stands and what it looks at; on a phone, with the width of its picture in heights."""
+        """Where a camera stands and what it looks at; ``phone``: the width of one's picture in heights."""
         low, high = self._box
         center = 0.5 * (low + high)
         distance = 1.5 * float(np.linalg.norm(high - low)) + 0.2
