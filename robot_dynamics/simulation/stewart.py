@@ -163,7 +163,7 @@ class StewartPlant:
     def set_brakes(self, engaged: bool) -> None:
         """Lock all legs by dry friction, or release them."""
         self._brakes = engaged
-        self._built.model.dof_frictionloss[self._built.slide_rates] = BRAKE if engaged else 0.0
+        self._built.model.dof_frictionloss[self._built.slide_rates] = BRAKE if engaged else self._dry
 
     def advance(self, duration: float, effort: ArrayLike) -> Array:
         """Move on under constant actuator forces.
@@ -184,7 +184,7 @@ class StewartPlant:
         if self.parameters.effort_limits:
             force = np.clip(force, -self._largest_force, self._largest_force)
         data = self._data
-        data.qfrc_applied[self._built.slide_rates] = force
+        data.qfrc_applied[self._built.slide_rates] = force + self._spring
         with quiet():
             for _ in range(steps):
                 self._load_spherical_joints()
@@ -247,6 +247,11 @@ class StewartPlant:
         self._largest_force = self._force_limits(self.parameters)
         self._built = built
         self._data = mujoco.MjData(built.model)
-        friction = [leg.friction.spherical for leg in self._machine.legs]
-        self._spherical = np.array(friction) if self.parameters.joint_friction else np.zeros(LEGS)
+        legs, rubbing = self._machine.legs, float(self.parameters.joint_friction)
+        self._spherical = rubbing * np.array([leg.friction.spherical for leg in legs])
+        self._dry = rubbing * np.array([leg.friction.coulomb for leg in legs])
+        # MuJoCo's springs rest where the slides are at zero, at home; what they push there is added.
+        self._spring = np.array(
+            [leg.spring.force_at(home) for leg, home in zip(legs, built.home_lengths, strict=True)]
+        )
         self.set_brakes(self._brakes)

@@ -125,6 +125,8 @@ def _add_leg(
     slide.solref_friction, slide.solimp_friction = constraint
     if parameters.joint_friction:
         slide.damping = scalar_or_first(slide.damping, leg.friction.prismatic)
+    slide.armature = leg.drive.reflected_mass
+    slide.stiffness = scalar_or_first(slide.stiffness, leg.spring.stiffness)
     if parameters.joint_limits and np.isfinite(leg.limits.longest):
         slide.limited = 1
         slide.range = [leg.limits.shortest - home_length, leg.limits.longest - home_length]

@@ -14,7 +14,7 @@ from robot_dynamics.stewart.compiled import CompiledStewart, pack
 from robot_dynamics.stewart.dynamics import State, TaskSpaceDynamics
 from robot_dynamics.stewart.inverse_dynamics import InverseDynamics
 from robot_dynamics.stewart.kinematics import LegGeometry, PoseEstimate
-from robot_dynamics.stewart.machine import JointFriction, Leg, LegLimits, Machine
+from robot_dynamics.stewart.machine import Drive, JointFriction, Leg, LegLimits, Machine, Spring
 from robot_dynamics.stewart.motion import Motion
 from robot_dynamics.stewart.newton_euler import Reactions
 from robot_dynamics.stewart.paths import PlatformPath, StraightLine, straight_line
@@ -22,6 +22,7 @@ from robot_dynamics.stewart.platform import StewartPlatform, load
 
 __all__ = [
     "CompiledStewart",
+    "Drive",
     "InverseDynamics",
     "JointFriction",
     "Leg",
@@ -34,6 +35,7 @@ __all__ = [
     "PlatformPath",
     "PoseEstimate",
     "Reactions",
+    "Spring",
     "State",
     "StewartModelWarning",
     "StewartPlatform",

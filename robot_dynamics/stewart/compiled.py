@@ -139,7 +139,13 @@ def machine_fingerprint(machine: Machine) -> str:
     for leg in machine.legs:
         axis = np.zeros(3) if leg.universal_axis is None else leg.universal_axis
         friction = (leg.friction.universal, leg.friction.prismatic, leg.friction.spherical)
-        numbers += [leg.base_point, leg.platform_point, axis, friction]
+        beside = (
+            leg.friction.coulomb,
+            leg.drive.reflected_mass,
+            leg.spring.force_at_zero,
+            leg.spring.stiffness,
+        )
+        numbers += [beside, leg.base_point, leg.platform_point, axis, friction]
         bodies += [leg.lower, leg.upper]
     for body in bodies:
         numbers += [body.mass, body.center_of_mass, body.inertia]

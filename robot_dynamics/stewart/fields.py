@@ -96,6 +96,15 @@ class Fields:
             raise ModelError(f"{self.path(name)} is {number:g}; it must be at most {LARGEST:g}")
         return number
 
+    def has(self, name: str) -> bool:
+        self.used.add(name)
+        return self.values.get(name) is not None
+
+    def optional_number(
+        self, name: str, default: float, least: float | None = None, above: float | None = None
+    ) -> float:
+        return self.number(name, least, above) if self.has(name) else default
+
     def finish(self, ignore: Sequence[str] = ()) -> None:
         unknown = sorted(str(name) for name in set(self.values) - self.used - set(ignore))
         if unknown:

@@ -27,7 +27,7 @@ class InverseDynamics:
 
     Attributes:
         actuator_forces: (..., 6) positive when the leg pushes, F [N].
-        static_forces: (..., 6) with massless legs and frictionless joints, F_0 [N].
+        static_forces: (..., 6) with massless legs and frictionless joints, springs at work, F_0 [N].
         leg_lengths: (..., 6) [m].
         leg_velocities: (..., 6) [m/s].
         leg_accelerations: (..., 6) [m/s²].
@@ -51,7 +51,7 @@ class InverseDynamics:
 
     @property
     def dynamic_forces(self) -> Array:
-        """(..., 6) what the inertia and weight of the legs and the friction take, F_d = F - F_0 [N]."""
+        """(..., 6) what inertia and weight of the legs, drives and friction take, F_d = F - F_0 [N]."""
         return self.actuator_forces - self.static_forces
 
     @property

@@ -15,8 +15,18 @@ from robot_dynamics.errors import ModelError, StewartModelWarning, quoted
 from robot_dynamics.inputs.documents import parse_yaml, read_yaml
 from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.spatial import Array, rotation_from_rpy
-from robot_dynamics.stewart.fields import Fields
-from robot_dynamics.stewart.machine import LEG_COUNT, JointFriction, Leg, LegLimits, Machine
+from robot_dynamics.stewart.fields import LARGEST, Fields
+from robot_dynamics.stewart.machine import (
+    LEG_COUNT,
+    NO_DRIVE,
+    NO_SPRING,
+    Drive,
+    JointFriction,
+    Leg,
+    LegLimits,
+    Machine,
+    Spring,
+)
 from robot_dynamics.stewart.orientation import rotation_from_quaternion
 from robot_dynamics.stewart.physical import check_body, check_geometry, check_spinning_leg
 
@@ -33,6 +43,8 @@ LEG_FIELDS = (
     "upper",
     "friction",
     "limits",
+    "drive",
+    "spring",
 )
 
 
@@ -130,6 +142,8 @@ def _leg(fields: Fields, objections: list[str] | None, unlimited: bool) -> Leg:
         upper=_body(fields.section("upper"), objections),
         friction=_friction(fields.section("friction")),
         limits=_limits(fields, unlimited),
+        drive=_drive(fields),
+        spring=_spring(fields),
     )
     fields.finish(ignore=("universal_axis",) if axis is None else ())
     if axis is None:
@@ -151,14 +165,50 @@ def _body(fields: Fields, objections: list[str] | None, needs_mass: bool = False
 
 
 def _friction(fields: Fields) -> JointFriction:
-    names = ("universal", "prismatic", "spherical")
-    friction = JointFriction(*(fields.number(name, least=0.0) for name in names))
+    friction = JointFriction(
+        universal=fields.number("universal", least=0.0),
+        prismatic=fields.number("prismatic", least=0.0),
+        spherical=fields.number("spherical", least=0.0),
+        coulomb=fields.optional_number("coulomb", 0.0, least=0.0),
+    )
     fields.finish()
     return friction
 
 
 def _is_unlimited(given: object) -> bool:
     return isinstance(given, str) and given == UNLIMITED
+
+
+def _drive(leg: Fields) -> Drive:
+    if not leg.has("drive"):
+        return NO_DRIVE
+    fields = leg.section("drive")
+    drive = Drive(
+        lead=fields.number("lead", above=0.0),
+        screw_inertia=fields.optional_number("screw_inertia", 0.0, least=0.0),
+        rotor_inertia=fields.optional_number("rotor_inertia", 0.0, least=0.0),
+        gear_ratio=fields.optional_number("gear_ratio", 1.0, above=0.0),
+    )
+    fields.finish()
+    if drive.reflected_mass > LARGEST:
+        raise ModelError(
+            f"{fields.where}: its turning parts are as heavy as {drive.reflected_mass:.3g} kg; the lead is in"
+            " metres per turn, inertias in kg·m²"
+        )
+    return drive
+
+
+def _spring(leg: Fields) -> Spring:
+    if not leg.has("spring"):
+        return NO_SPRING
+    fields = leg.section("spring")
+    spring = Spring(
+        length=fields.number("length", above=0.0),
+        force=fields.number("force"),
+        stiffness=fields.number("stiffness", least=0.0),
+    )
+    fields.finish()
+    return spring
 
 
 def _limits(leg: Fields, unlimited: bool) -> LegLimits:

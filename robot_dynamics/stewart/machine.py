@@ -16,21 +16,76 @@ from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.spatial import Array
 
 LEG_COUNT = 6
+STICTION_VELOCITY = 0.005
+"""Below this speed of a leg its Coulomb friction goes smoothly through zero [m/s]."""
 
 
 @dataclass(frozen=True)
 class JointFriction:
-    """Viscous friction of one leg's joints.
+    """Friction of one leg's joints, viscous but for the last.
 
     Attributes:
         universal: at the base joint [N·m·s/rad].
         prismatic: between the two parts of the leg [N·s/m].
         spherical: at the platform joint [N·m·s/rad].
+        coulomb: dry friction between the two parts of the leg [N].
     """
 
     universal: float
     prismatic: float
     spherical: float
+    coulomb: float = 0.0
+
+
+@dataclass(frozen=True)
+class Drive:
+    """What turns when a leg changes its length: the actuator's screw, and its motor's rotor.
+
+    Attributes:
+        lead: of the screw, per turn [m].
+        screw_inertia: about its axis [kg·m²].
+        rotor_inertia: of the motor, about its axis [kg·m²].
+        gear_ratio: turns of the motor per turn of the screw.
+    """
+
+    lead: float
+    screw_inertia: float
+    rotor_inertia: float
+    gear_ratio: float
+
+    @property
+    def reflected_mass(self) -> float:
+        """As which the turning parts resist the leg's change of length [kg]."""
+        turns = 2.0 * np.pi / self.lead
+        return float(turns**2 * (self.screw_inertia + self.gear_ratio**2 * self.rotor_inertia))
+
+
+@dataclass(frozen=True)
+class Spring:
+    """A counterbalance beside an actuator, a spring or a gas spring; it pushes with ``force_at``.
+
+    Attributes:
+        length: of the leg [m].
+        force: at this length [N].
+        stiffness: by which the force falls as the leg grows [N/m].
+    """
+
+    length: float
+    force: float
+    stiffness: float
+
+    @property
+    def force_at_zero(self) -> float:
+        """Extrapolated to a leg without length [N]."""
+        return self.force + self.stiffness * self.length
+
+    def force_at(self, length: float) -> float:
+        """Positive when it pushes the platform away from the base [N]."""
+        return self.force_at_zero - self.stiffness * length
+
+
+NO_DRIVE = Drive(lead=1.0, screw_inertia=0.0, rotor_inertia=0.0, gear_ratio=1.0)
+NO_SPRING = Spring(length=0.0, force=0.0, stiffness=0.0)
 
 
 @dataclass(frozen=True)
@@ -68,6 +123,8 @@ class Leg:
         upper: the part that carries the platform joint; from the platform point, leg axes.
         friction: of the three joints.
         limits: of length, speed, force and joint angles.
+        drive: what turns in its actuator.
+        spring: the counterbalance beside its actuator.
     """
 
     name: str
@@ -78,6 +135,8 @@ class Leg:
     upper: RigidBody
     friction: JointFriction
     limits: LegLimits
+    drive: Drive = NO_DRIVE
+    spring: Spring = NO_SPRING
 
 
 @dataclass(frozen=True)

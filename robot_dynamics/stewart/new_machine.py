@@ -122,6 +122,8 @@ def _text(m: Measures) -> str:
         # A tenth of the force rubs at full speed, a fiftieth of it at any.
         "prismatic": _rounded(0.1 * force / speed),
         "coulomb": _rounded(0.02 * force),
+        "home_length": middle,
+        "held": _rounded(0.1 * force),
         **_platform_numbers(m),
         **_leg_numbers(middle),
     }
@@ -239,6 +241,17 @@ leg_defaults:
     universal: 0.0      # viscous, of the base joint [N*m*s/rad]
     prismatic: {prismatic}      # viscous, of the actuator [N*s/m]; guess
     spherical: 0.0      # viscous, of the platform joint [N*m*s/rad]
+    coulomb: {coulomb}      # dry, of the actuator [N]; guess
+  # What turns in the actuator, and a counterbalance beside it; both may be left out.
+  # drive:
+  #   lead: 0.01      # of the screw, per turn [m]
+  #   screw_inertia: 1e-4      # [kg*m^2]
+  #   rotor_inertia: 1e-4      # of the motor [kg*m^2]
+  #   gear_ratio: 1.0      # turns of the motor per turn of the screw
+  # spring:
+  #   length: {home_length}      # of the leg, at which it
+  #   force: {held}      # pushes so much,
+  #   stiffness: 0.0      # and less by this as the leg grows [N/m]
   limits:
     length: [{shortest}, {longest}]      # stroke {stroke}
     speed: {speed}      # of the length

@@ -21,6 +21,7 @@ import numpy as np
 from robot_dynamics.errors import ParameterError, SingularityError
 from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.spatial import Array, cross
+from robot_dynamics.stewart.actuators import passive_forces
 from robot_dynamics.stewart.kinematics import LegGeometry, leg_geometry
 from robot_dynamics.stewart.machine import Machine
 from robot_dynamics.stewart.motion import Motion
@@ -79,7 +80,7 @@ class Balance:
         motion: motion of the legs.
         wrench: (..., 6) that the actuator forces must exert together, force and moment about the platform's
             origin, base frame: ``jacobian.T @ actuator_forces`` [N, N·m].
-        static_wrench: the same with massless legs and frictionless joints.
+        static_wrench: the same with massless legs and frictionless joints, the springs at work.
         axial: (..., 6) actuator force plus spherical force along the leg, D (eq. 24) [N].
         across: (..., 6, 3) spherical force across the leg, K (eq. 21) [N].
         inertial_upper: (..., 6, 3) mass times acceleration less gravity of the upper part [N].
@@ -87,7 +88,7 @@ class Balance:
         moment_upper: (..., 6, 3) moment about the base point that moves the upper part, friction at the
             spherical joint included [N·m].
         universal_moment: constraint moment of the base joint [N·m].
-        prismatic_friction: (..., 6, 3) on the lower part [N].
+        passive: (..., 6, 3) what friction, spring and turning drive do along the leg, on the lower part [N].
     """
 
     legs: LegGeometry
@@ -100,7 +101,7 @@ class Balance:
     inertial_lower: Array
     moment_upper: Array
     universal_moment: Array
-    prismatic_friction: Array
+    passive: Array
 
     def solve(self) -> tuple[Array, Array]:
         """Actuator forces (..., 6) [N], and those with massless legs and frictionless joints, F_0 (eq. 41).
@@ -119,12 +120,12 @@ class Balance:
         """Joint reactions (section 3.3) under the given actuator forces (..., 6) [N]."""
         s = self.legs.directions
         spherical = (self.axial - actuator_forces)[..., None] * s + self.across  # eqs. 21, 24
-        prismatic = self.inertial_upper - spherical + self.prismatic_friction  # eq. 26
+        prismatic = self.inertial_upper - spherical + self.passive  # eq. 26
         return Reactions(
             spherical_force=spherical,
             prismatic_force=prismatic - actuator_forces[..., None] * s,  # eq. 28
             prismatic_moment=self.moment_upper - cross(self.legs.vectors, spherical),  # eq. 18
-            universal_force=self.inertial_lower + prismatic - self.prismatic_friction,  # eq. 25
+            universal_force=self.inertial_lower + prismatic - self.passive,  # eq. 25
             universal_moment=self.universal_moment,  # eq. 29
         )
 
@@ -197,8 +198,8 @@ def balance(machine: Machine, platform: Motion, model: Model = "exact") -> Balan
         motion.angular_acceleration,
     )
     sliding, sliding_acc = motion.sliding_velocity[..., None], motion.sliding_acceleration[..., None]
-    friction_u, friction_p, friction_s = np.array(
-        [[leg.friction.universal, leg.friction.prismatic, leg.friction.spherical] for leg in machine.legs]
+    friction_u, friction_s = np.array(
+        [[leg.friction.universal, leg.friction.spherical] for leg in machine.legs]
     ).T[..., None]
     mass_d, r_d, inertia_d = _bodies([leg.lower for leg in machine.legs], motion.axes)
     mass_u, r_u, inertia_u = _bodies([leg.upper for leg in machine.legs], motion.axes)
@@ -223,7 +224,10 @@ def balance(machine: Machine, platform: Motion, model: Model = "exact") -> Balan
     along = _dot(s, n)
     m_u = np.divide(_dot(s, c), along, out=np.zeros_like(along), where=along != 0.0)
     k = cross(c - m_u * n, s) / length  # eq. 21
-    d = mass_u[..., 0] * _dot(s, acc_u - gravity)[..., 0] + friction_p[..., 0] * sliding[..., 0]  # eq. 24
+    resistance, spring = passive_forces(
+        machine, legs.lengths, motion.sliding_velocity, motion.sliding_acceleration
+    )
+    d = mass_u[..., 0] * _dot(s, acc_u - gravity)[..., 0] + resistance - spring  # eq. 24
 
     own = _platform_wrench(machine, platform)
     load = own - _wrench(k, cross(legs.arms, k) - rub_s)
@@ -232,14 +236,14 @@ def balance(machine: Machine, platform: Motion, model: Model = "exact") -> Balan
         legs=legs,
         motion=motion,
         wrench=pushed - load,  # H·F = H·D - c
-        static_wrench=-own,
+        static_wrench=-own - (legs.jacobian * spring[..., None]).sum(axis=-2),
         axial=d,
         across=k,
         inertial_upper=mass_u * (acc_u - gravity),
         inertial_lower=mass_d * (acc_d - gravity),
         moment_upper=moment_u,
         universal_moment=m_u * n,
-        prismatic_friction=friction_p * sliding * s,
+        passive=(resistance - spring)[..., None] * s,
     )
 
 

@@ -42,6 +42,9 @@ class LegParameters:
         weight_direction: (3,) direction of gravity, base frame.
         tip_mass: point mass at the platform point, taken over from the platform [kg].
         friction: universal, prismatic, spherical.
+        coulomb: dry friction of the actuator [N].
+        spring: its force at zero length [N], and its stiffness [N/m].
+        reflected_mass: of what turns in the actuator [kg].
     """
 
     frame: Array
@@ -53,6 +56,9 @@ class LegParameters:
     weight_direction: Array
     tip_mass: float
     friction: tuple[float, float, float]
+    coulomb: float
+    spring: tuple[float, float]
+    reflected_mass: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,6 +163,9 @@ def _leg(leg: Leg, axis: Array, arm: Array, tip_mass: float, gravity: Array) -> 
         weight_direction=gravity / strength if strength > 0.0 else np.zeros(3),
         tip_mass=tip_mass,
         friction=(leg.friction.universal, leg.friction.prismatic, leg.friction.spherical),
+        coulomb=leg.friction.coulomb,
+        spring=(leg.spring.force_at_zero, leg.spring.stiffness),
+        reflected_mass=leg.drive.reflected_mass,
     )
 
 

@@ -129,6 +129,10 @@ def actuator_description(machine: Machine) -> str:
 def _check(machine: Machine) -> None:
     check_body(machine.platform, PLATFORM)
     for leg in machine.legs:
+        if leg.spring.force != 0.0 and leg.spring.stiffness == 0.0:
+            raise ModelError(
+                f"{leg.name}.spring: Gazebo has no spring of constant force; give it a stiffness"
+            )
         for part, body in (("lower", leg.lower), ("upper", leg.upper)):
             if not body.mass > 0.0:
                 raise ModelError(f"{leg.name}.{part}: Gazebo cannot simulate a body without mass")
@@ -162,7 +166,10 @@ def _leg(model: Element, leg: Leg, axis: Array, vector: Array, tip: RigidBody) -
         _axis(base, "axis", rotation.T @ axis, {"damping": leg.friction.universal})
         _axis(base, "axis2", np.array([0.0, 1.0, 0.0]), {"damping": leg.friction.universal})
     slide = _joint(model, leg.name, "prismatic", f"{leg.name}_lower", f"{leg.name}_upper")
-    dynamics = {"damping": leg.friction.prismatic}
+    dynamics = {"damping": leg.friction.prismatic, "friction": leg.friction.coulomb}
+    if leg.spring.stiffness > 0.0:
+        dynamics["spring_reference"] = leg.spring.force_at(length) / leg.spring.stiffness
+        dynamics["spring_stiffness"] = leg.spring.stiffness
     _axis(slide, "axis", np.array([1.0, 0.0, 0.0]), dynamics, _limits(leg, length))
     _joint(model, f"{leg.name}_platform", "ball", f"{leg.name}_upper", f"{leg.name}_tip")
 

@@ -47,7 +47,9 @@ class Mechanism:
               <joint name="y{i}" type="hinge" axis="0 1 0" damping="{rub:.17g}"/>
               {inertial(leg.lower)}
               <body pos="{np.linalg.norm(vector):.17g} 0 0">
-                <joint name="slide{i}" type="slide" axis="1 0 0" damping="{slide:.17g}"/>
+                <joint name="slide{i}" type="slide" axis="1 0 0" damping="{slide:.17g}"
+                 armature="{leg.drive.reflected_mass:.17g}" stiffness="{leg.spring.stiffness:.17g}"
+                 springref="{leg.spring.length - np.linalg.norm(vector):.17g}"/>
                 {inertial(leg.upper)}
                 <site name="tip{i}"/>
               </body>
@@ -122,6 +124,16 @@ def test_forces_agree_with_mujoco_on_random_machines(seed):
         # MuJoCo's loops are closed by points: nothing there could carry friction.
         leg["friction"]["spherical"] = 0.0
     moved = state(random_motion(seed), 0.6)
+    compare(stewart.load(oracle.mapping), moved, np.array([5.0, -3.0, 8.0]), np.array([1.0, -2.0, 0.5]))
+
+
+def test_forces_agree_with_mujoco_with_springs_and_turning_drives():
+    oracle = random_oracle(4)
+    for number, leg in enumerate(oracle.mapping["legs"]):
+        leg["friction"]["spherical"] = 0.0
+        leg["drive"] = {"lead": 0.01 + 0.001 * number, "screw_inertia": 1e-5, "rotor_inertia": 2e-6}
+        leg["spring"] = {"length": 0.5 + 0.02 * number, "force": 0.0, "stiffness": 100.0 * number + 50.0}
+    moved = state(random_motion(4), 0.6)
     compare(stewart.load(oracle.mapping), moved, np.array([5.0, -3.0, 8.0]), np.array([1.0, -2.0, 0.5]))
 
 

@@ -1,0 +1,33 @@
+"""What acts along a leg beside its actuator's force: friction, what turns in the drive, and a spring."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robot_dynamics.spatial import Array
+from robot_dynamics.stewart.machine import STICTION_VELOCITY, Machine
+
+
+def passive_forces(
+    machine: Machine, lengths: Array, rates: Array, accelerations: Array
+) -> tuple[Array, Array]:
+    """What the actuators overcome in themselves, and what the springs beside them push.
+
+    The turning parts count with the energy of their turning by the leg's change of length; that the leg's own
+    rotation turns them too is left out, as is usual where they make hundreds of turns a metre.
+
+    Args:
+        machine: the platform.
+        lengths: (..., 6) of the legs [m].
+        rates: (..., 6) of the lengths [m/s].
+        accelerations: (..., 6) of the lengths [m/s²].
+
+    Returns:
+        (..., 6) against the motion: friction and turning parts; (..., 6) springs, positive pushing [N].
+    """
+    viscous, coulomb = np.array([[x.friction.prismatic, x.friction.coulomb] for x in machine.legs]).T
+    push, stiffness = np.array([[x.spring.force_at_zero, x.spring.stiffness] for x in machine.legs]).T
+    masses = np.array([leg.drive.reflected_mass for leg in machine.legs])
+    slow = np.clip(rates / STICTION_VELOCITY, -1.0, 1.0)
+    dry = coulomb * (0.5 * slow * (3.0 - slow * slow))
+    return viscous * rates + dry + masses * accelerations, push - stiffness * lengths
