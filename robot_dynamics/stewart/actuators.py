@@ -25,9 +25,19 @@ def passive_forces(
     Returns:
         (..., 6) against the motion: friction and turning parts; (..., 6) springs, positive pushing [N].
     """
-    viscous, coulomb = np.array([[x.friction.prismatic, x.friction.coulomb] for x in machine.legs]).T
+    viscous = np.array([leg.friction.prismatic for leg in machine.legs])
     push, stiffness = np.array([[x.spring.force_at_zero, x.spring.stiffness] for x in machine.legs]).T
     masses = np.array([leg.drive.reflected_mass for leg in machine.legs])
-    slow = np.clip(rates / STICTION_VELOCITY, -1.0, 1.0)
-    dry = coulomb * (0.5 * slow * (3.0 - slow * slow))
+    dry = coulomb_friction(machine) * dry_friction(rates)
     return viscous * rates + dry + masses * accelerations, push - stiffness * lengths
+
+
+def coulomb_friction(machine: Machine) -> Array:
+    """(6,) of the actuators [N]."""
+    return np.array([leg.friction.coulomb for leg in machine.legs])
+
+
+def dry_friction(rates: Array) -> Array:
+    """Coulomb friction of magnitude 1 at rates (..., 6) [m/s] of the legs, smooth through zero."""
+    slow = np.clip(rates / STICTION_VELOCITY, -1.0, 1.0)
+    return np.asarray(0.5 * slow * (3.0 - slow * slow))

@@ -36,6 +36,7 @@ class PoseTracker:
         rotation: (3, 3) from the platform frame to the base frame.
         rates: (6,) of the leg lengths [m/s].
         twist: (6,) linear velocity of the origin and angular velocity, base frame [m/s, rad/s].
+        jacobian: (6, 6) from the twist to the rates of the leg lengths.
         condition_number: of the Jacobian, with the machine's characteristic length.
     """
 
@@ -47,6 +48,7 @@ class PoseTracker:
         self.rotation: Array = machine.home_rotation.copy()
         self.twist: Array = np.zeros(6)
         self.rates: Array = np.zeros(6)
+        self.jacobian: Array = np.zeros((6, 6))
         self.condition_number = math.inf
 
     def update(self, lengths: Array, rates: Array) -> None:
@@ -90,7 +92,7 @@ class PoseTracker:
         condition = float(singular[0] / singular[-1]) if singular[-1] > 0.0 else math.inf
         if condition > SINGULAR:
             raise SingularityError("the platform is in a singular pose")
-        self.rates = rates
+        self.rates, self.jacobian = rates, jacobian
         self.twist = np.asarray(np.linalg.solve(jacobian, rates))
         self.position, self.quaternion, self.rotation = position, quaternion, rotation
         self.condition_number = condition

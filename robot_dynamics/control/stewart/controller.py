@@ -21,6 +21,7 @@ from robot_dynamics.errors import StateError
 from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart import Motion, StewartPlatform
+from robot_dynamics.stewart.actuators import coulomb_friction
 from robot_dynamics.stewart.tracking import PoseTracker
 
 
@@ -144,7 +145,8 @@ class StewartController(ControlCore[TaskSpaceState, Motion]):
         parameters, machine = self._parameters, self.platform.machine
         linear = parameters.disturbance_limit
         observer = DisturbanceObserver(parameters.ki, (linear, linear / machine.characteristic_length))
-        return LAWS[parameters.mode](forces, *parameters.gains(), observer, machine.gravity)
+        coulomb = coulomb_friction(machine)
+        return LAWS[parameters.mode](forces, *parameters.gains(), observer, machine.gravity, coulomb)
 
     def _carried_platform(self) -> StewartPlatform:
         """The platform with its payload."""

@@ -31,6 +31,7 @@ class StewartLaw:
         kv: (6,) gains of the twist error [1/s].
         observer: estimates what the model does not know; shared by all that follow from this law.
         gravity: (3,) base frame [m/s²].
+        coulomb: (6,) dry friction of the legs' actuators [N].
     """
 
     summary: ClassVar[str]
@@ -38,13 +39,20 @@ class StewartLaw:
     looks_ahead: bool = True
 
     def __init__(
-        self, forces: ActuatorForces, kp: Array, kv: Array, observer: DisturbanceObserver, gravity: Array
+        self,
+        forces: ActuatorForces,
+        kp: Array,
+        kv: Array,
+        observer: DisturbanceObserver,
+        gravity: Array,
+        coulomb: Array,
     ) -> None:
         self.forces = forces
         self.kp = kp
         self.kv = kv
         self.observer = observer
         self.gravity = gravity
+        self.coulomb = coulomb if coulomb.any() else None
         self.payload: RigidBody | None = None
         self._motion = np.zeros(MOTION_SIZE)
 

@@ -7,6 +7,9 @@ The exact inverse dynamics are evaluated at the acceleration
 where x is the pose that forward kinematics finds for the measured leg lengths, and the orientation error is
 the rotation vector from the measured to the wanted orientation, base frame. z is what the disturbance
 observer has found so far, zero where it is off.
+
+Dry friction is overcome along the twist to which the law leads the platform, v + a / Kv, not along the
+measured one: a leg that sticks would else get no help to leave.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from robot_dynamics.control.stewart.laws.base import StewartLaw
 from robot_dynamics.control.stewart.state import TaskSpaceState
 from robot_dynamics.spatial import Array, quaternion_rows
 from robot_dynamics.stewart import Motion
+from robot_dynamics.stewart.actuators import dry_friction
 from robot_dynamics.stewart.orientation import rotation_vector
 from robot_dynamics.stewart.tracking import turned
 
@@ -42,11 +46,19 @@ class ComputedForce(StewartLaw):
             acceleration = acceleration + self.observer.update(state.time, error)
         step = half_period * (twist + 0.5 * half_period * acceleration)
         quaternion = turned(pose.quaternion, step[3:])
-        return self._evaluate(
+        effort = self._evaluate(
             pose.position + step[:3],
             quaternion,
             pose.rotation if self.payload is None else np.array(quaternion_rows(quaternion)),
             twist + half_period * acceleration,
             acceleration,
             state.wrench,
+        )
+        if self.coulomb is None:
+            return effort
+        lead = np.divide(acceleration, self.kv, out=np.zeros(6), where=self.kv > 0.0)
+        return np.asarray(
+            effort
+            + self.coulomb
+            * (dry_friction(pose.jacobian @ (twist + lead)) - dry_friction(pose.jacobian @ twist))
         )
