@@ -6,7 +6,8 @@ its own behind the ball joint, the tip, and the system ``DetachableJoint`` welds
 when the simulation begins. What the tips weigh is taken from the platform, so that the whole is the machine.
 
 The model is drawn at home, and the position of a prismatic joint is the leg's length beyond that at home
-(:func:`home_lengths`). The friction of the spherical joints is left out: SDF has none.
+(:func:`home_lengths`). The friction of the spherical joints and what turns in the
+drives are left out: SDF has no place for them.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from robot_dynamics.spatial import Array, rpy_from_rotation, shift_inertia
 from robot_dynamics.stewart.kinematics import leg_geometry
 from robot_dynamics.stewart.machine import Leg, Machine
 from robot_dynamics.stewart.physical import check_body
+from robot_dynamics.stewart.xml_text import add, document_text, number_text, numbers_text, texts
 
 Element = ElementTree.Element
 
@@ -72,31 +74,31 @@ def sdf(machine: Machine, controllers: Controllers | None = None) -> str:
     """
     _check(machine)
     root = ElementTree.Element("sdf", version=SDF_VERSION)
-    model = _add(root, "model", name=machine.name)
+    model = add(root, "model", name=machine.name)
     # Links are placed in the model's own frame, which is the base frame.
-    base = _add(model, "link", name=BASE)
+    base = add(model, "link", name=BASE)
     _inertial(base, RigidBody(1.0, np.zeros(3), np.eye(3)))
     _base_plate(base, machine)
-    ground = _add(model, "joint", name="ground", type="fixed")
-    _texts(ground, parent="world", child=BASE)
+    ground = add(model, "joint", name="ground", type="fixed")
+    texts(ground, parent="world", child=BASE)
     tip, rest = _split(machine)
     legs = leg_geometry(machine, machine.home_position, machine.home_rotation)
     for leg, axis, vector in zip(machine.legs, machine.universal_axes, legs.vectors, strict=True):
         _leg(model, leg, axis, vector, tip)
-    platform = _add(model, "link", name=PLATFORM)
+    platform = add(model, "link", name=PLATFORM)
     _pose(platform, machine.home_position, machine.home_rotation)
     _inertial(platform, rest)
     _platform_plate(platform, machine)
     for leg in machine.legs:
         weld = _plugin(model, DETACHABLE_JOINT)
-        _texts(weld, parent_link=PLATFORM, child_model="__model__", child_link=f"{leg.name}_tip")
+        texts(weld, parent_link=PLATFORM, child_model="__model__", child_link=f"{leg.name}_tip")
     if controllers is not None:
         control = _plugin(model, ROS2_CONTROL)
         for path in (controllers.parameters, str(resource("config/gazebo_time.yaml"))):
-            _texts(control, parameters=path)
-        _texts(control, hold_joints="true")
-        _texts(_add(control, "ros"), namespace=f"/{controllers.namespace.strip('/')}")
-    return _text(root)
+            texts(control, parameters=path)
+        texts(control, hold_joints="true")
+        texts(add(control, "ros"), namespace=f"/{controllers.namespace.strip('/')}")
+    return document_text(root)
 
 
 def actuator_description(machine: Machine) -> str:
@@ -107,32 +109,28 @@ def actuator_description(machine: Machine) -> str:
     """
     lengths = home_lengths(machine)
     robot = ElementTree.Element("robot", name=machine.name)
-    _add(robot, "link", name=BASE)
+    add(robot, "link", name=BASE)
     for leg, length, direction in zip(machine.legs, lengths, machine.home_directions, strict=True):
-        _add(robot, "link", name=f"{leg.name}_upper")
-        joint = _add(robot, "joint", name=leg.name, type="prismatic")
-        _add(joint, "parent", link=BASE)
-        _add(joint, "child", link=f"{leg.name}_upper")
-        _add(joint, "origin", xyz=_numbers(leg.base_point + length * direction))
-        _add(joint, "axis", xyz=_numbers(direction))
-        _add(joint, "limit", **{name: _number(value) for name, value in _limits(leg, length).items()})
-    control = _add(robot, "ros2_control", name=machine.name, type="system")
-    _texts(_add(control, "hardware"), plugin="gz_ros2_control/GazeboSimSystem")
+        add(robot, "link", name=f"{leg.name}_upper")
+        joint = add(robot, "joint", name=leg.name, type="prismatic")
+        add(joint, "parent", link=BASE)
+        add(joint, "child", link=f"{leg.name}_upper")
+        add(joint, "origin", xyz=numbers_text(leg.base_point + length * direction))
+        add(joint, "axis", xyz=numbers_text(direction))
+        add(joint, "limit", **{name: number_text(value) for name, value in _limits(leg, length).items()})
+    control = add(robot, "ros2_control", name=machine.name, type="system")
+    texts(add(control, "hardware"), plugin="gz_ros2_control/GazeboSimSystem")
     for leg in machine.legs:
-        joint = _add(control, "joint", name=leg.name)
-        _add(joint, "command_interface", name="effort")
+        joint = add(control, "joint", name=leg.name)
+        add(joint, "command_interface", name="effort")
         for state in ("position", "velocity", "effort"):
-            _add(joint, "state_interface", name=state)
-    return _text(robot)
+            add(joint, "state_interface", name=state)
+    return document_text(robot)
 
 
 def _check(machine: Machine) -> None:
     check_body(machine.platform, PLATFORM)
     for leg in machine.legs:
-        if leg.spring.force != 0.0 and leg.spring.stiffness == 0.0:
-            raise ModelError(
-                f"{leg.name}.spring: Gazebo has no spring of constant force; give it a stiffness"
-            )
         for part, body in (("lower", leg.lower), ("upper", leg.upper)):
             if not body.mass > 0.0:
                 raise ModelError(f"{leg.name}.{part}: Gazebo cannot simulate a body without mass")
@@ -152,7 +150,7 @@ def _leg(model: Element, leg: Leg, axis: Array, vector: Array, tip: RigidBody) -
         ("upper", leg.upper, end),
         ("tip", tip, end),
     ):
-        link = _add(model, "link", name=f"{leg.name}_{part}")
+        link = add(model, "link", name=f"{leg.name}_{part}")
         _pose(link, position, rotation)
         _inertial(link, body)
         if part == "lower":
@@ -166,12 +164,19 @@ def _leg(model: Element, leg: Leg, axis: Array, vector: Array, tip: RigidBody) -
         _axis(base, "axis", rotation.T @ axis, {"damping": leg.friction.universal})
         _axis(base, "axis2", np.array([0.0, 1.0, 0.0]), {"damping": leg.friction.universal})
     slide = _joint(model, leg.name, "prismatic", f"{leg.name}_lower", f"{leg.name}_upper")
-    dynamics = {"damping": leg.friction.prismatic, "friction": leg.friction.coulomb}
-    if leg.spring.stiffness > 0.0:
-        dynamics["spring_reference"] = leg.spring.force_at(length) / leg.spring.stiffness
-        dynamics["spring_stiffness"] = leg.spring.stiffness
-    _axis(slide, "axis", np.array([1.0, 0.0, 0.0]), dynamics, _limits(leg, length))
+    _axis(slide, "axis", np.array([1.0, 0.0, 0.0]), _beside(leg, length), _limits(leg, length))
     _joint(model, f"{leg.name}_platform", "ball", f"{leg.name}_upper", f"{leg.name}_tip")
+
+
+def _beside(leg: Leg, length: float) -> dict[str, float]:
+    """Friction and spring of a leg's prismatic joint, whose position is zero at the given length."""
+    spring, dynamics = leg.spring, {"damping": leg.friction.prismatic, "friction": leg.friction.coulomb}
+    if spring.stiffness > 0.0:
+        reference = spring.force_at(length) / spring.stiffness
+        return {**dynamics, "spring_reference": reference, "spring_stiffness": spring.stiffness}
+    if spring.force != 0.0:
+        raise ModelError(f"{leg.name}.spring: Gazebo has no spring of constant force; give it a stiffness")
+    return dynamics
 
 
 def _limits(leg: Leg, length: float) -> dict[str, float]:
@@ -227,21 +232,21 @@ def _rod(link: Element, begin: float, end: float, radius: float, colour: str) ->
     visual = _cylinder(link, (0.5 * (begin + end), 0.0, 0.0), radius, abs(end - begin), colour)
     pose = visual.find("pose")
     if pose is not None:
-        pose.text = f"{_number(0.5 * (begin + end))} 0 0 0 {_number(0.5 * np.pi)} 0"
+        pose.text = f"{number_text(0.5 * (begin + end))} 0 0 0 {number_text(0.5 * np.pi)} 0"
 
 
 def _cylinder(link: Element, position: Sequence[float], radius: float, length: float, colour: str) -> Element:
-    visual = _add(link, "visual", name="visual")
-    _texts(visual, pose=f"{_numbers(position)} 0 0 0")
-    _texts(_add(_add(visual, "geometry"), "cylinder"), radius=_number(radius), length=_number(length))
-    _texts(_add(visual, "material"), ambient=colour, diffuse=colour)
+    visual = add(link, "visual", name="visual")
+    texts(visual, pose=f"{numbers_text(position)} 0 0 0")
+    texts(add(add(visual, "geometry"), "cylinder"), radius=number_text(radius), length=number_text(length))
+    texts(add(visual, "material"), ambient=colour, diffuse=colour)
     return visual
 
 
 def _joint(model: Element, name: str, kind: str, parent: str, child: str) -> Element:
     """A joint at the origin and in the axes of its child link."""
-    joint = _add(model, "joint", name=name, type=kind)
-    _texts(joint, parent=parent, child=child)
+    joint = add(model, "joint", name=name, type=kind)
+    texts(joint, parent=parent, child=child)
     return joint
 
 
@@ -252,53 +257,25 @@ def _axis(
     dynamics: dict[str, float],
     limits: dict[str, float] | None = None,
 ) -> None:
-    axis = _add(joint, name)
-    _texts(axis, xyz=_numbers(direction))
+    axis = add(joint, name)
+    texts(axis, xyz=numbers_text(direction))
     for group, values in (("dynamics", dynamics), ("limit", limits or {})):
         if values:
-            _texts(_add(axis, group), **{key: _number(value) for key, value in values.items()})
+            texts(add(axis, group), **{key: number_text(value) for key, value in values.items()})
 
 
 def _pose(link: Element, position: Array, rotation: Array) -> None:
-    _texts(link, pose=f"{_numbers(position)} {_numbers(rpy_from_rotation(rotation))}")
+    texts(link, pose=f"{numbers_text(position)} {numbers_text(rpy_from_rotation(rotation))}")
 
 
 def _inertial(link: Element, body: RigidBody) -> None:
     """Mass properties in the axes of the link: some releases of Gazebo's physics turn turned ones twice."""
-    inertial = _add(link, "inertial")
-    _texts(inertial, pose=f"{_numbers(body.center_of_mass)} 0 0 0", mass=_number(body.mass))
-    tensor = _add(inertial, "inertia")
+    inertial = add(link, "inertial")
+    texts(inertial, pose=f"{numbers_text(body.center_of_mass)} 0 0 0", mass=number_text(body.mass))
+    tensor = add(inertial, "inertia")
     for row, column in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)):
-        _texts(tensor, **{f"i{'xyz'[row]}{'xyz'[column]}": _number(body.inertia[row, column])})
+        texts(tensor, **{f"i{'xyz'[row]}{'xyz'[column]}": number_text(body.inertia[row, column])})
 
 
 def _plugin(model: Element, names: tuple[str, str]) -> Element:
-    return _add(model, "plugin", filename=names[0], name=names[1])
-
-
-def _add(element: Element, tag: str, /, **attributes: str) -> Element:
-    return ElementTree.SubElement(element, tag, attributes)
-
-
-def _texts(element: Element, /, **children: str) -> None:
-    for tag, text in children.items():
-        _add(element, tag).text = text
-
-
-def _visible(document: str) -> str:
-    """XML in which what is not printable, such as marks of writing direction, stands as a reference."""
-    return "".join(c if c.isprintable() or c == "\n" else f"&#x{ord(c):x};" for c in document)
-
-
-def _text(root: Element) -> str:
-    ElementTree.indent(root)
-    return '<?xml version="1.0"?>\n' + _visible(ElementTree.tostring(root, encoding="unicode")) + "\n"
-
-
-def _numbers(values: Sequence[float] | Array) -> str:
-    return " ".join(_number(value) for value in values)
-
-
-def _number(value: float) -> str:
-    """Every digit that a double has, without a superfluous one."""
-    return repr(float(value) + 0.0)
+    return add(model, "plugin", filename=names[0], name=names[1])
