@@ -25,6 +25,9 @@ from robot_dynamics.ros.models.arm_model import ArmModel, ModelLoader
 from robot_dynamics.ros.support import diagnostics, parameters, qos, spin
 
 DOWNSTREAM = "joint_trajectory_controller"
+HELD = "the controller is told to hold"
+LAST_WORD = 3.0
+"""Seconds that the controller has to end its goals when the process ends."""
 
 
 class TrajectoryFeedforward(LifecycleNode):
@@ -60,12 +63,12 @@ class TrajectoryFeedforward(LifecycleNode):
         self._lifecycle.on_fault(error)
 
     def on_stop(self) -> None:
-        """The process ends, but first the controller is told to hold and the efforts fade."""
+        """The process ends, but first the controller has ended its goals and holds, and the efforts fade."""
         if self._feeder.active:
-            self.halt()
-            if self._relay is not None:
-                self._relay.stop()
-            self._feeder.flush()
+            self._halt(f"{self.get_name()} ends")
+        if self._relay is not None:
+            self._relay.drain(LAST_WORD)
+        self._feeder.flush()
         if self._stream is not None:
             self._stream.drain()
 
@@ -133,12 +136,15 @@ class TrajectoryFeedforward(LifecycleNode):
 
     def halt(self) -> None:
         """Stop sending efforts, in the declared way."""
+        self._halt(f"{self.get_name()} was deactivated")
+
+    def _halt(self, reason: str) -> None:
         feeder = self._feeder
         if not feeder.active or feeder.feedforward is None:
             return
         try:
-            if feeder.feedforward.moving(feeder.now()):
-                self._hold()
+            if feeder.feedforward.moving(feeder.now()) or (self._relay is not None and self._relay.busy):
+                self._hold(reason)
         finally:
             if self._stream is not None:
                 self._stream.halt()
@@ -151,28 +157,32 @@ class TrajectoryFeedforward(LifecycleNode):
     # Requests
 
     def _on_trajectory(self, message: JointTrajectory) -> None:
-        if not message.points and self._feeder.feedforward is not None:
-            reason = self._hold()
-            self.get_logger().info(f"empty trajectory: {reason or 'the controller is told to hold'}")
+        if not message.points and self._feeder.active:
+            reason = self._hold("an empty trajectory has ended it")
+            self.get_logger().info(f"empty trajectory: {reason or HELD}")
             return
         try:
             plan, filled = self._feeder.plan(message)
         except RobotDynamicsError as error:
             self._feeder.refuse(f"trajectory refused: {error}")
             return
-        self._feeder.send(filled)
-        self._feeder.begin(plan)
+        if self._relay is not None and self._relay.busy:
+            self._relay.take_over(plan, filled)
+        else:
+            self._feeder.send(filled)
+            self._feeder.begin(plan)
 
     def _on_hold(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        reason = self._hold() if self._feeder.active else "the node is not active"
+        active = self._feeder.active
+        reason = self._hold("a hold was asked for") if active else "the node is not active"
         response.success = not reason
-        response.message = reason or "the controller is told to hold"
+        response.message = reason or HELD
         return response
 
-    def _hold(self) -> str:
-        """Stop the controller where the arm is; returns why that is impossible."""
+    def _hold(self, why: str) -> str:
+        """Stop the controller where the arm is; returns why that is impossible. Clients of goals get why."""
         if self._relay is not None:
-            self._relay.cancel_all()
+            self._relay.cancel_all(why)
         return self._feeder.hold()
 
     # Diagnostics

@@ -1,4 +1,8 @@
-"""Goals through the feeder to a joint_trajectory_controller that the test plays; needs control_msgs."""
+"""Goals through the feeder to a stand-in for joint_trajectory_controller; needs control_msgs.
+
+The stand-in is an action server of rclpy in the test's process. It shows the protocol alone: that the feeder
+asks for the right thing in the right order, not what a real controller makes of it.
+"""
 
 import signal
 
@@ -11,6 +15,7 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics.ros.support import qos
+from robot_dynamics.ros.support.messages import stamp_to_nanoseconds
 
 actions = pytest.importorskip("control_msgs.action", reason="control_msgs is not installed")
 messages = pytest.importorskip("control_msgs.msg", reason="control_msgs is not installed")
@@ -129,12 +134,59 @@ def test_the_end_of_the_feeder_holds_the_arm_and_ends_the_goal():
         peer.wait_until(lambda: world.feedback, "no feedback")
         peer.processes.clear()
         node.send_signal(signal.SIGINT)
+        peer.wait_until(lambda: arrived.is_cancel_requested and world.held, "the controller is not stopped")
+        # A controller that cancels drops the efforts: the last word must be a hold that comes after that.
+        world.held.clear()
+        world.controller.finish(arrived, "canceled", Result.SUCCESSFUL, "")
+        peer.wait_until(lambda: world.held, "no hold after the controller's end of the goal")
+        assert world.held[-1].points[0].effort[0] == pytest.approx(HOLDING)
+        assert node.wait_for_exit() == 0
         result = world.until(answer, "the goal has no result")
         assert (result.status, result.result.error_code) == (GoalStatus.STATUS_ABORTED, Result.INVALID_GOAL)
         assert "ends" in result.result.error_string
+
+
+def test_what_takes_over_from_a_goal_ends_it_with_its_reason():
+    node = NodeProcess(NODE, {"robot_description": ARM, "state_timeout": 60.0})
+    with node, peer_with(node) as peer:
+        world = World(peer)
+        topic = peer.publisher(JointTrajectory, f"{NODE}/joint_trajectory", qos.TRAJECTORY)
+        handle = world.first_goal()
+        first = world.forwarded(1).request.trajectory
+        begin = stamp_to_nanoseconds(first.header.stamp)
+        assert begin > 0, "the controller would begin later than the plan"
+        node.wait_for_output("sent .* points")
+
+        # On the controller's topic it would leave the goal in force, and succeed it somewhere else.
+        topic.publish(world.goal(-0.5).trajectory)
+        second = world.forwarded(2).request.trajectory
+        assert not world.held
+        assert aborted(world.result(handle)) == "a trajectory on the topic has taken over"
+        share = 0.5e-9 * (stamp_to_nanoseconds(second.header.stamp) - begin)
+        assert 0.0 < share < 1.0
+        path = 0.5 * share**3 * (10.0 - 15.0 * share + 6.0 * share**2)
+        assert second.points[0].positions[0] == pytest.approx(path, abs=1e-7)
+        assert second.points[-1].positions[0] == pytest.approx(-0.5)
+
+        handle = world.send(world.goal())
+        arrived = world.forwarded(3)
+        topic.publish(JointTrajectory())
         peer.wait_until(lambda: arrived.is_cancel_requested and world.held, "the controller is not stopped")
-        assert world.held[-1].points[0].effort[0] == pytest.approx(HOLDING)
-        assert node.wait_for_exit() == 0
+        world.controller.finish(arrived, "canceled", Result.SUCCESSFUL, "")
+        assert aborted(world.result(handle)) == "an empty trajectory has ended it"
+
+        handle = world.send(world.goal())
+        world.controller.finish(world.forwarded(4), "abort", Result.SUCCESSFUL, "")
+        assert aborted(world.result(handle)) == "joint_trajectory_controller has aborted the goal"
+        world.client.destroy()
+        assert "Traceback" not in node.output
+
+
+def aborted(outcome):
+    """The reason of a goal that was aborted as a goal of no use."""
+    status, result = outcome
+    assert (status, result.error_code) == (GoalStatus.STATUS_ABORTED, Result.INVALID_GOAL)
+    return result.error_string
 
 
 def relay(node, peer):

@@ -79,6 +79,10 @@ class Feeder:
         """Why no trajectory is taken now; empty when one is."""
         if not self.active or self.feedforward is None:
             return "the node is not active"
+        return self._blind()
+
+    def _blind(self) -> str:
+        """Why it is not known where the arm is; empty when it is."""
         if self._state_at is None:
             return "there is no joint state yet"
         if self.state_age > self.settings.state_timeout:
@@ -113,7 +117,8 @@ class Feeder:
         self.sent += 1
         trajectory = plan.trajectory
         self._log.info(
-            f"sent {len(plan.samples.times)} points for {trajectory.end - trajectory.start:.3f} s;"
+            f"sent {len(plan.samples.times)} points for {trajectory.end - trajectory.start:.3f} s"
+            f"{', in place of the one under way' if plan.moving else ''};"
             f" interpolated efforts are within {plan.samples.error.max():.3g} of the model's"
         )
 
@@ -130,11 +135,14 @@ class Feeder:
     def hold(self) -> str:
         """Stop the controller where the arm is, its weight carried; returns why that is impossible.
 
-        The controller refuses an empty trajectory, and when it stops by itself it drops the efforts.
+        The controller refuses an empty trajectory, and when it stops by itself it drops the efforts. A node
+        that has just been deactivated holds too.
         """
+        if self.feedforward is None:
+            return "the node is not configured"
         self.drop()
-        reason = self.refusal()
-        if not reason and self.feedforward is not None:
+        reason = self._blind()
+        if not reason:
             self.send(hold_message(self.feedforward, self.now(), self._efforts))
         return reason
 

@@ -8,23 +8,40 @@ from action_msgs.msg import GoalStatus
 from rclpy.action import ActionClient
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode
+from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics.control.arm.feedforward import Plan
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
 from robot_dynamics.ros.actions.deferred_server import DeferredActionServer, FollowJointTrajectory
 from robot_dynamics.ros.feedforward.feeder import Feeder
+from robot_dynamics.ros.support.spin import see_through
 
 WATCH_PERIOD = 0.5
 """Steady seconds between two looks at whether the controller is still there."""
+_SUCCEEDED, _ABORTED, _CANCELED = (
+    GoalStatus.STATUS_SUCCEEDED,
+    GoalStatus.STATUS_ABORTED,
+    GoalStatus.STATUS_CANCELED,
+)
 
 
 class _Goal:
-    """One goal on its way."""
+    """One goal on its way.
+
+    Attributes:
+        upstream: handle of the client's goal; None for a trajectory of the topic that goes as a goal.
+        downstream: handle of the controller's goal, once it has accepted.
+        cancel: whether the controller is, or will be, asked to cancel it.
+        reason: why this node ends it; empty while it goes on, or where the client has asked for it.
+        ended: whether the controller has ended it.
+    """
 
     def __init__(self, upstream: Any) -> None:
         self.upstream = upstream
         self.downstream: Any = None
         self.cancel = False
+        self.reason = ""
+        self.ended = False
 
 
 class GoalRelay:
@@ -40,13 +57,45 @@ class GoalRelay:
     """
 
     def __init__(self, node: LifecycleNode, feeder: Feeder, controller: str) -> None:
-        self._name = node.get_name()
+        self._node = node
         self._feeder = feeder
         self._controller = controller
         self._goals: list[_Goal] = []
+        self._ending = False
         self._server = DeferredActionServer(node, self._on_goal, self._on_cancel, feeder.refusal)
         self._client = ActionClient(node, FollowJointTrajectory, f"{controller}/follow_joint_trajectory")
         node.create_timer(WATCH_PERIOD, self._watch, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    @property
+    def busy(self) -> bool:
+        """Whether a goal is under way."""
+        return bool(self._goals)
+
+    def take_over(self, plan: Plan, filled: JointTrajectory) -> None:
+        """Send a trajectory of the topic in place of the goals under way: as a goal, which replaces them.
+
+        On the controller's topic it would leave its goal in force, and succeed it at the end of another path.
+        """
+        self._send(_Goal(None), plan, FollowJointTrajectory.Goal(trajectory=filled))
+
+    def cancel_all(self, reason: str) -> None:
+        """Ask the controller to end every goal; their clients get ``reason``."""
+        for goal in self._goals:
+            goal.reason = goal.reason or reason
+            self._cancel(goal)
+
+    def drain(self, seconds: float) -> None:
+        """The process ends: return when the controller has ended what it was asked to cancel.
+
+        Args:
+            seconds: how long to wait for that.
+        """
+        self._ending = True
+        see_through(self._node, lambda: all(goal.ended for goal in self._goals), seconds)
+        for goal in list(self._goals):
+            self._abort(goal, goal.reason or f"{self._node.get_name()} ends")
+
+    # Goals of clients
 
     def _on_goal(self, handle: Any) -> None:
         given = handle.request
@@ -63,13 +112,28 @@ class GoalRelay:
             plan, filled = self._feeder.plan(given.trajectory)
         except RobotDynamicsError as error:
             self._feeder.refuse(f"goal refused: {error}")
-            self._server.finish(handle, GoalStatus.STATUS_ABORTED, code, str(error))
+            self._server.finish(handle, _ABORTED, code, str(error))
             return
-        goal = _Goal(handle)
-        self._goals.append(goal)
         given.trajectory = filled
-        sent = self._client.send_goal_async(given, lambda message: self._on_feedback(goal, message))
+        self._send(_Goal(handle), plan, given)
+
+    def _on_cancel(self, handle: Any) -> None:
+        for goal in self._goals:
+            if goal.upstream == handle:
+                self._cancel(goal)
+
+    # The controller's side
+
+    def _send(self, goal: _Goal, plan: Plan, content: Any) -> None:
+        self._goals.append(goal)
+        sent = self._client.send_goal_async(content, lambda message: self._on_feedback(goal, message))
         sent.add_done_callback(lambda future: self._on_answer(goal, plan, future.result()))
+
+    def _cancel(self, goal: _Goal) -> None:
+        if not goal.cancel:
+            goal.cancel = True
+            if goal.downstream is not None:
+                goal.downstream.cancel_goal_async()
 
     def _on_answer(self, goal: _Goal, plan: Plan, downstream: Any) -> None:
         if goal not in self._goals:
@@ -78,6 +142,9 @@ class GoalRelay:
             self._abort(goal, f"{self._controller} has rejected the goal")
             return
         goal.downstream = downstream
+        if goal.upstream is None:
+            for other in [one for one in self._goals if one is not goal]:
+                self._abort(other, "a trajectory on the topic has taken over")
         self._feeder.begin(plan)
         downstream.get_result_async().add_done_callback(
             lambda future: self._on_result(goal, plan, future.result())
@@ -86,37 +153,36 @@ class GoalRelay:
             downstream.cancel_goal_async()
 
     def _on_feedback(self, goal: _Goal, message: Any) -> None:
-        if goal in self._goals and goal.upstream.is_active:
+        if goal in self._goals and goal.upstream is not None and goal.upstream.is_active:
             goal.upstream.publish_feedback(message.feedback)
 
     def _on_result(self, goal: _Goal, plan: Plan, answer: Any) -> None:
         if goal not in self._goals:
             return
-        self._goals.remove(goal)
+        goal.ended = True
         # A goal that is on its way takes over by itself.
-        if answer.status != GoalStatus.STATUS_SUCCEEDED and not self._goals:
+        if answer.status != _SUCCEEDED and all(one.ended for one in self._goals):
             self._feeder.ended(plan)
-        self._server.finish_with(goal.upstream, answer.status, answer.result)
+        if self._ending:
+            return  # drain tells the clients, when nobody runs callbacks any more
+        if goal.reason:
+            self._abort(goal, goal.reason)
+            return
+        self._goals.remove(goal)
+        if goal.upstream is not None:
+            self._finish(goal.upstream, answer)
+        elif answer.status != _SUCCEEDED:
+            self._feeder.refuse(f"trajectory ended by {self._controller}: {_text(answer.result)}")
 
-    def _on_cancel(self, handle: Any) -> None:
-        for goal in self._goals:
-            if goal.upstream == handle:
-                goal.cancel = True
-                if goal.downstream is not None:
-                    goal.downstream.cancel_goal_async()
-
-    def cancel_all(self) -> None:
-        """Ask the controller to end every goal."""
-        for goal in self._goals:
-            if not goal.cancel:
-                goal.cancel = True
-                if goal.downstream is not None:
-                    goal.downstream.cancel_goal_async()
-
-    def stop(self) -> None:
-        """The process ends: nobody will hear of the goals any more."""
-        for goal in list(self._goals):
-            self._abort(goal, f"{self._name} ends")
+    def _finish(self, handle: Any, answer: Any) -> None:
+        """The client gets the controller's result, except that no end without success is told without why."""
+        given, wanted = answer.result, handle.is_cancel_requested and answer.status == _CANCELED
+        if answer.status == _SUCCEEDED or wanted or given.error_code:
+            self._server.finish_with(handle, answer.status, given)
+            return
+        did = "canceled" if answer.status == _CANCELED else "aborted"
+        text = _text(given) or f"{self._controller} has {did} the goal"
+        self._server.finish(handle, _ABORTED, FollowJointTrajectory.Result.INVALID_GOAL, text)
 
     def _watch(self) -> None:
         """End the goals of a controller that has gone."""
@@ -127,6 +193,13 @@ class GoalRelay:
 
     def _abort(self, goal: _Goal, reason: str) -> None:
         self._goals.remove(goal)
-        self._feeder.refuse(f"goal aborted: {reason}")
-        code = FollowJointTrajectory.Result.INVALID_GOAL
-        self._server.finish(goal.upstream, GoalStatus.STATUS_ABORTED, code, reason)
+        what = "trajectory" if goal.upstream is None else "goal"
+        self._feeder.refuse(f"{what} aborted: {reason}")
+        if goal.upstream is not None:
+            code = FollowJointTrajectory.Result.INVALID_GOAL
+            self._server.finish(goal.upstream, _ABORTED, code, reason)
+
+
+def _text(result: Any) -> str:
+    """The controller's own words; ``control_msgs`` of old has none."""
+    return str(getattr(result, "error_string", ""))

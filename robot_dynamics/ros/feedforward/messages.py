@@ -6,29 +6,29 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics.control.arm.feedforward import Feedforward, Plan
 from robot_dynamics.control.arm.sampling import evaluate
-from robot_dynamics.ros.support.messages import set_stamp, stamp_to_nanoseconds, to_array
+from robot_dynamics.ros.support.messages import set_stamp, to_array
 
 
 def plan_message(
     plan: Plan, given: JointTrajectory, feedforward: Feedforward, epoch: int, efforts: bool
 ) -> JointTrajectory:
-    """The trajectory to send on for one that was given.
+    """The trajectory to send on for one that was given, stamped with the moment that it was planned for.
+
+    Without a stamp the controller would begin when the message arrives, and be behind the plan from then on:
+    the next trajectory, which departs from the plan, would step its reference.
 
     Args:
         plan: of the given trajectory.
-        given: its header is kept as far as it can be.
+        given: its frame is kept.
         feedforward: names the joints.
         epoch: time 0 of the plan's clock [ns].
         efforts: whether the points carry the model's efforts; without, they are the path's knots alone.
     """
     message = JointTrajectory(joint_names=list(feedforward.chain.joint_names))
     message.header.frame_id = given.header.frame_id
-    message.header.stamp = given.header.stamp
-    samples, spline = plan.samples, plan.trajectory.spline
     begin = plan.trajectory.start
-    if plan.moving or not efforts:
-        # The controller must begin at the moment that the path was planned for.
-        set_stamp(message.header.stamp, epoch + round(1e9 * begin))
+    set_stamp(message.header.stamp, epoch + round(1e9 * begin))
+    samples, spline = plan.samples, plan.trajectory.spline
     times = samples.times
     states = (samples.positions, samples.velocities, samples.accelerations)
     if not efforts:
@@ -36,15 +36,13 @@ def plan_message(
         times, states = spline.times, evaluate(spline, spline.times)
     # The controller takes no trajectory whose end moves, not even by a rounding error.
     states[1][-1] = 0.0
-    stamp = stamp_to_nanoseconds(message.header.stamp)
-    offset = 0 if stamp == 0 else epoch + round(1e9 * begin) - stamp
     for k, moment in enumerate(times):
         point = JointTrajectoryPoint(
             positions=to_array(states[0][k]),
             velocities=to_array(states[1][k]),
             accelerations=to_array(states[2][k]),
         )
-        set_stamp(point.time_from_start, offset + round(1e9 * (moment - begin)))
+        set_stamp(point.time_from_start, round(1e9 * (moment - begin)))
         if efforts:
             point.effort = to_array(samples.efforts[k])
         message.points.append(point)

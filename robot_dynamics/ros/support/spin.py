@@ -35,6 +35,8 @@ N = TypeVar("N", bound=Node)
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 SWITCH_INTERVAL = 1e-4
 """Seconds that a thread of Python may run while another wants to."""
+LOOK = 0.05
+"""Seconds between two looks at whether a node that ends has seen through what it waits for."""
 ONE_STROKE = 1.0
 """Signals that come within so many seconds are one: a launch and the terminal both pass on a Ctrl-C."""
 
@@ -142,6 +144,24 @@ def spin(node: Node, stop: StopEvent) -> None:
                 hand_over(node, error)
     finally:
         stop.on_set = lambda: None
+        executor.remove_node(node)
+        executor.shutdown()
+
+
+def see_through(node: Node, done: Callable[[], bool], patience: float) -> None:
+    """Run the callbacks of a node that ends until ``done()``, or for ``patience`` [s]."""
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    deadline = time.monotonic() + patience
+    try:
+        while not done() and time.monotonic() < deadline:
+            try:
+                executor.spin_once(timeout_sec=LOOK)
+            except Interrupted:  # a callback that wanted a model gets none any more
+                continue
+            except Exception as error:
+                hand_over(node, error)
+    finally:
         executor.remove_node(node)
         executor.shutdown()
 
