@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 from robot_dynamics import __version__
 from robot_dynamics.cli import streams
 from robot_dynamics.errors import RobotDynamicsError, readable
+from robot_dynamics.interrupts import raise_at_sigint
 
 # Each module defines configure(parser) and run(arguments) -> exit code.
 COMMANDS = {
@@ -46,6 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     streams.prepare()
     try:
+        raise_at_sigint()
         code = _run(list(sys.argv[1:] if argv is None else argv))
     except SystemExit as end:  # argparse has said what is to be said
         sys.exit(streams.finish(end.code if isinstance(end.code, int) else 1))

@@ -73,6 +73,7 @@ CONCERNING: dict[str, tuple[str, ...]] = {
     "errors.py": ("test/test_public_face.py", "test/model", "test/control"),
     "__init__.py": ("test/test_public_face.py",),
     "parameters.py": ("test/test_parameter_classes.py", "test/ros_simulator/test_node_parameters.py"),
+    "interrupts.py": ("test/test_interrupts.py",),
     "resources.py": ("test/model", "test/launch"),
     "spatial.py": ("test/model/test_spatial.py", "test/model", "test/dynamics", "test/stewart"),
 }

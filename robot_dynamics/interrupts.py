@@ -1,0 +1,51 @@
+"""Ctrl-C while a program of this package is still importing: it ends at once, and without a traceback."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+
+def end_quietly_at_sigint(program: str, code: int) -> None:
+    """From now on SIGINT ends this process, where it runs the program and nothing waits to be ended properly.
+
+    The program sets a handler of its own, or calls :func:`raise_at_sigint`, once it can do better. Nothing
+    happens in a process that only uses the package.
+
+    Args:
+        program: beginning of the module's name for ``python -m``, such as ``robot_dynamics.ros``.
+        code: exit code of the process.
+    """
+
+    def end(_number: int, _frame: FrameType | None) -> NoReturn:
+        os._exit(code)
+
+    if _runs(program) and _is_default() and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, end)
+
+
+def raise_at_sigint() -> None:
+    """From now on SIGINT is a ``KeyboardInterrupt`` again, where :func:`end_quietly_at_sigint` changed that."""
+    handler = signal.getsignal(signal.SIGINT)
+    if getattr(handler, "__module__", None) == __name__:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _is_default() -> bool:
+    handler: Callable[..., object] | int | None = signal.getsignal(signal.SIGINT)
+    return handler is signal.default_int_handler
+
+
+def _runs(program: str) -> bool:
+    """Whether the process was started as ``python -m program...`` or by one of the package's scripts."""
+    words = sys.orig_argv
+    if "-m" in words[:-1]:
+        return words[words.index("-m") + 1].startswith(program)
+    script = Path(sys.argv[0]) if sys.argv and sys.argv[0] else None
+    return script is not None and "robot_dynamics" in (script.name, script.parent.name)
