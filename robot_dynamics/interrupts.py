@@ -31,7 +31,7 @@ def end_quietly_at_sigint(program: str, code: int) -> None:
 
 
 def raise_at_sigint() -> None:
-    """From now on SIGINT is a ``KeyboardInterrupt`` again, where :func:`end_quietly_at_sigint` changed that."""
+    """SIGINT is a ``KeyboardInterrupt`` again, where :func:`end_quietly_at_sigint` changed that."""
     handler = signal.getsignal(signal.SIGINT)
     if getattr(handler, "__module__", None) == __name__:
         signal.signal(signal.SIGINT, signal.default_int_handler)
