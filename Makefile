@@ -7,6 +7,7 @@ DEMO_OUTPUT ?= demo_output
 REPORT_OUTPUT ?= report_output
 VIEW ?= 0
 MODULES ?=
+DRILLS ?=
 SAMPLE ?= 100
 SEED ?= 1
 GATES ?= urdf machine document states motion number
@@ -17,7 +18,7 @@ WORKERS ?= 2
 
 DOCS_OUTPUT ?= docs_output
 
-.PHONY: demo report docs test lint unit colcon test-browser mutation fuzz clean
+.PHONY: demo report docs test lint unit colcon test-browser mutation fuzz drill clean
 
 demo: $(VENV)/runtime.stamp
 	$(BIN)/robot_dynamics demo --output $(DEMO_OUTPUT) $(if $(filter 1,$(VIEW)),--view) $(DEMO_ARGS)
@@ -59,6 +60,10 @@ fuzz: $(VENV)/development.stamp
 	@for gate in $(GATES); do mkdir -p $(FUZZ_OUTPUT)/$$gate && \
 	  $(BIN)/python test/fuzz/guided.py $$gate -max_total_time=$(FUZZ_SECONDS) -max_len=8192 -timeout=60 \
 	    -artifact_prefix=$(FUZZ_OUTPUT)/broken_$$gate- $(FUZZ_OUTPUT)/$$gate test/fuzz/corpus/$$gate || exit 1; done
+
+# Every fault of the table done to every node over DDS, judged by an observer of its own; a table at the end.
+drill: $(VENV)/development.stamp
+	$(BIN)/pytest -v test/drills/drill_all.py $(if $(DRILLS),-k "$(DRILLS)")
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \

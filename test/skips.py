@@ -107,7 +107,7 @@ SKIPS = (
     Skip(
         "ros",
         "(rclpy|lifecycle_msgs|visualization_msgs|ament_index_python) is not installed",
-        ("test/ros_*", "test/test_harness.py*", *LAUNCH),
+        ("test/ros_*", "test/drills/*", "test/test_harness.py*", *LAUNCH),
         no_module(),
     ),
     Skip("control_msgs", "(control_msgs) is not installed", ("test/ros_feedforward/*",), no_module()),

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Callable
 from typing import Any
 
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor, TimeoutException
@@ -62,14 +63,19 @@ def _loop(node: Node, stop: spin.StopEvent, subscription: Subscription, housekee
         stack.callback(executor.shutdown)
         stack.callback(executor.remove_node, node)
         wait = _Wait(node, subscription, stack)
+
+        def serve(patience: int = 0) -> None:
+            if wait.wait(patience):
+                _take_all(subscription)
+
         while not stop.is_set():
             try:
                 remaining = due - time.monotonic_ns()
                 if remaining <= 0:
-                    run_ready(executor)
+                    run_ready(executor, between=serve)
                     due = time.monotonic_ns() + period
-                elif wait.wait(remaining):
-                    _take_all(subscription)
+                else:
+                    serve(remaining)
             except (_ForeignVersion, ExternalShutdownException):
                 raise
             except Exception as error:
@@ -104,8 +110,14 @@ def _take_all(subscription: Subscription) -> None:
         subscription.callback(*arguments)
 
 
-def run_ready(executor: Executor, limit: int = BATCH) -> None:
-    """Run the callbacks that are ready now, at most ``limit`` of them, and do not wait."""
+def run_ready(executor: Executor, limit: int = BATCH, between: Callable[[], object] = lambda: None) -> None:
+    """Run the callbacks that are ready now, at most ``limit`` of them, and do not wait.
+
+    Args:
+        executor: of the node.
+        limit: largest number of callbacks.
+        between: called after each of them, for what must not wait for all.
+    """
     for _ in range(limit):
         try:
             handler, _, _ = executor.wait_for_ready_callbacks(timeout_sec=0.0)
@@ -115,6 +127,7 @@ def run_ready(executor: Executor, limit: int = BATCH) -> None:
         error = handler.exception()
         if error is not None:
             raise error
+        between()
 
 
 class _Wait:

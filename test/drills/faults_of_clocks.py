@@ -1,0 +1,73 @@
+"""Faults of the clock of a simulation: /clock and the states' stamps go together, as Gazebo's do."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from faults import fault
+from scenes import IN_SIMULATED_TIME, Scene
+
+from robot_dynamics.ros.support.messages import nanoseconds_to_stamp, stamp_to_nanoseconds
+
+SECOND = 1_000_000_000
+
+
+@contextlib.contextmanager
+def _shifted(scene: Scene, nanoseconds: int) -> Iterator[None]:
+    """Time, on the clock and in the stamps, is so much further."""
+
+    def states(message: Any) -> Iterable[tuple[float, Any]]:
+        stamp = stamp_to_nanoseconds(message.header.stamp)
+        message.header.stamp = nanoseconds_to_stamp(max(1, stamp + nanoseconds))
+        return ((0.0, message),)
+
+    def clock(message: Any) -> Iterable[tuple[float, Any]]:
+        message.clock = nanoseconds_to_stamp(max(1, stamp_to_nanoseconds(message.clock) + nanoseconds))
+        return ((0.0, message),)
+
+    with scene.wire.tampered(states, clock):
+        yield
+
+
+@fault(IN_SIMULATED_TIME)
+def clock_forwards(scene: Scene) -> None:
+    """Simulated time jumps ahead by 1000 s, and by 68 years."""
+    for jump in (1000 * SECOND, 2**31 * SECOND - 3600 * SECOND):
+        with _shifted(scene, jump):
+            scene.wire.wait_for_states(40)
+
+
+@fault(IN_SIMULATED_TIME)
+def clock_backwards(scene: Scene) -> None:
+    """Simulated time runs back to its begin, and again."""
+    for _ in range(2):
+        with _shifted(scene, 5000 * SECOND):
+            scene.wire.wait_for_states(30)
+        with _shifted(scene, -(2**62)):
+            scene.wire.wait_for_states(30)
+
+
+@fault(IN_SIMULATED_TIME)
+def clock_standing(scene: Scene) -> None:
+    """A simulation that pauses: neither states nor clock."""
+    with scene.silent():
+        with scene.wire.tampered(lambda message: (), lambda message: ()):
+            scene.wire.wait_for_states(80)
+        scene.recover()
+
+
+@fault(IN_SIMULATED_TIME)
+def clock_without_states(scene: Scene) -> None:
+    """The clock goes on and the states do not come: this is no pause."""
+    with scene.wire.tampered(lambda message: ()):
+        scene.said("no joint state for")
+        scene.wire.wait_for_states(60)
+
+
+@fault(IN_SIMULATED_TIME)
+def states_without_clock(scene: Scene) -> None:
+    """States come, and the clock stands."""
+    with scene.wire.tampered(clock=lambda message: ()):
+        scene.wire.wait_for_states(80)

@@ -1,0 +1,166 @@
+"""What must hold of the efforts that an observer has seen, whatever happened meanwhile."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from patience import PATIENCE, POLL
+
+SLACK = PATIENCE / 60.0
+"""By which a busy machine may lengthen a silence [s]."""
+
+
+def found(pattern: str, text: str) -> bool:
+    """Whether a text contains a match."""
+    return re.search(pattern, text) is not None
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One message: steady time of its arrival [s], topic, stamp [ns], numbers."""
+
+    at: float
+    topic: str
+    stamp: int
+    values: Sequence[float]
+
+
+class Record:
+    """The observer's file, read as it grows."""
+
+    def __init__(self, file: Path) -> None:
+        self._file, self._place = file, 0
+        self.seen: list[Seen] = []
+
+    def read(self) -> list[Seen]:
+        """Everything that has been seen so far."""
+        if self._file.exists():
+            with self._file.open(encoding="utf-8") as lines:
+                lines.seek(self._place)
+                text = lines.read()
+            whole = text[: text.rfind("\n") + 1]
+            self._place += len(whole.encode())
+            self.seen += [Seen(*json.loads(line)) for line in whole.splitlines()]
+        return self.seen
+
+    def last(self, topic: str) -> Seen | None:
+        """The newest message of a topic."""
+        return next((one for one in reversed(self.read()) if one.topic == topic), None)
+
+    def wait_until_noted(self, moment: float, topic: str, alive: Callable[[], bool]) -> None:
+        """Return when the file holds something of a topic that is younger than ``moment`` [s]."""
+        deadline = time.monotonic() + PATIENCE
+        while not any(one.at > moment for one in reversed(self.read()) if one.topic == topic):
+            assert alive(), "the observer has ended"
+            assert time.monotonic() < deadline, f"nothing on {topic} any more"
+            time.sleep(POLL)
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What a node promises about the efforts on one topic.
+
+    Attributes:
+        topic: of the efforts.
+        limits: of the joints, in the order of the message [N·m or N]; none: numbers without a limit.
+        silence: longest time without a message from a living node [s]; infinite where it may be silent.
+        rows: whether a message holds rows of efforts, one for each instant.
+    """
+
+    topic: str
+    limits: Sequence[float] = ()
+    silence: float = math.inf
+    rows: bool = False
+
+
+@dataclass
+class Verdict:
+    """What came of a drill.
+
+    Attributes:
+        messages: that were judged.
+        effort: the largest, as a share of its limit.
+        step: the largest, as a share of its limit.
+        silence: the longest, of a node that lived [s].
+        broken: promises that were not kept, in words.
+    """
+
+    messages: int = 0
+    effort: float = 0.0
+    step: float = 0.0
+    silence: float = 0.0
+    broken: list[str] = field(default_factory=list)
+
+
+Interval = tuple[float, float]
+
+
+def judge(
+    seen: Sequence[Seen],
+    promises: Sequence[Promise],
+    during: Interval,
+    dead: Sequence[Interval] = (),
+    largest_step: float = math.inf,
+) -> Verdict:
+    """Hold what was seen against what is promised.
+
+    Args:
+        seen: by the observer, all topics.
+        promises: of the node.
+        during: steady time from when to when [s].
+        dead: when the node did not live, or was told to be silent; each from the last message before it on.
+        largest_step: of an effort from one message to the next, as a share of its limit.
+    """
+    verdict = Verdict()
+    for promise in promises:
+        mine = [one for one in seen if one.topic == promise.topic and during[0] <= one.at <= during[1]]
+        verdict.messages += len(mine)
+        for one in mine:
+            _judge_numbers(one, promise, verdict)
+        for before, after in itertools.pairwise(mine):
+            if not promise.rows:
+                _judge_step(before, after, promise, largest_step, verdict)
+        _judge_silence([one.at for one in mine], promise, during, dead, verdict)
+    return verdict
+
+
+def _judge_numbers(one: Seen, promise: Promise, verdict: Verdict) -> None:
+    joints = len(promise.limits)
+    if not all(map(math.isfinite, one.values)):
+        verdict.broken.append(f"{one.topic}: {one.values} is not finite")
+    elif joints and (len(one.values) % joints if promise.rows else len(one.values) != joints):
+        verdict.broken.append(f"{one.topic}: {len(one.values)} efforts for {joints} joints")
+    elif joints:
+        share = max((abs(v) / promise.limits[k % joints] for k, v in enumerate(one.values)), default=0.0)
+        verdict.effort = max(verdict.effort, share)
+        if share > 1.0 + 1e-12:
+            verdict.broken.append(f"{one.topic}: {one.values} is beyond the limits {promise.limits}")
+
+
+def _judge_step(before: Seen, after: Seen, promise: Promise, largest: float, verdict: Verdict) -> None:
+    pairs = zip(before.values, after.values, promise.limits, strict=False)
+    share = max((abs(b - a) / limit for a, b, limit in pairs), default=0.0)
+    verdict.step = max(verdict.step, share)
+    if share > largest:
+        verdict.broken.append(
+            f"{after.topic}: from {before.values} to {after.values}, {share:.2f} of a limit in one step"
+        )
+
+
+def _judge_silence(
+    times: Sequence[float], promise: Promise, during: Interval, dead: Sequence[Interval], verdict: Verdict
+) -> None:
+    marks = [during[0], *times, during[1]]
+    for before, after in itertools.pairwise(marks):
+        if any(begin < after and before < end for begin, end in dead) or math.isinf(promise.silence):
+            continue
+        verdict.silence = max(verdict.silence, after - before)
+        if after - before > promise.silence + SLACK:
+            verdict.broken.append(f"{promise.topic}: nothing for {after - before:.2f} s from a living node")

@@ -1,0 +1,46 @@
+"""A few faults of each machine in a row; ``make drill`` does the whole table."""
+
+import math
+
+import pytest
+
+pytest.importorskip("rclpy", reason="rclpy is not installed")
+
+from drilling import drill, faults_for
+from invariants import SLACK, Promise, Seen, judge
+from scenes import COLUMNS
+
+EFFORTS = Promise("efforts", (2.0, 4.0), silence=1.0)
+
+
+@pytest.mark.parametrize(
+    ("rows", "complaint"),
+    [
+        ([(0.0, [1.0, 4.0]), (0.5, [-1.0, 0.0])], ""),
+        ([(0.0, [1.0, math.nan])], "not finite"),
+        ([(0.0, [1.0, -4.1])], "beyond the limits"),
+        ([(0.0, [1.0])], "1 efforts for 2 joints"),
+        ([(0.0, [2.0, 0.0]), (0.1, [-0.1, 0.0])], "1.05 of a limit in one step"),
+        ([(0.0, [1.0, 1.0]), (1.1 + SLACK, [1.0, 1.0])], "nothing for"),
+        ([(0.0, [1.0, 1.0])], "nothing for"),
+    ],
+)
+def test_what_the_observer_has_seen_is_judged(rows, complaint):
+    seen = [Seen(at, "efforts", 0, values) for at, values in rows]
+    during = (0.0, 2.0 + SLACK if len(seen) < 2 and "nothing" in complaint else seen[-1].at)
+    broken = judge(seen, [EFFORTS], during, largest_step=1.0).broken
+    assert bool(broken) == bool(complaint)
+    assert all(complaint in one for one in broken)
+    if "nothing" in complaint:
+        assert not judge(seen, [EFFORTS], during, dead=[(0.5, 3.0)]).broken
+
+
+@pytest.mark.ros
+@pytest.mark.parametrize("column", [name for name in COLUMNS if faults_for(name, quick=True)])
+def test_efforts_keep_their_promises_through_faults_in_a_row(column):
+    with COLUMNS[column]() as scene:
+        for fault in faults_for(column, quick=True):
+            verdict = drill(scene, fault)
+            assert verdict.messages, fault.name
+            assert not verdict.broken, f"{fault.name}: {fault.text}\n" + "\n".join(verdict.broken[:5])
+        assert "Traceback" not in scene.process.output
