@@ -43,6 +43,7 @@ TEST_TOOLS = [
     "colcon-common-extensions",
     "selenium>=4,<5",
     "shtab>=1.7,<2",
+    "cmake>=3.20,<5",
 ]
 # It makes the mutants; another version would draw another sample from the same seed.
 MUTATION_TOOLS = ["cosmic-ray==8.7.0"]
@@ -75,7 +76,7 @@ setup(
     name=PACKAGE,
     version=VERSION.group(1),
     packages=find_packages(include=[PACKAGE, f"{PACKAGE}.*"]),
-    package_data={PACKAGE: ["py.typed", "**/*.c", "**/*.cpp", "**/*.h", "**/*.j2"]},
+    package_data={PACKAGE: ["py.typed", "**/*.c", "**/*.cpp", "**/*.h", "**/*.j2", "**/*.in"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
         (f"share/{PACKAGE}", ["package.xml"]),

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import re
 from pathlib import Path
 
 import numpy as np
 
 from robot_dynamics.cli.chain_source import add_chain_arguments, add_gravity_argument, chain_of
 from robot_dynamics.cli.streams import read_input
-from robot_dynamics.dynamics.export import EXPORTED, Export, identifier, write_files
+from robot_dynamics.dynamics.export import EXPORTED, LICENSE, Export, identifier, write_files
 from robot_dynamics.dynamics.generator.search import Objective
 from robot_dynamics.dynamics.languages import LANGUAGES, language_named
 from robot_dynamics.dynamics.quantities import QUANTITIES
-from robot_dynamics.errors import ModelError, ParameterError
+from robot_dynamics.errors import ModelError, ParameterError, quoted
 from robot_dynamics.inputs.files import read_bytes
 
 
@@ -44,6 +45,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         + "; ".join(f"{objective.option}: {objective.value}" for objective in Objective)
         + "; default: %(default)s",
     )
+    parser.add_argument(
+        "--cmake",
+        action="store_true",
+        help="with --language c: a CMake package, where gravity, payload and friction are arguments of the"
+        " functions; it has a C++ example and checks for ctest",
+    )
+    parser.add_argument(
+        "--license",
+        default=LICENSE,
+        metavar="SPDX",
+        help="licence that the files of a CMake package name; default: %(default)s",
+    )
     parser.add_argument("--name", help="start of the file and function names; default: the robot's name")
 
 
@@ -54,6 +67,10 @@ def run(arguments: argparse.Namespace) -> int:
     chain = chain_of(arguments, text)
     if not np.isfinite(arguments.gravity).all():
         raise ParameterError(f"gravity is {arguments.gravity}; expected three finite numbers")
+    if arguments.cmake and arguments.language != "c":
+        raise ParameterError(f"--cmake makes a package of C, not of {arguments.language}")
+    if not re.fullmatch(r"[\w.+() -]+", arguments.license, re.ASCII):
+        raise ParameterError(f"--license {quoted(arguments.license)} is no SPDX expression")
     wanted = arguments.quantity or EXPORTED
     origin = "standard input" if piped else Path(arguments.urdf).name
     export = Export(
@@ -62,6 +79,8 @@ def run(arguments: argparse.Namespace) -> int:
         quantities=tuple(QUANTITIES if "all" in wanted else dict.fromkeys(wanted)),
         wrench=arguments.wrench,
         name=identifier(arguments.name or chain.name),
+        cmake=arguments.cmake,
+        license=arguments.license,
         objective=next(o for o in Objective if o.option == arguments.objective),
         source=f"{origin}, SHA-256 {hashlib.sha256(text).hexdigest()}",
     )
@@ -69,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
     paths = write_files(arguments.output, language.files(export))
     for path in paths:
         print(f"wrote {path}")
-    print(language.usage(str(paths[0])))
+    print(language.usage(export, str(paths[0])))
     return 0
 
 

@@ -26,15 +26,15 @@ def c_source(programs: Sequence[Program], header: str | None, notice: Sequence[s
     return f"{_head(notice, programs)}\n{include}#include <math.h>\n\n{functions}"
 
 
-def c_header(programs: Sequence[Program], guard: str, notice: Sequence[str]) -> str:
-    """The header that declares and documents one function per program."""
+def c_header(programs: Sequence[Program], guard: str, notice: Sequence[str], more: str = "") -> str:
+    """The header that declares and documents one function per program, after ``more`` declarations."""
     declarations = "\n\n".join(
         f"{_documentation(program)}\nvoid {program.name}({_parameters(program)});" for program in programs
     )
     return (
         f"{_head(notice, programs)}\n#ifndef {guard}\n#define {guard}\n\n"
         '#ifdef __cplusplus\nextern "C" {\n#endif\n\n'
-        f"{declarations}\n\n"
+        f"{more}{more and chr(10) * 2}{declarations}\n\n"
         f"#ifdef __cplusplus\n}}\n#endif\n\n#endif /* {guard} */\n"
     )
 

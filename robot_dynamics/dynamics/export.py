@@ -17,6 +17,8 @@ from robot_dynamics.inputs.files import open_output
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.spatial import Array
 
+LICENSE = "Apache-2.0"
+"""SPDX identifier of this package's licence, and of what it writes where no other is asked for."""
 EXPORTED = ("inverse_dynamics", "gravity", "mass_matrix", "forward_dynamics")
 
 
@@ -32,6 +34,9 @@ class Export:
         name: start of every file and function name; made from the robot's name by :func:`identifier`.
         source: where the model comes from, with a digest of it, for the files' heads.
         objective: what the generator makes small.
+        held: whether gravity, payload and friction are arguments, instead of a constant and nothing.
+        cmake: whether C comes as a CMake package.
+        license: SPDX identifier of the licence of what is written.
     """
 
     chain: KinematicChain
@@ -41,6 +46,9 @@ class Export:
     name: str
     source: str
     objective: Objective = Objective.TIME
+    held: bool = False
+    cmake: bool = False
+    license: str = LICENSE
 
     def programs(self) -> list[Program]:
         """The generated programs, their names and arguments as they will be written."""
@@ -49,7 +57,10 @@ class Export:
     def _program(self, name: str) -> Program:
         quantity = quantity_named(name)
         given = [array.name for array in quantity.optional if self.wrench and array.name == "wrench"]
-        program = make_program(self.chain, self.gravity, name, given, self.objective)
+        if self.held:
+            given += [array.name for array in quantity.held]
+        gravity = None if "gravity" in given else self.gravity
+        program = make_program(self.chain, gravity, name, given, self.objective)
         kinds = [self.chain.driving_joint(i).kind for i in range(self.chain.dof)]
         taken = (*quantity.states, *quantity.inputs(given))
         return replace(
@@ -76,7 +87,7 @@ class Export:
             f"Source: {self.source}.",
             f"Joint order: {', '.join(joints)}.",
             f"Objective {self.objective.option}: {self.objective.value}.",
-            f"Gravity in the frame of {chain.root}: [{gravity}] m/s^2.",
+            f"Gravity in the frame of {chain.root}: {'an argument' if self.held else f'[{gravity}] m/s^2'}.",
         ]
 
 

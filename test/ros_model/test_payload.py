@@ -68,6 +68,11 @@ def test_the_lumped_inertia_is_that_of_mujocos_second_body_where_the_tip_is_turn
         )
 
 
+def test_a_payload_without_mass_is_nothing():
+    nothing = PayloadParameters(0.0, (1.0, 2.0, 3.0), (1.0, 0.0, 0.0, 1.0, 0.0, 1.0)).payload
+    assert nothing.mass == 0.0 and not nothing.inertia.any()
+
+
 def test_no_payload_leaves_the_chain_and_the_original_is_never_touched():
     chain = load_urdf(resource("urdf/puma560.urdf"))
     before = chain.joints[-1].body.mass

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.chain import KinematicChain, RigidBody
-from robot_dynamics.model.lumping import lumped_body, moved_body
+from robot_dynamics.model.lumping import MASSLESS, lumped_body, moved_body
 from robot_dynamics.parameters import parameter, validate
 from robot_dynamics.spatial import Array, principal_moments
 
@@ -60,7 +60,9 @@ class PayloadParameters:
 
     @property
     def payload(self) -> RigidBody:
-        """The load as a body, in the tip frame."""
+        """The load as a body, in the tip frame; without a mass it is nothing, whatever its inertia."""
+        if self.payload_mass == 0.0:
+            return MASSLESS
         return RigidBody(self.payload_mass, np.array(self.payload_center), self.inertia)
 
     def on(self, chain: KinematicChain) -> KinematicChain:

@@ -7,6 +7,7 @@ from importlib.resources import files
 
 from robot_dynamics.codegen.emit_c import c_header, c_source
 from robot_dynamics.dynamics.export import Export
+from robot_dynamics.dynamics.languages.cmake_package import package_files
 from robot_dynamics.dynamics.languages.language import Language
 
 _EXAMPLE = "example_controller.cpp"
@@ -14,6 +15,8 @@ _EXAMPLE = "example_controller.cpp"
 
 def _files(export: Export) -> Mapping[str, str]:
     """Source, header and, where inverse and forward dynamics are there, an example in C++."""
+    if export.cmake:
+        return package_files(export)
     programs = export.programs()
     stem = f"{export.name}_dynamics"
     notice = [*export.notice(), f"Compile with: cc -std=c99 -O2 -c {stem}.c; link with -lm."]
@@ -27,4 +30,10 @@ def _files(export: Export) -> Mapping[str, str]:
     return texts
 
 
-C = Language(_files, lambda main: f"compile with: cc -O2 -c {main} (and link with -lm)")
+def _usage(export: Export, main: str) -> str:
+    if export.cmake:
+        return "build, test and install with: cmake -B build && cmake --build build && ctest --test-dir build"
+    return f"compile with: cc -O2 -c {main} (and link with -lm)"
+
+
+C = Language(_files, _usage)

@@ -14,8 +14,8 @@ class Language:
 
     Attributes:
         files: the texts of all files by their paths in the folder that the user names, the main one first.
-        usage: one line that tells what to do with them, given the path of the main one.
+        usage: one line that tells what to do with them, given what is written and the path of the main one.
     """
 
     files: Callable[[Export], Mapping[str, str]]
-    usage: Callable[[str], str]
+    usage: Callable[[Export, str], str]

@@ -13,4 +13,4 @@ def _files(export: Export) -> Mapping[str, str]:
     return {f"{export.name}_dynamics.py": python_module(export.programs(), export.notice())}
 
 
-PYTHON = Language(_files, lambda main: f"import it from the folder of {main}")
+PYTHON = Language(_files, lambda _, main: f"import it from the folder of {main}")
