@@ -30,8 +30,10 @@ USER = """#include <scara_dynamics/scara_dynamics.h>
 int main()
 {
     static_assert(scara_joints == 4);
-    if (std::string_view(scara_joint_names[2]) != "joint3" || std::string_view(scara_position_units[2]) != "m"
-        || std::string_view(scara_effort_units[0]) != "N m" || scara_lower_limits[0] >= scara_upper_limits[0]) {
+    if (std::string_view(scara_joint_names[2]) != "joint3"
+        || std::string_view(scara_position_units[2]) != "m"
+        || std::string_view(scara_effort_units[0]) != "N m"
+        || scara_lower_limits[0] >= scara_upper_limits[0]) {
         return 1;
     }
     const double q[] = {Q}, qd[] = {QD}, qdd[] = {QDD}, gravity[] = {GRAVITY}, center[] = {CENTER};
