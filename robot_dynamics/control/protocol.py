@@ -166,6 +166,10 @@ class Controller(Protocol[R]):
         """Of the last joint state [s]."""
 
     @property
+    def epoch(self) -> int:
+        """Counts what makes an unfinished plan void: holds, discontinuities, losses and newer plans."""
+
+    @property
     def parameters(self) -> LoopParameters:
         """Those in force."""
 

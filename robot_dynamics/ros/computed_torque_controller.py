@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
@@ -16,25 +17,22 @@ from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.effort_limits import unlimited
 from robot_dynamics.control.arm.parameters import ArmParameters
-from robot_dynamics.control.arm.trajectory import Reference
 from robot_dynamics.control.native.choice import AnyArmController, arm_controller
 from robot_dynamics.control.native.settings import check_mode
-from robot_dynamics.control.protocol import Trajectory
-from robot_dynamics.control.waypoints import Waypoint, WaypointTable
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.ros.actions import deferred_server
-from robot_dynamics.ros.actions.trajectory_action import TrajectoryAction
+from robot_dynamics.ros.actions.goal_trajectory import GoalTrajectory
+from robot_dynamics.ros.actions.trajectory_action import GoalAnswer, TrajectoryAction
 from robot_dynamics.ros.control import controller_state
 from robot_dynamics.ros.control.controller_state import ControllerStatePublisher
 from robot_dynamics.ros.control.front import ControlFront
 from robot_dynamics.ros.control.loop import Cycle
 from robot_dynamics.ros.control.native.raw_trajectory import RawTrajectory
+from robot_dynamics.ros.control.planner import Wanted
 from robot_dynamics.ros.control.tracking import JointReferencePublisher, TrackingErrors
 from robot_dynamics.ros.control.trajectory_topic import TrajectoryTopic
 from robot_dynamics.ros.models.arm_model import ArmModel, ModelLoader
 from robot_dynamics.ros.support import parameters, spin
-from robot_dynamics.ros.support.messages import stamp_to_nanoseconds
-from robot_dynamics.ros.support.trajectories import waypoints
 
 
 class ComputedTorqueController(LifecycleNode):
@@ -57,11 +55,17 @@ class ComputedTorqueController(LifecycleNode):
         self._reference = JointReferencePublisher(self)
         self._errors = TrackingErrors()
         self._topic = TrajectoryTopic(
-            self, self._front, JointTrajectory, "~/joint_trajectory", "arm", self._on_trajectory
+            self,
+            self._front,
+            JointTrajectory,
+            "~/joint_trajectory",
+            "arm",
+            _wanted,
+            self._on_taken_over,
         )
         self._action: TrajectoryAction | None = None
         if deferred_server.AVAILABLE:
-            self._action = TrajectoryAction(self, self._loop, self._follow)
+            self._action = TrajectoryAction(self, self._loop, self._on_goal)
         self._state: ControllerStatePublisher | None = None
         if controller_state.AVAILABLE:
             self._state = ControllerStatePublisher(self)
@@ -79,7 +83,7 @@ class ComputedTorqueController(LifecycleNode):
     def on_stop(self) -> None:
         """The process ends: so does a goal, and then the safe output is seen through."""
         if self._action is not None:
-            self._action.drop("the controller ends")
+            self._action.end("the controller ends")
         self._front.stop()
 
     # Model and parameters
@@ -161,35 +165,23 @@ class ComputedTorqueController(LifecycleNode):
 
     # Trajectories
 
-    def _on_trajectory(self, controller: AnyArmController, raw: RawTrajectory) -> None:
-        self._follow_points(controller, raw.stamp, raw.joint_names, raw.table())
+    def _on_taken_over(self) -> None:
         if self._action is not None:
             self._action.drop("a trajectory on the topic has taken over")
 
-    def _follow(self, controller: AnyArmController, message: JointTrajectory) -> Trajectory[Reference]:
-        """Follow a message; see :meth:`_follow_points`."""
-        stamp = stamp_to_nanoseconds(message.header.stamp)
-        return self._follow_points(controller, stamp, message.joint_names, waypoints(message))
+    def _on_goal(self, trajectory: GoalTrajectory, answer: GoalAnswer) -> None:
+        """Follow the trajectory of a goal."""
+        controller = self._loop.controller
+        assert controller is not None  # no goal is accepted by a node that is not active
 
-    def _follow_points(
-        self,
-        controller: AnyArmController,
-        stamp: int,
-        joint_names: Sequence[str],
-        points: Sequence[Waypoint] | WaypointTable,
-    ) -> Trajectory[Reference]:
-        """Follow a trajectory from its stamp on [ns], from now on if that is 0.
+        def tell(followed: Any) -> None:
+            duration = followed.end - followed.start
+            self.get_logger().info(f"following a goal of {trajectory.points} points for {duration:.3f} s")
+            answer.followed(followed)
 
-        Raises:
-            TrajectoryError: it cannot be followed; what was followed before goes on.
-        """
-        start = None if stamp == 0 else self._loop.clock.seconds(stamp)
-        count = len(points.times if isinstance(points, WaypointTable) else points)
-        trajectory = controller.follow(joint_names, points, start)
-        self.get_logger().info(
-            f"following a trajectory of {count} points for {trajectory.end - trajectory.start:.3f} s"
+        self._front.planner.follow(
+            lambda: _wanted(controller, trajectory), tell, answer.refused, answer.wanted
         )
-        return trajectory
 
     # Reports
 
@@ -222,6 +214,14 @@ class ComputedTorqueController(LifecycleNode):
             "model": f"{chain.name}: {chain.root} -> {chain.tip}, {chain.dof} joints",
             "backend": self._model.dynamics.backend,
         }
+
+
+def _wanted(controller: AnyArmController, trajectory: RawTrajectory | GoalTrajectory) -> Wanted:
+    """What a trajectory asks of a controller; TrajectoryError for points that are not usable."""
+    names, table = trajectory.joint_names, trajectory.table()
+    return Wanted(
+        trajectory.stamp, trajectory.points, lambda departure: controller.plan(names, table, departure)
+    )
 
 
 def main(args: list[str] | None = None) -> int:

@@ -24,11 +24,12 @@ from robot_dynamics.parameters import parameter, validate
 from robot_dynamics.ros.control.front import ControlFront
 from robot_dynamics.ros.control.loop import Cycle
 from robot_dynamics.ros.control.native.raw_trajectory import RawTrajectory
+from robot_dynamics.ros.control.planner import Wanted
 from robot_dynamics.ros.control.stewart_reports import StewartReports
 from robot_dynamics.ros.control.trajectory_topic import TrajectoryTopic
 from robot_dynamics.ros.models.machines import load_machine
 from robot_dynamics.ros.support import parameters, qos, spin
-from robot_dynamics.ros.support.messages import stamp_to_nanoseconds, to_array
+from robot_dynamics.ros.support.messages import to_array
 from robot_dynamics.ros.support.trajectories import pose_waypoints
 from robot_dynamics.stewart import StewartPlatform
 from robot_dynamics.stewart.compiled import compile_stewart
@@ -81,7 +82,7 @@ class StewartPlatformNode(LifecycleNode):
             self, self._loop, self._machine_parameters.base_frame, self._machine_parameters.platform_frame
         )
         self._topic = TrajectoryTopic(
-            self, self._front, MultiDOFJointTrajectory, "~/trajectory", "platform", self._follow
+            self, self._front, MultiDOFJointTrajectory, "~/trajectory", "platform", self._wanted
         )
         self.create_subscription(WrenchStamped, "~/external_wrench", self._on_wrench, qos.COMMAND)
         if self._front.autostart:
@@ -144,16 +145,12 @@ class StewartPlatformNode(LifecycleNode):
 
     # Messages
 
-    def _follow(self, controller: StewartController, raw: RawTrajectory) -> None:
+    def _wanted(self, controller: StewartController, raw: RawTrajectory) -> Wanted:
+        """What a trajectory asks of the controller; called in a thread."""
         message: MultiDOFJointTrajectory = raw.message
-        stamp = stamp_to_nanoseconds(message.header.stamp)
-        start = None if stamp == 0 else self._loop.clock.seconds(stamp)
         _check_frame(message.header.frame_id, (self._machine_parameters.base_frame,))
-        trajectory = controller.follow(pose_waypoints(message), start)
-        self.get_logger().info(
-            f"following a trajectory of {len(message.points)} points for"
-            f" {trajectory.end - trajectory.start:.3f} s"
-        )
+        points = pose_waypoints(message)
+        return Wanted(raw.stamp, raw.points, lambda departure: controller.plan(points, departure))
 
     def _on_wrench(self, message: WrenchStamped) -> None:
         controller = self._loop.controller

@@ -14,10 +14,10 @@ from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.parameters import ArmParameters
 from robot_dynamics.control.protocol import Phase
+from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.ros.actions import trajectory_action
 from robot_dynamics.ros.control.loop import Cycle, StateClock
 from robot_dynamics.ros.support.processes import claim_domain
-from robot_dynamics.ros.support.trajectories import waypoints
 
 MILLISECOND = 1_000_000
 ARM = """<robot name="door"><link name="base"/>
@@ -53,12 +53,22 @@ class Door:
         self.controller = ArmController(chain, drives, ArmParameters(state_timeout=0.1))
         self.active, self.clock, self.joint_names = True, StateClock(), chain.joint_names
         self.now = 1000 * MILLISECOND
+        self.waiting = None
         self.action = trajectory_action.TrajectoryAction(node, self, self.follow)
         self.server = self.action._server
         self.be(0.0)
 
-    def follow(self, controller, message):
-        return controller.follow(message.joint_names, waypoints(message), None)
+    def follow(self, trajectory, answer):
+        """Plan at once; or, where ``waiting`` is a list, let the answer wait there."""
+        if self.waiting is not None:
+            self.waiting.append(answer)
+            return
+        try:
+            followed = self.controller.follow(trajectory.joint_names, trajectory.table(), None)
+        except RobotDynamicsError as error:
+            answer.refused(str(error))
+        else:
+            answer.followed(followed)
 
     def be(self, position, velocity=0.0, after=10):
         """The joint is there, ``after`` milliseconds later."""
@@ -135,6 +145,23 @@ def test_a_canceled_goal_is_held(door):
     door.server.on_cancel(handle)
     assert door.server.ended["one"] == (GoalStatus.STATUS_CANCELED, Result.SUCCESSFUL, "canceled")
     assert door.be(0.3).phase is Phase.HOLDING
+
+
+def test_a_goal_that_is_being_planned_can_be_canceled_and_ends_with_the_process(door):
+    door.ask("running", 1.0)
+    door.waiting = []
+    canceled = door.ask("canceled", 0.5)
+    door.ask("unfinished", 0.5)
+    assert all(answer.wanted() for answer in door.waiting)
+    door.server.on_cancel(canceled)
+    assert [answer.wanted() for answer in door.waiting] == [False, True]
+    assert door.server.ended == {"canceled": (GoalStatus.STATUS_CANCELED, Result.SUCCESSFUL, "canceled")}
+    door.waiting[0].refused("it is not wanted any more")
+    door.move(100)
+    assert door.be(0.01).phase is Phase.TRACKING, "the goal that runs goes on"
+    door.action.end("the controller ends")
+    assert door.server.ended["running"][2] == "the controller ends"
+    assert door.server.ended["unfinished"][:2] == (GoalStatus.STATUS_ABORTED, Result.INVALID_GOAL)
 
 
 def test_a_hold_or_a_jump_ends_the_goal_with_its_reason(door):

@@ -18,15 +18,10 @@ from robot_dynamics.control.native.settings import arm_settings, check_mode
 from robot_dynamics.control.native.snapshot import PHASES, Snapshot, discontinuity
 from robot_dynamics.control.protocol import Command, Departure, Phase, Planned
 from robot_dynamics.control.protocol import Trajectory as Timed
-from robot_dynamics.control.waypoints import Waypoint, WaypointTable, tabulate
+from robot_dynamics.control.waypoints import Waypoint, WaypointTable
 from robot_dynamics.errors import StateError, TrajectoryError
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.spatial import Array
-
-SHORTEST_ALLOWANCE = 0.005
-"""What a plan gets at first between the last state and its departure, while another thread goes on [s]."""
-MOST_ATTEMPTS = 6
-"""How often a plan that came too late is made again, with more time each time."""
 
 
 class NativeArmController:
@@ -165,8 +160,12 @@ class NativeArmController:
         return Departure(begin, now, self.reference(max(begin, now)), epoch)
 
     def accept(self, planned: Planned[Reference]) -> str:
-        """Follow a finished plan, or tell why it is discarded; see ``ControlCore.accept``."""
-        return self._plans.accept(planned)
+        """Follow a finished plan, or tell why it is discarded; see ``ControlCore.accept``.
+
+        Where another thread runs the cycle, the next one decides.
+        """
+        discarded = self._plans.accept(planned)
+        return discarded if discarded or self._run_elsewhere is None else self._plans.verdict()
 
     def plan(
         self,
@@ -186,19 +185,13 @@ class NativeArmController:
         waypoints: Sequence[Waypoint] | WaypointTable,
         start: float | None = None,
     ) -> Trajectory:
-        """Plan and follow at once; see ``ArmController.follow``."""
-        table = waypoints if isinstance(waypoints, WaypointTable) else tabulate(waypoints, joint_names)
-        allowance = 0.0 if self._run_elsewhere is None else SHORTEST_ALLOWANCE
-        for attempt in range(1, MOST_ATTEMPTS + 1):
-            planned = self.plan(joint_names, table, self.departure(start, allowance))
-            discarded, late = self._plans.hand_over(planned, wait=self._run_elsewhere is not None)
-            if not discarded:
-                assert isinstance(planned.trajectory, Trajectory)
-                return planned.trajectory
-            if late == 0.0 or attempt == MOST_ATTEMPTS:
-                break
-            allowance = 2.0 * (allowance + late)
-        raise TrajectoryError(discarded)
+        """Plan and follow at once, where nobody else runs the cycle; see ``ArmController.follow``."""
+        planned = self.plan(joint_names, waypoints, self.departure(start))
+        discarded = self.accept(planned)
+        if discarded:
+            raise TrajectoryError(discarded)
+        assert isinstance(planned.trajectory, Trajectory)
+        return planned.trajectory
 
     # What is followed
 

@@ -77,25 +77,14 @@ class Plans:
         self._library.rd_core_offer_plan(self._handle, ctypes.byref(given))
         return ""
 
-    def hand_over(self, planned: Planned[Reference], wait: bool) -> tuple[str, float]:
-        """Why a plan is discarded, empty when it is followed, and by how much it came too late [s].
-
-        With ``wait``, another thread runs the core, whose next cycle decides.
-        """
-        discarded = self.accept(planned)
-        if discarded:
-            return (
-                discarded,
-                0.0 if discarded == VOID else self._snapshot.read().time - planned.trajectory.start,
-            )
+    def verdict(self) -> str:
+        """Why the plan handed over last is discarded, once the thread that runs the core has looked at it."""
         deadline = time.monotonic() + VERDICT_PATIENCE
-        while wait and self.waiting(self._snapshot.read()) and time.monotonic() < deadline:
+        while self.waiting(now := self._snapshot.read()) and time.monotonic() < deadline:
             time.sleep(VERDICT_POLL)
-        now = self._snapshot.read()
         if self.waiting(now) or VERDICTS[now.verdict] == "accepted":
-            return "", 0.0
-        late = float(now.late)
-        return (_late(late), late) if VERDICTS[now.verdict] == "late" else (VOID, 0.0)
+            return ""
+        return _late(now.late) if VERDICTS[now.verdict] == "late" else VOID
 
 
 def _late(seconds: float) -> str:

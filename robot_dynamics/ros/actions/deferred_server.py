@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 from action_msgs.msg import GoalStatus
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.lifecycle import LifecycleNode
+
+from robot_dynamics.errors import BackendError
+from robot_dynamics.ros.actions.goal_trajectory import measured_requests
 
 try:
     from control_msgs.action import FollowJointTrajectory as FollowJointTrajectory
@@ -18,6 +22,19 @@ except ImportError:
 AVAILABLE = FollowJointTrajectory is not None
 """Whether ``control_msgs`` is installed."""
 NAME = "~/follow_joint_trajectory"
+
+
+class _Measured:
+    """An action type whose requests are taken by a class of their own."""
+
+    def __init__(self, action: Any, request: type) -> None:
+        service = SimpleNamespace(Request=request, Response=action.Impl.SendGoalService.Response)
+        impl = {name: getattr(action.Impl, name) for name in dir(action.Impl) if not name.startswith("_")}
+        self.Impl = SimpleNamespace(**{**impl, "SendGoalService": service})
+        self._action = action
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._action, name)
 
 
 class DeferredActionServer(ActionServer):
@@ -39,8 +56,8 @@ class DeferredActionServer(ActionServer):
         on_cancel: Callable[[Any], None],
         refuses: Callable[[], str],
     ) -> None:
-        def decide(_: Any) -> GoalResponse:
-            reason = refuses()
+        def decide(goal: Any) -> GoalResponse:
+            reason = refuses() or getattr(goal, "refused", "")
             if reason:
                 node.get_logger().error(f"goal rejected: {reason}")
             return GoalResponse.REJECT if reason else GoalResponse.ACCEPT
@@ -62,6 +79,12 @@ class DeferredActionServer(ActionServer):
             handle_accepted_callback=accept,
             cancel_callback=cancel,
         )
+        try:
+            measured = measured_requests(FollowJointTrajectory)
+        except BackendError as error:
+            node.get_logger().warning(f"goals are converted before they are measured: {error}")
+        else:
+            self._action_type = _Measured(FollowJointTrajectory, measured)
 
     def notify_execute(self, goal_handle: Any, execute_callback: Callable[[Any], Any] | None) -> None:
         """Begin of a goal: nothing to run. End of a goal: a callback for the executor."""

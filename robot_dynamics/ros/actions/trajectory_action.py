@@ -6,6 +6,7 @@ The rules that decide about a goal are in ``robot_dynamics.control.arm.tolerance
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 from action_msgs.msg import GoalStatus
@@ -25,11 +26,12 @@ from robot_dynamics.control.native.choice import AnyArmController
 from robot_dynamics.control.protocol import Trajectory
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
 from robot_dynamics.ros.actions.deferred_server import DeferredActionServer, FollowJointTrajectory
+from robot_dynamics.ros.actions.goal_trajectory import GoalTrajectory
 from robot_dynamics.ros.control.controller_state import state_point
 from robot_dynamics.ros.control.loop import ControlLoop, Cycle
 from robot_dynamics.ros.support import parameters
 from robot_dynamics.ros.support.burst_log import BurstLog
-from robot_dynamics.ros.support.messages import set_stamp, stamp_to_nanoseconds
+from robot_dynamics.ros.support.messages import set_stamp
 
 FEEDBACK_PERIOD = 0.05
 """Steady seconds between two feedback messages."""
@@ -51,6 +53,20 @@ class _Running(NamedTuple):
     monitor: GoalMonitor
 
 
+class GoalAnswer(NamedTuple):
+    """What becomes of a goal while its trajectory is planned.
+
+    Attributes:
+        followed: to be called when the trajectory is followed from now on.
+        refused: to be called with the reason when it is not.
+        wanted: whether the goal still waits.
+    """
+
+    followed: Callable[[Trajectory[Reference]], None]
+    refused: Callable[[str], None]
+    wanted: Callable[[], bool]
+
+
 class TrajectoryAction:
     """Serves the action for a controller that follows trajectories itself.
 
@@ -61,14 +77,14 @@ class TrajectoryAction:
     Args:
         node: serves the action.
         loop: has the controller.
-        follow: follows a trajectory, or refuses it by raising RobotDynamicsError.
+        follow: plans a goal's trajectory and answers later, or at once.
     """
 
     def __init__(
         self,
         node: LifecycleNode,
         loop: ControlLoop[AnyArmController],
-        follow: Callable[[AnyArmController, JointTrajectory], Trajectory[Reference]],
+        follow: Callable[[GoalTrajectory, GoalAnswer], None],
     ) -> None:
         self._node = node
         self._complain = BurstLog(node.get_logger().error)
@@ -77,6 +93,7 @@ class TrajectoryAction:
         self._parameters = parameters.declare(node, ToleranceParameters)
         parameters.watch(node, self._parameters, self._on_parameters, check=self._check)
         self._running: _Running | None = None
+        self._planned: list[Any] = []
         self._last: tuple[Cycle, Reference] | None = None
         self._server = DeferredActionServer(node, self._on_goal, self._on_cancel, self._refuses)
         self._timer = node.create_timer(
@@ -110,6 +127,12 @@ class TrajectoryAction:
         """End the running goal, if there is one, because something else has taken over."""
         self._end(GoalStatus.STATUS_ABORTED, FollowJointTrajectory.Result.INVALID_GOAL, reason)
 
+    def end(self, reason: str) -> None:
+        """The process ends: so do the goals that wait."""
+        self.drop(reason)
+        for handle in list(self._planned):
+            self._refuse(handle, FollowJointTrajectory.Result.INVALID_GOAL, reason)
+
     # Callbacks
 
     def _check(self, candidate: ToleranceParameters) -> None:
@@ -125,22 +148,46 @@ class TrajectoryAction:
     def _on_goal(self, handle: Any) -> None:
         goal, controller = handle.request, self._loop.controller
         assert controller is not None  # no goal is accepted by a node that is not active
-        code = self._code_of_refusal(goal, controller)
+        trajectory = goal.trajectory
+        if isinstance(trajectory, JointTrajectory):
+            trajectory = GoalTrajectory.of(trajectory)
+        self._planned.append(handle)
+        refused = partial(self._refuse, handle, self._code_of_refusal(trajectory, controller))
         try:
-            tolerances = self._tolerances(goal, controller)
-            trajectory = self._follow(controller, goal.trajectory)
+            tolerances = self._tolerances(goal, trajectory, controller)
         except RobotDynamicsError as error:
-            self._complain(f"goal refused: {error}")
-            self._server.finish(handle, GoalStatus.STATUS_ABORTED, code, str(error))
+            refused(str(error))
             return
+        followed = partial(self._begin, handle, controller, tolerances)
+        self._follow(trajectory, GoalAnswer(followed, refused, lambda: handle in self._planned))
+
+    def _begin(
+        self,
+        handle: Any,
+        controller: AnyArmController,
+        tolerances: Tolerances,
+        trajectory: Trajectory[Reference],
+    ) -> None:
+        self._planned.remove(handle)
         self.drop("a new goal has taken over")
         monitor = GoalMonitor(controller.chain.joint_names, tolerances, trajectory.start, trajectory.end)
         self._running = _Running(handle, trajectory, self._loop.clock.nanoseconds(trajectory.start), monitor)
         self._last = None
         self._timer.reset()
 
+    def _refuse(self, handle: Any, code: int, reason: str) -> None:
+        if handle not in self._planned:
+            return  # it has ended otherwise
+        self._planned.remove(handle)
+        self._complain(f"goal refused: {reason}")
+        self._server.finish(handle, GoalStatus.STATUS_ABORTED, code, reason)
+
     def _on_cancel(self, handle: Any) -> None:
-        if self._running is not None and handle == self._running.handle:
+        if handle in self._planned:
+            self._planned.remove(handle)
+            successful = FollowJointTrajectory.Result.SUCCESSFUL
+            self._server.finish(handle, GoalStatus.STATUS_CANCELED, successful, "canceled")
+        elif self._running is not None and handle == self._running.handle:
             if self._loop.controller is not None:
                 self._loop.controller.hold()
             self._end(GoalStatus.STATUS_CANCELED, FollowJointTrajectory.Result.SUCCESSFUL, "canceled")
@@ -159,22 +206,20 @@ class TrajectoryAction:
 
     # Messages
 
-    def _code_of_refusal(self, goal: Any, controller: AnyArmController) -> int:
+    def _code_of_refusal(self, trajectory: GoalTrajectory, controller: AnyArmController) -> int:
         """The error code of a goal, should its trajectory be refused."""
-        result, trajectory = FollowJointTrajectory.Result, goal.trajectory
+        result = FollowJointTrajectory.Result
         if sorted(trajectory.joint_names) != sorted(controller.chain.joint_names):
             return int(result.INVALID_JOINTS)
-        stamp = stamp_to_nanoseconds(trajectory.header.stamp)
-        if stamp and trajectory.points:
-            last = 1e-9 * stamp_to_nanoseconds(trajectory.points[-1].time_from_start)
-            if self._loop.clock.seconds(stamp) + last <= controller.time:
-                return int(result.OLD_HEADER_TIMESTAMP)
+        dated = trajectory.stamp and trajectory.points
+        if dated and self._loop.clock.seconds(trajectory.stamp) + trajectory.duration <= controller.time:
+            return int(result.OLD_HEADER_TIMESTAMP)
         return int(result.INVALID_GOAL)
 
-    def _tolerances(self, goal: Any, controller: AnyArmController) -> Tolerances:
+    def _tolerances(self, goal: Any, trajectory: GoalTrajectory, controller: AnyArmController) -> Tolerances:
         if goal.multi_dof_trajectory.points:
             raise TrajectoryError("the goal has a multi_dof_trajectory; this arm has single joints only")
-        if not goal.trajectory.points:
+        if not trajectory.points:
             raise TrajectoryError("the trajectory has no points; cancel the goal to stop the arm")
         names = controller.chain.joint_names
         time = goal.goal_time_tolerance

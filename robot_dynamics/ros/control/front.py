@@ -19,6 +19,7 @@ from robot_dynamics.ros.control.lifecycle import Lifecycle
 from robot_dynamics.ros.control.loop import C, ControlLoop, Cycle
 from robot_dynamics.ros.control.native.choice import native_loop
 from robot_dynamics.ros.control.outlet import CommandTopics
+from robot_dynamics.ros.control.planner import Planner
 from robot_dynamics.ros.control.python_loop import PythonLoop
 from robot_dynamics.ros.support import diagnostics, parameters
 
@@ -83,6 +84,7 @@ class ControlFront(Generic[C]):
         autostart: whether the node starts by itself.
         events: what the loop tells.
         loop: answers the joint states.
+        planner: of trajectories for it.
         native: whether it does so in C, with native controllers.
         lifecycle: of the node.
 
@@ -115,6 +117,7 @@ class ControlFront(Generic[C]):
             node, topics, settings.lockstep, self.events, machine.on_cycle, machine.fill_command
         )
         self.loop: ControlLoop[C] = loop
+        self.planner = Planner(node, self.loop, settings.lockstep)
         self.lifecycle = Lifecycle(node, self)
         node.create_service(Trigger, "~/hold", self._on_hold)
 

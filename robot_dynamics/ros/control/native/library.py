@@ -101,7 +101,7 @@ def load_node() -> ctypes.CDLL:
     Raises:
         BackendError: there is no compiler or it fails, or rcl or its headers are not found.
     """
-    loaded = [_loaded(name) for name in _LIBRARIES]
+    loaded = [loaded_library(name) for name in _LIBRARIES]
     includes = [f"-isystem{folder}" for folder in sorted(_headers(loaded[0]).iterdir()) if folder.is_dir()]
     flags = [*core.FLAGS, "-pthread", *includes, "-Wl,--no-as-needed", *map(str, loaded)]
     source = f"#define _GNU_SOURCE\n{joined_source(core.PACKAGE, _CORE_SOURCES)}"
@@ -115,7 +115,7 @@ def load_node() -> ctypes.CDLL:
     )
 
 
-def _loaded(name: str) -> Path:
+def loaded_library(name: str) -> Path:
     """Where a library is that this process has loaded; another copy of it would have another state."""
     try:
         with Path("/proc/self/maps").open(encoding="utf-8") as maps:

@@ -32,7 +32,8 @@ LARGEST = 16 * 2**20
 LARGEST_FOREIGN = 2**20
 """Longest message that is read in another encapsulation than plain little-endian CDR [bytes]."""
 _PLAIN = b"\x00\x01"
-_FIELDS = ("positions", "velocities", "accelerations")
+FIELDS = ("positions", "velocities", "accelerations")
+"""Of a point, in the order in which a message has them."""
 
 
 class RawTrajectory:
@@ -103,7 +104,7 @@ class RawTrajectory:
         addresses = (array.ctypes.data for array in (times, rows, counts))
         if not codec.rd_cdr_read_points(self._data, len(self._data), self._begin, points, joints, *addresses):
             raise TrajectoryError(f"its {len(self._data)} bytes do not hold the {points} points it speaks of")
-        for field, values, count in zip(_FIELDS, rows, counts, strict=True):
+        for field, values, count in zip(FIELDS, rows, counts, strict=True):
             check_lengths(count, field, joints)
             check_finite(values, count, field, self.joint_names)
         return WaypointTable(times, *rows)

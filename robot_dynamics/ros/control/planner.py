@@ -1,0 +1,196 @@
+"""Plans trajectories beside the loop: a cycle never waits for work whose cost depends on a message."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic
+
+from rclpy.node import Node
+
+from robot_dynamics.control.protocol import Departure, Planned, Trajectory
+from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.ros.control.loop import C, ControlLoop
+from robot_dynamics.ros.support.background import Background
+from robot_dynamics.ros.support.faults import explain
+
+ALLOWANCE = 0.02
+"""What a plan gets at first between the last state and its departure [s of the states' clock]."""
+MOST_ATTEMPTS = 6
+"""How often a plan that came too late is made again, with more time each time."""
+MOST_WAITING = 10
+"""Trajectories that wait to be planned; further ones are refused."""
+SUPERSEDED = "a hold, a jump, a loss of states or another trajectory came first"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a message asks for, decoded.
+
+    Attributes:
+        stamp: when time 0 of its points is [ns]; 0: as soon as possible.
+        points: their number; without any, the machine is to hold where it is.
+        plan: makes a trajectory that leaves a departure; it changes nothing.
+    """
+
+    stamp: int
+    points: int
+    plan: Callable[[Departure[Any]], Planned[Any]]
+
+
+@dataclass(frozen=True)
+class _Job(Generic[C]):
+    """A trajectory on its way.
+
+    Attributes:
+        controller: for which it was sent.
+        epoch: of the controller then, less the plans that it has accepted from here.
+        decode: what the message asks for; touches nothing of the node.
+        followed: told when it is followed; None: the machine holds.
+        refused: told why it is not.
+        wanted: whether it still is.
+    """
+
+    controller: C
+    epoch: int
+    decode: Callable[[], Wanted]
+    followed: Callable[[Trajectory[Any] | None], None]
+    refused: Callable[[str], None]
+    wanted: Callable[[], bool]
+
+
+class Planner(Generic[C]):
+    """Decodes and plans one trajectory after the other in a thread, and hands them over in the node's own.
+
+    A plan departs at now and its allowance. It is discarded when a hold, a jump, a loss of states or another
+    controller came after the trajectory had been sent; one that comes late is made again with more time. In
+    lockstep, where the plant waits for each answer, everything is done at once, so that runs can be repeated.
+
+    Args:
+        node: whose callbacks hand the plans over.
+        loop: has the controller.
+        lockstep: do everything at once.
+    """
+
+    def __init__(self, node: Node, loop: ControlLoop[C], lockstep: bool) -> None:
+        self._node = node
+        self._loop = loop
+        self._lockstep = lockstep
+        self._accepted = 0
+        self._background = Background(node)
+        self._jobs: deque[_Job[C]] = deque()
+
+    def follow(
+        self,
+        decode: Callable[[], Wanted],
+        followed: Callable[[Trajectory[Any] | None], None],
+        refused: Callable[[str], None],
+        wanted: Callable[[], bool] = lambda: True,
+    ) -> None:
+        """Follow a trajectory as soon as it is planned; what is followed now goes on until then.
+
+        Args:
+            decode: what is wanted; called in a thread, it touches nothing of the node.
+            followed: told when it is followed from now on, in the node's thread; None: the machine holds.
+            refused: told why it is not, in the node's thread.
+            wanted: whether it still is; asked between two steps.
+        """
+        controller = self._loop.controller
+        if controller is None or not self._loop.active:
+            refused("the controller is not active")
+            return
+        if len(self._jobs) >= MOST_WAITING:
+            refused(f"{MOST_WAITING} trajectories are being planned already")
+            return
+        job = _Job(controller, controller.epoch - self._accepted, decode, followed, refused, wanted)
+        if self._lockstep:
+            self._at_once(job)
+            return
+        self._jobs.append(job)
+        if len(self._jobs) == 1:
+            self._begin(job)
+
+    def _at_once(self, job: _Job[C]) -> None:
+        try:
+            wanted = job.decode()
+            if wanted.points:
+                planned = wanted.plan(self._departure(job, wanted, 0.0))
+                if reason := self._hand_over(job, planned):
+                    raise TrajectoryError(reason)
+                job.followed(planned.trajectory)
+            else:
+                job.controller.hold()
+                job.followed(None)
+        except Exception as error:  # whatever it is, what was followed before goes on
+            job.refused(explain(error))
+
+    # One job after the other; each step ends with the next one, or with the job
+
+    def _begin(self, job: _Job[C]) -> None:
+        self._background.submit(
+            "trajectory",
+            job.decode,
+            lambda wanted: self._plan(job, wanted),
+            lambda reason: self._refuse(job, reason),
+        )
+
+    def _plan(self, job: _Job[C], wanted: Wanted, allowance: float = ALLOWANCE, attempt: int = 1) -> None:
+        """The message is decoded: let it be planned."""
+        if not wanted.points:
+            job.controller.hold()
+            self._end(lambda: job.followed(None))
+            return
+        departure = self._departure(job, wanted, allowance)
+
+        def take(planned: Planned[Any]) -> None:
+            reason = self._hand_over(job, planned)
+            if not reason:
+                self._end(lambda: job.followed(planned.trajectory))
+            elif job.controller.epoch == planned.epoch and attempt < MOST_ATTEMPTS:
+                late = job.controller.time - planned.trajectory.start
+                self._plan(job, wanted, 2.0 * (allowance + max(0.0, late)), attempt + 1)
+            else:
+                raise TrajectoryError(reason)
+
+        self._background.submit(
+            "trajectory", lambda: wanted.plan(departure), take, lambda reason: self._refuse(job, reason)
+        )
+
+    def _refuse(self, job: _Job[C], reason: str) -> None:
+        if self._jobs and self._jobs[0] is job:
+            self._end(lambda: job.refused(reason))
+        else:
+            self._node.get_logger().error(reason)
+
+    def _end(self, tell: Callable[[], None]) -> None:
+        """The first job is done with."""
+        self._jobs.popleft()
+        try:
+            tell()
+        finally:
+            if self._jobs:
+                self._begin(self._jobs[0])
+
+    # The controller
+
+    def _departure(self, job: _Job[C], wanted: Wanted, allowance: float) -> Departure[Any]:
+        self._check(job)
+        start = None if wanted.stamp == 0 else self._loop.clock.seconds(wanted.stamp)
+        return job.controller.departure(start, allowance)
+
+    def _hand_over(self, job: _Job[C], planned: Planned[Any]) -> str:
+        """See ``Controller.accept``."""
+        self._check(job)
+        reason = job.controller.accept(planned)
+        self._accepted += not reason
+        return reason
+
+    def _check(self, job: _Job[C]) -> None:
+        """TrajectoryError when the job is void."""
+        if not job.wanted():
+            raise TrajectoryError("it is not wanted any more")
+        if self._loop.controller is not job.controller or not self._loop.active:
+            raise TrajectoryError("the controller that it was sent to is not active any more")
+        if job.controller.epoch != job.epoch + self._accepted:
+            raise TrajectoryError(SUPERSEDED)
