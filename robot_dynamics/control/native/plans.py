@@ -14,6 +14,7 @@ from robot_dynamics.control.native.snapshot import PHASES, VERDICTS, Snapshot
 from robot_dynamics.control.protocol import Planned
 from robot_dynamics.errors import TrajectoryError
 
+PLAN_WAITS = "the trajectory before it waits for the next joint state"
 VOID = "a hold, a jump, a loss of states or another trajectory came first"
 VERDICT_PATIENCE = 0.1
 """How long to wait for the next cycle to take a plan up [s]; it counts all the same when it comes later."""
@@ -63,14 +64,18 @@ class Plans:
         if not isinstance(trajectory, Trajectory):
             raise TrajectoryError("this controller follows planned joint trajectories only")
         now = self._snapshot.read()
-        if planned.epoch != now.epoch or self.waiting(now) or not PHASES[now.phase].controls:
+        waiting = self.waiting(now)
+        if planned.epoch != now.epoch + bool(waiting) or not PHASES[now.phase].controls:
             return VOID
+        if waiting and trajectory.start > self._kept[waiting][0].start:
+            return PLAN_WAITS
         if trajectory.start < now.time:
             return _late(now.time - trajectory.start)
         number = max([int(now.considered), *self._kept]) + 1
         spline = trajectory.spline
         times, coefficients = np.ascontiguousarray(spline.times), np.ascontiguousarray(spline.coefficients)
-        given = Plan(number, planned.epoch, len(times), address(times), address(coefficients))
+        # It takes the place of one that waits: that one would never have been followed.
+        given = Plan(number, now.epoch, len(times), address(times), address(coefficients))
         oldest, finished = now.oldest_plan, now.finished
         self._kept = {n: kept for n, kept in self._kept.items() if n >= oldest or n == finished}
         self._kept[number] = trajectory, (given, times, coefficients)

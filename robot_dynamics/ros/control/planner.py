@@ -7,8 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic
 
+from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
+from robot_dynamics.control.native.plans import PLAN_WAITS
 from robot_dynamics.control.protocol import Departure, Planned, Trajectory
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.ros.control.loop import C, ControlLoop
@@ -21,6 +23,8 @@ MOST_ATTEMPTS = 6
 """How often a plan that came too late is made again, with more time each time."""
 MOST_WAITING = 10
 """Trajectories that wait to be planned; further ones are refused."""
+RETRY = 0.05
+"""Steady seconds until a plan is made again whose predecessor has not been looked at."""
 SUPERSEDED = "a hold, a jump, a loss of states or another trajectory came first"
 
 
@@ -45,7 +49,7 @@ class _Job(Generic[C]):
 
     Attributes:
         controller: for which it was sent.
-        epoch: of the controller then, less the plans that it has accepted from here.
+        generation: of what is planned then; see ``Planner._look``.
         decode: what the message asks for; touches nothing of the node.
         followed: told when it is followed; None: the machine holds.
         refused: told why it is not.
@@ -53,7 +57,7 @@ class _Job(Generic[C]):
     """
 
     controller: C
-    epoch: int
+    generation: int
     decode: Callable[[], Wanted]
     followed: Callable[[Trajectory[Any] | None], None]
     refused: Callable[[str], None]
@@ -77,7 +81,8 @@ class Planner(Generic[C]):
         self._node = node
         self._loop = loop
         self._lockstep = lockstep
-        self._accepted = 0
+        self._generation = 0
+        self._seen: tuple[object, int] | None = None
         self._background = Background(node)
         self._jobs: deque[_Job[C]] = deque()
 
@@ -103,7 +108,7 @@ class Planner(Generic[C]):
         if len(self._jobs) >= MOST_WAITING:
             refused(f"{MOST_WAITING} trajectories are being planned already")
             return
-        job = _Job(controller, controller.epoch - self._accepted, decode, followed, refused, wanted)
+        job = _Job(controller, self._look(), decode, followed, refused, wanted)
         if self._lockstep:
             self._at_once(job)
             return
@@ -147,6 +152,8 @@ class Planner(Generic[C]):
             reason = self._hand_over(job, planned)
             if not reason:
                 self._end(lambda: job.followed(planned.trajectory))
+            elif reason == PLAN_WAITS:
+                self._wait(lambda: self._again(job, wanted))
             elif job.controller.epoch == planned.epoch and attempt < MOST_ATTEMPTS:
                 late = job.controller.time - planned.trajectory.start
                 self._plan(job, wanted, 2.0 * (allowance + max(0.0, late)), attempt + 1)
@@ -156,6 +163,21 @@ class Planner(Generic[C]):
         self._background.submit(
             "trajectory", lambda: wanted.plan(departure), take, lambda reason: self._refuse(job, reason)
         )
+
+    def _wait(self, then: Callable[[], None]) -> None:
+        """Try again in a while; the clock of the states may stand still meanwhile."""
+
+        def go_on() -> None:
+            self._node.destroy_timer(timer)
+            then()
+
+        timer = self._node.create_timer(RETRY, go_on, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def _again(self, job: _Job[C], wanted: Wanted) -> None:
+        try:
+            self._plan(job, wanted)
+        except TrajectoryError as error:
+            self._refuse(job, str(error))
 
     def _refuse(self, job: _Job[C], reason: str) -> None:
         if self._jobs and self._jobs[0] is job:
@@ -183,7 +205,8 @@ class Planner(Generic[C]):
         """See ``Controller.accept``."""
         self._check(job)
         reason = job.controller.accept(planned)
-        self._accepted += not reason
+        if not reason:
+            self._seen = job.controller, job.controller.epoch
         return reason
 
     def _check(self, job: _Job[C]) -> None:
@@ -192,5 +215,15 @@ class Planner(Generic[C]):
             raise TrajectoryError("it is not wanted any more")
         if self._loop.controller is not job.controller or not self._loop.active:
             raise TrajectoryError("the controller that it was sent to is not active any more")
-        if job.controller.epoch != job.epoch + self._accepted:
+        if job.generation != self._look():
             raise TrajectoryError(SUPERSEDED)
+
+    def _look(self) -> int:
+        """The generation of what is planned: another one after everything that voids it, but not after a plan
+        that was accepted from here."""
+        controller = self._loop.controller
+        now = (controller, controller.epoch) if controller is not None else None
+        if now != self._seen:
+            self._generation += 1
+            self._seen = now
+        return self._generation
