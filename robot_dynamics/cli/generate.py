@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from robot_dynamics.cli.chain_source import add_chain_arguments, add_gravity_argument, chain_of
+from robot_dynamics.cli.machine_source import is_machine, write_code
 from robot_dynamics.cli.streams import read_input
 from robot_dynamics.dynamics.export import EXPORTED, LICENSE, Export, identifier, write_files
 from robot_dynamics.dynamics.generator.search import Objective
@@ -21,6 +22,10 @@ from robot_dynamics.inputs.files import read_bytes
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
+    parser.epilog = (
+        "For the YAML of a Stewart platform in place of a URDF: inverse and forward kinematics, Jacobian,"
+        " condition number and exact actuator forces, as C."
+    )
     add_chain_arguments(parser)
     parser.add_argument("--language", choices=tuple(LANGUAGES), default="c", help="default: %(default)s")
     parser.add_argument(
@@ -62,6 +67,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the files and say how to use them."""
+    if is_machine(arguments.urdf):
+        return write_code(arguments)
     piped = arguments.urdf == "-"
     text = read_input() if piped else read_bytes(arguments.urdf, "URDF file", _unreadable)
     chain = chain_of(arguments, text)

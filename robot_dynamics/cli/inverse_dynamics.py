@@ -14,6 +14,7 @@ import numpy as np
 
 from robot_dynamics.cli import streams
 from robot_dynamics.cli.chain_source import add_chain_arguments, add_gravity_argument, chain_of
+from robot_dynamics.cli.machine_source import forces_along, is_machine
 from robot_dynamics.cli.state_table import EFFORT, TIME, StateTable, read_states
 from robot_dynamics.dynamics.compiled import compile_dynamics
 from robot_dynamics.errors import ParameterError, StateError, shown
@@ -21,6 +22,7 @@ from robot_dynamics.inputs.files import open_output, open_regular
 from robot_dynamics.inputs.tables import text_lines
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.native.loading import BACKENDS
+from robot_dynamics.spatial import Array
 
 ROWS_AT_ONCE = 10_000
 """As many rows are written at once."""
@@ -36,7 +38,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         " time,\n"
         "and tip.force.x .y .z, tip.torque.x .y .z: what the arm exerts on its environment, in the tip"
         " frame.\n"
-        "The result has a column shoulder.effort for every joint. SI units and radians throughout."
+        "The result has a column shoulder.effort for every joint. SI units and radians throughout.\n"
+        "For the YAML of a Stewart platform in place of a URDF, FILE.csv has the columns time, x, y, z,\n"
+        "qx, qy, qz, qw, and the result the force of every leg."
     )
     add_chain_arguments(parser)
     parser.add_argument(
@@ -57,6 +61,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Compute and write the efforts; notes go to standard error."""
+    columns, values = forces_along(arguments) if is_machine(arguments.urdf) else _efforts(arguments)
+    with _opened(arguments.output) as stream:
+        csv.writer(stream, lineterminator="\n").writerow(columns)
+        for start in range(0, len(values), ROWS_AT_ONCE):
+            rows = values[start : start + ROWS_AT_ONCE].tolist()
+            stream.write("".join(",".join(map(repr, row)) + "\n" for row in rows))
+    return 0
+
+
+def _efforts(arguments: argparse.Namespace) -> tuple[list[str], Array]:
+    """Columns and values of the efforts of an arm."""
     if arguments.urdf == "-" and arguments.states == "-":
         raise ParameterError("URDF and --states cannot both be read from standard input")
     if not np.isfinite(arguments.gravity).all():
@@ -72,12 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
     if table.time is not None:
         columns.insert(0, TIME)
         values = np.column_stack([table.time, efforts])
-    with _opened(arguments.output) as stream:
-        csv.writer(stream, lineterminator="\n").writerow(columns)
-        for start in range(0, len(values), ROWS_AT_ONCE):
-            rows = values[start : start + ROWS_AT_ONCE].tolist()
-            stream.write("".join(",".join(map(repr, row)) + "\n" for row in rows))
-    return 0
+    return columns, values
 
 
 def _read(path: str, chain: KinematicChain) -> StateTable:

@@ -1,0 +1,108 @@
+"""A Stewart platform's YAML where a subcommand takes a robot's file: what it writes for such a machine."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+from robot_dynamics.cli import streams
+from robot_dynamics.errors import ParameterError, StewartModelWarning, shown
+from robot_dynamics.inputs.files import read_bytes
+from robot_dynamics.inputs.tables import text_lines
+from robot_dynamics.spatial import Array
+from robot_dynamics.stewart.motion import Motion
+from robot_dynamics.stewart.motion_table import MotionTable, parse_motion, read_motion
+from robot_dynamics.stewart.platform import StewartPlatform, load
+
+SUFFIXES = (".yaml", ".yml")
+
+
+def is_machine(path: str) -> bool:
+    """Whether a file's name says that it is the YAML of a machine."""
+    return Path(path).suffix.lower() in SUFFIXES
+
+
+def refuse_chain_options(arguments: argparse.Namespace) -> None:
+    """ParameterError where options were given that only an arm has."""
+    given = {
+        "--root": arguments.root,
+        "--tip": arguments.tip,
+        "--lock": arguments.lock,
+        "--gravity": tuple(arguments.gravity) != (0.0, 0.0, -9.81),
+        **{f"--{name}": getattr(arguments, name, None) for name in ("quantity", "wrench", "friction")},
+    }
+    for option, value in given.items():
+        if value not in (None, False) and value != []:
+            raise ParameterError(f"{option} is for an arm; {shown(arguments.urdf)} is a Stewart platform")
+
+
+def platform_of(path: str) -> StewartPlatform:
+    """The machine; warnings about its file go to standard error."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", StewartModelWarning)
+        platform = load(Path(path))
+    for warning in caught:
+        streams.note(f"robot_dynamics: warning: {warning.message}")
+    return platform
+
+
+def motion_table(path: str) -> MotionTable:
+    """The motion of a CSV file, or of standard input for "-"; notes go to standard error."""
+    if path != "-":
+        table = read_motion(path)
+    elif sys.stdin is None:
+        raise ParameterError("cannot read standard input: it is closed")
+    else:
+        table = parse_motion(text_lines(sys.stdin.buffer, "standard input"), "standard input")
+    if table.ignored:
+        names = ", ".join(map(shown, table.ignored[:10]))
+        streams.note(f"robot_dynamics: note: columns left aside: {names}")
+    return table
+
+
+def forces_along(arguments: argparse.Namespace) -> tuple[list[str], Array]:
+    """Columns and values (N, 7) of the actuator forces for the motion of ``arguments.states``."""
+    from robot_dynamics.control.stewart.recorded import RecordedMotion
+    from robot_dynamics.stewart.compiled import pack
+    from robot_dynamics.stewart.orientation import quaternion_from_rotation
+
+    refuse_chain_options(arguments)
+    platform = platform_of(arguments.urdf)
+    table = motion_table(arguments.states)
+    if len(table.time) == 1:
+        motion: Motion = platform.motion(table.position, table.orientation)
+    else:
+        motion = RecordedMotion(table).at(table.time)
+        streams.note("robot_dynamics: note: velocities and accelerations follow from the smoothest curve")
+    for violation in platform.inverse_dynamics_of(motion, on_violation="report").violations[:10]:
+        streams.note(f"robot_dynamics: note: {violation.message}")
+    forces = platform.compile(arguments.backend).actuator_forces(
+        pack(motion.position, quaternion_from_rotation(motion.rotation), *motion[2:])
+    )
+    columns = ["time", *(f"{shown(name)}.effort" for name in platform.machine.leg_names)]
+    return columns, np.column_stack([table.time, forces])
+
+
+def write_code(arguments: argparse.Namespace) -> int:
+    """Write the machine's kinematics and forces as C."""
+    from robot_dynamics.dynamics.export import identifier, write_files
+    from robot_dynamics.stewart.export import c_files
+
+    refuse_chain_options(arguments)
+    if arguments.language != "c":
+        raise ParameterError(f"--language {arguments.language}: a machine is written as c")
+    platform = platform_of(arguments.urdf)
+    digest = hashlib.sha256(read_bytes(arguments.urdf, "machine file")).hexdigest()
+    name = identifier(arguments.name or platform.machine.name)
+    source = f"{Path(arguments.urdf).name}, SHA-256 {digest}"
+    paths = write_files(arguments.output, c_files(platform.machine, name, source))
+    for path in paths:
+        print(f"wrote {path}")
+    sources = " ".join(str(path) for path in paths if path.suffix == ".c")
+    print(f"compile with: cc -O2 -c {sources} (and link with -lm)")
+    return 0
