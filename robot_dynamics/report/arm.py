@@ -15,7 +15,7 @@ def write_plots(
     """Every plot of the demonstration; returns the files."""
     files = [
         plots.position_plot(nominal, folder / "arm_position.png"),
-        plots.error_plot([nominal], folder / "arm_error.png", f"Position error: {nominal.name}"),
+        plots.error_plot([nominal], folder / "arm_error.png", f"Position error: {nominal.name}", limit),
         plots.effort_plot(nominal, folder / "arm_torque.png"),
     ]
     if others:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -32,33 +32,47 @@ def blank_figure(width: float, height: float, title: str) -> Figure:
     return figure
 
 
-def panels(count: int, title: str, unit: str) -> tuple[Figure, Sequence[Axes]]:
-    """A figure with one panel a joint, at most three in a row."""
+def panels(
+    count: int, title: str, unit: str, same_scale: bool | Literal["row"] = False
+) -> tuple[Figure, Sequence[Axes]]:
+    """A figure with one panel a joint, at most three in a row.
+
+    Args:
+        count: of the panels.
+        title: of the figure.
+        unit: of their vertical axes.
+        same_scale: whether all share the vertical axis, or ``"row"`` for those beside each other.
+    """
     columns = min(3, count)
     rows = -(-count // columns)
     figure = blank_figure(4.0 * columns, 2.8 * rows + 0.6, title)
-    grid = figure.subplots(rows, columns, squeeze=False, sharex=True).ravel()
+    grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=same_scale).ravel()
     for axes in grid[count:]:
         axes.set_visible(False)
-    for axes in grid[:count]:
+    for number, axes in enumerate(grid[:count]):
         axes.grid(alpha=0.3)
-        axes.set_ylabel(unit)
+        if not same_scale or number % columns == 0:
+            axes.set_ylabel(unit)
     for axes in grid[max(0, count - columns) : count]:
         axes.set_xlabel("time [s]")
         axes.tick_params(labelbottom=True)
     return figure, list(grid[:count])
 
 
+def legend_below(figure: Figure, axes: Axes) -> None:
+    """Name the lines of one panel, which stand for those of all, where they hide nothing."""
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)), fontsize="small")
+
+
 def _per_joint(
-    recording: ArmRecording, title: str, unit: str, draw: Callable[[Any, int], None], legend: bool
+    recording: ArmRecording, title: str, unit: str, draw: Callable[[Any, int], str | None]
 ) -> Figure:
-    figure, grid = panels(len(recording.joint_names), title, unit)
+    """One panel a joint, all of one scale; what ``draw`` returns stands behind the joint's name."""
+    figure, grid = panels(len(recording.joint_names), title, unit, same_scale=True)
     for j, axes in enumerate(grid):
-        draw(axes, j)
-        axes.set_title(recording.joint_names[j], fontsize="medium")
-    if legend:
-        handles, labels = grid[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), fontsize="small")
+        axes.set_title(f"{recording.joint_names[j]}{draw(axes, j) or ''}", fontsize="medium")
+    legend_below(figure, grid[0])
     return figure
 
 
@@ -69,58 +83,73 @@ def position_plot(recording: ArmRecording, path: Path) -> Path:
         axes.plot(recording.time, np.degrees(recording.reference[:, j]), lw=3.0, alpha=0.4, label="reference")
         axes.plot(recording.time, np.degrees(recording.position[:, j]), "k--", lw=1.0, label="measured")
 
-    return save(_per_joint(recording, f"Position: {recording.name}", "deg", draw, True), path)
+    return save(_per_joint(recording, f"Position: {recording.name}", "deg", draw), path)
 
 
 def effort_plot(recording: ArmRecording, path: Path) -> Path:
-    """Commanded effort of every joint, with its limits where they are near."""
+    """Commanded effort of every joint as a share of its limit, which is drawn where it is near."""
+    near = bool(np.any(np.abs(recording.effort) > 0.5 * recording.effort_limits))
 
-    def draw(axes: Any, j: int) -> None:
-        axes.step(recording.time, recording.effort[:, j], where="post", lw=1.2)
+    def draw(axes: Any, j: int) -> str:
         limit = recording.effort_limits[j]
-        if np.abs(recording.effort[:, j]).max() > 0.5 * limit:
-            for side in (-limit, limit):
-                axes.axhline(side, color="tab:red", ls=":", lw=1.0)
+        share = 100.0 * recording.effort[:, j] / limit
+        axes.step(recording.time, share, where="post", lw=1.2, label="commanded torque")
+        if near:
+            for side in (-100.0, 100.0):
+                label = "effort limit" if side > 0.0 else None
+                axes.axhline(side, color="tab:red", ls=":", lw=1.0, label=label)
+        return f", limit {limit:g} N·m"
 
-    return save(_per_joint(recording, f"Torque: {recording.name}", "N·m", draw, False), path)
+    return save(_per_joint(recording, f"Torque: {recording.name}", "% of the limit", draw), path)
 
 
-def error_plot(recordings: Sequence[ArmRecording], path: Path, title: str) -> Path:
+def error_plot(
+    recordings: Sequence[ArmRecording], path: Path, title: str, limit: float | None = None
+) -> Path:
     """Position error of every joint over time, as figures 3 to 8 of Lee et al.
 
     Several recordings share the panels: their errors differ by powers of ten, so their size is drawn on a
     logarithmic axis.
+
+    Args:
+        recordings: of the same joints.
+        path: of the picture.
+        title: of the figure.
+        limit: that a single recording is judged by [rad].
     """
     several = len(recordings) > 1
 
     def draw(axes: Any, j: int) -> None:
         for recording in recordings:
             error = recording.error[:, j]
-            axes.plot(recording.time, np.abs(error) if several else error, lw=1.1, label=recording.name)
+            name = recording.name if several else "reference less measured position"
+            axes.plot(recording.time, np.abs(error) if several else 1e6 * error, lw=1.1, label=name)
         if several:
             axes.set_yscale("log")
-            axes.set_ylim(bottom=1e-7)
-            axes.axhline(RESOLUTION, color="k", ls=":", lw=1.0)
-        else:
-            axes.ticklabel_format(axis="y", style="sci", scilimits=(-2, 2))
+            axes.set_ylim(1e-7, 2.0 * max(recording.largest_error for recording in recordings))
+            axes.axhline(RESOLUTION, color="k", ls=":", lw=1.0, label="what Lee et al. resolve")
+        elif limit:
+            for side in (-1e6 * limit, 1e6 * limit):
+                label = f"limit {1e6 * limit:g} µrad" if side > 0.0 else None
+                axes.axhline(side, color="tab:red", ls=":", lw=1.0, label=label)
 
-    return save(_per_joint(recordings[0], title, "rad", draw, several), path)
+    return save(_per_joint(recordings[0], title, "rad" if several else "µrad", draw), path)
 
 
 def comparison_plot(recordings: Sequence[ArmRecording], path: Path, limit: float) -> Path:
     """Largest error of each run, on a logarithmic axis."""
-    figure = blank_figure(9.0, 0.6 * len(recordings) + 1.6, "Largest joint error of each run")
+    figure = blank_figure(9.0, 0.6 * len(recordings) + 1.9, "Largest joint error of each run")
     axes = figure.subplots()
     values = [recording.largest_error for recording in recordings]
     names = [recording.name for recording in recordings]
     bars = axes.barh(names, values, color=["tab:green" if v <= limit else "tab:orange" for v in values])
     axes.bar_label(bars, fmt="%.2e", padding=4, fontsize="small")
-    axes.axvline(limit, color="k", ls=":", lw=1.0, label=f"limit {limit:.2e} rad")
+    axes.axvline(limit, color="tab:red", ls=":", lw=1.4, label=f"limit of the first run: {limit:.0e} rad")
     axes.set_xscale("log")
     axes.set_xlim(min(values) / 3.0, max(values) * 6.0)
     axes.set_xlabel("rad")
     axes.invert_yaxis()
-    axes.legend(fontsize="small", loc="lower right")
+    legend_below(figure, axes)
     return save(figure, path)
 
 

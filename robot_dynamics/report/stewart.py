@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.report.plots import panels, save
+from robot_dynamics.report.plots import legend_below, panels, save
 from robot_dynamics.spatial import Array
 
 
@@ -85,15 +85,18 @@ def write_plots(
 
 
 def _pose_plot(recording: StewartRecording, path: Path) -> Path:
-    figure, grid = panels(6, f"Pose: {recording.name}", "")
-    units = [("x [mm]", 1e3), ("y [mm]", 1e3), ("z [mm]", 1e3)]
-    units += [(f"rotation about {axis} [°]", float(np.degrees(1.0))) for axis in "xyz"]
+    figure, grid = panels(6, f"Pose, from where it began: {recording.name}", "", same_scale="row")
     for k, axes in enumerate(grid):
-        label, scale = units[k]
-        axes.plot(recording.time, scale * recording.reference[:, k], lw=3.0, alpha=0.4, label="reference")
-        axes.plot(recording.time, scale * recording.pose[:, k], "k--", lw=1.0, label="true")
-        axes.set_ylabel(label)
-    grid[0].legend(fontsize="small")
+        scale = 1e3 if k < 3 else float(np.degrees(1.0))
+        home = recording.reference[0, k]
+        axes.plot(
+            recording.time, scale * (recording.reference[:, k] - home), lw=3.0, alpha=0.4, label="reference"
+        )
+        axes.plot(recording.time, scale * (recording.pose[:, k] - home), "k--", lw=1.0, label="true")
+        axes.set_title("xyz"[k] if k < 3 else f"rotation about {'xyz'[k - 3]}", fontsize="medium")
+    grid[0].set_ylabel("mm")
+    grid[3].set_ylabel("°")
+    legend_below(figure, grid[0])
     return save(figure, path)
 
 
@@ -104,16 +107,23 @@ def _error_plot(recording: StewartRecording, path: Path, position_limit: float, 
         (np.degrees(recording.angle_error), float(np.degrees(angle_limit)), "angle [°]"),
     ]
     for axes, (values, limit, label) in zip(grid, rows, strict=True):
-        axes.plot(recording.time, values, lw=1.1)
-        axes.axhline(limit, color="tab:red", ls=":", lw=1.0)
+        axes.plot(recording.time, values, lw=1.1, label="error")
+        axes.axhline(limit, color="tab:red", ls=":", lw=1.0, label="limit")
         axes.set_ylim(bottom=0.0)
         axes.set_ylabel(label)
+    legend_below(figure, grid[0])
     return save(figure, path)
 
 
 def _force_plot(recording: StewartRecording, path: Path) -> Path:
-    figure, grid = panels(len(recording.leg_names), f"Actuator forces: {recording.name}", "N")
+    limits = recording.force_limits
+    title = f"Actuator forces: {recording.name}"
+    if np.ptp(limits) == 0.0:
+        title += f" (limits ±{limits[0]:g} N)"
+    figure, grid = panels(len(recording.leg_names), title, "N", same_scale=True)
     for k, axes in enumerate(grid):
         axes.plot(recording.time, recording.force[:, k], lw=1.1)
-        axes.set_title(recording.leg_names[k], fontsize="medium")
+        axes.axhline(0.0, color="k", lw=0.6)
+        name = recording.leg_names[k]
+        axes.set_title(name if np.ptp(limits) == 0.0 else f"{name}, ±{limits[k]:g} N", fontsize="medium")
     return save(figure, path)

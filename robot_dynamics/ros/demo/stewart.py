@@ -103,7 +103,10 @@ def run(
     Raises:
         RobotDynamicsError: a node ends or falls silent.
     """
-    title = f"platform: {FREQUENCY:g} Hz, {1e3 * AMPLITUDE:g} mm and {np.degrees(ANGLE):g}°"
+    title = (
+        f"platform: {FREQUENCY:g} Hz, {1e3 * AMPLITUDE:g} mm along (1, 1, 1)"
+        f" and {np.degrees(ANGLE):g}° about (1, -1, 1)"
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         machine = stewart.load(resource(f"config/{MACHINE}.yaml")).machine
