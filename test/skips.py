@@ -95,7 +95,15 @@ def no_sanitizers(match: re.Match[str]) -> bool:
     return subprocess.run(call, input=b"int main(void) { return 0; }", capture_output=True).returncode != 0
 
 
+def no_namespaces(match: re.Match[str]) -> bool:
+    """This machine makes no network namespaces with a cable between them."""
+    from namespaces import impossible
+
+    return bool(impossible())
+
+
 SKIPS = (
+    Skip("network", "no network namespaces: .*", ("test/drills/*",), no_namespaces),
     Skip(
         "sanitizers",
         "the compiler has no sanitizers",

@@ -80,14 +80,15 @@ class Peer:
     """A ROS node inside the test process, with its own context and executor.
 
     ``processes`` are the node processes that the test talks to; their logs belong to a failure's message.
+    ``reach`` is as of ROS_AUTOMATIC_DISCOVERY_RANGE.
     """
 
-    def __init__(self, name: str = "peer") -> None:
+    def __init__(self, name: str = "peer", reach: str = "LOCALHOST") -> None:
         import rclpy
         from rclpy.executors import SingleThreadedExecutor
 
         # rcl reads the discovery range from the environment when the context starts.
-        os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+        os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = reach
         self.context = rclpy.Context()
         rclpy.init(context=self.context, domain_id=processes.claim_domain(), args=[])
         self.node = rclpy.create_node(name, context=self.context, use_global_arguments=False)
