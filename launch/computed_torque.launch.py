@@ -3,7 +3,8 @@
 from launch import Action, LaunchDescription
 
 from robot_dynamics.ros.launching import arm
-from robot_dynamics.ros.launching.actions import Given, describe, equals, node, parameter_files
+from robot_dynamics.ros.launching.actions import node, parameter_files
+from robot_dynamics.ros.launching.declared import Given, describe, equals
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -13,7 +14,11 @@ def generate_launch_description() -> LaunchDescription:
 
 def actions(given: Given) -> list[Action]:
     """The parts that the arguments ask for."""
-    files = [*arm.drive_parameters(given), *parameter_files(given["controller_parameters"])]
+    files = [
+        *arm.drive_parameters(given),
+        *arm.chain(given),
+        *parameter_files(given["controller_parameters"]),
+    ]
     return [
         *arm.description_and_plant(given, controller="effort_controller"),
         node("computed_torque_controller", given, [*files, *arm.model(given)]),

@@ -2,8 +2,9 @@
 
 from launch import Action, LaunchDescription
 
-from robot_dynamics.ros.launching.actions import Given, describe, description_parameter, node
+from robot_dynamics.ros.launching.actions import description_parameter, node
 from robot_dynamics.ros.launching.arguments import ARM_IN_GAZEBO, FRAMES, GRAPH
+from robot_dynamics.ros.launching.declared import Given, describe
 from robot_dynamics.ros.launching.descriptions import gazebo_description, plain_description
 
 

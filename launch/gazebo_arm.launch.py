@@ -2,30 +2,26 @@
 
 from launch import Action, LaunchDescription
 
-from robot_dynamics.ros.launching.actions import (
-    Given,
-    check_package,
-    describe,
-    in_turn,
-    include,
-    spawner,
-    step,
-)
-from robot_dynamics.ros.launching.arguments import ARM_IN_GAZEBO, FRAMES, GRAPH, WORLD
+from robot_dynamics.ros.launching.actions import check_package, in_turn, include, remappings, spawner, step
+from robot_dynamics.ros.launching.arguments import ARM_IN_GAZEBO, FRAMES, GRAPH, PLACE, WORLD
+from robot_dynamics.ros.launching.declared import Given, describe
 from robot_dynamics.ros.launching.descriptions import controllers_path, plain_description, robot_name
+from robot_dynamics.ros.launching.gazebo import placed, world_path
 
 
 def generate_launch_description() -> LaunchDescription:
     """The arguments are told by ``ros2 launch robot_dynamics gazebo_arm.launch.py -s``."""
-    return describe(actions, *ARM_IN_GAZEBO, "controller", *WORLD, *GRAPH, *FRAMES, use_sim_time="true")
+    names = (*ARM_IN_GAZEBO, "controller", *WORLD, *PLACE, *GRAPH, *FRAMES)
+    return describe(actions, *names, use_sim_time="true")
 
 
 def actions(given: Given) -> list[Action]:
     """The description and the world at once; the arm, and then its controllers, in turn."""
     controllers = str(controllers_path(given))
-    name = robot_name(plain_description(given))
-    create = step("create", given, "ros_gz_sim", arguments=["-topic", "robot_description", "-name", name])
+    where = ["-topic", "robot_description", *placed(given, robot_name(plain_description(given)))]
+    create = step("create", given, "ros_gz_sim", arguments=where, remappings=remappings(given))
     check_package("ros_gz_bridge")
+    world_path(given)
     return [
         # First, because it refuses what Gazebo cannot have.
         include("description", given, *ARM_IN_GAZEBO, *GRAPH, *FRAMES, hardware="gazebo"),

@@ -3,9 +3,7 @@
 from launch import Action, LaunchDescription
 
 from robot_dynamics.ros.launching.actions import (
-    Given,
     check_package,
-    describe,
     description_parameter,
     in_turn,
     include,
@@ -15,6 +13,8 @@ from robot_dynamics.ros.launching.actions import (
     text_parameter,
 )
 from robot_dynamics.ros.launching.arguments import GRAPH, PLATFORM_IN_GAZEBO, WORLD
+from robot_dynamics.ros.launching.declared import Given, describe
+from robot_dynamics.ros.launching.gazebo import world_path
 from robot_dynamics.ros.launching.machines import leg_controllers, machine
 from robot_dynamics.stewart.sdf import Controllers, actuator_description, sdf
 
@@ -41,6 +41,7 @@ def actions(given: Given) -> list[Action]:
         "create", given, "ros_gz_sim", parameters=[text_parameter("string", model), {"name": platform.name}]
     )
     check_package("ros_gz_bridge")
+    world_path(given)
     return [
         actuators,
         include("gazebo_world", given, *WORLD, "on_exit"),

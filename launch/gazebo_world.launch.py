@@ -4,9 +4,10 @@ import shlex
 
 from launch import Action, LaunchDescription
 
-from robot_dynamics.resources import resource
-from robot_dynamics.ros.launching.actions import Given, describe, include_from, node
+from robot_dynamics.ros.launching.actions import end_with, include_from, node
 from robot_dynamics.ros.launching.arguments import WORLD
+from robot_dynamics.ros.launching.declared import Given, describe
+from robot_dynamics.ros.launching.gazebo import world_path
 
 CLOCK = "/clock@rosgraph_msgs/msg/Clock[gz.msgs.Clock"
 
@@ -18,16 +19,20 @@ def generate_launch_description() -> LaunchDescription:
 
 def actions(given: Given) -> list[Action]:
     """The server, which runs at once, its window if wanted, and the bridge of the time."""
-    server = "" if given["gui"] == "true" else "-s "
-    world = shlex.quote(given["world"] or str(resource("urdf/world.sdf")))
+    if given["gazebo"] == "running":
+        return []
+    window = given["gui"] == "true"
+    words = ["-r", *([] if window else ["-s"]), *shlex.split(given["gz_args"]), world_path(given)]
     # ros_gz_sim starts Gazebo by a shell, which would get launch's signals in its place and leave it running.
     by_itself = {"launch-prefix": "exec"}
     gazebo = include_from(
-        "ros_gz_sim", "gz_sim.launch.py", gz_args=f"-r {server}{world}", on_exit_shutdown="true", **by_itself
+        "ros_gz_sim", "gz_sim.launch.py", gz_args=shlex.join(words), on_exit_shutdown="true", **by_itself
     )
+    # Its launch file calls every end a good one; without a window nobody can have closed it.
+    failure = end_with("gazebo", lambda code: code != 0 or not window)
     # It brings the time: it must not wait for it.
     outside = {**given, "namespace": "", "use_sim_time": "false"}
     bridge = node(
         "parameter_bridge", outside, package="ros_gz_bridge", name="clock_bridge", arguments=[CLOCK]
     )
-    return [gazebo, bridge]
+    return [failure, gazebo, bridge]

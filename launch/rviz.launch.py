@@ -3,8 +3,9 @@
 from launch import Action, LaunchDescription
 
 from robot_dynamics.resources import resource
-from robot_dynamics.ros.launching.actions import Given, describe, node
+from robot_dynamics.ros.launching.actions import node
 from robot_dynamics.ros.launching.arguments import FRAMES, GRAPH
+from robot_dynamics.ros.launching.declared import Given, describe
 from robot_dynamics.ros.launching.rviz import with_frame_prefix
 
 

@@ -3,17 +3,9 @@
 from launch import Action, LaunchDescription
 
 from robot_dynamics.resources import resource
-from robot_dynamics.ros.launching.actions import (
-    Given,
-    check_package,
-    describe,
-    equals,
-    include,
-    node,
-    parameter_files,
-    simulator,
-)
+from robot_dynamics.ros.launching.actions import check_package, include, node, parameter_files, simulator
 from robot_dynamics.ros.launching.arguments import GRAPH, PLATFORM_IN_GAZEBO, WORLD
+from robot_dynamics.ros.launching.declared import Given, describe, equals
 from robot_dynamics.ros.launching.machines import machine, machine_path
 from robot_dynamics.stewart.sdf import home_lengths
 

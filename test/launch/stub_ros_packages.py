@@ -16,6 +16,9 @@ import json, os, signal, sys
 name = os.path.basename(sys.argv[0])
 with open(os.environ["STUB_RECORD"], "a") as record:
     record.write(json.dumps({{"name": name, "pid": os.getpid(), "arguments": sys.argv[1:]}}) + "\\n")
+ends, _, code = os.environ.get("STUB_END", "").partition(":")
+if name == ends:
+    sys.exit(int(code))
 if name in {ending}:
     sys.exit(int(os.environ.get("STUB_FAIL") in (name, *sys.argv[1:])))
 signal.signal(signal.SIGINT, lambda *_: sys.exit(0))
@@ -23,14 +26,14 @@ signal.pause()
 """
 GAZEBO_LAUNCH = """
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, ExecuteProcess
+from launch.actions import DeclareLaunchArgument, ExecuteProcess, Shutdown
 from launch.substitutions import LaunchConfiguration
 
 def generate_launch_description():
     arguments = ["'", LaunchConfiguration("gz_args"), "'"]
     command = ["gz_server", arguments, LaunchConfiguration("on_exit_shutdown")]
     return LaunchDescription([DeclareLaunchArgument("gz_args"), DeclareLaunchArgument("on_exit_shutdown"),
-                              ExecuteProcess(cmd=command, shell=True)])
+                              ExecuteProcess(cmd=command, name="gazebo", shell=True, on_exit=Shutdown())])
 """
 PACKAGES = {
     "robot_state_publisher": ["robot_state_publisher"],

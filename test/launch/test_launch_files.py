@@ -61,6 +61,9 @@ class TestWithLaunch:
             assert len(argument.description) > 20, argument.name
             value = "".join(part.perform(context) for part in argument.default_value)
             assert argument.choices is None or value in argument.choices, argument.name
+            assert max(map(len, argument.description.splitlines())) <= 108, argument.name
+            told = " ".join(part.describe() for part in argument.default_value)
+            assert "object at" not in told, told
 
     def test_the_arm_in_gazebo_starts_in_turn_with_one_namespace(self, tmp_path):
         names = ["ros_gz_bridge", "create", "joint_state_broadcaster", "effort_controller"]
@@ -159,6 +162,36 @@ class TestWithLaunch:
         assert call(calls(), "spawner", "effort_controller") is None
         assert not alive(calls())
 
+    @pytest.mark.parametrize(("window", "code", "fails"), [("false", 0, 1), ("true", 255, 1), ("true", 0, 0)])
+    def test_gazebo_that_ends_takes_the_launch_down_and_fails_it_unless_its_window_was_closed(
+        self, tmp_path, window, code, fails
+    ):
+        launch, calls = started(tmp_path, "gazebo_world", f"gui:={window}", STUB_END=f"gz_server:{code}")
+        with launch:
+            assert launch.wait() == fails
+            assert ("gazebo has ended with exit code" in launch.output) == bool(fails)
+        assert not alive(calls())
+
+    def test_a_second_tilted_arm_comes_into_a_gazebo_that_runs(self, tmp_path):
+        place = ("gazebo:=running", "entity:=second", "spawn_pose:=1 0 0 0 1.5707963267948966 0")
+        names = (
+            "namespace:=right",
+            "remappings:=joint_states:=states robot_description:=/text",
+            "tip:=link5",
+        )
+        launch, calls = started(tmp_path, "computed_torque", "plant:=gazebo", *place, *names)
+        with launch:
+            launch.wait_for(lambda: call(calls(), "spawner", "effort_controller"), "the last spawner")
+            made = launch.wait_for(lambda: call(calls(), "computed_torque_controller"), "the controller")
+            create = call(calls(), "create")["arguments"]
+            assert create[:6] == ["-topic", "robot_description", "-name", "second", "-x", "1"]
+            assert "robot_description:=/text" in create and "joint_states:=states" in made["arguments"]
+            given = parameters(made)
+            # Pitched by a quarter turn, the world's down is where the base's x axis points.
+            assert given["gravity"] == pytest.approx([9.81, 0.0, 0.0], abs=1e-12)
+            assert given["tip"] == "link5" and "root" not in given
+            assert call(calls(), "gz_server") is None and call(calls(), "parameter_bridge") is None
+
     def test_a_node_that_dies_takes_the_launch_down(self, tmp_path):
         launch, calls = started(tmp_path, "computed_torque")
         with launch:
@@ -215,6 +248,9 @@ class TestWithLaunch:
             ("computed_torque", ["robot:=nobody"], "nobody.*puma560"),
             ("computed_torque", ["description_file:=/nowhere.urdf"], "/nowhere.urdf does not exist"),
             ("computed_torque", ["controller_parameters:=/nowhere.yaml"], "/nowhere.yaml does not exist"),
+            ("computed_torque", ["plant:=gazebo", "world:=/nowhere.sdf"], "/nowhere.sdf does not exist"),
+            ("gazebo_arm", ["spawn_pose:=0 0 x 0 0 0"], "spawn_pose': z cannot be read"),
+            ("computed_torque", ["remappings:=joint_states"], "'joint_states' must be FROM:=TO"),
             ("feedforward", ["plant:=simulator"], "simulator.*gazebo"),
             ("gazebo_stewart", ["platform:=stewart_dasgupta1998"], "platform.inertia"),
         ],

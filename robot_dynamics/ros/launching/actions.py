@@ -1,92 +1,41 @@
-"""How launch files declare their arguments and start nodes, steps and other launch files.
-
-A launch file names its arguments and gives a function that gets their values as text:
-
-    def generate_launch_description() -> LaunchDescription:
-        return describe(actions, "robot", "namespace", "on_exit")
-
-    def actions(given: Given) -> list[Action]:
-        return [node("simulator", given)]
-
-The values are read while the file is visited: event handlers run later, when the arguments of an included
-file are out of scope.
-"""
+"""How launch files start nodes, steps and other launch files."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ament_index_python.packages import get_package_prefix, get_package_share_directory
-from launch import Action, LaunchContext, LaunchDescription
+from launch import Action, LaunchContext
 from launch.actions import (
-    DeclareLaunchArgument,
     GroupAction,
     IncludeLaunchDescription,
     LogInfo,
-    OpaqueFunction,
     RegisterEventHandler,
     Shutdown,
 )
 from launch.event_handlers import OnProcessExit
 from launch.events.process import ProcessExited
 from launch.launch_description_sources import PythonLaunchDescriptionSource
-from launch.substitutions import EqualsSubstitution, LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
 
-from robot_dynamics.errors import ParameterError, RobotDynamicsError
+from robot_dynamics.errors import ParameterError, RobotDynamicsError, quoted
 from robot_dynamics.resources import PACKAGE, resource
-from robot_dynamics.ros.launching.arguments import ARGUMENTS, plain, refuse_near_misses
-
-Given = Mapping[str, str]
-"""Launch arguments with their values."""
+from robot_dynamics.ros.launching.declared import Given
 
 RESPAWN_DELAY = 1.0
 """Seconds after which a node that has ended is started again, with ``on_exit:=respawn``."""
 MANAGER_TIMEOUT = 60.0
 """Seconds of patience for a controller manager, which is not there at all when Gazebo could not load it."""
+TRANSPORT = "FASTDDS_BUILTIN_TRANSPORTS"
+"""Variable that chooses how Fast DDS transports. After a SIGKILL its shared memory may leave a node that is
+started again deaf to those that lived on; sockets do not."""
 SWITCH_TIMEOUT = 10.0
 """Seconds of patience for the switch to a controller: a simulation that has just begun is slow."""
-
-
-def describe(
-    actions: Callable[[Given], Iterable[Action]],
-    *names: str,
-    choices: Mapping[str, list[str]] | None = None,
-    **defaults: Any,
-) -> LaunchDescription:
-    """A launch description that declares arguments and acts on their values.
-
-    Args:
-        actions: gets the values of the arguments by name, returns what to do.
-        names: of the arguments, as in ``arguments.ARGUMENTS``.
-        choices: other choices than the usual ones.
-        defaults: other defaults than the usual ones.
-    """
-    chosen = choices or {}
-
-    def visit(context: LaunchContext) -> list[Action]:
-        refuse_near_misses(context.launch_configurations, names)
-        given = {name: plain(name, LaunchConfiguration(name).perform(context)) for name in names}
-        return list(actions(given))
-
-    declared = [
-        DeclareLaunchArgument(
-            name,
-            description=ARGUMENTS[name].text,
-            default_value=defaults.get(name, ARGUMENTS[name].default),
-            choices=chosen.get(name, ARGUMENTS[name].choices),
-        )
-        for name in names
-    ]
-    return LaunchDescription([*declared, OpaqueFunction(function=visit)])
-
-
-def equals(name: str, value: str) -> EqualsSubstitution:
-    """``true`` when the argument has the value: a default that depends on another argument."""
-    return EqualsSubstitution(LaunchConfiguration(name), value)
 
 
 def include(file: str, given: Given, *names: str, **values: str) -> GroupAction:
@@ -134,8 +83,12 @@ def node(
         options: further ones of ``launch_ros.actions.Node``.
     """
     check_package(package)
+    options.setdefault("remappings", []).extend(remappings(given))
     lasting = given["on_exit"] == "respawn"
     respawn = lasting and not may_close
+
+    if respawn and TRANSPORT not in os.environ:
+        options.setdefault("additional_env", {})[TRANSPORT] = "UDPv4"
 
     def end(event: ProcessExited, context: LaunchContext) -> list[Action] | None:
         if context.is_shutdown or (may_close and (lasting or event.returncode == 0)):
@@ -153,6 +106,21 @@ def node(
         on_exit=None if respawn else end,
         **options,
     )
+
+
+def remappings(given: Given) -> list[tuple[str, str]]:
+    """The pairs in the argument ``remappings``.
+
+    Raises:
+        ParameterError: a word is no ``FROM:=TO``.
+    """
+    pairs = [word.partition(":=") for word in given.get("remappings", "").split()]
+    for name, _, new in pairs:
+        if not name or not new:
+            raise ParameterError(
+                f"argument 'remappings': {quoted(name or new)} must be FROM:=TO, with spaces between several"
+            )
+    return [(name, new) for name, _, new in pairs]
 
 
 def check_package(package: str) -> None:
@@ -186,6 +154,27 @@ def step(executable: str, given: Given, package: str, **options: Any) -> Node:
     return Node(
         package=package, executable=executable, namespace=given["namespace"], output="screen", **options
     )
+
+
+def end_with(process: str, failed: Callable[[int], bool]) -> RegisterEventHandler:
+    """Let the launch fail when a process of an included launch file has failed, which may hide that.
+
+    Args:
+        process: its name there.
+        failed: whether an exit code is a failure.
+
+    Raises:
+        RobotDynamicsError: it has; launch logs it, stops everything and returns 1.
+    """
+
+    def handle(event: ProcessExited, context: LaunchContext) -> None:
+        ours = re.fullmatch(rf"{process}-\d+", event.process_name)
+        if ours and not context.is_shutdown and failed(event.returncode):
+            raise RobotDynamicsError(
+                f"{process} has ended with exit code {event.returncode}: the launch goes down"
+            )
+
+    return RegisterEventHandler(OnProcessExit(on_exit=handle))
 
 
 def spawner(controller: str, given: Given, parameters: str) -> Node:

@@ -18,12 +18,16 @@ ALIKE = 0.8
 """From this likeness on, a name that nobody declares is taken for a misspelt one."""
 
 
-GRAPH = ("namespace", "use_sim_time", "on_exit")
+GRAPH = ("namespace", "use_sim_time", "on_exit", "remappings")
 """Arguments of every launch file that starts nodes of a machine."""
 FRAMES = ("frame_prefix",)
 """Further ones where the nodes of an arm publish or show frames."""
-WORLD = ("world", "gui")
+WORLD = ("world", "gui", "gz_args", "gazebo")
 """Arguments of Gazebo."""
+PLACE = ("spawn_pose", "entity")
+"""Where a machine is put in Gazebo's world, and under which name."""
+CHAIN = ("root", "tip")
+"""Which joints of the description are the arm's."""
 ARM = ("robot", "description_file", "initial_positions")
 """Which arm."""
 ARM_IN_GAZEBO = (*ARM, "controllers")
@@ -124,6 +128,23 @@ ARGUMENTS = {
     ),
     "initial_positions": Argument(
         "YAML file that tells where the joints begin; empty: config/initial_positions.yaml"
+    ),
+    "gazebo": Argument(
+        "start begins Gazebo; running adds the machine to a Gazebo that runs already, as a second arm",
+        default="start",
+        choices=["start", "running"],
+    ),
+    "gz_args": Argument("Further arguments of 'gz sim', such as '--physics-engine NAME' or '-v 4'"),
+    "spawn_pose": Argument(
+        "Where the machine is put in Gazebo's world: x y z [m] roll pitch yaw [rad] as six numbers; the"
+        " controller of an arm that is tilted so is told where down is",
+        default="0 0 0 0 0 0",
+    ),
+    "entity": Argument("Name of the machine in Gazebo's world; empty: the one in its description"),
+    "root": Argument("Root link of the controlled chain; empty: the root of the description"),
+    "tip": Argument("Tip link of the controlled chain; empty: the only possible one"),
+    "remappings": Argument(
+        "Other names for topics and services of the nodes that are started, as FROM:=TO with spaces between"
     ),
     "gui": Argument("Show Gazebo's window; false runs the server alone", default="true", choices=BOOLEAN),
     "world": Argument("SDF file of Gazebo's world; empty: urdf/world.sdf"),

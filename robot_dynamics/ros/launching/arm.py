@@ -8,7 +8,6 @@ from launch import Action
 
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.ros.launching.actions import (
-    Given,
     check_package,
     description_parameter,
     include,
@@ -16,19 +15,23 @@ from robot_dynamics.ros.launching.actions import (
     parameter_files,
     simulator,
 )
-from robot_dynamics.ros.launching.arguments import ARM, ARM_IN_GAZEBO, FRAMES, GRAPH, WORLD
+from robot_dynamics.ros.launching.arguments import ARM, ARM_IN_GAZEBO, CHAIN, FRAMES, GRAPH, PLACE, WORLD
+from robot_dynamics.ros.launching.declared import Given
 from robot_dynamics.ros.launching.descriptions import (
     drives,
     initial_positions,
     plain_description,
     robot_name,
 )
+from robot_dynamics.ros.launching.gazebo import tilted_gravity
 
 ARGUMENTS = (
     *ARM_IN_GAZEBO,
     *("plant", "rviz", "web_view", "robot_model"),
     *("description", "controller_parameters", "rviz_config", "web_view_parameters"),
+    *CHAIN,
     *WORLD,
+    *PLACE,
     *GRAPH,
     *FRAMES,
 )
@@ -48,7 +51,8 @@ def description_and_plant(given: Given, controller: str) -> list[Action]:
     if given["plant"] == "gazebo":
         if given["description"] != "robot_state_publisher":
             raise ParameterError("plant:=gazebo needs description:=robot_state_publisher")
-        return [include("gazebo_arm", given, *ARM_IN_GAZEBO, *WORLD, *GRAPH, *FRAMES, controller=controller)]
+        passed = (*ARM_IN_GAZEBO, *WORLD, *PLACE, *GRAPH, *FRAMES)
+        return [include("gazebo_arm", given, *passed, controller=controller)]
     parts: list[Action] = []
     if given["description"] == "robot_state_publisher":
         parts.append(include("description", given, *ARM, *GRAPH, *FRAMES))
@@ -63,6 +67,12 @@ def model(given: Given) -> list[dict[str, Any]]:
     return [description_parameter(plain_description(given))] if given["description"] == "parameter" else []
 
 
+def chain(given: Given) -> list[dict[str, Any]]:
+    """Which joints are the arm's and where down is, for the nodes that compute with its model."""
+    chosen: dict[str, Any] = {name: given[name] for name in CHAIN if given[name]}
+    return [{**chosen, **(tilted_gravity(given) if given["plant"] == "gazebo" else {})}]
+
+
 def drive_parameters(given: Given) -> list[Any]:
     """What no description says of one of the package's own arms, as a parameter file."""
     return parameter_files(drives(given))
@@ -72,7 +82,7 @@ def onlookers(given: Given) -> list[Action]:
     """The nodes that command nothing by themselves, where the arguments ask for them."""
     parts: list[Action] = []
     if given["robot_model"] == "true":
-        parts.append(node("robot_model", given, [*drive_parameters(given), *model(given)]))
+        parts.append(node("robot_model", given, [*drive_parameters(given), *chain(given), *model(given)]))
     if given["rviz"] == "true":
         check_package("rviz2")
         parts.append(node("markers", given, [{"frame_prefix": given["frame_prefix"]}, *model(given)]))
