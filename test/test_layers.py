@@ -21,7 +21,7 @@ LAYERS = [
     ["native"],
     ["dynamics"],
     ["control", "stewart"],
-    ["simulation", "benchmark", "identification", "report", "view"],
+    ["simulation", "benchmark", "controllers", "identification", "report", "view"],
     ["papers"],
     ["ros"],
     ["cli"],

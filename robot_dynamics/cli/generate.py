@@ -12,12 +12,14 @@ import numpy as np
 from robot_dynamics.cli.chain_source import add_chain_arguments, add_gravity_argument, chain_of
 from robot_dynamics.cli.machine_source import is_machine, write_code
 from robot_dynamics.cli.streams import read_input
+from robot_dynamics.controllers.package import ControllerPackage
 from robot_dynamics.dynamics.export import EXPORTED, LICENSE, Export, identifier, write_files
 from robot_dynamics.dynamics.generator.search import Objective
 from robot_dynamics.dynamics.languages import LANGUAGES, language_named
 from robot_dynamics.dynamics.quantities import QUANTITIES
 from robot_dynamics.errors import ModelError, ParameterError, quoted
 from robot_dynamics.inputs.files import read_bytes
+from robot_dynamics.model.chain import KinematicChain
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -62,7 +64,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="SPDX",
         help="licence that the files of a CMake package name; default: %(default)s",
     )
-    parser.add_argument("--name", help="start of the file and function names; default: the robot's name")
+    parser.add_argument(
+        "--name",
+        help="start of the file and function names; default: the robot's name. With --ros2-control the name"
+        " of the package; default: the output folder's",
+    )
+    parser.add_argument(
+        "--ros2-control",
+        action="store_true",
+        help="write a ROS 2 package (Jazzy): a chainable ros2_control controller and an"
+        " inverse_dynamics_solver plugin of this robot",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -78,8 +90,11 @@ def run(arguments: argparse.Namespace) -> int:
         raise ParameterError(f"--cmake makes a package of C, not of {arguments.language}")
     if not re.fullmatch(r"[\w.+() -]+", arguments.license, re.ASCII):
         raise ParameterError(f"--license {quoted(arguments.license)} is no SPDX expression")
-    wanted = arguments.quantity or EXPORTED
     origin = "standard input" if piped else Path(arguments.urdf).name
+    source = f"{origin}, SHA-256 {hashlib.sha256(text).hexdigest()}"
+    if arguments.ros2_control:
+        return _write_controllers(arguments, chain, text, source)
+    wanted = arguments.quantity or EXPORTED
     export = Export(
         chain=chain,
         gravity=np.array(arguments.gravity, dtype=float),
@@ -89,13 +104,32 @@ def run(arguments: argparse.Namespace) -> int:
         cmake=arguments.cmake,
         license=arguments.license,
         objective=next(o for o in Objective if o.option == arguments.objective),
-        source=f"{origin}, SHA-256 {hashlib.sha256(text).hexdigest()}",
+        source=source,
     )
     language = language_named(arguments.language)
     paths = write_files(arguments.output, language.files(export))
     for path in paths:
         print(f"wrote {path}")
     print(language.usage(export, str(paths[0])))
+    return 0
+
+
+def _write_controllers(arguments: argparse.Namespace, chain: KinematicChain, text: bytes, source: str) -> int:
+    """Write the ros2_control package."""
+    for name in ("quantity", "wrench", "cmake"):
+        if getattr(arguments, name):
+            raise ParameterError(f"--{name} has no meaning with --ros2-control, which writes a whole package")
+    output = Path(arguments.output)
+    package = ControllerPackage(
+        name=arguments.name or output.resolve().name,
+        chain=chain,
+        gravity=np.array(arguments.gravity, dtype=float),
+        urdf=text,
+        source=source,
+    )
+    for path in write_files(output, package.files()):
+        print(f"wrote {path}")
+    print(f"build with: colcon build --packages-select {package.name}; {output}/README.md says the rest")
     return 0
 
 

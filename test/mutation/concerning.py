@@ -42,6 +42,7 @@ CONCERNING: dict[str, tuple[str, ...]] = {
     "cli": ("test/model", "test/dynamics", "test/backend", "test/ros_simulator"),
     "cli/machine_source.py": ("test/stewart/test_stewart_generated_c.py",),
     "cli/stewart": ("test/stewart/test_stewart_new.py",),
+    "controllers": ("test/controllers/test_controller_package.py",),
     "codegen": (*EMITTED, "test/backend/test_long_programs.py", *COMPILED),
     "codegen/partition.py": ("test/codegen/test_partition.py", "test/backend/test_long_programs.py"),
     "control": (*CORE, "test/test_parameter_classes.py", "test/test_values.py"),

@@ -1,0 +1,39 @@
+"""The description that the generated package brings: the user's, with hardware to try it on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from xml.sax.saxutils import quoteattr
+
+from robot_dynamics.errors import ModelError
+
+_JOINT = """    <joint name={name}>
+      <command_interface name="effort"/>
+      <state_interface name="position"><param name="initial_value">0.0</param></state_interface>
+      <state_interface name="velocity"><param name="initial_value">0.0</param></state_interface>
+    </joint>
+"""
+_SYSTEM = """  <ros2_control name="mock" type="system">
+    <hardware><plugin>mock_components/GenericSystem</plugin></hardware>
+{joints}  </ros2_control>
+"""
+
+
+def with_mock_hardware(urdf: bytes, joints: Sequence[str]) -> str:
+    """The text of a description; where it names no hardware for ros2_control, mock hardware is added.
+
+    Raises:
+        ModelError: it is not in UTF-8.
+    """
+    try:
+        text = urdf.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ModelError(
+            "the description is not in UTF-8, which the package's copy of it has to be"
+        ) from error
+    end = text.rfind("</robot>")
+    if re.search(r"<ros2_control[\s>]", text) or end < 0:
+        return text
+    system = _SYSTEM.format(joints="".join(_JOINT.format(name=quoteattr(name)) for name in joints))
+    return text[:end] + system + text[end:]

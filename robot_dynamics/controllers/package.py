@@ -1,0 +1,89 @@
+"""All files of the generated ros2_control package."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+
+from robot_dynamics.controllers.description import with_mock_hardware
+from robot_dynamics.controllers.model_header import model_values
+from robot_dynamics.controllers.parameters import parameter_file
+from robot_dynamics.controllers.sources import core_sources, kernel_sources
+from robot_dynamics.errors import ParameterError, quoted
+from robot_dynamics.model.chain import KinematicChain
+from robot_dynamics.spatial import Array
+
+TEMPLATES = (
+    "CMakeLists.txt", "LICENSE", "README.md", "package.xml", "controller_plugin.xml", "solver_plugin.xml",
+    "cmake/ros.cmake", "config/controllers.yaml", "launch/computed_torque.launch.py", "tools/replay.cpp",
+    "include/PACKAGE/computed_torque_controller.hpp", "include/PACKAGE/inverse_dynamics_solver.hpp",
+    "include/PACKAGE/model.hpp", "include/PACKAGE/settings.hpp",
+    "src/computed_torque_controller.cpp", "src/looking_after.cpp", "src/inverse_dynamics_solver.cpp",
+    "test/test_controller.cpp", "test/test_load.cpp", "test/test_solver.cpp",
+)  # fmt: skip
+"""Paths in the package of what is a template in ``templates``, without its suffix ``.in``."""
+
+
+@dataclass(frozen=True)
+class ControllerPackage:
+    """What the package is made of.
+
+    Attributes:
+        name: of the package, its namespace and its functions.
+        chain: the arm.
+        gravity: (3,) default of the parameter, in the root frame [m/s²].
+        urdf: the description from which the arm was read.
+        source: where it comes from, with a digest of it.
+    """
+
+    name: str
+    chain: KinematicChain
+    gravity: Array
+    urdf: bytes
+    source: str
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[a-z](?!.*__)[a-z0-9_]+", self.name):
+            raise ParameterError(
+                f"{quoted(self.name)} cannot be the name of a ROS package, which is made of lower-case"
+                " letters, digits and single underscores, and begins with a letter; --name gives another one"
+            )
+
+    def files(self) -> Mapping[str, str]:
+        """The texts of all files by their paths in the package."""
+        notice = [f"Robot: {self.chain.name}, from link {self.chain.root} to link {self.chain.tip}.",
+                  f"Source: {self.source}."]  # fmt: skip
+        kernels = kernel_sources(self.chain, self.name, [_comment(line) for line in notice])
+        return {
+            **self._filled(),
+            **{f"src/core/{name}": text for name, text in core_sources().items()},
+            **{f"src/model/{name}": text for name, text in kernels.items()},
+            "src/parameters.yaml": parameter_file(self.name, self.gravity),
+            "urdf/robot.urdf": with_mock_hardware(self.urdf, self.chain.joint_names),
+        }
+
+    def _filled(self) -> dict[str, str]:
+        values = {
+            "PACKAGE": self.name,
+            "GUARD": self.name.upper(),
+            "ROBOT": _comment(self.chain.name),
+            "SOURCE": _comment(self.source),
+            "JOINT_LIST": json.dumps(self.chain.joint_names),
+            "REFERENCE_LIST": json.dumps([f"computed_torque_controller/{j}" for j in self.chain.joint_names]),
+            **model_values(self.chain, self.gravity, self.urdf),
+        }
+        root = files("robot_dynamics.controllers").joinpath("templates")
+        texts = {path: root.joinpath(f"{path}.in").read_text(encoding="utf-8") for path in TEMPLATES}
+        return {path.replace("PACKAGE", self.name): _fill(text, values) for path, text in texts.items()}
+
+
+def _fill(text: str, values: Mapping[str, str]) -> str:
+    return re.sub(r"@([A-Z_]+)@", lambda match: values[match[1]], text)
+
+
+def _comment(text: str) -> str:
+    """``text`` as one line that ends no comment and is no markup."""
+    return re.sub(r"[^\w .,:;()+=-]", "_", text)

@@ -1,0 +1,110 @@
+"""The parameters of the generated controller, as generate_parameter_library reads them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from robot_dynamics.control.arm.actuators import ActuatorParameters
+from robot_dynamics.control.arm.parameters import ArmParameters
+from robot_dynamics.control.arm.payload import PayloadParameters
+from robot_dynamics.control.native.library import MODES
+from robot_dynamics.parameters import Description, describe, parameter, validate
+from robot_dynamics.spatial import Array
+
+# No node plans in front of this controller.
+_ABSENT = ("front_timeout",)
+_TYPES = {bool: "bool", int: "int", float: "double", str: "string"}
+
+
+@dataclass(frozen=True)
+class FollowingParameters:
+    """What the controller in ros2_control has besides those of the node."""
+
+    joints: tuple[str, ...] = parameter(
+        (),
+        "Names of the joints' interfaces, in the order of the model, where they differ from the model's;"
+        " empty: the model's",
+        read_only=True,
+    )
+    reference_leads: bool = parameter(
+        True,
+        "A controller in front gives the reference for its next period, as joint_trajectory_controller does;"
+        " false: for the present one",
+    )
+    reference_timeout: float = parameter(
+        0.1,
+        "A reference from the topic that is older is not followed any more: the arm holds where it is",
+        unit="s",
+        minimum=1e-3,
+        maximum=60.0,
+    )
+    max_reference_step: float = parameter(
+        0.1,
+        "A reference that is farther from the last one, or from where the arm holds, is not followed: the arm"
+        " holds where it is until one is near again",
+        unit="rad or m",
+        minimum=1e-6,
+        maximum=1e6,
+    )
+    state_publish_rate: float = parameter(
+        50.0, "How often ~/controller_state is published", unit="Hz", minimum=0.1, maximum=50.0
+    )
+    check_description: bool = parameter(
+        True,
+        "Refuse to be configured for a robot whose joints or masses are not those that the model was"
+        " generated from",
+        read_only=True,
+    )
+
+    def __post_init__(self) -> None:
+        validate(self)
+
+
+def descriptions(gravity: Array) -> list[Description]:
+    """Every parameter of the controller of an arm under ``gravity`` (3,) [m/s²]."""
+    classes = (FollowingParameters, ArmParameters, ActuatorParameters, PayloadParameters)
+    known = [about for cls in classes for about in describe(cls) if about.name not in _ABSENT]
+    weight = Description(
+        name="gravity",
+        type=float,
+        array=True,
+        default=tuple(float(value) for value in gravity),
+        text="Gravity vector in the root frame: x, y, z; zeros for a robot that carries its own weight",
+        unit="m/s²",
+        minimum=-100.0,
+        maximum=100.0,
+        choices=(),
+        read_only=False,
+    )
+    return [*known, weight]
+
+
+def parameter_file(package: str, gravity: Array) -> str:
+    """The YAML from which generate_parameter_library makes ``package::Params``."""
+    entries = {about.name: _entry(about) for about in descriptions(gravity)}
+    return str(yaml.safe_dump({package: entries}, sort_keys=False, allow_unicode=True, width=110))
+
+
+def _entry(about: Description) -> dict[str, Any]:
+    unit = f" [{about.unit}]" if about.unit else ""
+    default = list(about.default) if about.array else about.default
+    entry: dict[str, Any] = {
+        "type": _TYPES[about.type] + ("_array" if about.array else ""),
+        "default_value": default,
+        "description": about.text.replace('"', "'") + unit,
+    }
+    if about.read_only:
+        entry["read_only"] = True
+    choices = MODES if about.name == "mode" else about.choices
+    if choices:
+        entry["validation"] = {"one_of<>": [list(choices)]}
+    elif about.minimum is not None and about.maximum is not None:
+        kind = "element_bounds<>" if about.array else "bounds<>"
+        entry["validation"] = {kind: [float(about.minimum), float(about.maximum)]}
+    elif about.minimum is not None:
+        kind = "lower_element_bounds<>" if about.array else "gt_eq<>"
+        entry["validation"] = {kind: [float(about.minimum)]}
+    return entry

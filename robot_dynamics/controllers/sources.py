@@ -1,0 +1,43 @@
+"""The generated package's C: the control core, and a program of the arm per quantity."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+
+from robot_dynamics.codegen.emit_lanes import lanes_source
+from robot_dynamics.control.native.library import PACKAGE as CORE
+from robot_dynamics.dynamics.generator.search import Objective
+from robot_dynamics.dynamics.programs import make_program
+from robot_dynamics.dynamics.quantities import quantity_named
+from robot_dynamics.model.chain import KinematicChain
+
+CORE_FILES = (
+    "core.h", "loop.h", "follower.h",
+    "core.c", "law.c", "schedule.c", "plausibility.c", "handover.c", "record.c", "loop.c", "follower.c",
+)  # fmt: skip
+QUANTITIES = ("inverse_dynamics", "mass_matrix", "coriolis", "gravity")
+"""What the controller and the solver call."""
+
+
+def core_sources() -> Mapping[str, str]:
+    """The control core's files, as the node has them."""
+    return {name: files(CORE).joinpath(name).read_text(encoding="utf-8") for name in CORE_FILES}
+
+
+def kernel_sources(chain: KinematicChain, package: str, notice: Sequence[str]) -> Mapping[str, str]:
+    """One C file per quantity, whose function is ``<package>_<quantity>(in, out)``, as a node's kernel."""
+    return {f"{quantity}.c": _kernel(chain, package, quantity, notice) for quantity in QUANTITIES}
+
+
+def _kernel(chain: KinematicChain, package: str, quantity: str, notice: Sequence[str]) -> str:
+    held = [array.name for array in quantity_named(quantity).held if array.name in ("gravity", "payload")]
+    program = make_program(chain, None, quantity, held, Objective.TIME)
+    arguments = "\n".join(f" *   in[{i}] {a.name} ({a.size})" for i, a in enumerate(program.inputs))
+    head = "\n".join(f" * {line}" for line in notice)
+    name = f"{package}_{quantity}"
+    return (
+        f"/* SPDX-License-Identifier: Apache-2.0\n *\n{head}\n *\n * {name}(in, out): {quantity}, of\n"
+        f"{arguments}\n */\n#define kernel {name}\n#define kernel_batch {name}_batch\n\n"
+        f"{lanes_source(program)}"
+    )

@@ -1,0 +1,294 @@
+"""The generated ros2_control package as far as it needs no ROS: what it computes, and what its files say.
+
+Its wrappers are compiled and run where ROS is; docs/ros2_control.md says on which versions.
+"""
+
+import ctypes
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from patience import PATIENCE
+
+from robot_dynamics.cli.main import main
+from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
+from robot_dynamics.control.arm.controller import ArmController
+from robot_dynamics.control.arm.parameters import ArmParameters
+from robot_dynamics.control.arm.payload import PayloadParameters
+from robot_dynamics.control.arm.trajectory import Reference
+from robot_dynamics.control.native.arm import NativeArmController
+from robot_dynamics.control.native.library import MODES, Plan
+from robot_dynamics.control.protocol import Phase, Planned
+from robot_dynamics.controllers.parameters import FollowingParameters, descriptions
+from robot_dynamics.dynamics.compiled import compile_dynamics
+from robot_dynamics.inputs.files import read_bytes
+from robot_dynamics.model.load import load_urdf
+from robot_dynamics.native.compiler import FLAGS, FOR_THIS_CPU, find_compiler
+from robot_dynamics.parameters import describe
+from robot_dynamics.resources import resource
+
+PUMA = resource("urdf/puma560.urdf")
+JOINTS = 6
+PERIOD = 1_000_000  # [ns]
+GRAVITY = (0.0, 0.0, -9.81)
+DRIVES = {
+    "rotor_inertia": (0.3,),
+    "damping": (1.5,),
+    "friction": (0.8,),
+    "static_friction": (1.1,),
+    "friction_offset": (0.1,),
+}
+PAYLOAD = {
+    "payload_mass": 1.5,
+    "payload_center": (0.0, 0.02, 0.1),
+    "payload_inertia": (0.01, 0, 0, 0.01, 0, 0.004),
+}
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory):
+    """The package of a PUMA 560."""
+    folder = tmp_path_factory.mktemp("workspace") / "puma_controllers"
+    assert main(["generate", str(PUMA), "--ros2-control", "-o", str(folder)]) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def replay(package, tmp_path_factory):
+    """Its program replay, compiled with the flags of the node's code."""
+    build = tmp_path_factory.mktemp("build")
+    compiler = find_compiler().command
+    exact = [*compiler, "-O2", *(flag for flag in FLAGS if flag not in ("-shared", "-w")), FOR_THIS_CPU]
+    strict = ["-Wall", "-Wextra", "-Werror"]
+    objects = []
+    for kind, flags in (("core", ["-std=gnu11", "-ffp-contract=off", *strict]), ("model", ["-w"])):
+        for source in sorted((package / "src" / kind).glob("*.c")):
+            objects.append(build / f"{kind}_{source.stem}.o")
+            command = [*exact, *flags, "-c", source, "-o", objects[-1]]
+            subprocess.run(command, check=True, timeout=PATIENCE)
+    program = build / "replay"
+    includes = [f"-I{package / 'include'}", f"-I{package / 'src'}"]
+    tool = package / "tools" / "replay.cpp"
+    command = [
+        "c++",
+        "-std=c++17",
+        "-O1",
+        *strict,
+        "-Wpedantic",
+        *includes,
+        tool,
+        *objects,
+        "-o",
+        program,
+        "-lm",
+    ]
+    subprocess.run(command, check=True, timeout=PATIENCE)
+    return program
+
+
+def cycles_of_a_move(random):
+    """Stamps, states around a smooth move, and its references; some cycles have none, and one jumps."""
+    times = np.arange(200) * PERIOD
+    angle = 1e-9 * times[:, None] * (1.0 + np.arange(JOINTS)) * 3.0
+    reference = [0.1 * np.sin(angle), 0.3 * np.cos(angle), -0.9 * np.sin(angle)]
+    position = reference[0] + random.normal(scale=1e-3, size=angle.shape)
+    velocity = reference[1] + random.normal(scale=1e-2, size=angle.shape)
+    reference[0][60:64] = np.nan
+    reference[2][90, 3] = np.nan
+    reference[0][120:125] += 1.0
+    return times, position, velocity, reference
+
+
+def parameters_of(mode, **others):
+    return {"mode": mode, "kp": (80.0,), "kv": (15.0, 16.0, 17.0, 18.0, 19.0, 20.0), **others}
+
+
+def efforts_of(program, parameters, times, position, velocity, reference, leads):
+    lines = [
+        " ".join([name, *(str(v) for v in (value if isinstance(value, tuple) else (value,)))])
+        for name, value in parameters.items()
+    ]
+    for k, stamp in enumerate(times):
+        values = np.concatenate([position[k], velocity[k], *(part[k] for part in reference)])
+        lines.append(" ".join([str(stamp), str(int(leads)), *map(repr, values.tolist())]))
+    done = subprocess.run([program], input="\n".join(lines), capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == "0 allocations in the cycles\n"
+    return np.array([[float(word) for word in line.split()] for line in done.stdout.splitlines()])
+
+
+class Stream:
+    """References that come cycle by cycle, as a trajectory without an end for the Python core."""
+
+    end = np.inf
+
+    def __init__(self, start):
+        self.start = start
+        self.time, self.now, self.ahead = start, None, None
+
+    def sample(self, time):
+        return self.ahead if time > self.time else self.now
+
+
+class Follower:
+    """What follower.c does, around the core in Python."""
+
+    def __init__(self, controller, step, leads):
+        self.controller, self.step, self.leads = controller, step, leads
+        self.last, self.stream = None, None
+
+    def update(self, time, position, velocity, given):
+        core = self.controller
+        usable = all(np.isfinite(part).all() for part in given)
+        stepped = usable and self.last is not None and (abs(given[0] - self.last[0]) > self.step).any()
+        following = self.stream is not None and core.follows(self.stream)
+        if not usable or stepped:
+            self.last = None
+            if following:
+                core.hold()
+                following = False
+        if usable:
+            now, ahead = given, given
+            if self.leads and self.last is not None:
+                now, ahead = self.last, (given[0], given[1], 0.5 * (self.last[2] + given[2]))
+            self.last = given
+            near = (
+                core.phase.controls and (abs(now[0] - core.reference(core.time).position) <= self.step).all()
+            )
+            if not following and near:
+                self.stream = Stream(core.time)
+            if self.stream is not None:
+                self.stream.time, self.stream.now, self.stream.ahead = (
+                    time,
+                    Reference(*now),
+                    Reference(*ahead),
+                )
+            if not following and near:
+                assert core.accept(Planned(self.stream, core.epoch)) == ""
+        return core.update(time, position, velocity).effort
+
+
+def arm_of(parameters, **carried):
+    chain = load_urdf(read_bytes(PUMA, "URDF", ValueError))
+    payload = PayloadParameters(**carried).payload
+    links = compile_dynamics(chain, payload=payload, friction=False)
+    return chain, ActuatedArm(links, chain, ActuatorParameters(**DRIVES)), ArmParameters(**parameters)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("leads", [False, True])
+def test_efforts_are_those_of_the_python_node(replay, mode, leads):
+    """Holds, moves, missing references, one that jumps; drives, payload, limits; no cycle allocates."""
+    random = np.random.default_rng(5)
+    times, position, velocity, reference = cycles_of_a_move(random)
+    parameters = parameters_of(mode, max_effort=(40.0, 50.0, 40.0, 20.0, 20.0, 20.0), max_effort_step=2.0)
+    reached = efforts_of(
+        replay, {**parameters, **DRIVES, **PAYLOAD}, times, position, velocity, reference, leads
+    )
+    follower = Follower(
+        ArmController(*arm_of(parameters, **PAYLOAD)), FollowingParameters().max_reference_step, leads
+    )
+    expected = []
+    phases = set()
+    for k, stamp in enumerate(times):
+        given = tuple(part[k] for part in reference)
+        expected.append(follower.update(1e-9 * float(stamp), position[k], velocity[k], given))
+        phases.add(follower.controller.phase)
+    assert phases == {Phase.HOLDING, Phase.TRACKING}
+    np.testing.assert_allclose(reached, expected, rtol=1e-12, atol=1e-12)
+
+
+class Motion(ctypes.Structure):
+    """``rd_motion`` of core.h."""
+
+    _fields_ = [(name, ctypes.c_void_p) for name in ("position", "velocity", "acceleration")]
+
+
+class NativeStream(ctypes.Structure):
+    """``rd_stream`` of core.h."""
+
+    _fields_ = [("time", ctypes.c_double), ("now", Motion), ("ahead", Motion)]
+
+
+def test_efforts_are_those_of_the_node_s_native_loop_to_the_last_bit(replay):
+    """The same C core and program, compiled by the package and by the node, on the same references."""
+    random = np.random.default_rng(6)
+    times, position, velocity, reference = cycles_of_a_move(random)
+    times = times[:60]  # before anything is missing
+    parameters = parameters_of("computed_torque", max_effort_step=2.0)
+    reached = efforts_of(
+        replay, {**parameters, **DRIVES, **PAYLOAD}, times, position, velocity, reference, False
+    )
+    native = NativeArmController(*arm_of(parameters, **PAYLOAD))
+    native.update(0.0, position[0], velocity[0])
+    given = [np.zeros(JOINTS) for _ in reference]
+    motion = Motion(*(part.ctypes.data for part in given))
+    stream = NativeStream(0.0, motion, motion)
+    bounds = np.array([0.0, np.inf])
+    plan = Plan(1, native.epoch, 2, bounds.ctypes.data, None, ctypes.addressof(stream))
+    native._library.rd_core_offer_plan(native.handle, ctypes.byref(plan))
+    for k in range(1, len(times)):
+        stream.time = 1e-9 * float(times[k])
+        for part, values in zip(given, reference, strict=True):
+            part[:] = values[k]
+        command = native.update(stream.time, position[k], velocity[k])
+        assert command.phase is Phase.TRACKING
+        np.testing.assert_array_equal(reached[k], command.effort)
+
+
+def test_the_package_has_what_ros2_control_looks_for(package):
+    text = {str(path.relative_to(package)): path.read_text() for path in package.rglob("*") if path.is_file()}
+    assert not [name for name, content in text.items() if "@" in content and "@PACKAGE" in content]
+    assert "<name>puma_controllers</name>" in text["package.xml"]
+    assert 'name="puma_controllers/ComputedTorqueController"' in text["controller_plugin.xml"]
+    assert 'base_class_type="inverse_dynamics_solver::InverseDynamicsSolver"' in text["solver_plugin.xml"]
+    controllers = yaml.safe_load(text["config/controllers.yaml"])
+    front = controllers["joint_trajectory_controller"]["ros__parameters"]
+    assert front["command_interfaces"] == ["position", "velocity", "acceleration"]
+    assert front["command_joints"] == [f"computed_torque_controller/{joint}" for joint in front["joints"]]
+    assert text["urdf/robot.urdf"].count('<command_interface name="effort"/>') == JOINTS
+    for name, content in text.items():
+        if (
+            name.endswith((".cpp", ".hpp", ".py", ".yaml", ".xml", "CMakeLists.txt"))
+            and "parameters" not in name
+        ):
+            assert "SPDX-License-Identifier: Apache-2.0" in content, name
+
+
+def test_parameters_are_those_of_the_node(package):
+    written = yaml.safe_load((package / "src/parameters.yaml").read_text())["puma_controllers"]
+    assert list(written) == [about.name for about in descriptions(np.array(GRAVITY))]
+    node = {about.name for about in describe(ArmParameters)} - {"front_timeout"}
+    assert node | set(DRIVES) | set(PAYLOAD) | {"gravity"} <= set(written)
+    assert written["kp"]["validation"] == {"element_bounds<>": [0.0, 1e6]}
+    assert written["mode"]["validation"] == {"one_of<>": [list(MODES)]}
+    assert written["gravity"]["default_value"] == list(GRAVITY)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["--name", "My Robot"], "cannot be the name of a ROS package"),
+        (["--name", "two__underscores"], "cannot be the name of a ROS package"),
+        (["--wrench"], "--wrench has no meaning with --ros2-control"),
+        (["--quantity", "gravity"], "--quantity has no meaning with --ros2-control"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(tmp_path, capsys, arguments, reason):
+    command = ["generate", str(PUMA), "--ros2-control", "-o", str(tmp_path / "p"), *arguments]
+    assert main(command) != 0
+    assert reason in capsys.readouterr().err
+    assert not (tmp_path / "p").exists()
+
+
+def test_a_description_with_hardware_of_its_own_stays_as_it_is(tmp_path):
+    tag = '<ros2_control name="mine" type="system"><hardware/></ros2_control>'
+    own = PUMA.read_text().replace("</robot>", f"{tag}</robot>")
+    (tmp_path / "own.urdf").write_text(own)
+    assert (
+        main(["generate", str(tmp_path / "own.urdf"), "--ros2-control", "-o", str(tmp_path / "own_arm")]) == 0
+    )
+    assert (tmp_path / "own_arm/urdf/robot.urdf").read_text() == own
+    assert Path(tmp_path / "own_arm/LICENSE").is_file()
