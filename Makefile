@@ -63,7 +63,7 @@ fuzz: $(VENV)/development.stamp
 
 # Every fault of the table done to every node over DDS, judged by an observer of its own; a table at the end.
 drill: $(VENV)/development.stamp
-	$(BIN)/pytest -v test/drills/drill_all.py test/drills/drill_network.py $(if $(DRILLS),-k "$(DRILLS)")
+	$(BIN)/pytest -v test/drills/drill_all.py test/drills/drill_network.py test/drills/drill_policies.py $(if $(DRILLS),-k "$(DRILLS)")
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \

@@ -84,6 +84,7 @@ setup(
         share("urdf"),
         share("config"),
         share("rviz"),
+        share("security"),
     ],
     python_requires=">=3.10",
     install_requires=[

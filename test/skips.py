@@ -133,7 +133,7 @@ SKIPS = (
     Skip(
         "view",
         "(viser) is not installed",
-        ("test/view/*", "test/ros_*", "test/launch/test_killed_nodes.py*"),
+        ("test/view/*", "test/ros_*", "test/drills/*", "test/launch/test_killed_nodes.py*"),
         no_module(),
     ),
     Skip("view", "viser serves the page", ("test/view/*", "test/ros_docs/*"), no_module("viser")),

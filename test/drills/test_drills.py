@@ -6,6 +6,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
+import policies
 from drilling import drill, faults_for
 from invariants import SLACK, Promise, Seen, judge
 from scenes import COLUMNS
@@ -44,3 +45,5 @@ def test_efforts_keep_their_promises_through_faults_in_a_row(column):
             assert verdict.messages, fault.name
             assert not verdict.broken, f"{fault.name}: {fault.text}\n" + "\n".join(verdict.broken[:5])
         assert "Traceback" not in scene.process.output
+        undeclared = policies.used(scene.peer.node, scene.node) - policies.declared(scene.node)
+        assert not undeclared, "its security policy lacks these"

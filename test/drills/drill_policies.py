@@ -1,0 +1,87 @@
+"""The security policies: each running node uses what its policy declares, and nothing else."""
+
+import time
+
+import pytest
+
+pytest.importorskip("rclpy", reason="rclpy is not installed")
+
+import policies
+from ros_harness import NodeProcess, free_port, peer_with
+from scenes import ARM
+
+pytestmark = pytest.mark.ros
+URDF = {"robot_description": ARM}
+IMU = {"gravity_from_imu": True}
+FOLLOWS = {"follow_robot_model": True}
+SIMULATOR = {"publish_clock": True, "publish_description": True, "measure_latency": True}
+CASES = {
+    "computed_torque_controller": [{**URDF, **IMU}, {**URDF, **FOLLOWS, "use_sim_time": True}],
+    "stewart_platform": [{"use_sim_time": True}],
+    "trajectory_feedforward": [
+        {**URDF, **IMU, "effort_path": "commands"},
+        {**URDF, **FOLLOWS, "use_sim_time": True},
+    ],
+    "robot_model": [{**URDF, **IMU, "use_sim_time": True}],
+    "simulator": [{**URDF, **SIMULATOR}, {"machine": "stewart_demo", "use_sim_time": True}],
+    "markers": [{**URDF, "use_sim_time": True}],
+    "web_view": [{**URDF, "use_sim_time": True}, {"machine": "stewart_demo", "use_sim_time": True}],
+}
+NOT_HERE = ("/follow_joint_trajectory", "/controller_state", "/tf")
+"""Ends of names that only appear where control_msgs and tf2_msgs are installed, which the wheels are not."""
+SETTLED = 1.0
+"""A graph that has not changed for so long is whole [s]."""
+
+
+def settled(peer, node):
+    """What a node uses, once that does not change any more."""
+    state = [set(), time.monotonic()]
+
+    def same():
+        now = (
+            policies.used(peer.node, node)
+            if (node, "/") in peer.node.get_node_names_and_namespaces()
+            else set()
+        )
+        if now != state[0]:
+            state[:] = [now, time.monotonic()]
+        return bool(now) and time.monotonic() > state[1] + SETTLED
+
+    peer.wait_until(same, f"{node} does not settle")
+    return state[0]
+
+
+@pytest.mark.parametrize("node", CASES)
+def test_a_node_uses_what_its_policy_declares_and_nothing_else(node):
+    if node == "web_view":
+        pytest.importorskip("viser", reason="viser is not installed")
+    used = set()
+    for parameters in CASES[node]:
+        given = {**parameters, "port": free_port()} if node == "web_view" else parameters
+        with NodeProcess(node, given) as process, peer_with(process) as peer:
+            used |= settled(peer, node)
+    declared = policies.declared(node)
+    assert used <= declared, f"undeclared: {sorted(used - declared)}"
+    unused = {use for use in declared - used if not use[1].endswith(NOT_HERE)}
+    assert not unused, f"declared without need: {sorted(unused)}"
+
+
+def test_every_node_has_a_policy():
+    assert {file.name.partition(".")[0] for file in policies.FOLDER.iterdir()} == set(CASES)
+
+
+def test_a_keystore_that_nothing_can_enforce_keeps_the_node_from_starting(tmp_path):
+    enclave = tmp_path / "enclaves" / "robot_model"
+    enclave.mkdir(parents=True)
+    for name in ("identity_ca.cert", "cert", "key", "permissions_ca.cert"):
+        (enclave / f"{name}.pem").write_text("no certificate", encoding="utf-8")
+    for name in ("governance", "permissions"):
+        (enclave / f"{name}.p7s").write_text("no signature", encoding="utf-8")
+    environment = {
+        "ROS_SECURITY_ENABLE": "true",
+        "ROS_SECURITY_STRATEGY": "Enforce",
+        "ROS_SECURITY_KEYSTORE": str(tmp_path),
+    }
+    with NodeProcess("robot_model", URDF, ["-e", "/robot_model"], environment) as process:
+        assert process.wait_for_exit() == 1
+        process.wait_for_output(r"\[FATAL\]")
