@@ -15,6 +15,7 @@ void rd_loop_init(rd_loop *loop, int64_t (*clock)(void),
     *loop = (rd_loop){.clock = clock, .send = send, .to = to, .lockstep = lockstep};
     loop->front_seen = clock();
     loop->last_state = RD_NO_EPOCH;
+    loop->time = (rd_sim_time){.now = RD_NO_EPOCH, .at_state = RD_NO_EPOCH, .ahead_since = RD_NO_EPOCH};
     atomic_init(&loop->shown_last_state, RD_NO_EPOCH);
 }
 
@@ -63,36 +64,6 @@ void rd_loop_request(rd_loop *loop, int what)
         atomic_store_explicit(&loop->wanted, (before | 1) + (what == RD_ACTIVATE ? 2 : 1), memory_order_release);
     }
     atomic_fetch_add_explicit(&loop->asked, 1, memory_order_release);
-}
-
-/* Slots that a record leaves free. A reader that hangs for long misses cycles; that states jumped it misses only after
- * many of them, and that the safe output began or ended not at all: those come no faster than their timeouts. */
-static size_t spare(const rd_record *about)
-{
-    enum { FOR_JUMPS = 16, FOR_LOSSES = 16 };
-    if (about->kind == RD_STATES_LOST || about->kind == RD_FRONT_LOST || about->back) {
-        return 0;
-    }
-    return about->discontinuity ? FOR_LOSSES : FOR_JUMPS + FOR_LOSSES;
-}
-
-static void record(rd_session *session, const rd_record *about)
-{
-    rd_record *slot = rd_ring_slot(&session->ring, spare(about));
-    if (!slot) {
-        return;
-    }
-    const rd_core *core = session->core;
-    const double *arrays[RD_RECORD_ARRAYS] = {
-        core->state.position, core->state.velocity, core->reference.position, core->reference.velocity,
-        core->reference.acceleration, core->unlimited, core->effort,
-    };
-    *slot = *about;
-    double *place = (double *)(slot + 1);
-    for (int i = 0; i < RD_RECORD_ARRAYS; ++i, place += core->n) {
-        rd_copy(place, arrays[i], core->n);
-    }
-    rd_ring_commit(&session->ring);
 }
 
 static void begin_safe_output(rd_loop *loop, int64_t steady)
@@ -160,6 +131,33 @@ static double front_silence(rd_loop *loop, int64_t steady)
     return timeout > 0.0 && silent > timeout ? silent : 0.0;
 }
 
+static int64_t timeout_of(const rd_session *session)
+{
+    return (int64_t)(1e9 * session->core->settings->state_timeout);
+}
+
+/* Whether states go on while the simulated clock stands, which the safe output answers. */
+static int clock_fails(rd_loop *loop, int64_t stamp, int64_t steady)
+{
+    rd_session *session = loop->session;
+    rd_sim_time *time = &loop->time;
+    if (!time->used || loop->lockstep || !rd_time_runs_away(time, stamp, steady, timeout_of(session))) {
+        time->told = 0;
+        return 0;
+    }
+    if (loop->active && !time->told && steady - time->ahead_since >= timeout_of(session)) {
+        rd_record about = {.arrived = steady, .left = steady, .time = session->core->time, .kind = RD_CLOCK_STANDS};
+        time->told = 1;
+        about.age = time->now == RD_NO_EPOCH ? -1.0 : 1e-9 * (double)(steady - time->moved);
+        if (session->core->phase != RD_WAITING) {
+            begin_safe_output(loop, steady);
+        }
+        about.phase = session->core->phase;
+        rd_session_note(session, &about);
+    }
+    return 1;
+}
+
 void rd_loop_state(rd_loop *loop, int64_t stamp, int64_t steady, const double *position, const double *velocity)
 {
     meet_requests(loop, steady);
@@ -168,6 +166,11 @@ void rd_loop_state(rd_loop *loop, int64_t stamp, int64_t steady, const double *p
         return;
     }
     rd_core *core = session->core;
+    const int clockless = clock_fails(loop, stamp, steady);
+    if (stamp == 0 && loop->time.now != RD_NO_EPOCH) {
+        stamp = loop->time.now;
+    }
+    loop->time.at_state = loop->time.now;
     const double now = rd_session_seconds(session, stamp);
     rd_record about = {.stamp = stamp, .arrived = steady, .time = now, .kind = RD_OBSERVED};
     loop->last_state = steady;
@@ -175,7 +178,7 @@ void rd_loop_state(rd_loop *loop, int64_t stamp, int64_t steady, const double *p
     if (!velocity) {
         velocity = estimate_velocity(session, now, position);
     }
-    if (!loop->active || (loop->safe && loop->safe_for_front && front_silence(loop, steady) > 0.0)) {
+    if (!loop->active || clockless || (loop->safe && loop->safe_for_front && front_silence(loop, steady) > 0.0)) {
         rd_core_observe(core, position);
     } else if (rd_core_update(core, now, position, velocity)) {
         session->troubled = 0;
@@ -200,7 +203,7 @@ void rd_loop_state(rd_loop *loop, int64_t stamp, int64_t steady, const double *p
     }
     about.phase = core->phase;
     about.left = loop->clock();
-    record(session, &about);
+    rd_session_note(session, &about);
     show(loop);
 }
 
@@ -210,12 +213,16 @@ static void look_for_losses(rd_loop *loop, int64_t steady)
     rd_session *session = loop->session;
     const rd_core *core = session->core;
     rd_record about = {.arrived = steady, .left = steady, .time = core->time, .kind = RD_STATES_LOST};
-    const double age = 1e-9 * (double)(steady - loop->last_state);
+    const rd_sim_time *time = &loop->time;
+    const int64_t timeout = timeout_of(session), since = steady - loop->last_state;
+    const double age = time->used ? rd_time_lost(time, loop->last_state, steady, timeout)
+                                  : since >= timeout ? 1e-9 * (double)since : 0.0;
     const double silent = front_silence(loop, steady);
     if (core->phase == RD_WAITING) {
         return;
     }
-    if (!loop->lockstep && age >= core->settings->state_timeout) {
+    if (!loop->lockstep && age > 0.0) {
+        about.kind = time->used && time->alone ? RD_SENDERS_GONE : RD_STATES_LOST;
         about.age = age;
     } else if (silent > 0.0) {
         about.kind = RD_FRONT_LOST;
@@ -226,7 +233,7 @@ static void look_for_losses(rd_loop *loop, int64_t steady)
     begin_safe_output(loop, steady);
     loop->safe_for_front = about.kind == RD_FRONT_LOST;
     about.phase = core->phase;
-    record(session, &about);
+    rd_session_note(session, &about);
 }
 
 static void send_safe_output(rd_loop *loop, int64_t steady, int64_t wall)
@@ -257,9 +264,8 @@ int64_t rd_loop_tick(rd_loop *loop, int64_t steady, int64_t wall)
     if (loop->safe) {
         due = loop->safe_due;
     } else if (loop->session && loop->active && !loop->lockstep && loop->session->core->phase != RD_WAITING) {
-        const rd_settings *settings = loop->session->core->settings;
-        const int64_t lost = loop->last_state + (int64_t)(1e9 * settings->state_timeout) + 1;
-        due = lost < due ? lost : due;
+        const int64_t lost = loop->last_state + timeout_of(loop->session) + 1;
+        due = lost < due && lost > steady ? lost : due;
     }
     show(loop);
     return due;

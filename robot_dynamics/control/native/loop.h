@@ -14,7 +14,9 @@ enum {
     RD_OBSERVED,     /* a state without an answer, for the loop does not control */
     RD_NO_EFFORT,    /* a state for which the model has no effort: safe output */
     RD_STATES_LOST,  /* no state for `age`: safe output */
-    RD_FRONT_LOST    /* whoever plans is silent for `age`, and everything accepted is finished: safe output */
+    RD_FRONT_LOST,   /* whoever plans is silent for `age`, and everything accepted is finished: safe output */
+    RD_SENDERS_GONE, /* nobody publishes states any more, since `age`: safe output */
+    RD_CLOCK_STANDS  /* states go on while the simulated clock has stood for `age`, or (-1) never ran: safe output */
 };
 
 typedef struct {
@@ -54,11 +56,23 @@ typedef struct {
 
 #define RD_NO_EPOCH INT64_MIN
 
+/* The clock of a simulation; see sim_time.c. */
+typedef struct {
+    int used;                     /* whether states are judged by it */
+    int alone;                    /* nobody publishes states any more */
+    int told;                     /* a fault of the clock has been recorded */
+    int64_t now;                  /* what it says [ns]; RD_NO_EPOCH: nothing yet */
+    int64_t moved;                /* steady time at which it began to say so [ns] */
+    int64_t at_state;             /* what it said when the last state came */
+    int64_t ahead_since;          /* steady time since which states are ahead of it; RD_NO_EPOCH: they are not */
+} rd_sim_time;
+
 typedef struct rd_loop {
     int64_t (*clock)(void);       /* steady time [ns] */
     void (*send)(void *to, rd_session *session, int64_t stamp, const double *effort);
     void *to;
     int lockstep;                 /* the age of the states is not judged */
+    rd_sim_time time;
     rd_session *session;          /* in force */
     rd_session *safe;             /* whose safe output is being sent */
     int safe_for_front;           /* because of the front */
@@ -94,6 +108,8 @@ void rd_loop_init(rd_loop *loop, int64_t (*clock)(void),
                   void (*send)(void *, rd_session *, int64_t, const double *), void *to, int lockstep);
 /* A state arrived at `steady`; velocity NULL: estimated. All times in ns. */
 void rd_loop_state(rd_loop *loop, int64_t stamp, int64_t steady, const double *position, const double *velocity);
+/* The simulated clock says `now` [ns]. */
+void rd_loop_clock(rd_loop *loop, int64_t now, int64_t steady);
 /* Look after everything that is not a state; returns when to call again at the latest. `wall` stamps safe output. */
 int64_t rd_loop_tick(rd_loop *loop, int64_t steady, int64_t wall);
 
@@ -102,8 +118,14 @@ void rd_loop_offer(rd_loop *loop, rd_session *session); /* NULL: none */
 void rd_loop_request(rd_loop *loop, int what);          /* RD_HOLD, ... */
 enum { RD_HOLD, RD_ACTIVATE, RD_HALT };
 
+/* Whether states go on while the clock stands; for how long states have been missing that should have come [s]. */
+int rd_time_runs_away(rd_sim_time *time, int64_t stamp, int64_t steady, int64_t timeout);
+double rd_time_lost(const rd_sim_time *time, int64_t last_state, int64_t steady, int64_t timeout);
+
 /* The oldest record that has not been read, copied to `record` and behind it its arrays; whether there is one. */
 int rd_ring_read(rd_ring *ring, rd_record *record);
+/* Note what was done, with the arrays of the core as they are. */
+void rd_session_note(rd_session *session, const rd_record *about);
 rd_record *rd_ring_slot(rd_ring *ring, size_t spare);
 void rd_ring_commit(rd_ring *ring);
 #endif

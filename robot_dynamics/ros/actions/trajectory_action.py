@@ -202,7 +202,8 @@ class TrajectoryAction:
         elif not controller.phase.controls:
             self.drop(controller.phase.value)
         elif self._last is not None:
-            self._running.handle.publish_feedback(self._feedback(self._running.began, *self._last))
+            last, self._last = self._last, None  # without a new cycle there is nothing to tell: a pause
+            self._running.handle.publish_feedback(self._feedback(self._running.began, *last))
 
     # Messages
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from rclpy.node import Node
@@ -85,6 +86,22 @@ class LoopEvents:
     def states_lost(self, age: float, safe_output: str) -> None:
         """The last joint state is ``age`` [s] old."""
         self._log.error(f"no joint state for {age:.3f} s: safe output {safe_output}")
+        self._changed()
+
+    def senders_gone(self, age: float, safe_output: str) -> None:
+        """In simulated time: nobody publishes joint states any more, the last one is ``age`` [s] old."""
+        reason = f"nobody publishes joint states any more, the last one is {age:.3f} s old"
+        self._log.error(f"{reason}: safe output {safe_output}")
+        self._changed()
+
+    def clock_stands(self, stood: float, safe_output: str) -> None:
+        """Joint states go on while the simulated clock has not moved for ``stood`` [s], or never did.
+
+        Without a ``safe_output`` nothing has been controlled yet, and nothing is sent.
+        """
+        how = "there is no /clock" if math.isinf(stood) else f"/clock has stood still for {stood:.3f} s"
+        sent = f"safe output {safe_output}" if safe_output else "nothing is sent"
+        self._log.error(f"joint states go on while {how}: {sent}; use_sim_time is for simulators")
         self._changed()
 
     def front_lost(self, silence: float, safe_output: str) -> None:

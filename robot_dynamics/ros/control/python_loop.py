@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
+from time import monotonic_ns, sleep
 from typing import Generic
 
 from rclpy.clock import Clock, ClockType
@@ -11,6 +11,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
 from robot_dynamics.control.protocol import Command, Phase
+from robot_dynamics.control.sim_time import SimulatedTime
 from robot_dynamics.errors import RobotDynamicsError, StateError
 from robot_dynamics.ros.control.cycle import CycleMonitor, VelocityEstimator
 from robot_dynamics.ros.control.events import LoopEvents
@@ -66,6 +67,9 @@ class PythonLoop(Generic[C]):
         self._active = False
         self._safe: SafeOutput | None = None
         self._monitor = CycleMonitor()
+        simulated = bool(node.get_parameter("use_sim_time").value) and not lockstep
+        self._time = SimulatedTime() if simulated else None
+        self._clock_failed = False
         state_qos = qos.LOCKSTEP if lockstep else qos.STATE_SUBSCRIPTION
         self._states = node.create_subscription(JointState, "joint_states", self._on_state, state_qos)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
@@ -131,7 +135,7 @@ class PythonLoop(Generic[C]):
         self._active = False
         while self._safe is not None:
             self._watch()
-            time.sleep(SAFE_PERIOD)
+            sleep(SAFE_PERIOD)
         self._topics.flush()
 
     def timing(self) -> Mapping[str, str]:
@@ -141,7 +145,7 @@ class PythonLoop(Generic[C]):
     def late(self) -> list[str]:
         """What is wrong with the timing of the joint states, for people."""
         # In lockstep the simulator's clock stands still while it waits, however long that takes.
-        if self._lockstep or self.controller is None:
+        if self._lockstep or self._time is not None or self.controller is None:
             return []
         return self._monitor.warnings(self.controller.parameters.state_timeout)
 
@@ -165,6 +169,9 @@ class PythonLoop(Generic[C]):
             self._events.refuse(f"joint state refused: {error}")
             return
         began = self._monitor.begin()
+        if self._time is not None and self._clock_fails(self._time, in_force, sample.nanoseconds):
+            in_force.controller.observe(sample.position)
+            return
         nanoseconds = sample.nanoseconds or self._node.get_clock().now().nanoseconds
         now, position, velocity = self._clock.seconds(nanoseconds), sample.position, sample.velocity
         if velocity is None:
@@ -226,7 +233,42 @@ class PythonLoop(Generic[C]):
         # In lockstep the simulator's clock stands still while it waits, however long that takes.
         if controller is None or not self._active or self._lockstep or controller.phase is Phase.WAITING:
             return
-        age = self._monitor.age
-        if age >= controller.parameters.state_timeout:
+        timeout, safe_output = controller.parameters.state_timeout, controller.parameters.safe_output
+        if self._time is not None:
+            self._look_at_simulated_age(self._time, timeout, safe_output)
+        elif (age := self._monitor.age) >= timeout:
             self._begin_safe_output()
-            self._events.states_lost(age, controller.parameters.safe_output)
+            self._events.states_lost(age, safe_output)
+
+    # Simulated time
+
+    def _tell_time(self, time: SimulatedTime) -> int:
+        """Let it know what the node's clock says; the steady time now [ns]."""
+        steady = monotonic_ns()
+        time.tell(self._node.get_clock().now().nanoseconds or None, steady)
+        return steady
+
+    def _clock_fails(self, time: SimulatedTime, in_force: _InForce[C], stamp: int) -> bool:
+        """Whether states go on while the simulated clock stands, which the safe output answers."""
+        controller, steady = in_force.controller, self._tell_time(time)
+        time.note_state()
+        timeout = round(1e9 * controller.parameters.state_timeout)
+        failed = time.runs_away(stamp, steady, timeout)
+        if failed and self._active and not self._clock_failed and time.lasts(steady, timeout):
+            self._clock_failed = True
+            begun = controller.phase is not Phase.WAITING
+            if begun:
+                self._begin_safe_output()
+            self._events.clock_stands(time.stood(steady), controller.parameters.safe_output if begun else "")
+        self._clock_failed = self._clock_failed and failed
+        return failed
+
+    def _look_at_simulated_age(self, time: SimulatedTime, timeout: float, safe_output: str) -> None:
+        steady = self._tell_time(time)
+        last = round(1e9 * self._monitor.last)
+        due = steady - last >= round(1e9 * timeout)
+        time.alone = due and not self._node.count_publishers(self._states.topic_name)
+        age = time.lost(last, steady, round(1e9 * timeout))
+        if age > 0.0:
+            self._begin_safe_output()
+            (self._events.senders_gone if time.alone else self._events.states_lost)(age, safe_output)

@@ -37,6 +37,9 @@ TRAJECTORY = _profile(10, reliable=True)
 CLOCK = _profile(1, reliable=True)
 """``/clock`` out; subscriptions of ROS clients are best effort with depth 1."""
 
+CLOCK_SUBSCRIPTION = _profile(1, reliable=False)
+"""``/clock`` in, as every ROS client takes it."""
+
 DIAGNOSTICS = _profile(10, reliable=True)
 """``/diagnostics`` out."""
 

@@ -109,6 +109,20 @@ int rd_cdr_read_joint_state(const uint8_t *bytes, size_t size, const rd_layout *
            && read_doubles(&r, layout->names, &state->effort) && state->position != NULL;
 }
 
+int rd_cdr_read_time(const uint8_t *bytes, size_t size, int64_t *time)
+{
+    uint32_t seconds, nanoseconds;
+    if (size < ENCAPSULATION || bytes[0] != 0 || bytes[1] != 1) {
+        return 0;
+    }
+    reader r = {bytes + ENCAPSULATION, size - ENCAPSULATION, 0};
+    if (!read_u32(&r, &seconds) || !read_u32(&r, &nanoseconds)) {
+        return 0;
+    }
+    *time = (int64_t)(int32_t)seconds * 1000000000 + (int64_t)nanoseconds;
+    return 1;
+}
+
 int rd_cdr_pick(const uint8_t *doubles, const rd_layout *layout, uint32_t n, double *values)
 {
     double total = 0.0;

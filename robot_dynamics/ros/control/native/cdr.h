@@ -32,6 +32,9 @@ typedef struct {
  * each or none at all. */
 int rd_cdr_read_joint_state(const uint8_t *bytes, size_t size, const rd_layout *layout, rd_joint_state *state);
 
+/* Whether bytes begin with a time, as rosgraph_msgs/Clock does; `time` [ns]. */
+int rd_cdr_read_time(const uint8_t *bytes, size_t size, int64_t *time);
+
 /* (n) values of the joints of a layout, from the doubles of a message; whether all are finite. */
 int rd_cdr_pick(const uint8_t *doubles, const rd_layout *layout, uint32_t n, double *values);
 

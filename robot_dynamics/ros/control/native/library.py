@@ -13,8 +13,8 @@ from robot_dynamics.errors import BackendError
 from robot_dynamics.native.library import joined_source
 from robot_dynamics.ros.control.native import codec
 
-_CORE_SOURCES = (*core.SOURCES, "loop.h", "record.c", "loop.c")
-_NODE_SOURCES = (*codec.SOURCES, "node.h", "outlet.c", "node.c")
+_CORE_SOURCES = (*core.SOURCES, "loop.h", "record.c", "sim_time.c", "loop.c")
+_NODE_SOURCES = (*codec.SOURCES, "node.h", "outlet.c", "node_time.c", "node.c")
 _LIBRARIES = ("librcl.so", "librcutils.so")
 
 
@@ -65,7 +65,7 @@ _SIGNATURES: dict[str, tuple[Any, Sequence[Any]]] = {
     "rd_node_sizes": (None, [ctypes.POINTER(_SIZE)]),
     "rd_node_start": (
         _POINTER,
-        [*(_POINTER,) * 5, _INT, _INT, _INT, _INT, _INT, ctypes.c_char_p, _SIZE],
+        [*(_POINTER,) * 6, _INT, _INT, _INT, _INT, ctypes.c_char_p, _SIZE],
     ),
     "rd_node_ask_to_stop": (None, [_POINTER]),
     "rd_node_stop": (None, [_POINTER]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import select
 import time
@@ -12,10 +13,11 @@ from collections.abc import Callable, Mapping, Sequence
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.serialization import deserialize_message
+from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
 from robot_dynamics.control.native.arm import NativeArmController
-from robot_dynamics.control.native.snapshot import discontinuity
+from robot_dynamics.control.native.snapshot import PHASES, discontinuity
 from robot_dynamics.control.protocol import Phase
 from robot_dynamics.errors import StateError
 from robot_dynamics.ros.control.cycle import CycleMonitor
@@ -34,7 +36,7 @@ from robot_dynamics.ros.support.spin import StopEvent
 
 HOUSEKEEPING = 0.01
 """Steady seconds between two looks at timers, services, subscriptions and the record of the thread."""
-_ANSWERED, _OBSERVED, _NO_EFFORT, _STATES_LOST, _FRONT_LOST = range(5)
+_ANSWERED, _OBSERVED, _NO_EFFORT, _STATES_LOST, _FRONT_LOST, _SENDERS_GONE, _CLOCK_STANDS = range(7)
 
 
 class NativeLoop:
@@ -82,7 +84,13 @@ class NativeLoop:
             JointState, "joint_states", lambda message: None, state_qos, callback_group=PrivateGroup()
         )
         entities = [self._states, *topics.publishers]
-        self._thread = LoopThread(node, entities, self._event, lockstep, scheduling)
+        self._simulated = bool(node.get_parameter("use_sim_time").value)
+        clock = None
+        if self._simulated:
+            clock = node.create_subscription(
+                Clock, "/clock", lambda message: None, qos.CLOCK_SUBSCRIPTION, callback_group=PrivateGroup()
+            )
+        self._thread = LoopThread(node, entities, clock, self._event, lockstep, scheduling)
         # The thread ends before what it uses does, however this process ends.
         weakref.finalize(self, LoopThread.stop, self._thread)
         self.refused_scheduling = self._thread.refused_scheduling()
@@ -126,7 +134,7 @@ class NativeLoop:
 
     def late(self) -> list[str]:
         """What is wrong with the timing of the joint states, for people."""
-        if self._lockstep or self.controller is None:
+        if self._lockstep or self._simulated or self.controller is None:
             return []
         return self._monitor.warnings(self.controller.parameters.state_timeout, self._thread.age)
 
@@ -225,6 +233,12 @@ class NativeLoop:
             self._events.states_lost(record.age, controller.parameters.safe_output)
         elif kind == _FRONT_LOST:
             self._events.front_lost(record.age, controller.parameters.safe_output)
+        elif kind == _SENDERS_GONE:
+            self._events.senders_gone(record.age, controller.parameters.safe_output)
+        elif kind == _CLOCK_STANDS:
+            stood = record.age if record.age >= 0.0 else math.inf
+            begun = PHASES[record.phase] is not Phase.WAITING
+            self._events.clock_stands(stood, controller.parameters.safe_output if begun else "")
         else:
             self._monitor.add(1e-9 * record.arrived, 1e-9 * (record.left - record.arrived))
         if kind == _NO_EFFORT:
@@ -257,7 +271,9 @@ class NativeLoop:
             return
         if not session.full:
             session.know(message.name, session.order.places)
-        stamp = sample.nanoseconds or self._node.get_clock().now().nanoseconds
+        stamp = sample.nanoseconds
+        if not stamp and not self._simulated:
+            stamp = self._node.get_clock().now().nanoseconds
         self._thread.give(session.handle, stamp, sample.position, sample.velocity)
 
     def _free_sessions(self) -> None:

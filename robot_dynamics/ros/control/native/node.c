@@ -82,10 +82,7 @@ static int answer_message(rd_node *node, rd_session *session, const rcl_serializ
         return 0;
     }
     const int moves = state.velocity && rd_cdr_pick(state.velocity, layout, n, outlet->velocity);
-    if (state.stamp == 0) {
-        if (node->simulated_time) {
-            return 0; /* the front knows what time it is */
-        }
+    if (state.stamp == 0 && !node->clock) {
         state.stamp = read_clock(CLOCK_REALTIME);
     }
     node->last_stamp = state.stamp;
@@ -101,21 +98,12 @@ static void handle(rd_node *node, const rcl_serialized_message_t *message)
     }
 }
 
-static int take(rd_node *node, rcl_serialized_message_t *message)
-{
-    const rcl_ret_t result = rcl_take_serialized_message(node->states, message, NULL, NULL);
-    if (result != RCL_RET_OK && result != RCL_RET_SUBSCRIPTION_TAKE_FAILED) {
-        rcl_reset_error();
-    }
-    return result == RCL_RET_OK;
-}
-
 /* By the wall clock only the newest state counts; in lockstep each one is answered. */
 static void take_all(rd_node *node)
 {
     int taken = 0;
     for (int i = 0; i < MOST_TAKEN; ++i) {
-        if (!take(node, &node->newer)) {
+        if (!rd_take(node->states, &node->newer)) {
             break;
         }
         const rcl_serialized_message_t newest = node->newer;
@@ -173,6 +161,9 @@ static int wait_for_work(rd_node *node, int64_t timeout)
     if (result == RCL_RET_OK) {
         result = rcl_wait_set_add_subscription(set, node->states, NULL);
     }
+    if (result == RCL_RET_OK && node->clock) {
+        result = rcl_wait_set_add_subscription(set, node->clock, NULL);
+    }
     if (result == RCL_RET_OK) {
         result = rcl_wait_set_add_guard_condition(set, node->wake, NULL);
     }
@@ -196,11 +187,16 @@ static void *run(void *argument)
             atomic_store(&node->failed, 1);
             break;
         }
+        if (node->clock && node->wait_set.subscriptions[1]) {
+            rd_node_take_clock(node, steady_now());
+        }
         if (node->wait_set.subscriptions[0]) {
             take_all(node);
         }
         take_given(node);
-        const int64_t now = node->simulated_time ? node->last_stamp : read_clock(CLOCK_REALTIME);
+        rd_node_look_around(node, steady_now());
+        const int64_t told = node->loop.time.now == RD_NO_EPOCH ? node->last_stamp : node->loop.time.now;
+        const int64_t now = node->clock ? told : read_clock(CLOCK_REALTIME);
         due = rd_loop_tick(&node->loop, steady_now(), now);
     }
     return NULL;
@@ -212,7 +208,7 @@ static int prepare(rd_node *node)
 {
     rcutils_allocator_t allocator = rcutils_get_default_allocator();
     node->wait_set = rcl_get_zero_initialized_wait_set();
-    if (rcl_wait_set_init(&node->wait_set, 1, 1, 0, 0, 0, 0, node->context, allocator) != RCL_RET_OK) {
+    if (rcl_wait_set_init(&node->wait_set, node->clock ? 2 : 1, 1, 0, 0, 0, 0, node->context, allocator) != RCL_RET_OK) {
         return 0;
     }
     node->ready |= WAIT_SET;
@@ -244,8 +240,8 @@ void rd_node_stop(rd_node *node)
 
 rd_node *rd_node_start(rcl_context_t *context, const rcl_subscription_t *states, const rcl_publisher_t *stamped,
                        const rcl_publisher_t *command, const rcl_guard_condition_t *wake,
-                       int front, int lockstep, int simulated_time, int priority, int cpu, char *reason,
-                       size_t reason_size)
+                       const rcl_subscription_t *clock, int front, int lockstep, int priority, int cpu,
+                       char *reason, size_t reason_size)
 {
     _Static_assert(sizeof(pthread_t) == sizeof(uint64_t), "a thread's name must fit");
     rd_node *node = calloc(1, sizeof *node);
@@ -260,12 +256,13 @@ rd_node *rd_node_start(rcl_context_t *context, const rcl_subscription_t *states,
     node->command = command;
     node->wake = wake;
     node->front = front;
-    node->simulated_time = simulated_time;
+    node->clock = clock;
     node->priority = priority;
     node->cpu = cpu;
     atomic_init(&node->priority_error, -1);
     atomic_init(&node->cpu_error, -1);
     rd_loop_init(&node->loop, steady_now, send_efforts, node, lockstep);
+    node->loop.time.used = clock != NULL;
     if (!prepare(node)) {
         snprintf(reason, reason_size, "%s", rcl_get_error_string().str);
         rcl_reset_error();

@@ -40,6 +40,7 @@ typedef struct {
     rd_loop loop;
     rcl_context_t *context;
     const rcl_subscription_t *states;
+    const rcl_subscription_t *clock;            /* of simulated time; NULL: the clock on the wall counts */
     const rcl_publisher_t *stamped, *command;
     const rcl_guard_condition_t *wake;          /* wakes this thread */
     int front;                                  /* event descriptor; wakes the front for a foreign message */
@@ -47,7 +48,7 @@ typedef struct {
     rcl_serialized_message_t taken, newer;
     rd_foreign foreign;
     _Atomic(const rd_given_state *) given;
-    int simulated_time;                         /* the node's clock is not that of the wall */
+    int64_t looked_around;                      /* steady time when it was looked who publishes states [ns] */
     int64_t last_stamp;                         /* of a state [ns] */
     int ready;                                  /* what must be taken down again */
     atomic_int stopping, failed;
@@ -67,8 +68,8 @@ struct rd_node_status {
 /* NULL with rcl's reason in `reason` (so many bytes) if it cannot be. */
 rd_node *rd_node_start(rcl_context_t *context, const rcl_subscription_t *states, const rcl_publisher_t *stamped,
                        const rcl_publisher_t *command, const rcl_guard_condition_t *wake,
-                       int front, int lockstep, int simulated_time, int priority, int cpu, char *reason,
-                       size_t reason_size);
+                       const rcl_subscription_t *clock, int front, int lockstep, int priority, int cpu,
+                       char *reason, size_t reason_size);
 /* To stop at once: ask, wake, stop. */
 void rd_node_ask_to_stop(rd_node *node);
 void rd_node_stop(rd_node *node);
@@ -80,6 +81,12 @@ rd_outlet *rd_outlet_new(uint32_t n, const uint8_t *stamped, size_t stamped_size
 void rd_outlet_free(rd_outlet *outlet);
 void rd_release(rcl_serialized_message_t *message);
 void rd_outlet_know(rd_outlet *outlet, unsigned place, const rd_layout *layout);
+
+/* The next message of a subscription; whether there was one. */
+int rd_take(const rcl_subscription_t *from, rcl_serialized_message_t *message);
+/* What time it is, where that is told; whether anybody publishes states. Called by the thread. */
+void rd_node_take_clock(rd_node *node, int64_t steady);
+void rd_node_look_around(rd_node *node, int64_t steady);
 
 /* From the front. */
 rd_loop *rd_node_loop(rd_node *node);

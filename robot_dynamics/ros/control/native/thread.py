@@ -30,6 +30,7 @@ class LoopThread:
     Args:
         node: whose clock and context it uses.
         entities: the subscription of the states, the publishers of stamped and of unstamped efforts.
+        clock: the subscription of simulated time; None: the clock on the wall counts.
         event: descriptor that is written to when a message comes that the thread does not understand.
         lockstep: whether every state is answered and none is judged by its age.
         scheduling: of the thread.
@@ -46,6 +47,7 @@ class LoopThread:
         self,
         node: Node,
         entities: Sequence[Any],
+        clock: Any | None,
         event: int,
         lockstep: bool,
         scheduling: SchedulingParameters,
@@ -58,15 +60,14 @@ class LoopThread:
         self._wake = GuardCondition(None, None, node.context)
         self._borrowed = contextlib.ExitStack()
         handles = [node.context.handle, *(entity.handle for entity in entities), self._wake.handle]
-        for handle in handles:
+        for handle in [*handles, *([] if clock is None else [clock.handle])]:
             self._borrowed.enter_context(handle)  # destroying them waits until they are given back
         reason = ctypes.create_string_buffer(1000)
-        simulated = bool(node.get_parameter("use_sim_time").value)
         thread = self.library.rd_node_start(
             *(handle.pointer for handle in handles),
+            None if clock is None else clock.handle.pointer,
             event,
             lockstep,
-            simulated,
             scheduling.realtime_priority,
             scheduling.realtime_cpu,
             reason,

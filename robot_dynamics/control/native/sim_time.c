@@ -1,0 +1,34 @@
+/* Time that is told, not measured: robot_dynamics.control.sim_time.SimulatedTime. */
+#include "loop.h"
+
+void rd_loop_clock(rd_loop *loop, int64_t now, int64_t steady)
+{
+    rd_sim_time *time = &loop->time;
+    if (now != time->now) {
+        time->now = now;
+        time->moved = steady;
+    }
+}
+
+int rd_time_runs_away(rd_sim_time *time, int64_t stamp, int64_t steady, int64_t timeout)
+{
+    const int absent = time->now == RD_NO_EPOCH;
+    const int stands = absent || steady - time->moved >= timeout;
+    if (!stands || (!absent && stamp != 0 && stamp - time->now <= timeout)) {
+        time->ahead_since = RD_NO_EPOCH;
+        return 0;
+    }
+    if (time->ahead_since == RD_NO_EPOCH) {
+        time->ahead_since = steady;
+    }
+    return absent || steady - time->ahead_since >= timeout;
+}
+
+double rd_time_lost(const rd_sim_time *time, int64_t last_state, int64_t steady, int64_t timeout)
+{
+    const int64_t passed = time->now == RD_NO_EPOCH || time->at_state == RD_NO_EPOCH ? 0 : time->now - time->at_state;
+    if (steady - last_state < timeout || (!time->alone && passed < timeout)) {
+        return 0.0;
+    }
+    return 1e-9 * (double)(time->alone ? steady - last_state : passed);
+}

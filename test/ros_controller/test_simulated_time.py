@@ -1,0 +1,167 @@
+"""Time that a simulator tells: a pause loses nothing, and what is no pause is a fault; in both loops."""
+
+import ctypes
+import random
+import time
+
+import numpy as np
+import pytest
+from ros_harness import peer_with
+from rosgraph_msgs.msg import Clock
+from test_computed_torque_controller import TRAJECTORY, trajectory
+from trajectory_msgs.msg import JointTrajectory
+from two_links import Robot, controller, gravity_load
+
+from robot_dynamics.control.sim_time import SimulatedTime
+from robot_dynamics.ros.control.native.library import load_node
+from robot_dynamics.ros.support import qos
+from robot_dynamics.ros.support.messages import nanoseconds_to_stamp
+
+pytestmark = pytest.mark.ros
+
+PLACE = [0.3, 0.2]
+TIMEOUT = 0.1
+"""For which the clock or the states may be missing [s]."""
+MILLISECOND = 1_000_000
+
+
+class Simulation:
+    """A robot that stands, and the time in its world."""
+
+    def __init__(self, peer):
+        self.peer, self.robot = peer, Robot(peer)
+        self.clock = peer.publisher(Clock, "/clock", qos.CLOCK)
+
+    def tell(self):
+        self.clock.publish(Clock(clock=nanoseconds_to_stamp(self.robot.now)))
+
+    def step(self, milliseconds=2):
+        """Time goes on, and so does the state."""
+        self.robot.now += milliseconds * MILLISECOND
+        self.tell()
+        self.robot.states.publish(self.robot.state(PLACE))
+
+    def until(self, condition, what, act):
+        """Act a hundred times a second until something is so."""
+
+        def met():
+            act()
+            return condition()
+
+        self.peer.wait_until(met, what)
+
+    def rest(self, seconds):
+        """Nothing happens in the simulation for so long."""
+        end = time.monotonic() + seconds
+        self.peer.wait_until(lambda: time.monotonic() > end, "time stands still")
+
+    @property
+    def held(self):
+        return bool(self.robot.commands) and np.allclose(
+            self.robot.commands[-1].data, gravity_load(PLACE), rtol=1e-6
+        )
+
+
+def start(loop):
+    return controller(
+        native_loop=loop, use_sim_time=True, state_timeout=TIMEOUT, safe_fade_time=0.3, max_stamp_step=1.0
+    )
+
+
+@pytest.mark.parametrize("loop", ["on", "off"])
+def test_a_pause_loses_nothing_and_states_that_go_on_without_a_clock_are_a_fault(loop):
+    with start(loop) as node, peer_with(node) as peer:
+        world = Simulation(peer)
+        world.until(lambda: world.held, "no control", world.step)
+        send = peer.publisher(JointTrajectory, TRAJECTORY, qos.TRAJECTORY)
+        send.publish(trajectory([(1.0, [0.5, 0.1])]))
+        world.until(lambda: "following" in node.output, "no plan", world.step)
+        # A pause, single steps, and a trajectory that comes in a pause.
+        for _ in range(3):
+            world.rest(3.0 * TIMEOUT)
+            world.step()
+        send.publish(trajectory([(2.0, PLACE)]))
+        world.rest(3.0 * TIMEOUT)
+        world.until(lambda: node.output.count("following") == 2, "lost in a pause", world.step)
+        assert "safe output" not in node.output
+        assert "holding" not in node.output
+        # The clock stands, the states go on.
+        send.publish(JointTrajectory())
+        world.until(lambda: "empty trajectory" in node.output, "no hold", world.step)
+
+        def run_away():
+            world.robot.now += 2 * MILLISECOND
+            world.robot.states.publish(world.robot.state(PLACE))
+
+        world.until(lambda: world.robot.faded, "no safe output without a clock", run_away)
+        node.wait_for_output(r"\[ERROR\].*joint states go on while /clock has stood still for \d")
+        world.until(lambda: world.held, "no control although time goes on", world.step)
+        node.wait_for_output("joint states are back: holding")
+        # The simulator dies: time may stand, but nobody is left to go on.
+        peer.node.destroy_publisher(world.robot.states)
+        peer.wait_until(lambda: world.robot.faded, "no safe output although the simulator is gone")
+        node.wait_for_output(r"\[ERROR\].*nobody publishes joint states any more")
+
+
+@pytest.mark.parametrize("loop", ["on", "off"])
+def test_without_a_clock_nothing_is_controlled_and_states_are_lost_by_the_clock_that_runs(loop):
+    with start(loop) as node, peer_with(node) as peer:
+        robot = Robot(peer)
+
+        def state():
+            robot.now += 2 * MILLISECOND
+            robot.states.publish(robot.state(PLACE))
+            return "there is no /clock" in node.output
+
+        peer.wait_until(state, "a missing clock is not noticed")
+        assert not robot.commands
+        world = Simulation(peer)
+        world.robot.now = robot.now
+        world.until(lambda: world.held, "no control although there is a clock", world.step)
+
+        def without_states():
+            world.robot.now += 10 * MILLISECOND
+            world.tell()
+            return "no joint state for" in node.output
+
+        peer.wait_until(without_states, "lost states are not noticed")
+        peer.wait_until(lambda: world.robot.faded, "no safe output")
+
+
+class Twin(ctypes.Structure):
+    """``rd_sim_time`` of loop.h."""
+
+    _fields_ = (
+        *((name, ctypes.c_int) for name in ("used", "alone", "told")),
+        *((name, ctypes.c_int64) for name in ("now", "moved", "at_state", "ahead_since")),
+    )
+
+
+def test_both_loops_judge_simulated_time_alike():
+    library, unknown = load_node(), -(2**63)
+    library.rd_time_lost.restype = ctypes.c_double
+    dice, seen = random.Random(3), set()
+    for _ in range(50):
+        one, other = SimulatedTime(), Twin(0, 0, 0, unknown, 0, unknown, unknown)
+        steady, stamp, clock, last, timeout = 10**9, 10**9, None, 0, 100
+        for _ in range(200):
+            steady += dice.choice((1, 20, 150))
+            if dice.random() < 0.3:
+                clock = (clock or 10**9) + dice.choice((0, 10, 150))
+            one.tell(clock, steady)
+            if clock is not None and clock != other.now:
+                other.now, other.moved = clock, steady
+            one.alone = bool(dice.random() < 0.1)
+            other.alone = one.alone
+            if dice.random() < 0.6:
+                stamp += dice.choice((0, 10, 120))
+                given, last = dice.choice((stamp, stamp, 0)), steady
+                away = one.runs_away(given, steady, timeout)
+                times = [ctypes.c_int64(value) for value in (given, steady, timeout)]
+                assert bool(library.rd_time_runs_away(ctypes.byref(other), *times)) == away
+                one.note_state()
+                other.at_state = unknown if clock is None else clock
+                seen.add(away)
+            times = [ctypes.c_int64(value) for value in (last, steady, timeout)]
+            assert library.rd_time_lost(ctypes.byref(other), *times) == one.lost(last, steady, timeout)
+    assert seen == {True, False}
