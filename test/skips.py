@@ -128,7 +128,12 @@ SKIPS = (
         ("test/model/*", "test/backend/*", "test/stewart/*", "test/ros_live/*", "test/test_documents.py*"),
         no_module(),
     ),
-    Skip("mujoco", "MuJoCo simulates the (arms?|platform)", ("test/control/*",), no_module("mujoco")),
+    Skip(
+        "mujoco",
+        "MuJoCo simulates the (arms?|platform)",
+        ("test/control/*", "test/simulation/*"),
+        no_module("mujoco"),
+    ),
     Skip("mujoco", "MuJoCo computes the tree's equations of motion", LAUNCH, no_module("mujoco")),
     Skip(
         "view",

@@ -113,6 +113,8 @@ def arm_subject(text: str, options: ArmOptions) -> ArmSubject:
                     "the joints' friction is left out: it is so large beside the inertia that"
                     f" {_named(usable.stuck)} moves that nothing else would be seen"
                 )
+            if options.payload:
+                dynamics = dynamics.with_payload(np.array([options.payload, *np.zeros(9)]))
             tour = plan_tour(chain, start, _with_friction(chain, dynamics.inverse_dynamics))
     text = without_masses(text) if kinematic else text
     notes += [

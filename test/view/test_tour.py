@@ -201,3 +201,12 @@ def test_the_verdict_names_what_failed():
         "robot", "root", "tip", "joints", "worst_tracking_error", "links_drawn", "links_not_drawn", "verdict",
     ]  # fmt: skip
     assert report["verdict"] == "failed" and report["links_not_drawn"] == {"bob": "a frame"}
+
+
+def test_a_heavy_payload_is_in_the_efforts_that_the_tour_keeps():
+    text = resource("urdf/puma560.urdf").read_text()
+    free, laden = (arm_subject(text, ArmOptions(payload=mass)) for mass in (0.0, 20.0))
+    assert not free.tour.weak
+    # With both links level joint 2 holds the payload at its greatest reach, above its limit of 186.4 N·m.
+    assert laden.tour.weak["joint2"] > 186.4
+    assert any("joint2 cannot carry" in note for note in laden.notes)
