@@ -20,6 +20,7 @@ COMMANDS = {
     "dh": "print the Denavit-Hartenberg parameters of a URDF's chain",
     "inverse_dynamics": "torques for the states of a CSV file",
     "record": "joint states into a rosbag2, for identify",
+    "excite": "the motion that tells most about an arm's masses and friction",
     "identify": "masses, friction and payload of an arm from its recorded motion",
     "run": "start a ROS 2 node of this package",
     "count": "operations of every formulation beside the published formulas",

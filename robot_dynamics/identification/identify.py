@@ -150,7 +150,7 @@ def _identify_all(
         learn=comparisons(runs, described, (found.parameters, law)),
         validate=comparisons(others, described, (found.parameters, law)),
         base=table,
-        not_excited=_not_excited(base, found.parameters, deviations, names, links),
+        not_excited=less_known(base, found.parameters, deviations, names, links),
         held=tuple(
             name for name, stays in zip(names[links:], held, strict=True) if stays and name.endswith(NOT_DRY)
         ),
@@ -158,7 +158,7 @@ def _identify_all(
     )
 
 
-def _not_excited(
+def less_known(
     base: Base, parameters: Array, deviations: Array, names: Sequence[str], links: int
 ) -> tuple[str, ...]:
     """Combinations that the data leave as uncertain as a body's own size: the unit of the log-det prior."""

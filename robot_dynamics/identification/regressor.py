@@ -122,7 +122,7 @@ def _motions(chain: KinematicChain, q: Array, qd: Array, qdd: Array, gravity: Ar
         value = joint.multiplier * q[:, joint.coordinate] + joint.offset
         rate = (joint.multiplier * qd[:, joint.coordinate])[:, None] * joint.axis
         change = (joint.multiplier * qdd[:, joint.coordinate])[:, None] * joint.axis
-        rotation, position = _poses(joint, value)
+        rotation, position = joint_poses(joint, value)
         at_joint = acceleration + cross(turning, position) + cross(velocity, cross(velocity, position))
         velocity, turning, acceleration = (
             np.einsum("nji,nj->ni", rotation, vector) for vector in (velocity, turning, at_joint)
@@ -136,7 +136,7 @@ def _motions(chain: KinematicChain, q: Array, qd: Array, qdd: Array, gravity: Ar
     return motions
 
 
-def _poses(joint: ChainJoint, value: Array) -> tuple[Array, Array]:
+def joint_poses(joint: ChainJoint, value: Array) -> tuple[Array, Array]:
     """Rotations (N, 3, 3) and positions (N, 3) of the link frame in the one before."""
     rotation, position = joint.origin[:3, :3], joint.origin[:3, 3]
     if joint.kind is JointKind.PRISMATIC:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
@@ -122,7 +122,10 @@ MeshCheck = Callable[[Path], str]
 
 
 def read_visuals(
-    source: str | bytes | os.PathLike[str], folder: Path | None = None, check: MeshCheck | None = None
+    source: str | bytes | os.PathLike[str],
+    folder: Path | None = None,
+    check: MeshCheck | None = None,
+    kinds: Sequence[str] = ("visual", "collision"),
 ) -> Visuals:
     """The shapes of a description that the model layer has accepted.
 
@@ -131,6 +134,7 @@ def read_visuals(
             read it before, because that refuses document types, entities and broken XML.
         folder: where relative mesh names begin; None: the folder of ``source`` if that is a path.
         check: looks into the mesh files that are found.
+        kinds: elements that are read; of each link the first kind that has a shape.
 
     Raises:
         ModelError: the text is no XML.
@@ -148,12 +152,18 @@ def read_visuals(
         for material in robot.iter("material")
         if (color := _color(material)) is not None
     }
-    return _Reader(folder, palette, check).read(robot)
+    return _Reader(folder, palette, check, kinds).read(robot)
 
 
 class _Reader:
-    def __init__(self, folder: Path | None, palette: Mapping[str, Color], check: MeshCheck | None) -> None:
-        self._folder, self._palette, self._check = folder, palette, check
+    def __init__(
+        self,
+        folder: Path | None,
+        palette: Mapping[str, Color],
+        check: MeshCheck | None,
+        kinds: Sequence[str],
+    ) -> None:
+        self._folder, self._palette, self._check, self._kinds = folder, palette, check, kinds
         self._skipped: list[str] = []
         self._missing: list[str] = []
 
@@ -163,8 +173,8 @@ class _Reader:
         for link in robot.findall("link"):
             name = link.get("name", "")
             reason = ""
-            for kind in ("visual", "collision"):
-                drawn, why = self._shapes(name, link.findall(kind), report=kind == "visual")
+            for kind in self._kinds:
+                drawn, why = self._shapes(name, link.findall(kind), report=kind == self._kinds[0])
                 shapes += drawn
                 reason = "" if drawn else reason or why
                 if drawn:

@@ -1,0 +1,139 @@
+"""``robot_dynamics excite``: the motion that tells most about an arm's masses and friction."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from robot_dynamics.cli import streams
+from robot_dynamics.cli.chain_source import (
+    add_chain_arguments,
+    add_gravity_argument,
+    chain_of,
+    number,
+    whole_number,
+)
+from robot_dynamics.cli.demo import ProgressLine
+from robot_dynamics.errors import ParameterError
+
+if TYPE_CHECKING:
+    from robot_dynamics.identification.excitation.clearance import Clearance
+    from robot_dynamics.identification.excitation.plan import Excitation
+    from robot_dynamics.model.chain import KinematicChain
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    add_chain_arguments(parser)
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        required=True,
+        metavar="FILE.yaml",
+        help="trajectory_msgs/JointTrajectory",
+    )
+    parser.add_argument(
+        "--range",
+        metavar="JOINT=LO:HI",
+        type=joint_range,
+        action="append",
+        default=[],
+        help="where a joint may be [rad or m]; may be repeated (default: its limits, or ±90° without any)",
+    )
+    parser.add_argument("--floor", type=number, metavar="Z", help="height of the floor in the root frame [m]")
+    parser.add_argument(
+        "--clearance",
+        type=number,
+        default=0.03,
+        metavar="M",
+        help="of collision shapes (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--effort", type=number, default=0.6, metavar="SHARE", help="of the effort limits, 0.6 at most"
+    )
+    parser.add_argument(
+        "--payload",
+        type=number,
+        default=0.0,
+        metavar="KG",
+        help="may be at the tip without exceeding that share",
+    )
+    parser.add_argument("--period", type=number, default=20.0, metavar="S", help="default: %(default)s")
+    parser.add_argument("--harmonics", type=whole_number, default=8, metavar="N", help="default: %(default)s")
+    add_gravity_argument(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Plan the motion, say what it will tell, and write it."""
+    from robot_dynamics.identification.excitation.points import Points
+    from robot_dynamics.identification.excitation.report import prospect, report
+
+    _check(arguments)
+    source = streams.read_input() if arguments.urdf == "-" else Path(arguments.urdf)
+    chain = chain_of(arguments, source if isinstance(source, bytes) else None)
+    progress = ProgressLine()
+    try:
+        excitation, clearance = _planned(arguments, source, chain, progress)
+    finally:
+        progress.clear()
+    text = report(excitation, prospect(excitation, tuple(arguments.gravity)))
+    for line in _left_out(clearance):
+        text += f"\n{line}"
+    arguments.output.write_text(Points.of(excitation).text(text), encoding="utf-8")
+    print(text)
+    print(arguments.output)
+    return 0
+
+
+def _planned(
+    arguments: argparse.Namespace, source: bytes | Path, chain: KinematicChain, progress: ProgressLine
+) -> tuple[Excitation, Clearance]:
+    from robot_dynamics.control.arm.payload import with_payload
+    from robot_dynamics.dynamics.compiled import compile_dynamics
+    from robot_dynamics.identification.excitation.bounds import Bounds
+    from robot_dynamics.identification.excitation.clearance import Clearance
+    from robot_dynamics.identification.excitation.plan import plan
+    from robot_dynamics.identification.excitation.series import Series
+
+    bounds = Bounds.of(chain, dict(arguments.range), arguments.effort, arguments.clearance)
+    clearance = Clearance(source, chain, bounds, arguments.floor, locked=dict(arguments.lock))
+    progress("compiling the regressor", 0.0)
+    models = [compile_dynamics(chain, arguments.gravity, friction=False)]
+    if arguments.payload > 0.0:
+        loaded = with_payload(chain, arguments.payload, (0.0, 0.0, 0.0))
+        models.append(compile_dynamics(loaded, arguments.gravity, friction=False))
+    series = Series(arguments.period, arguments.harmonics)
+    return plan(models, bounds, clearance if clearance.shaped else None, series, progress), clearance
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    if not 1.0 <= arguments.period <= 600.0:
+        raise ParameterError(f"--period {arguments.period:g}: must be 1 to 600 s")
+    if not 2 <= arguments.harmonics <= 20:
+        raise ParameterError(f"--harmonics {arguments.harmonics}: must be 2 to 20")
+    if not 0.0 < arguments.clearance <= 1.0:
+        raise ParameterError(f"--clearance {arguments.clearance:g}: must be above 0 and at most 1 m")
+    if not 0.0 <= arguments.payload <= 1e4:
+        raise ParameterError(f"--payload {arguments.payload:g}: must be 0 to 10000 kg")
+
+
+def _left_out(clearance: Clearance) -> list[str]:
+    pairs = clearance.pairs
+    lines = [f"touch wherever the arm is, so not looked at: {names}" for names in pairs.touching]
+    lines += [f"not looked at for collisions: {reason}" for reason in pairs.skipped]
+    if not clearance.shaped:
+        lines.append(
+            "no collision shapes: NOTHING is known about collisions; look at the motion before it is sent"
+        )
+    return lines
+
+
+def joint_range(text: str) -> tuple[str, tuple[float, float]]:
+    """``JOINT=LO:HI`` as a name and two numbers."""
+    name, equals, span = text.rpartition("=")
+    low, colon, high = span.partition(":")
+    if not (name and equals and colon):
+        raise argparse.ArgumentTypeError(f"{text[:80]!r} is not JOINT=LO:HI")
+    return name, (number(low), number(high))

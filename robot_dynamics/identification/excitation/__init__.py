@@ -1,0 +1,1 @@
+"""Motion that shows what a robot is: planned before anything moves."""
