@@ -125,7 +125,14 @@ SKIPS = (
     Skip(
         "mujoco",
         "(mujoco) is not installed",
-        ("test/model/*", "test/backend/*", "test/stewart/*", "test/ros_live/*", "test/test_documents.py*"),
+        (
+            "test/model/*",
+            "test/backend/*",
+            "test/stewart/*",
+            "test/ros_live/*",
+            "test/identification/*",
+            "test/test_documents.py*",
+        ),
         no_module(),
     ),
     Skip(

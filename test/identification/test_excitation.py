@@ -48,7 +48,7 @@ def test_slopes_of_the_information_are_its_differences(puma):
 
 def test_distances_are_those_of_coal(puma):
     """Pinocchio reads the collision shapes by itself, and coal has its own geometry."""
-    pytest.importorskip("mujoco", reason="MuJoCo is not installed")
+    pytest.importorskip("mujoco", reason="mujoco is not installed")
     pinocchio = pytest.importorskip("pinocchio", reason="pinocchio is not installed")
     from robot_dynamics.identification.excitation.clearance import Clearance
 
@@ -75,7 +75,7 @@ def test_distances_are_those_of_coal(puma):
 
 
 def test_slopes_of_distances_are_their_differences(puma):
-    pytest.importorskip("mujoco", reason="MuJoCo is not installed")
+    pytest.importorskip("mujoco", reason="mujoco is not installed")
     from robot_dynamics.identification.excitation.clearance import Clearance
 
     clearance = Clearance(resource("urdf/puma560.urdf"), puma, Bounds.of(puma, {}), floor=-0.3)
@@ -97,7 +97,7 @@ def test_slopes_of_distances_are_their_differences(puma):
 @pytest.fixture(scope="module")
 def moved(tmp_path_factory):
     """The SCARA's motion as the command writes it."""
-    pytest.importorskip("mujoco", reason="MuJoCo is not installed")
+    pytest.importorskip("mujoco", reason="mujoco is not installed")
     path = tmp_path_factory.mktemp("excite") / "move.yaml"
     urdf = str(resource("urdf/scara.urdf"))
     options = ["--period", "8", "--harmonics", "3", "--range", "joint1=-0.5:0.9"]
