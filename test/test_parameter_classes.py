@@ -54,6 +54,7 @@ OTHER_RULES = {
     ("PlatformPayloadParameters", "payload_inertia"),
     ("PlantParameters", "payload_inertia"),
     ("MachineParameters", "zero_lengths"),  # six, where there are any
+    ("StewartParameters", "park_pose"),  # six, where there are any
     ("WebViewParameters", "zero_lengths"),
 }
 """Parameters of which a bound alone is no legal value."""

@@ -118,17 +118,17 @@ class Ball:
         return other * self.reciprocal()
 
     def sqrt(self) -> Ball:
-        """Square root; nothing is known of it where f may be negative."""
+        """Square root of what is never negative; nothing is known of its slope where f may vanish."""
         least = np.maximum(self.value - self.radius, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             root, low = np.sqrt(np.maximum(self.value, 0.0)), np.sqrt(least)
-            radius = self.radius / (root + low)
+            radius = np.maximum(root - low, np.sqrt(self.value + self.radius) - root)
             slope = self.slope / (2.0 * root)
             slope_radius = self.slope_radius / (2.0 * low) + np.abs(slope) * radius / low
         known = least > 0.0
         return Ball(
             root,
-            np.where(known, radius, np.inf),
+            radius,
             slope,
             np.where(known, slope_radius, np.inf),
             self.half,

@@ -7,15 +7,28 @@ needs: leg lengths change little from one cycle to the next, so one or two full 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from robot_dynamics.errors import SingularityError, StateError
 from robot_dynamics.spatial import Array, quaternion_rows
+from robot_dynamics.stewart.kinematics import forward_kinematics
 from robot_dynamics.stewart.machine import Machine
 from robot_dynamics.stewart.orientation import quaternion_from_rotation
 
 Quaternion = tuple[float, float, float, float]
+
+
+class _Found(NamedTuple):
+    """Where a search has ended."""
+
+    position: Array
+    quaternion: Quaternion
+    rotation: Array
+    jacobian: Array
+    residual: float
+
 
 TOLERANCE = 1e-10
 """How well the leg lengths are met [m]."""
@@ -50,6 +63,7 @@ class PoseTracker:
         self.rates: Array = np.zeros(6)
         self.jacobian: Array = np.zeros((6, 6))
         self.condition_number = math.inf
+        self._known = False
 
     def update(self, lengths: Array, rates: Array) -> None:
         """Find the pose with these leg lengths near the last one; a failure leaves the last one in place.
@@ -62,28 +76,66 @@ class PoseTracker:
             StateError: no pose near the last one has these lengths.
             SingularityError: the search ran into a singular pose.
         """
-        position, quaternion = self.position, self.quaternion
-        residual = math.inf
-        for _ in range(MAX_STEPS):
+        found = self._search(self.position, self.quaternion, lengths)
+        if not self._met(found) and not self._known:
+            # The first pose may be anywhere, e.g. at the ends of the strokes.
+            found = self._search_afar(lengths, found)
+        if not self._met(found):
+            raise StateError(
+                f"no pose near the last one has the leg lengths {np.round(lengths, 6).tolist()} m;"
+                f" the search ended {found.residual:.2e} m away"
+            )
+        self._accept(found.position, found.quaternion, found.rotation, found.jacobian, rates)
+        self._known = True
+
+    @staticmethod
+    def _met(found: _Found) -> bool:
+        return found.residual <= TOLERANCE
+
+    def _search(self, position: Array, quaternion: Quaternion, lengths: Array) -> _Found:
+        """Full Newton steps from a pose."""
+        for step_number in range(MAX_STEPS + 1):
             rotation = np.array(quaternion_rows(quaternion))
             present, jacobian = self._legs(position, rotation)
             error = lengths - present
             residual = float(np.abs(error).max())
-            if not residual < 1.0:
+            found = _Found(position, quaternion, rotation, jacobian, residual)
+            if not residual < 1.0 or residual <= TOLERANCE or step_number == MAX_STEPS:
                 break
-            if residual <= TOLERANCE:
-                self._accept(position, quaternion, rotation, jacobian, rates)
-                return
             try:
                 step: Array = np.asarray(np.linalg.solve(jacobian, error))
             except np.linalg.LinAlgError:
                 raise SingularityError("forward kinematics ran into a singular pose") from None
             position = position + step[:3]
             quaternion = turned(quaternion, step[3:])
-        raise StateError(
-            f"no pose near the last one has the leg lengths {np.round(lengths, 6).tolist()} m;"
-            f" the search ended {residual:.2e} m away"
-        )
+        return found
+
+    def _search_afar(self, lengths: Array, last: _Found) -> _Found:
+        """Damped steps from home, then along the ways up and down from it: a pose on the side of home."""
+        machine = self._machine
+        shortest = [leg.limits.shortest for leg in machine.legs]
+        longest = [leg.limits.longest for leg in machine.legs]
+        stroke = float(np.max(np.where(np.isfinite(longest), np.array(longest) - shortest, 0.0)))
+        gravity = machine.gravity
+        up = -gravity / max(float(np.linalg.norm(gravity)), 1e-12)
+        for rise in (0.0, -0.5, 0.5, -1.0, 1.0, -1.5, 1.5):
+            start = machine.home_position + rise * stroke * up
+            try:
+                pose = forward_kinematics(machine, lengths, start, machine.home_rotation, TOLERANCE)
+            except (SingularityError, StateError):
+                continue
+            quaternion = tuple(quaternion_from_rotation(pose.rotation).tolist())
+            # Mirrored below the base or turned upside down is no pose of this machine.
+            upright = float(pose.rotation[:, 2] @ machine.home_rotation[:, 2]) > 0.0
+            if pose.converged and upright and self._same_side(pose.position, pose.rotation):
+                return self._search(pose.position, quaternion, lengths)
+        return last
+
+    def _same_side(self, position: Array, rotation: Array) -> bool:
+        """Whether no singular pose lies between home and a pose, as far as the determinant tells."""
+        machine = self._machine
+        home = self._legs(machine.home_position, machine.home_rotation)[1]
+        return bool(np.linalg.det(home) * np.linalg.det(self._legs(position, rotation)[1]) > 0.0)
 
     def _accept(
         self, position: Array, quaternion: Quaternion, rotation: Array, jacobian: Array, rates: Array

@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from robot_dynamics.control.core import ControlCore
+from robot_dynamics.control.parameters import LoopParameters
 from robot_dynamics.control.plausibility import Bounds
-from robot_dynamics.control.protocol import Departure, Planned, Trajectory
-from robot_dynamics.control.stewart.disturbance import DisturbanceObserver
-from robot_dynamics.control.stewart.laws import LAWS
-from robot_dynamics.control.stewart.laws.base import ActuatorForces, StewartLaw
+from robot_dynamics.control.protocol import Command, Departure, Planned
+from robot_dynamics.control.stewart.basis import PlatformCore
+from robot_dynamics.control.stewart.blind import BlindDescent
+from robot_dynamics.control.stewart.conductor import Conductor, Mode
+from robot_dynamics.control.stewart.governed import Following, GovernedMotion
+from robot_dynamics.control.stewart.governor import Reference
 from robot_dynamics.control.stewart.parameters import StewartParameters
-from robot_dynamics.control.stewart.payload import loaded
-from robot_dynamics.control.stewart.saturation import saturated
-from robot_dynamics.control.stewart.state import TaskSpaceObserver, TaskSpaceState
-from robot_dynamics.control.stewart.trajectory import PoseWaypoint, plan_pose
-from robot_dynamics.errors import StateError
-from robot_dynamics.model.chain import RigidBody
+from robot_dynamics.control.stewart.stream import PoseStream, Sample
+from robot_dynamics.control.stewart.watch import StateWatch
+from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart import Motion, StewartPlatform
-from robot_dynamics.stewart.actuators import coulomb_friction
-from robot_dynamics.stewart.tracking import PoseTracker
+
+STANDING = 1e-3
+"""A reference that is slower needs no way to stop [m/s, rad/s]."""
+LONGEST_STEP = 0.5
+"""A later stamp is a jump, over which nothing is governed [s]."""
 
 
-class StewartController(ControlCore[TaskSpaceState, Motion]):
+class StewartController(PlatformCore):
     """Control of one Stewart platform by the law that its parameters choose.
 
     It needs no ROS: hand every leg state to :meth:`update` and send the forces that it returns. A trajectory
-    is refused before it starts when it leaves the machine's limits or meets a singularity.
+    is refused before it starts when it leaves the machine's limits or meets a singularity. A stream of poses
+    (:meth:`command_pose`) is followed as far as the limits allow; how the platform comes to rest, and who may
+    move it, is told in ``conductor``.
 
     Args:
         platform: the machine.
@@ -45,123 +49,183 @@ class StewartController(ControlCore[TaskSpaceState, Motion]):
         parameters: StewartParameters | None = None,
         zero_lengths: Array | None = None,
     ) -> None:
-        machine = platform.machine
-        if parameters is None:
-            parameters = StewartParameters()
-        self.platform = platform
-        self._parameters = parameters
-        self._stewart_law = self._make_law(platform.compile().actuator_forces)
-        self._legs = TaskSpaceObserver(machine, np.zeros(6) if zero_lengths is None else zero_lengths)
-        super().__init__(self._legs, self._stewart_law, self._bounds_for(parameters), parameters)
+        super().__init__(platform, parameters, zero_lengths)
+        self._conductor = Conductor(platform.machine, self._model_forces, self._parameters)
+        self._watch = StateWatch(platform.machine, self._parameters.watch_margin)
+        self._stream: PoseStream | None = None
+        self._stopped_stream = -np.inf
+        self._blind: BlindDescent | None = None
 
     def __repr__(self) -> str:
         return f"StewartController({self.platform.machine.name}: {self._parameters.mode}, {self.phase.value})"
 
-    @property
-    def pose(self) -> PoseTracker:
-        """Pose, twist and condition number of the platform as its legs tell."""
-        return self._legs.state.pose
+    def use_settings(self, parameters: LoopParameters, bounds: Bounds) -> None:
+        """See :class:`ControlCore`."""
+        super().use_settings(parameters, bounds)
+        self._conductor.use(self._parameters)
+        self._watch = StateWatch(self.platform.machine, self._parameters.watch_margin)
+
+    # Streams, stops and safe states
 
     @property
-    def lengths(self) -> Array:
-        """(6,) measured leg lengths [m]."""
-        return self._legs.state.lengths
+    def conductor(self) -> Conductor:
+        """Mode and brakes."""
+        return self._conductor
 
     @property
-    def parameters(self) -> StewartParameters:
-        """The parameters in force."""
-        return self._parameters
+    def brake(self) -> bool:
+        """The command to the brakes: also while no states come, or none yet."""
+        return self._conductor.brakes.engaged(self.time) or not self.phase.controls
 
-    @parameters.setter
-    def parameters(self, value: StewartParameters) -> None:
-        """Use other parameters; the forces go over to another law or other gains."""
-        before, self._parameters = self._parameters, value
-        self.use_settings(value, self._bounds_for(value))
-        gains = ("mode", "kp", "kv", "ki", "disturbance_limit")
-        if any(getattr(before, name) != getattr(value, name) for name in gains):
-            law = self._make_law(self._stewart_law.forces).with_payload(self._stewart_law.payload)
-            law.observer.like(self._stewart_law.observer)
-            self._stewart_law = law
-            self.use_law(law)
-
-    def change_model(self, platform: StewartPlatform) -> None:
-        """Use another model of the same machine, e.g. with a payload; the forces go over to it in a ramp.
-
-        Args:
-            platform: with the same geometry and limits.
-        """
-        self._stewart_law = self._stewart_law.with_model(platform.compile().actuator_forces)
-        self.remodel(self._stewart_law)
-
-    def change_payload(self, payload: RigidBody) -> None:
-        """Carry another body beside the platform's own; the forces go over to it in a ramp.
-
-        Args:
-            payload: in the platform's frame; without mass: nothing.
-        """
-        self._stewart_law = self._stewart_law.with_payload(payload if payload.mass > 0.0 else None)
-        self.remodel(self._stewart_law)
-
-    def set_wrench(self, force: Sequence[float], torque: Sequence[float]) -> None:
-        """External force [N] and moment about the platform's origin [N·m] on the platform, platform frame.
+    def command_pose(self, sample: Sample) -> None:
+        """Take a pose of a stream; the first begins to follow it, in place of everything else.
 
         Raises:
-            StateError: not six finite numbers.
+            TrajectoryError: the platform is not ready for it, or a hold has ended the stream and it has not
+                paused since.
         """
-        wrench = np.concatenate([np.asarray(force, dtype=float), np.asarray(torque, dtype=float)])
-        if wrench.shape != (6,) or not np.isfinite(wrench).all():
-            raise StateError(f"the external wrench is {wrench.tolist()}; it must be six finite numbers")
-        self._legs.set_wrench(wrench, self.time + self._parameters.wrench_timeout)
+        stream = self._stream
+        if (
+            stream is None
+            or self._conductor.motion is None
+            or stream is not _stream_of(self._conductor.motion)
+        ):
+            self.departure(None)
+            if sample.time - self._stopped_stream < self._parameters.stream_timeout:
+                self._stopped_stream = sample.time
+                raise TrajectoryError("a hold has ended this stream; let it pause to begin another")
+            self._stream = stream = self._conductor.stream(self.time, self._present())
+            self._take_up(self._conductor.motion)
+        stream.add(sample)
 
-    def plan(self, waypoints: Sequence[PoseWaypoint], departure: Departure[Motion]) -> Planned[Motion]:
-        """A trajectory for :meth:`accept`; changes nothing, so it may take its time.
+    def hold(self) -> None:
+        """Stop within the pace of governed motions and hold there; what rests on brakes stays there."""
+        if not self.phase.controls or self._conductor.resting or self._conductor.mode is Mode.STOPPING:
+            return
+        if self._stream is not None and self._conductor.motion is not None:
+            self._stopped_stream = self.time
+        self._conductor.release()
+        present = self._present()
+        if np.abs(present.twist).max() > STANDING:
+            self._take_up(self._conductor.stop(self.time, present))
+        else:
+            super().hold()
 
-        Args:
-            waypoints: see ``trajectory.plan_pose``.
-            departure: where and when it begins.
+    def park(self) -> str:
+        """Settle down to the park pose; why not, if so."""
+        if not self.phase.controls or self._conductor.mode is not Mode.OPERATIONAL:
+            return f"the platform is not ready for it: {self.state}"
+        self._take_up(self._conductor.settle(self.time, self._present()))
+        return ""
 
-        Raises:
-            TrajectoryError: the trajectory cannot be followed.
-            SingularityError: the path meets a singularity.
+    def unpark(self) -> str:
+        """Leave the brakes, and from the park pose go home; why not, if so."""
+        if not self.phase.controls or not self._conductor.resting:
+            return f"the platform is neither parked nor stopped: {self.state}"
+        super().hold()
+        self._conductor.rise(self.time)
+        return ""
+
+    def emergency_stop(self) -> str:
+        """Stop and brake; why not, if so."""
+        if not self.phase.controls:
+            return f"the platform is not under control: {self.state}; the brakes are engaged"
+        if not self._conductor.resting:
+            self._take_up(self._conductor.emergency_stop(self.time, self._present()))
+        return ""
+
+    @property
+    def state(self) -> str:
+        """Mode and phase in words."""
+        mode = self._conductor.mode
+        return self.phase.value if mode is Mode.OPERATIONAL else mode.value
+
+    def departure(self, start: float | None, allowance: float = 0.0) -> Departure[Motion]:
+        """See :class:`ControlCore`; only in operation."""
+        if self._conductor.mode is not Mode.OPERATIONAL:
+            raise TrajectoryError(f"the platform is not ready for a trajectory: {self.state}")
+        return super().departure(start, allowance)
+
+    def accept(self, planned: Planned[Motion]) -> str:
+        """See :class:`ControlCore`; only in operation."""
+        if self._conductor.mode is not Mode.OPERATIONAL:
+            return f"the platform is not ready for a trajectory: {self.state}"
+        return super().accept(planned)
+
+    def update(self, time: float, position: Array, velocity: Array) -> Command:
+        """One control cycle; see :class:`ControlCore`."""
+        motion = self._conductor.motion
+        if motion is not None and not self.follows(motion):
+            self._conductor.release()  # another trajectory, a jump or a loss has come first
+        elif motion is not None and isinstance(time, float) and time <= self.time + LONGEST_STEP:
+            motion.advance(time)
+        command = super().update(time, position, velocity)
+        if not self.phase.controls:
+            return command
+        self._watch_state()
+        following = self._conductor.next_motion(time, self._present())
+        if following is not None:
+            self._take_up(following)
+        share = self._conductor.brakes.share(time)
+        if share < 1.0:
+            self._stewart_law.observer.frozen = True
+            command = replace(command, effort=share * command.effort)
+        return command
+
+    def lost_states(self) -> None:
+        """See :class:`ControlCore`."""
+        if self.phase.controls:
+            self._blind = None
+            self._conductor.release()
+        super().lost_states()
+
+    def safe_command(self, since: float) -> Command:
+        """The declared safe output, ``since`` seconds after the fault began.
+
+        ``settle`` takes the platform to be where the model says: it goes down from the last known pose and
+        twist to the park pose, where the forces fade.
         """
-        platform, wrench = self._carried_platform(), self._legs.state.wrench
-        trajectory = plan_pose(platform, waypoints, departure.start, departure.origin, departure.now, wrench)
-        return Planned(trajectory, departure.epoch)
+        if self._conductor.resting:
+            return Command(np.zeros(6), np.zeros(6), self._legs.at_rest(), self.phase)
+        if self._parameters.safe_output != "settle" or not np.isfinite(self.time):
+            return super().safe_command(since)
+        if self._blind is None:
+            pose, limits = self.pose, self._bounds.effort
+            last = Reference(since, pose.position, pose.rotation, pose.twist, np.zeros(6))
+            self._blind = BlindDescent(
+                self._carried_platform().machine,
+                self._conductor.blind(since, last),
+                lambda motion: self._stewart_law.forces_of(motion, self._legs.state.wrench),
+                limits,
+                self._parameters.safe_fade_time,
+            )
+        forces = self._blind.forces_at(since)
+        return Command(forces, forces, self._legs.at_rest(), self.phase)
 
-    def follow(self, waypoints: Sequence[PoseWaypoint], start: float | None = None) -> Trajectory[Motion]:
-        """Plan and follow at once; the old trajectory stays in force when the new one is refused.
+    def _watch_state(self) -> None:
+        if self._conductor.mode is not Mode.OPERATIONAL or self.discontinuity:
+            return
+        reason = self._watch.judge(self.pose, self.lengths)
+        if reason:
+            self.discontinuity = f"{reason}; settling"
+            pose = self.pose
+            self._capture()
+            here = Reference(self.time, pose.position, pose.rotation, pose.twist, np.zeros(6))
+            self._take_up(self._conductor.settle(self.time, here))
 
-        Args:
-            waypoints: see ``trajectory.plan_pose``.
-            start: when the trajectory's time 0 is [s]; the present when None.
+    def _present(self) -> Reference:
+        """The reference of now."""
+        return Reference.of(self.time, self.reference(self.time))
 
-        Raises:
-            TrajectoryError: the trajectory cannot be followed, or no joint state has come yet.
-            SingularityError: the path meets a singularity.
-        """
-        return self._follow(self.plan(waypoints, self.departure(start)))
+    def _take_up(self, motion: GovernedMotion | None) -> None:
+        """Follow a governed motion, whatever the mode."""
+        if motion is not None:
+            super().accept(Planned(motion, self.epoch))
 
-    def _make_law(self, forces: ActuatorForces) -> StewartLaw:
-        parameters, machine = self._parameters, self.platform.machine
-        linear = parameters.disturbance_limit
-        observer = DisturbanceObserver(parameters.ki, (linear, linear / machine.characteristic_length))
-        coulomb = coulomb_friction(machine)
-        return LAWS[parameters.mode](forces, *parameters.gains(), observer, machine.gravity, coulomb)
+    def _model_forces(self, positions: Array, rotations: Array, twists: Array, accelerations: Array) -> Array:
+        wrench = self._legs.state.wrench
+        return self._stewart_law.forces_of_many(positions, rotations, twists, accelerations, wrench)
 
-    def _carried_platform(self) -> StewartPlatform:
-        """The platform with its payload."""
-        payload = self._stewart_law.payload
-        if payload is None:
-            return self.platform
-        return StewartPlatform(loaded(self.platform.machine, payload))
 
-    def _within_limits(self, effort: Array) -> Array:
-        limits = self._bounds.effort
-        if (np.abs(effort) <= limits).all():
-            return effort
-        return saturated(effort, self._stewart_law.bearing(self._legs.state), limits)
-
-    def _bounds_for(self, parameters: StewartParameters) -> Bounds:
-        limits = [leg.limits for leg in self.platform.machine.legs]
-        forces, speeds = ([each.force for each in limits], [each.speed for each in limits])
-        return Bounds.of(parameters, np.array(forces), np.array(speeds))
+def _stream_of(motion: GovernedMotion) -> PoseStream | None:
+    return motion.goal.stream if isinstance(motion.goal, Following) else None

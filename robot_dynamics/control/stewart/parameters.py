@@ -17,6 +17,12 @@ DIRECTIONS = ("x", "y", "z", "about x", "about y", "about z")
 class StewartParameters(LoopParameters):
     """Gains and mode of the platform controller; all can be changed while it runs."""
 
+    safe_output: str = parameter(
+        "gravity_fade",
+        "settle goes on with the model to the park pose, where the forces fade; gravity_fade carries the"
+        " weight at the last known pose and fades to zero; zero stops at once",
+        choices=("settle", "gravity_fade", "zero"),
+    )
     mode: str = parameter(
         "computed_force",
         DESCRIPTION,
@@ -52,6 +58,75 @@ class StewartParameters(LoopParameters):
         minimum=0.0,
         maximum=1e3,
     )
+    max_acceleration: float = parameter(
+        4.0,
+        "Greatest acceleration of governed references: stops, settling, streams",
+        unit="m/s²",
+        minimum=1e-3,
+        maximum=1e3,
+    )
+    max_angular_acceleration: float = parameter(
+        0.0,
+        "The same of their rotation; 0: max_acceleration over the machine's characteristic length",
+        unit="rad/s²",
+        minimum=0.0,
+        maximum=1e4,
+    )
+    governed_share: float = parameter(
+        0.9,
+        "Share of the legs' speed and force limits that governed references may take",
+        minimum=0.1,
+        maximum=1.0,
+    )
+    settle_speed: float = parameter(
+        0.05,
+        "Greatest leg speed on the way to the park pose and home from it",
+        unit="m/s",
+        minimum=1e-3,
+        maximum=1.0,
+    )
+    blind_speed: float = parameter(
+        0.1,
+        "The same where no states come, in the model's own simulation (safe_output settle)",
+        unit="m/s",
+        minimum=1e-3,
+        maximum=1.0,
+    )
+    park_pose: tuple[float, ...] = parameter(
+        (),
+        "Where the platform settles: x, y, z and roll, pitch, yaw; empty: straight down from home as far as"
+        " it goes",
+        unit="m or rad",
+        minimum=-1e3,
+        maximum=1e3,
+    )
+    start_parked: bool = parameter(
+        False, "Begin parked: brakes engaged and no forces until ~/unpark", read_only=True
+    )
+    brake_engage_time: float = parameter(
+        0.1,
+        "From the brakes' command until they hold; the forces carry so long",
+        unit="s",
+        minimum=0.0,
+        maximum=10.0,
+    )
+    brake_release_time: float = parameter(
+        0.1, "From the command until the brakes hold no more", unit="s", minimum=0.0, maximum=10.0
+    )
+    stream_timeout: float = parameter(
+        0.1,
+        "A stream of pose commands has ended when its last is so old; the platform settles then",
+        unit="s",
+        minimum=1e-3,
+        maximum=60.0,
+    )
+    watch_margin: float = parameter(
+        0.05,
+        "How far a measured stroke, leg speed or joint angle may be beyond its limit, as a share of it,"
+        " before the platform drops what it follows and settles",
+        minimum=0.0,
+        maximum=1e6,
+    )
     wrench_timeout: float = parameter(
         0.2,
         "An external wrench older than this counts as none",
@@ -68,6 +143,11 @@ class StewartParameters(LoopParameters):
                     f"parameter '{name}' has {len(getattr(self, name))} values; give 1, or 6: x, y, z and"
                     " about x, y, z"
                 )
+        if len(self.park_pose) not in (0, 6):
+            raise ParameterError(
+                f"parameter 'park_pose' has {len(self.park_pose)} values; give none, or 6: x, y, z, roll,"
+                " pitch, yaw"
+            )
 
     def gains(self) -> tuple[Array, Array]:
         """Gains (6,) of pose and velocity errors: linear, then angular, base frame."""

@@ -15,6 +15,7 @@ from robot_dynamics.errors import SingularityError, StateError
 from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart import Motion
+from robot_dynamics.stewart.orientation import quaternion_from_rotation
 from robot_dynamics.stewart.program import MOTION_SIZE
 from robot_dynamics.stewart.tracking import Quaternion
 
@@ -81,6 +82,33 @@ class StewartLaw:
             return self._evaluate(pose.position, pose.quaternion, pose.rotation, rest, lift, state.wrench)
         except (StateError, SingularityError):
             return np.full(6, np.nan)
+
+    def forces_of(self, motion: Motion, wrench: Array) -> Array:
+        """(6,) forces of a reference alone [N]; not finite where none are."""
+        twist = np.concatenate([motion.linear_velocity, motion.angular_velocity])
+        acceleration = self.observer.estimate + np.concatenate(
+            [motion.linear_acceleration, motion.angular_acceleration]
+        )
+        quaternion = quaternion_from_rotation(motion.rotation).tolist()
+        try:
+            return self._evaluate(motion.position, quaternion, motion.rotation, twist, acceleration, wrench)
+        except (StateError, SingularityError):
+            return np.full(6, np.nan)
+
+    def forces_of_many(
+        self, positions: Array, rotations: Array, twists: Array, accelerations: Array, wrench: Array
+    ) -> Array:
+        """Forces (N, 6) of N motions; see :meth:`forces_of`."""
+        motions = np.zeros((len(positions), MOTION_SIZE))
+        motions[:, 0:3], motions[:, 3:7] = positions, quaternion_from_rotation(rotations)
+        motions[:, 7:13], motions[:, 13:19] = twists, accelerations + self.observer.estimate
+        motions[:, 19:25] = wrench
+        if self.payload is not None:
+            for k, row in enumerate(motions):
+                row[19:25] += carried_wrench(
+                    self.payload, rotations[k], twists[k], accelerations[k], self.gravity
+                )
+        return np.asarray(self.forces(motions))
 
     def bearing(self, state: TaskSpaceState) -> Array:
         """(6,) forces of the present pose and twist without acceleration; not finite where none are [N]."""

@@ -1,0 +1,71 @@
+"""Brakes and forces one after the other, so that one of them always carries the weight."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class BrakeTiming:
+    """How long brakes take.
+
+    Attributes:
+        engage: from the command until they hold; the forces carry so long [s].
+        release: from the command until they hold no more [s].
+        fade: how long forces fade and rise [s].
+    """
+
+    engage: float
+    release: float
+    fade: float
+
+
+class Brakes:
+    """The command to the brakes, and the share of the forces that goes with it.
+
+    Engaged at t: the forces stay until t + engage and are gone at t + engage + fade. Released at t: the
+    forces have risen at t + fade, then the command goes out, and at t + fade + release the platform may move.
+    Where a machine has no brakes, the stops on which it rests carry it.
+
+    Args:
+        timing: see there; replaceable.
+        parked: whether the platform rests on them to begin with.
+    """
+
+    def __init__(self, timing: BrakeTiming, parked: bool = False) -> None:
+        self.timing = timing
+        self.engaging = parked
+        self._since = -math.inf
+
+    def engage(self, time: float) -> None:
+        """Brake at ``time`` [s]."""
+        if not self.engaging:
+            self.engaging, self._since = True, time
+
+    def release(self, time: float) -> None:
+        """Let go at ``time`` [s]."""
+        if self.engaging:
+            self.engaging, self._since = False, time
+
+    def engaged(self, time: float) -> bool:
+        """The command at ``time`` [s]."""
+        return self.engaging or time < self._since + self.timing.fade
+
+    def share(self, time: float) -> float:
+        """Of the forces, at ``time`` [s]."""
+        since, timing = time - self._since, self.timing
+        if self.engaging:
+            return _falling(since - timing.engage, timing.fade)
+        return 1.0 - _falling(since, timing.fade)
+
+    def free(self, time: float) -> bool:
+        """Whether the platform may move at ``time`` [s]."""
+        return not self.engaging and time >= self._since + self.timing.fade + self.timing.release
+
+
+def _falling(since: float, duration: float) -> float:
+    """1 until the beginning, 0 from ``duration`` on."""
+    if since <= 0.0:
+        return 1.0
+    return max(0.0, 1.0 - since / duration) if duration > 0.0 else 0.0

@@ -1,0 +1,167 @@
+"""What a reference may do: whether a machine can do it, and can still stop after it.
+
+A reference is safe when the legs bear it and when a stop from there, straight on along its twist with the
+declared deceleration, keeps every limit too. Whoever takes only steps that are safe can always stop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.errors import SingularityError, StateError
+from robot_dynamics.spatial import Array
+from robot_dynamics.stewart.kinematics import condition_number, leg_geometry
+from robot_dynamics.stewart.machine import Machine
+from robot_dynamics.stewart.orientation import rotation_from_vector, rotation_vector
+from robot_dynamics.stewart.sound_checks import Limits
+
+ROUNDING = 1e-9
+STOP_SAMPLES = 8
+"""Poses of a stop that are looked at."""
+STROKE_MARGIN = 5e-4
+"""Of a stroke, that references leave at its ends: a stop is looked at in samples."""
+LADDER = 17
+"""Poses between home and one that is out of reach, of which the last that is not is taken."""
+
+Forces = Callable[[Array, Array, Array, Array], Array]
+"""Leg forces (N, 6) [N] of positions (N, 3), rotations (N, 3, 3), twists and accelerations (N, 6)."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How fast a reference may change.
+
+    Attributes:
+        acceleration: linear [m/s²].
+        angular_acceleration: [rad/s²].
+        leg_speed: (6,) of the legs [m/s].
+        share: of the legs' force limits that it may take; the rest is the feedback's.
+    """
+
+    acceleration: float
+    angular_acceleration: float
+    leg_speed: Array
+    share: float
+
+    def cut(self, acceleration: Array) -> Array:
+        """(6,) with linear and angular part no longer than allowed."""
+        result: Array = acceleration.copy()
+        for part, most in ((result[:3], self.acceleration), (result[3:], self.angular_acceleration)):
+            size = float(np.sqrt(part @ part))
+            if size > most:
+                part *= most / size
+        return result
+
+    def stop_time(self, twist: Array) -> Array:
+        """How long stops from twists (..., 6) take [s]."""
+        return np.asarray(
+            np.maximum(
+                np.linalg.norm(twist[..., :3], axis=-1) / self.acceleration,
+                np.linalg.norm(twist[..., 3:], axis=-1) / self.angular_acceleration,
+            )
+        )
+
+
+class Envelope:
+    """The limits of one machine for references.
+
+    Args:
+        machine: geometry and limits.
+        forces: the model with all that the platform carries.
+    """
+
+    def __init__(self, machine: Machine, forces: Forces) -> None:
+        self._machine = machine
+        self._forces = forces
+        self.limits = Limits.of(machine)
+        self._margin = self._stroke_margin()
+
+    def widen(self, position: Array, rotation: Array) -> None:
+        """Allow a pose at the present, e.g. on a stop: one may return from it, but not go further."""
+        self.limits = Limits.of(self._machine).widened(self._machine, position, rotation)
+        legs = leg_geometry(self._machine, position, rotation)
+        inside = np.minimum(self.limits.longest - legs.lengths, legs.lengths - self.limits.shortest)
+        self._margin = np.minimum(self._stroke_margin(), inside - ROUNDING)
+
+    def _stroke_margin(self) -> Array:
+        strokes = self.limits.longest - self.limits.shortest
+        return np.where(np.isfinite(strokes), STROKE_MARGIN * strokes, 0.0)
+
+    def safe_steps(
+        self, position: Array, rotation: Array, twist: Array, accelerations: Array, step: float, pace: Pace
+    ) -> NDArray[np.bool_]:
+        """(M,) which accelerations (M, 6) over ``step`` [s] from a reference are safe."""
+        count = len(accelerations)
+        after = twist + step * accelerations
+        times = np.maximum(pace.stop_time(after), step)
+        # From the present, through the end of the step, to the standstill.
+        share = np.linspace(0.0, 1.0, STOP_SAMPLES)
+        covered = (share - 0.5 * share**2)[None, :, None] * (times[:, None] * after)[:, None, :]
+        moved = step * (twist + 0.5 * step * accelerations)
+        stopping = moved[:, None] + covered
+        twists = (1.0 - share)[None, :, None] * after[:, None]
+        slowing = np.broadcast_to((-after / times[:, None])[:, None], twists.shape)
+        both = np.broadcast_to(accelerations[:, None], (count, 2, 6))
+        ends = np.stack([np.broadcast_to(twist, after.shape), after], axis=1)
+        starts = np.stack([np.zeros_like(moved), moved], axis=1)
+        kept = self._kept(
+            position,
+            rotation,
+            np.concatenate([starts, stopping], axis=1).reshape(-1, 6),
+            np.concatenate([ends, twists], axis=1).reshape(-1, 6),
+            np.concatenate([both, slowing], axis=1).reshape(-1, 6),
+            pace,
+        )
+        return np.asarray(kept.reshape(count, -1).all(axis=1))
+
+    def reachable(self, position: Array, rotation: Array, pace: Pace) -> tuple[Array, Array]:
+        """The pose itself if the machine can rest there; else the last on the way from home to it."""
+        zero = np.zeros((1, 6))
+        if self._kept(position, rotation, zero, zero, zero, pace)[0]:
+            return position, rotation
+        home, level = self._machine.home_position, self._machine.home_rotation
+        way = np.concatenate([position - home, rotation_vector(rotation @ level.T)])
+        low, high = 0.0, 1.0
+        for _ in range(2):
+            shares = np.linspace(low, high, LADDER)
+            rest = np.zeros((LADDER, 6))
+            kept = self._kept(home, level, shares[:, None] * way, rest, rest, pace)
+            last = int(np.argmin(kept)) if not kept.all() else LADDER
+            low, high = shares[max(last - 1, 0)], shares[min(last, LADDER - 1)]
+        return home + low * way[:3], rotation_from_vector(low * way[3:]) @ level
+
+    def _kept(
+        self, position: Array, rotation: Array, moved: Array, twists: Array, accelerations: Array, pace: Pace
+    ) -> NDArray[np.bool_]:
+        """(N,) which states keep all limits, each ``moved`` (N, 6) away from a pose."""
+        places, turns = position + moved[:, :3], rotation_from_vector(moved[:, 3:]) @ rotation
+        try:
+            legs = leg_geometry(self._machine, places, turns)
+        except StateError:
+            return np.zeros(len(moved), dtype=bool)
+        limits, home = self.limits, self._machine.home_directions
+        local = (home @ self._machine.home_rotation) @ turns.swapaxes(-1, -2)
+        jacobian = legs.jacobian
+        rates = np.abs(np.einsum("nij,nj->ni", jacobian, twists))
+        kept: NDArray[np.bool_] = (
+            (legs.lengths <= limits.longest - self._margin)
+            & (legs.lengths >= limits.shortest + self._margin)
+            & (rates <= pace.leg_speed * (1.0 + 1e-9))
+            & ((legs.directions * home).sum(axis=-1) >= limits.base_cosine - ROUNDING)
+            & ((legs.directions * local).sum(axis=-1) >= limits.platform_cosine - ROUNDING)
+        ).all(axis=1)
+        # Forces and singular poses only where the rest is kept, beyond which they may not exist.
+        sound = np.flatnonzero(kept)
+        few = sound[::4]
+        condition = condition_number(jacobian[few], self._machine.characteristic_length)
+        kept[few] &= condition <= limits.condition
+        try:
+            forces = self._forces(places[sound], turns[sound], twists[sound], accelerations[sound])
+            kept[sound] &= (np.abs(forces) <= pace.share * limits.force).all(axis=1)
+        except (StateError, SingularityError):
+            kept[sound] = False
+        return kept

@@ -1,0 +1,202 @@
+"""References that keep a machine's limits whatever they are asked for: every step of them can still stop.
+
+In each step the governor takes the acceleration that brings the reference to its target as fast as the pace
+allows, or, where that is not safe (see ``envelope``), the nearest one that is on the line between it and a
+stop. The stop itself was found safe a step before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.control.stewart.envelope import Envelope, Pace
+from robot_dynamics.spatial import Array
+from robot_dynamics.stewart.kinematics import leg_geometry
+from robot_dynamics.stewart.machine import Machine
+from robot_dynamics.stewart.motion import Motion
+from robot_dynamics.stewart.orientation import rotation_from_vector, rotation_vector
+
+SHARES = np.array([0.9, 0.7, 0.5, 0.3])
+"""Of the wanted acceleration, the rest being the stop's: tried where the whole is not safe."""
+DETOURS = np.array([0.8, 0.4])
+"""Where a target lies behind the edge of the workspace: ways that bend towards home, by these shares."""
+BRAKING = 0.6
+"""Share of the acceleration with which the approach to a target is planned."""
+ARRIVED = (1e-6, 1e-5)
+"""Nearer and slower than this, a reference has arrived [m or rad, m/s or rad/s]."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where a reference shall go.
+
+    Attributes:
+        position: (3,) of the platform's origin, base frame [m].
+        rotation: (3, 3).
+        twist: (6,) linear and angular, base frame.
+        acceleration: (6,) likewise.
+    """
+
+    position: Array
+    rotation: Array
+    twist: Array
+    acceleration: Array
+
+    @staticmethod
+    def rest(position: Array, rotation: Array) -> Target:
+        """A place to stand at."""
+        return Target(position, rotation, np.zeros(6), np.zeros(6))
+
+    @property
+    def motion(self) -> Motion:
+        """As a motion without load."""
+        v, a, zero = self.twist, self.acceleration, np.zeros(3)
+        return Motion(self.position, self.rotation, v[:3], v[3:], a[:3], a[3:], zero, zero)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A reference from a moment on, with constant acceleration.
+
+    Attributes:
+        time: of the moment [s].
+        position: (3,) then [m].
+        rotation: (3, 3) then.
+        twist: (6,) then.
+        acceleration: (6,) from then on.
+    """
+
+    time: float
+    position: Array
+    rotation: Array
+    twist: Array
+    acceleration: Array
+
+    @staticmethod
+    def of(time: float, motion: Motion) -> Reference:
+        """The pose and twist of a motion."""
+        twist = np.concatenate([motion.linear_velocity, motion.angular_velocity])
+        return Reference(time, motion.position, motion.rotation, twist, np.zeros(6))
+
+    def at(self, time: float) -> Reference:
+        """The same, seen from another moment [s]."""
+        step = time - self.time
+        if step == 0.0:
+            return self
+        moved = step * (self.twist + 0.5 * step * self.acceleration)
+        return Reference(
+            time,
+            self.position + moved[:3],
+            rotation_from_vector(moved[3:]) @ self.rotation,
+            self.twist + step * self.acceleration,
+            self.acceleration,
+        )
+
+    @property
+    def motion(self) -> Motion:
+        """As a motion without load."""
+        return Target(self.position, self.rotation, self.twist, self.acceleration).motion
+
+
+class Governor:
+    """Brings a reference to a target.
+
+    Args:
+        machine: the platform.
+        envelope: its limits.
+        pace: how fast.
+        start: the reference to begin with.
+
+    Attributes:
+        reference: the present one.
+        limited: whether the last step was less than what was wanted.
+    """
+
+    def __init__(self, machine: Machine, envelope: Envelope, pace: Pace, start: Reference) -> None:
+        self._machine = machine
+        self._envelope = envelope
+        self.pace = pace
+        self.reference = start
+        self.limited = False
+
+    def advance(self, time: float, target: Target | None) -> Reference:
+        """The reference at ``time`` [s] and its acceleration until the next call.
+
+        Args:
+            time: not before the last call's; the step to the next is taken to be as long as this one.
+            target: where to go; None stops.
+        """
+        step = min(max(time - self.reference.time, 1e-4), 0.1)
+        here = self.reference.at(time)
+        stop = -here.twist / max(float(self.pace.stop_time(here.twist)), step)
+        wanted = stop if target is None else self._wanted(here, target, step)
+        chosen, self.limited = wanted, False
+        if not self._safe(here, wanted[None], step)[0]:
+            tried = self._alternatives(here, wanted, stop, target, step)
+            safe = self._safe(here, tried, step)
+            chosen, self.limited = tried[int(np.argmax(safe))] if safe.any() else stop, True
+        self.reference = replace(here, acceleration=chosen)
+        return self.reference
+
+    def within_reach(self, target: Target) -> Target:
+        """A target whose pose the machine can rest in: the last such on the way from home to it."""
+        position, rotation = self._envelope.reachable(target.position, target.rotation, self.pace)
+        if position is target.position:
+            return target
+        return Target.rest(position, rotation)
+
+    def arrived(self, target: Target) -> bool:
+        """Whether the reference rests at a target."""
+        near, slow = ARRIVED
+        here = self.reference
+        error = np.abs(here.position - target.position).max()
+        turn = np.abs(rotation_vector(target.rotation @ here.rotation.T)).max()
+        return bool(max(error, turn) < near and np.abs(here.twist).max() < slow)
+
+    def _safe(self, here: Reference, accelerations: Array, step: float) -> NDArray[np.bool_]:
+        return self._envelope.safe_steps(
+            here.position, here.rotation, here.twist, accelerations, step, self.pace
+        )
+
+    def _alternatives(
+        self, here: Reference, wanted: Array, stop: Array, target: Target | None, step: float
+    ) -> Array:
+        """(M, 6) accelerations to try in place of one that is not safe, the best first."""
+        tried = [stop + share * (wanted - stop) for share in SHARES]
+        if target is not None:
+            home, level = self._machine.home_position, self._machine.home_rotation
+            turn = rotation_vector(target.rotation @ level.T)
+            for share in DETOURS:
+                bent = Target.rest(
+                    home + share * (target.position - home), rotation_from_vector(share * turn) @ level
+                )
+                tried.append(self._wanted(here, bent, step))
+        return np.array([*tried, *(stop + share * (wanted - stop) for share in (0.1, 0.0))])
+
+    def _wanted(self, here: Reference, target: Target, step: float) -> Array:
+        """The acceleration towards a target that would do without the legs' limits."""
+        error = np.concatenate(
+            [target.position - here.position, rotation_vector(target.rotation @ here.rotation.T)]
+        )
+        hold = max(4.0 * step, 0.02)  # time constants of the approach: of the rate, and four of the place
+        approach = error / (4.0 * hold)
+        for part, way, most in (
+            (approach[:3], error[:3], self.pace.acceleration),
+            (approach[3:], error[3:], self.pace.angular_acceleration),
+        ):
+            size, fastest = (
+                float(np.linalg.norm(part)),
+                float(np.sqrt(2.0 * BRAKING * most * np.linalg.norm(way))),
+            )
+            if size > fastest:
+                part *= fastest / size
+        rate = target.twist + approach
+        legs = leg_geometry(self._machine, here.position, here.rotation)
+        asked = np.abs(legs.jacobian @ rate) / self.pace.leg_speed
+        most_asked = float(asked.max()) / 0.95
+        if most_asked > 1.0:
+            rate = rate / most_asked
+        return self.pace.cut(target.acceleration + (rate - here.twist) / hold)

@@ -1,0 +1,308 @@
+"""A platform as a motion base: streams within limits, stops, settling, brakes; MuJoCo is the machine."""
+
+import numpy as np
+import pytest
+from motion_base import lengths_at, motion_base
+
+from robot_dynamics.control.protocol import Phase
+from robot_dynamics.control.stewart.brakes import Brakes, BrakeTiming
+from robot_dynamics.control.stewart.conductor import Mode
+from robot_dynamics.control.stewart.controller import StewartController
+from robot_dynamics.control.stewart.parameters import StewartParameters
+from robot_dynamics.control.stewart.stream import PoseStream, Sample
+from robot_dynamics.control.stewart.trajectory import PoseWaypoint
+from robot_dynamics.errors import ParameterError, TrajectoryError
+from robot_dynamics.stewart.orientation import rotation_from_vector, rotation_vector
+from robot_dynamics.stewart.tracking import PoseTracker
+
+PERIOD = 0.004
+
+
+@pytest.fixture(scope="module")
+def base():
+    return motion_base()
+
+
+class Run:
+    """A controller with a machine that does exactly what the reference says, or with MuJoCo's."""
+
+    def __init__(self, platform, plant=False, **parameters):
+        self.platform = platform
+        self.control = StewartController(platform, StewartParameters(**parameters))
+        self.limits = np.array([[leg.limits.shortest, leg.limits.longest] for leg in platform.machine.legs])
+        self.time, self.command = 0.0, None
+        self.fastest = self.fastest_at_stop = 0.0
+        self.plant = None
+        if plant:
+            pytest.importorskip("mujoco", reason="MuJoCo simulates the platform")
+            from robot_dynamics.simulation.parameters import PlantParameters
+            from robot_dynamics.simulation.stewart import StewartPlant
+
+            self.plant = StewartPlant(platform, PlantParameters(physics_timestep=0.002))
+
+    def cycle(self, blind_since=None):
+        """One cycle of the machine."""
+        control = self.control
+        if self.plant is None:
+            motion = control.reference(self.time)
+            legs = self.platform.legs_of(motion)
+            twist = np.concatenate([motion.linear_velocity, motion.angular_velocity])
+            self.command = control.update(self.time, legs.lengths, legs.jacobian @ twist)
+            self.time += PERIOD
+            return
+        if blind_since is None:
+            self.command = control.update(self.time, self.plant.position, self.plant.velocity)
+        else:
+            self.command = control.safe_command(self.time - blind_since)
+        lengths, speeds = self.plant.position, np.abs(self.plant.velocity)
+        at_stop = (np.abs(lengths[:, None] - self.limits) < 1e-3).any(axis=1)
+        self.fastest = max(self.fastest, speeds.max())
+        self.fastest_at_stop = max(self.fastest_at_stop, (speeds * at_stop).max())
+        self.plant.advance(PERIOD, self.command.effort)
+        self.time += PERIOD
+
+    def until(self, reached, most):
+        """Cycles until something holds."""
+        for _ in range(round(most / PERIOD)):
+            self.cycle()
+            if reached():
+                return
+        pytest.fail(f"not within {most} s: {self.control.state}")
+
+
+def test_whatever_is_sent_the_reference_keeps_every_limit(base):
+    """By the library's own inverse dynamics, which the governor does not use; steps come at any time."""
+    random = np.random.default_rng(4)
+    run, home = Run(base), base.machine.home_position
+    run.cycle()
+    place, turn = home, np.zeros(3)
+    strongest = 0.0
+    for k in range(400):
+        if k % 5 == 0:
+            if random.random() < 0.1:
+                place, turn = home + random.normal(size=3) * 0.4, random.normal(size=3) * 0.3
+            run.control.command_pose(Sample(run.time, place, rotation_from_vector(turn), None))
+        run.cycle()
+        motion = run.command.reference
+        # At the limits that hold for the machine, not at the governor's share of them: none is reported.
+        assert base.inverse_dynamics_of(motion, on_violation="report").violations == ()
+        assert np.linalg.norm(motion.linear_acceleration) <= 4.0 * (1 + 1e-9)
+        assert np.linalg.norm(motion.angular_acceleration) <= 4.0 / 1.2 * (1 + 1e-9)
+        strongest = max(strongest, np.abs(run.command.effort).max())
+    assert 4000.0 < strongest < 15e3
+
+
+@pytest.mark.parametrize(("rate", "twists"), [(100, False), (500, True)])
+def test_a_stream_is_followed_one_period_behind_and_settles_when_it_ends(base, rate, twists):
+    run, home = Run(base), base.machine.home_position
+    run.cycle()
+    omega, period, worst, sent = 2.0 * np.pi, 1.0 / rate, 0.0, 0
+
+    def wanted(time):
+        amplitude = 0.05 * min(1.0, time) ** 3 * (10 - 15 * min(1.0, time) + 6 * min(1.0, time) ** 2)
+        turn = np.array([0.0, 0.5 * amplitude * np.sin(omega * time), 0.0])
+        return home + np.array([0.0, 0.0, amplitude * np.sin(omega * time)]), rotation_from_vector(turn)
+
+    def twist(time, step=1e-5):
+        (a, r), (b, s) = wanted(time - step), wanted(time + step)
+        return np.concatenate([b - a, rotation_vector(s @ r.T)]) / (2.0 * step)
+
+    while run.time < 2.2:
+        while sent * period <= run.time:
+            stamp = sent * period
+            sample = Sample(stamp, *wanted(stamp), twist(max(stamp, 1e-3)) if twists else None)
+            run.control.command_pose(sample)
+            sent += 1
+        run.cycle()
+        if run.time > 1.2:
+            motion = run.command.reference
+            place, rotation = wanted(run.time - PERIOD - period)
+            worst = max(worst, np.abs(motion.position - place).max())
+            worst = max(worst, np.abs(rotation_vector(motion.rotation @ rotation.T)).max())
+    assert worst < 1e-4
+    run.until(lambda: run.control.conductor.mode is Mode.SETTLING, 0.3)
+    with pytest.raises(TrajectoryError, match="settling"):
+        run.control.command_pose(Sample(run.time, home, np.eye(3), None))
+
+
+def test_what_comes_late_twice_or_from_the_past_does_no_harm():
+    stream = PoseStream(0.1)
+    assert stream.target(0.0) is None
+    assert stream.ended(0.0)
+    assert stream.add(Sample(1.0, np.zeros(3), np.eye(3), None))
+    np.testing.assert_array_equal(stream.target(1.0).position, np.zeros(3))
+    assert not stream.add(Sample(1.0, np.ones(3), np.eye(3), None))
+    assert not stream.add(Sample(0.5, np.ones(3), np.eye(3), None))
+    for k in range(1, 4):
+        assert stream.add(Sample(1.0 + 0.01 * k, np.full(3, 0.001 * k), np.eye(3), None))
+    np.testing.assert_allclose(stream.target(1.03).position, 0.002, atol=1e-12)
+    np.testing.assert_allclose(stream.target(1.045).position, 0.0035, atol=1e-12)  # late: straight on
+    np.testing.assert_allclose(stream.target(1.2).twist, 0.0)  # too late: rest
+    assert stream.add(Sample(1.5, np.ones(3), np.eye(3), None))  # after a gap: anew
+    np.testing.assert_array_equal(stream.target(1.5).position, np.ones(3))
+    assert not stream.ended(1.55)
+    assert stream.ended(1.61)
+
+
+def test_a_hold_stops_within_the_pace_and_ends_a_stream_until_it_pauses(base):
+    run, home = Run(base), base.machine.home_position
+    run.cycle()
+    run.control.follow([PoseWaypoint(1.0, home + np.array([0.0, 0.0, 0.15]), [0.0, 0.0, 0.0, 1.0])], None)
+    while run.time < 0.5:
+        run.cycle()
+    speed = run.command.reference.linear_velocity[2]
+    assert speed > 0.25
+    run.control.hold()
+    began, height = run.time, run.command.reference.position[2]
+    run.until(lambda: run.command.phase is Phase.HOLDING, 1.0)
+    assert run.time - began == pytest.approx(speed / 4.0, abs=3 * PERIOD)
+    risen = run.command.reference.position[2] - height
+    assert risen == pytest.approx(speed**2 / 8.0, abs=2 * PERIOD * speed)
+
+    stamp = run.time
+    run.control.command_pose(Sample(stamp, home, np.eye(3), None))
+    run.cycle()
+    run.control.hold()
+    with pytest.raises(TrajectoryError, match="let it pause"):
+        run.control.command_pose(Sample(run.time, home, np.eye(3), None))
+    run.control.command_pose(Sample(run.time + 0.2, home, np.eye(3), None))
+
+
+def test_it_settles_parks_and_rises_within_its_speeds(base):
+    """From the edge of its workspace; at the stops no leg is faster than 0.05 m/s."""
+    run, home = Run(base, plant=True, safe_fade_time=0.5), base.machine.home_position
+    control = run.control
+    run.plant.reset(lengths_at(base, (0.08, -0.05, 0.06), (0.05, 0.0, 0.1)))
+    run.cycle()
+    assert control.park() == ""
+    assert "not ready" in control.park()
+    with pytest.raises(TrajectoryError, match="settling"):
+        control.follow([PoseWaypoint(1.0, home, [0.0, 0.0, 0.0, 1.0])], None)
+    run.until(lambda: control.conductor.mode is Mode.PARKED, 9.0)
+    engaged = run.time
+    assert control.brake
+    carried = np.abs(run.command.effort).max()
+    run.until(lambda: run.time > engaged + 0.09, 1.0)
+    assert np.abs(run.command.effort).max() > 0.9 * carried  # until the brakes hold
+    run.until(lambda: not run.command.effort.any(), 1.0)
+    assert run.time - engaged == pytest.approx(0.6, abs=3 * PERIOD)
+    assert not control.safe_command(0.0).effort.any()
+    run.until(lambda: run.time > engaged + 1.0, 1.0)
+    control.hold()
+    assert control.conductor.mode is Mode.PARKED
+    assert control.unpark() == ""
+    assert "neither parked nor stopped" in control.unpark()
+    assert control.brake
+    run.until(lambda: not control.brake, 0.6)
+    assert np.abs(run.command.effort).max() > 0.9 * carried  # before the brakes let go
+    run.until(lambda: control.conductor.mode is Mode.OPERATIONAL, 0.2)
+    run.until(lambda: run.time > engaged + 2.5, 1.5)
+    assert run.plant.platform_pose[0][2] > base.machine.home_position[2] - 0.285 + 0.02
+    assert run.fastest < 0.06
+    assert run.fastest_at_stop < 0.05
+
+
+def test_an_emergency_stop_brakes_the_platform_where_it_stands(base):
+    run, home = Run(base, plant=True, safe_fade_time=0.2), base.machine.home_position
+    control = run.control
+    run.cycle()
+    control.follow([PoseWaypoint(1.2, home + np.array([0.1, 0.0, 0.08]), [0.0, 0.0, 0.0, 1.0])], None)
+    run.until(lambda: run.time > 0.6, 1.0)
+    moving = np.abs(run.plant.velocity).max()
+    assert control.emergency_stop() == ""
+    run.until(lambda: control.brake, 0.5)
+    assert control.conductor.mode is Mode.STOPPED
+    assert np.abs(run.plant.velocity).max() < 0.02 < 0.1 * moving + 0.02
+    run.plant.set_brakes(True)
+    place = run.plant.platform_pose[0]
+    run.until(lambda: not run.command.effort.any(), 1.0)
+    np.testing.assert_allclose(run.plant.platform_pose[0], place, atol=2e-3)
+    assert control.unpark() == ""
+    run.until(lambda: not control.brake, 1.0)
+    run.plant.set_brakes(False)
+    run.until(lambda: control.conductor.mode is Mode.OPERATIONAL, 0.3)
+    assert control.phase is Phase.HOLDING
+    np.testing.assert_allclose(run.plant.platform_pose[0], place, atol=3e-3)
+
+
+@pytest.mark.parametrize(("safe_output", "bound"), [("settle", 0.06), ("gravity_fade", None)])
+def test_without_states_it_comes_down_as_the_model_says(base, safe_output, bound):
+    run = Run(base, plant=True, safe_output=safe_output)
+    for _ in range(10):
+        run.cycle()
+    run.control.lost_states()
+    lost = run.time
+    assert run.control.brake
+    for _ in range(round(3.5 / PERIOD)):
+        run.cycle(blind_since=lost)
+    assert (run.plant.position < run.limits[:, 0] + 1e-3).all(), "it lies on its stops"
+    if bound is None:
+        assert run.fastest_at_stop > 0.5
+    else:
+        assert run.fastest < 0.12
+        assert run.fastest_at_stop < bound
+
+
+def test_a_measured_state_beyond_the_limits_ends_what_is_followed(base):
+    control = StewartController(base)
+    out, still = np.full(6, 1.79), np.zeros(6)
+    control.update(0.0, out, still)
+    assert "measured length 1.79 m, beyond 1.77 m" in control.discontinuity
+    assert control.conductor.mode is Mode.SETTLING
+    fast = StewartController(base, StewartParameters(kp=(9.0,), kv=(3.0,)))
+    fast.update(0.0, lengths_at(base), np.zeros(6))
+    fast.update(PERIOD, lengths_at(base), np.full(6, 1.2))
+    assert "measured speed 1.2 m/s" in fast.discontinuity
+    turned = StewartController(base, StewartParameters(watch_margin=0.0))
+    turned.update(0.0, lengths_at(base, turn=(0.0, 0.0, 0.9)), np.zeros(6))
+    assert "beyond" in turned.discontinuity
+    calm = StewartController(base)
+    calm.update(0.0, lengths_at(base, (0.01, 0.0, 0.0)), np.full(6, 0.5))
+    assert calm.discontinuity == ""
+
+
+def test_a_platform_that_starts_at_the_end_of_its_strokes_finds_its_pose(base):
+    random = np.random.default_rng(0)
+    for lengths in (np.full(6, 1.35), np.full(6, 1.75), 1.35 + random.uniform(0.0, 0.05, 6)):
+        tracker = PoseTracker(base.machine)
+        tracker.update(lengths, np.zeros(6))
+        vectors = tracker.position + base.machine.platform_points @ tracker.rotation.T
+        np.testing.assert_allclose(
+            np.linalg.norm(vectors - base.machine.base_points, axis=1), lengths, atol=1e-9
+        )
+        assert tracker.position[2] > 0.5
+        assert tracker.rotation[2, 2] > 0.9
+
+
+def test_a_parked_start_waits_for_unpark(base):
+    control = StewartController(base, StewartParameters(start_parked=True, safe_fade_time=0.1))
+    low = np.full(6, 1.3503)
+    assert not control.update(0.0, low, np.zeros(6)).effort.any()
+    assert control.brake
+    assert control.unpark() == ""
+    efforts = [control.update(PERIOD * k, low, np.zeros(6)).effort for k in range(1, 30)]
+    assert np.abs(efforts[-1]).min() > 1000.0
+    assert np.abs(np.diff(efforts, axis=0)).max() < 600.0  # in a ramp
+
+
+def test_brakes_and_forces_take_turns():
+    brakes = Brakes(BrakeTiming(engage=0.2, release=0.3, fade=1.0))
+    assert brakes.share(0.0) == 1.0
+    brakes.engage(1.0)
+    brakes.engage(1.1)
+    for time, share in ((1.0, 1.0), (1.2, 1.0), (1.7, 0.5), (2.3, 0.0)):
+        assert brakes.share(time) == pytest.approx(share)
+        assert brakes.engaged(time)
+    brakes.release(3.0)
+    for time, share, engaged, free in (
+        (3.5, 0.5, True, False),
+        (4.1, 1.0, False, False),
+        (4.4, 1.0, False, True),
+    ):
+        assert brakes.share(time) == pytest.approx(share)
+        assert (brakes.engaged(time), brakes.free(time)) == (engaged, free)
+
+
+def test_a_park_pose_has_six_numbers():
+    with pytest.raises(ParameterError, match="park_pose"):
+        StewartParameters(park_pose=(0.0, 0.0, 0.3))
