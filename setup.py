@@ -44,6 +44,7 @@ TEST_TOOLS = [
     "selenium>=4,<5",
     "shtab>=1.7,<2",
     "cmake>=3.20,<5",
+    "casadi>=3.6,<4",
 ]
 # It makes the mutants; another version would draw another sample from the same seed.
 MUTATION_TOOLS = ["cosmic-ray==8.7.0"]

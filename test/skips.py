@@ -120,6 +120,7 @@ SKIPS = (
     ),
     Skip("control_msgs", "(control_msgs) is not installed", ("test/ros_feedforward/*",), no_module()),
     Skip("control_msgs", "the package (control_msgs) is not in the ROS workspace", LAUNCH, no_packages()),
+    Skip("casadi", "(casadi) is not installed", ("test/backend/*", "test/test_documents.py*"), no_module()),
     Skip("cmake", "no cmake", ("test/backend/*",), no_program("cmake")),
     Skip("pinocchio", "(pinocchio) is not installed", EVERYWHERE, no_module()),
     Skip(

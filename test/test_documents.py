@@ -39,6 +39,8 @@ def test_every_link_leads_somewhere():
 def test_examples_run(path):
     if path.stem == "computed_torque":
         pytest.importorskip("mujoco", reason="mujoco is not installed")
+    if path.stem == "optimal_control":
+        pytest.importorskip("casadi", reason="casadi is not installed")
     done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     if path.stem in RESULTS:

@@ -59,6 +59,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         " functions; it has a C++ example and checks for ctest",
     )
     parser.add_argument(
+        "--friction",
+        action="store_true",
+        help="with --language casadi: inverse and forward dynamics contain the friction of the description",
+    )
+    parser.add_argument(
         "--license",
         default=LICENSE,
         metavar="SPDX",
@@ -88,6 +93,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise ParameterError(f"gravity is {arguments.gravity}; expected three finite numbers")
     if arguments.cmake and arguments.language != "c":
         raise ParameterError(f"--cmake makes a package of C, not of {arguments.language}")
+    if arguments.friction and arguments.language != "casadi":
+        raise ParameterError("--friction is for --language casadi; in a CMake package it is an argument")
     if not re.fullmatch(r"[\w.+() -]+", arguments.license, re.ASCII):
         raise ParameterError(f"--license {quoted(arguments.license)} is no SPDX expression")
     origin = "standard input" if piped else Path(arguments.urdf).name
@@ -102,6 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
         wrench=arguments.wrench,
         name=identifier(arguments.name or chain.name),
         cmake=arguments.cmake,
+        friction=arguments.friction,
         license=arguments.license,
         objective=next(o for o in Objective if o.option == arguments.objective),
         source=source,

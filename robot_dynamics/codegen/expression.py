@@ -58,6 +58,11 @@ class ExpressionGraph:
             scalars.append(Expression(self, 2 * node))
         return tuple(scalars)
 
+    @property
+    def input_scalars(self) -> tuple[Expression, ...]:
+        """The scalars of all declared inputs, in the order of declaration."""
+        return tuple(Expression(self, 2 * node) for node in self._input_nodes)
+
     def expression(self, value: Scalar) -> Expression:
         """``value`` as an expression of this graph (numbers become constants)."""
         return Expression(self, self.literal(value))

@@ -36,6 +36,7 @@ class Export:
         objective: what the generator makes small.
         held: whether gravity, payload and friction are arguments, instead of a constant and nothing.
         cmake: whether C comes as a CMake package.
+        friction: whether functions for CasADi contain the friction of the description.
         license: SPDX identifier of the licence of what is written.
     """
 
@@ -48,6 +49,7 @@ class Export:
     objective: Objective = Objective.TIME
     held: bool = False
     cmake: bool = False
+    friction: bool = False
     license: str = LICENSE
 
     def programs(self) -> list[Program]:

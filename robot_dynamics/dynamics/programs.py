@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 
 import numpy as np
@@ -10,10 +11,10 @@ import numpy as np
 from robot_dynamics.codegen.factoring import factored_program
 from robot_dynamics.codegen.program import Argument, Program
 from robot_dynamics.dynamics.generator.choices import Choices
-from robot_dynamics.dynamics.generator.inputs import Request, described
+from robot_dynamics.dynamics.generator.inputs import Request, Sizes, described
 from robot_dynamics.dynamics.generator.links import axes_made_parallel, links_of
 from robot_dynamics.dynamics.generator.search import EFFORTS, Objective
-from robot_dynamics.dynamics.generator.tracing import searched
+from robot_dynamics.dynamics.generator.tracing import Trace, searched
 from robot_dynamics.dynamics.quantities import quantity_named
 from robot_dynamics.dynamics.quantities.inverse_dynamics import trace_recursion
 from robot_dynamics.dynamics.serial_model import SerialModel
@@ -55,18 +56,31 @@ def generate(
         ParameterError: an unknown quantity or effort, or an input that the quantity does not take.
     """
     about = quantity_named(quantity)
-    if effort not in EFFORTS:
-        raise ParameterError(f"unknown effort {effort!r}; known are {', '.join(EFFORTS)}")
-    model = axes_made_parallel(model.rebased())
-    defaults = {option.name: option.default for option in about.options}
-    settings = {**defaults, **(options or {})}
-    request = Request(model, links_of(model), about.inputs(inputs), objective, effort, choices, settings)
+    request = _request(model, quantity, inputs, objective, effort, choices, options)
     trace = about.trace(request)
     arguments = [
         Argument(output.name, int(np.prod(output.shape(request.sizes))), described(output.description))
         for output in about.outputs
     ]
     return factored_program(trace.graph, quantity, list(zip(arguments, trace.outputs, strict=True)))
+
+
+def _request(
+    model: SerialModel,
+    quantity: str,
+    inputs: Collection[str],
+    objective: Objective,
+    effort: str = "normal",
+    choices: Choices | None = None,
+    options: Mapping[str, str] | None = None,
+) -> Request:
+    about = quantity_named(quantity)
+    if effort not in EFFORTS:
+        raise ParameterError(f"unknown effort {effort!r}; known are {', '.join(EFFORTS)}")
+    model = axes_made_parallel(model.rebased())
+    defaults = {option.name: option.default for option in about.options}
+    settings = {**defaults, **(options or {})}
+    return Request(model, links_of(model), about.inputs(inputs), objective, effort, choices, settings)
 
 
 def find_choices(model: SerialModel, objective: Objective, effort: str = "normal") -> Choices:
@@ -98,15 +112,40 @@ def make_program(
         ModelError: the chain has more than ``MAX_JOINTS`` joints.
         SingularityError: forward dynamics of an arm with a joint that moves no mass.
     """
-    about = quantity_named(quantity)
+    model = _model(chain, np.zeros(3) if gravity is None else gravity)
+    with _explained(chain, quantity):
+        return generate(model, quantity, inputs=inputs, objective=objective, options=options)
+
+
+def trace_of_chain(
+    chain: KinematicChain, gravity: Array, quantity: str, inputs: Collection[str], objective: Objective
+) -> tuple[Trace, Sizes]:
+    """The expressions of a quantity, and what the shapes of its outputs depend on; see :func:`make_program`.
+
+    Raises:
+        ModelError: the chain has more than ``MAX_JOINTS`` joints.
+        SingularityError: forward dynamics of an arm with a joint that moves no mass.
+    """
+    request = _request(_model(chain, gravity), quantity, inputs, objective)
+    with _explained(chain, quantity):
+        return quantity_named(quantity).trace(request), request.sizes
+
+
+def _model(chain: KinematicChain, gravity: Array) -> SerialModel:
     if chain.dof > MAX_JOINTS:
         raise ModelError(
             f"{chain.name}: {chain.dof} joints from {chain.root} to {chain.tip}; programs are generated for"
             f" at most {MAX_JOINTS}: choose a shorter chain by its root and tip, or lock joints"
         )
-    model = SerialModel.from_chain(chain, np.zeros(3) if gravity is None else gravity)
+    return SerialModel.from_chain(chain, gravity)
+
+
+@contextmanager
+def _explained(chain: KinematicChain, quantity: str) -> Iterator[None]:
+    """What makes a quantity have no result is told in the quantity's words."""
+    about = quantity_named(quantity)
     try:
-        return generate(model, quantity, inputs=inputs, objective=objective, options=options)
+        yield
     except (BackendError, ModelError) as error:
         if not about.singular:
             raise

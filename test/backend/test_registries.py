@@ -96,7 +96,7 @@ def files(export: Export):
 
 
 def test_a_language_writes_as_many_files_as_it_likes(tmp_path, monkeypatch, capsys):
-    monkeypatch.setitem(LANGUAGES, "plain", Language(files, lambda main: f"read {main}"))
+    monkeypatch.setitem(LANGUAGES, "plain", Language(files, lambda _, main: f"read {main}"))
     assert main(["generate", URDF, "--language", "plain", "-o", str(tmp_path)]) == 0
     assert (tmp_path / "start" / "here.txt").read_text() == "puma560"
     assert (tmp_path / "deep" / "er" / "names.txt").read_text().split()[0] == "joint1"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from robot_dynamics.dynamics.languages.c import C
+from robot_dynamics.dynamics.languages.casadi import CASADI
 from robot_dynamics.dynamics.languages.language import Language
 from robot_dynamics.dynamics.languages.python import PYTHON
 from robot_dynamics.errors import ParameterError, quoted
@@ -12,6 +13,7 @@ from robot_dynamics.errors import ParameterError, quoted
 LANGUAGES: Mapping[str, Language] = {
     "c": C,
     "python": PYTHON,
+    "casadi": CASADI,
 }
 
 
