@@ -8,6 +8,7 @@ REPORT_OUTPUT ?= report_output
 VIEW ?= 0
 MODULES ?=
 DRILLS ?=
+SOAK ?=
 SAMPLE ?= 100
 SEED ?= 1
 GATES ?= urdf machine document states motion number
@@ -18,7 +19,7 @@ WORKERS ?= 2
 
 DOCS_OUTPUT ?= docs_output
 
-.PHONY: demo report docs test lint unit colcon test-browser mutation fuzz drill clean
+.PHONY: demo report docs test lint unit colcon test-browser mutation fuzz drill soak clean
 
 demo: $(VENV)/runtime.stamp
 	$(BIN)/robot_dynamics demo --output $(DEMO_OUTPUT) $(if $(filter 1,$(VIEW)),--view) $(DEMO_ARGS)
@@ -64,6 +65,10 @@ fuzz: $(VENV)/development.stamp
 # Every fault of the table done to every node over DDS, judged by an observer of its own; a table at the end.
 drill: $(VENV)/development.stamp
 	$(BIN)/pytest -v test/drills/drill_all.py test/drills/drill_network.py test/drills/drill_policies.py $(if $(DRILLS),-k "$(DRILLS)")
+
+# An hour of simulated time, compressed, and ten minutes at 1 kHz: memory, and lost cycles beside a bare relay's.
+soak: $(VENV)/development.stamp
+	PYTHONPATH=test/harness $(BIN)/python test/drills/soak.py $(SOAK)
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
