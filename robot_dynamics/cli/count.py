@@ -14,6 +14,7 @@ from robot_dynamics.cli.chain_source import (
     whole_number,
 )
 from robot_dynamics.dynamics.formulations import FORMULATIONS
+from robot_dynamics.dynamics.quantity_counts import counts_document, counts_table, quantity_counts
 from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.papers.count_report.report import make_report
@@ -75,9 +76,14 @@ def run(arguments: argparse.Namespace) -> int:
         document = json.loads(report.json())
         if not arguments.formulation:
             document |= as_documents(reference_counts(draws=arguments.draws), stewart_counts())
+            if model is not None:
+                document["quantities"] = counts_document(quantity_counts(model))
         print(json.dumps(document, indent=2))
     else:
         print(text(report))
+        if model is not None and not arguments.formulation:
+            print(f"\nGenerated programs of {name}, as they are compiled by default\n")
+            print(counts_table(quantity_counts(model)))
         if not arguments.formulation:
             print("\nCustomised models of textbook arms, as the generator writes them\n")
             print(reference_table(reference_counts(draws=arguments.draws)))

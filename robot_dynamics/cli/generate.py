@@ -6,6 +6,7 @@ import argparse
 import hashlib
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -44,6 +45,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--wrench", action="store_true", help="inverse and forward dynamics take a tip wrench"
     )
     add_gravity_argument(parser)
+    parser.add_argument(
+        "--frame",
+        metavar="LINK",
+        help="moving link whose frame kinematic quantities are about; default: the tip",
+    )
+    parser.add_argument(
+        "--frames",
+        metavar="LINK,...",
+        help="moving links whose poses forward_kinematics gives at once, one matrix after the other",
+    )
+    parser.add_argument(
+        "--axes",
+        choices=("tip", "root"),
+        help="axes of Jacobian and its rate: the frame's own or the root's",
+    )
     parser.add_argument(
         "--objective",
         choices=[objective.option for objective in Objective],
@@ -110,6 +126,7 @@ def run(arguments: argparse.Namespace) -> int:
         name=identifier(arguments.name or chain.name),
         cmake=arguments.cmake,
         friction=arguments.friction,
+        options=_options(arguments),
         license=arguments.license,
         objective=next(o for o in Objective if o.option == arguments.objective),
         source=source,
@@ -139,6 +156,15 @@ def _write_controllers(arguments: argparse.Namespace, chain: KinematicChain, tex
         print(f"wrote {path}")
     print(f"build with: colcon build --packages-select {package.name}; {output}/README.md says the rest")
     return 0
+
+
+def _options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """What quantities are told that can choose, as far as it was given."""
+    if arguments.frame and arguments.frames:
+        raise ParameterError("give --frame or --frames, not both")
+    frames = arguments.frames.split(",") if arguments.frames else None
+    given = {"frame": arguments.frame, "frames": frames, "axes": arguments.axes}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _unreadable(reason: str) -> ModelError:

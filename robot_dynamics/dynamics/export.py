@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from robot_dynamics.codegen.program import Program
 from robot_dynamics.dynamics.generator.inputs import described
@@ -37,6 +38,7 @@ class Export:
         held: whether gravity, payload and friction are arguments, instead of a constant and nothing.
         cmake: whether C comes as a CMake package.
         friction: whether functions for CasADi contain the friction of the description.
+        options: what quantities that can choose a frame or axes are told, by name.
         license: SPDX identifier of the licence of what is written.
     """
 
@@ -51,6 +53,7 @@ class Export:
     cmake: bool = False
     friction: bool = False
     license: str = LICENSE
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     def programs(self) -> list[Program]:
         """The generated programs, their names and arguments as they will be written."""
@@ -62,7 +65,7 @@ class Export:
         if self.held:
             given += [array.name for array in quantity.held]
         gravity = None if "gravity" in given else self.gravity
-        program = make_program(self.chain, gravity, name, given, self.objective)
+        program = make_program(self.chain, gravity, name, given, self.objective, self.settings(name))
         kinds = [self.chain.driving_joint(i).kind for i in range(self.chain.dof)]
         taken = (*quantity.states, *quantity.inputs(given))
         return replace(
@@ -78,6 +81,16 @@ class Export:
             ),
         )
 
+    def settings(self, name: str) -> dict[str, str]:
+        """The options of a quantity as programs know them.
+
+        Raises:
+            ParameterError: no such choice.
+        """
+        quantity = quantity_named(name)
+        known = {option.name for option in quantity.options}
+        return quantity.chosen(self.chain, {k: v for k, v in self.options.items() if k in known})
+
     def notice(self) -> list[str]:
         """What a reader of the files must know."""
         chain = self.chain
@@ -89,6 +102,7 @@ class Export:
             f"Source: {self.source}.",
             f"Joint order: {', '.join(joints)}.",
             f"Objective {self.objective.option}: {self.objective.value}.",
+            *(f"Option {key}: {value}." for key, value in self.options.items() if value is not None),
             f"Gravity in the frame of {chain.root}: {'an argument' if self.held else f'[{gravity}] m/s^2'}.",
         ]
 

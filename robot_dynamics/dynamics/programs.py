@@ -118,7 +118,12 @@ def make_program(
 
 
 def trace_of_chain(
-    chain: KinematicChain, gravity: Array, quantity: str, inputs: Collection[str], objective: Objective
+    chain: KinematicChain,
+    gravity: Array,
+    quantity: str,
+    inputs: Collection[str],
+    objective: Objective,
+    options: Mapping[str, str] | None = None,
 ) -> tuple[Trace, Sizes]:
     """The expressions of a quantity, and what the shapes of its outputs depend on; see :func:`make_program`.
 
@@ -126,7 +131,7 @@ def trace_of_chain(
         ModelError: the chain has more than ``MAX_JOINTS`` joints.
         SingularityError: forward dynamics of an arm with a joint that moves no mass.
     """
-    request = _request(_model(chain, gravity), quantity, inputs, objective)
+    request = _request(_model(chain, gravity), quantity, inputs, objective, options=options)
     with _explained(chain, quantity):
         return quantity_named(quantity).trace(request), request.sizes
 

@@ -73,7 +73,9 @@ class FunctionMaker:
     def _parts(
         self, name: str, settings: Settings
     ) -> tuple[Signature, Callable[[Given], Kernel], list[Array]]:
-        signature = QUANTITIES[name].signature(self._chain, lambda: len(self.base.names), self._live)
+        signature = QUANTITIES[name].signature(
+            self._chain, lambda: len(self.base.names), self._live, dict(settings)
+        )
         values = [self._held[array.name] for array in signature.held]
         return signature, partial(self._loader.kernel, name, settings), values
 

@@ -134,6 +134,25 @@ def test_wrench_gravity_and_part_of_the_chain(tmp_path):
     assert not (tmp_path / "example_controller.cpp").exists()
 
 
+def test_frames_and_axes_are_chosen(tmp_path, arm, monkeypatch):
+    wanted = ["--quantity", "forward_kinematics", "--quantity", "jacobian", "--frames", "link2,link5"]
+    wanted += ["--axes", "root", "--name", "framed", "--language", "python"]
+    assert main(["generate", str(URDF), "-o", str(tmp_path), *wanted]) == 0
+    monkeypatch.syspath_prepend(str(tmp_path))
+    module = __import__("framed_dynamics")
+    model, data = arm
+    q = np.random.default_rng(5).normal(size=JOINTS)
+    pinocchio.forwardKinematics(model, data, q)
+    poses = np.array(module.framed_forward_kinematics(q.tolist())).reshape(2, 4, 4)
+    for pose, joint in zip(poses, (2, 5), strict=True):
+        np.testing.assert_allclose(pose, data.oMi[joint].homogeneous, rtol=0, atol=1e-12)
+    tip = model.nframes - 1
+    expected = pinocchio.computeFrameJacobian(model, data, q, tip, pinocchio.LOCAL_WORLD_ALIGNED)
+    jacobian = np.array(module.framed_jacobian(q.tolist())).reshape(6, JOINTS)
+    np.testing.assert_allclose(jacobian, expected, rtol=0, atol=1e-12)
+    assert main(["generate", str(URDF), "--frames", "link2", "--frame", "link2"]) == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

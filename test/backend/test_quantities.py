@@ -127,6 +127,30 @@ def close(value, reference):
     np.testing.assert_allclose(value, reference, rtol=0, atol=1e-9 * max(1.0, np.abs(reference).max()))
 
 
+def test_several_frames_in_one_call():
+    for name, backend in ((2, "python"), ("puma560", "c")):
+        chain = chain_of(name)
+        dynamics, oracle = compile_dynamics(chain, GRAVITY, backend, ()), Oracle(chain, GRAVITY)
+        links = [chain.joints[-1].link, chain.tip, chain.joints[0].link, chain.tip]
+        q = np.random.default_rng(3).normal(size=(5, chain.dof))
+        frames = [None if link == chain.tip else link for link in links]
+        expected = np.array([[oracle.forward_kinematics(row, frame) for frame in frames] for row in q])
+        close(dynamics.forward_kinematics(q, frames=links), expected)
+        out = np.empty((4, 4, 4))
+        assert dynamics.forward_kinematics(q[0], frames=links, out=out) is out
+        close(out, expected[0])
+        for wrong, words in (
+            (["nowhere"], "nowhere"),
+            ("tip", "sequence"),
+            ([], "sequence"),
+            ([None], "None"),
+        ):
+            with pytest.raises(ParameterError, match=words):
+                dynamics.forward_kinematics(q, frames=wrong)
+        with pytest.raises(ParameterError, match="not both"):
+            dynamics.forward_kinematics(q, frame=links[0], frames=links)
+
+
 ARMS = [0, 1, 2, 3, "puma560", "panda", "ur5"]
 CALLS = [
     ("forward_kinematics", 1, {}),

@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 import random_robots
 
+from robot_dynamics import compile_dynamics, load_urdf
 from robot_dynamics.cli.main import main
 from robot_dynamics.dynamics.formulations import FORMULATIONS, modified_newton_euler
+from robot_dynamics.dynamics.quantities import QUANTITIES
+from robot_dynamics.dynamics.quantity_counts import counts_document, counts_table, quantity_counts
 from robot_dynamics.dynamics.scalar import cross
 from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.papers.counts.general_arm import general_arm
@@ -24,6 +27,7 @@ from robot_dynamics.papers.counts.polynomial import Polynomial
 from robot_dynamics.papers.counts.scalars import OperationCounter, Tally, concurrent_steps
 from robot_dynamics.papers.published_tables import comparisons
 from robot_dynamics.papers.renaud.arm import renaud_arm
+from robot_dynamics.resources import resource
 
 TABLES = {table.key: table for table in comparisons(tuple(FORMULATIONS))}
 
@@ -249,3 +253,15 @@ def test_count_command_for_a_robot(capsys, own_urdf):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("table,line,printed_multiplications")
     assert any(line.startswith("general arm: craig,N_i,,,24n,18n") for line in lines)
+
+
+def test_every_quantity_is_counted():
+    chain = load_urdf(resource("urdf/scara.urdf"))
+    counts = quantity_counts(SerialModel.from_chain(chain, np.array([0.0, 0.0, -9.81])))
+    dynamics = compile_dynamics(chain, backend="python", quantities=(), friction=False)
+    assert list(counts) == list(QUANTITIES)
+    for name in ("inverse_dynamics", "energy", "inverse_dynamics_derivatives"):
+        assert counts[name] == dynamics.operation_count(name)
+    lines = counts_table(counts).splitlines()
+    assert len(lines) == 1 + len(QUANTITIES) and lines[1].endswith(" 1.00")
+    assert counts_document(counts)["gravity"]["sines_and_cosines"] == counts["gravity"].sines_and_cosines

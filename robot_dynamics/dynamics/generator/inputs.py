@@ -35,11 +35,13 @@ class Sizes:
         joints: number n of coordinates.
         links: number m of moving links; more than n where joints mimic others.
         count_base: gives the number b of base parameters.
+        options: of the quantity, as programs know them.
     """
 
     joints: int
     links: int
     count_base: Callable[[], int]
+    options: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def base(self) -> int:
@@ -131,7 +133,7 @@ class Request:
         def count_base() -> int:
             return len(base_parameters(self.model, any_gravity=any_gravity).names)
 
-        return Sizes(self.model.dof, len(self.model.links), count_base)
+        return Sizes(self.model.dof, len(self.model.links), count_base, self.options)
 
 
 class Inputs:

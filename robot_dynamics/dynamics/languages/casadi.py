@@ -9,6 +9,7 @@ program.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -84,7 +85,9 @@ def _functions(export: Export, quantity_name: str) -> list[_Function]:
     """A quantity and its Jacobian."""
     quantity = quantity_named(quantity_name)
     held = [array.name for array in quantity.held if array.name == "friction" and export.friction]
-    trace, sizes = trace_of_chain(export.chain, export.gravity, quantity_name, held, export.objective)
+    trace, sizes = trace_of_chain(
+        export.chain, export.gravity, quantity_name, held, export.objective, export.settings(quantity_name)
+    )
     n = export.chain.dof
     name = f"{export.name}_{quantity_name}"
     inputs = tuple(_Array(array.name, (n, 1)) for array in quantity.states)
@@ -122,7 +125,8 @@ def _functions(export: Export, quantity_name: str) -> list[_Function]:
 
 
 def _matrix(shape: tuple[int, ...]) -> tuple[int, int]:
-    return (shape[0], 1) if len(shape) == 1 else (shape[0], shape[1])
+    *rows, columns = shape if len(shape) > 1 else (*shape, 1)
+    return math.prod(rows), columns
 
 
 def _by_columns(entries: Sequence[Expression], shape: tuple[int, int]) -> list[Expression]:

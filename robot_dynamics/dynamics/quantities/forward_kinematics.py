@@ -2,35 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from numpy.typing import ArrayLike
 
-from robot_dynamics.dynamics.generator.inputs import Inputs, Q, Request
+from robot_dynamics.dynamics.generator.inputs import Inputs, Q, Request, Sizes
 from robot_dynamics.dynamics.generator.placing import frame_poses, placed_on
 from robot_dynamics.dynamics.generator.tracing import Trace
-from robot_dynamics.dynamics.quantities.frames import FRAME, frame_of, steps_to
+from robot_dynamics.dynamics.quantities.frames import FRAME, FRAMES, frame_of, frames_of, steps_to
 from robot_dynamics.dynamics.quantities.quantity import Functions, OutputArray, quantity
+from robot_dynamics.errors import ParameterError
 from robot_dynamics.spatial import Array
 
 
 def _trace(request: Request) -> Trace:
-    inputs, frame = Inputs(request, Q), frame_of(request)
-    steps = steps_to(request, frame.links, inputs["q"])
-    placed = placed_on(frame_poses(steps, request.model.base)[-1], frame.pose)
-    columns = [placed.x, placed.y, placed.z, placed.origin]
+    inputs, frames = Inputs(request, Q), frames_of(request) or [frame_of(request)]
+    longest = max((frame.links for frame in frames), key=len)
+    poses = frame_poses(steps_to(request, longest, inputs["q"]), request.model.base)
     last = [inputs.graph.expression(x) for x in (0.0, 0.0, 0.0, 1.0)]
-    return Trace(inputs.graph, ([column[i] for i in range(3) for column in columns] + last,))
+    entries = []
+    for frame in frames:
+        placed = placed_on(poses[len(frame.links) - 1], frame.pose)
+        columns = [placed.x, placed.y, placed.z, placed.origin]
+        entries += [column[i] for i in range(3) for column in columns] + last
+    return Trace(inputs.graph, (entries,))
+
+
+def _shape(sizes: Sizes) -> tuple[int, ...]:
+    chosen = sizes.options[FRAMES.name]
+    return (len(chosen.split(",")), 4, 4) if chosen else (4, 4)
 
 
 @quantity(
     states=(Q,),
-    outputs=(
-        OutputArray("pose", "4 x 4 pose in the root frame, row by row; lengths [m]", lambda sizes: (4, 4)),
-    ),
+    outputs=(OutputArray("pose", "4 x 4 pose in the root frame, row by row; lengths [m]", _shape),),
     trace=_trace,
-    options=(FRAME,),
+    options=(FRAME, FRAMES),
 )
 def forward_kinematics(
-    self: Functions, q: ArrayLike, out: Array | None = None, *, frame: str | None = None
+    self: Functions,
+    q: ArrayLike,
+    out: Array | None = None,
+    *,
+    frame: str | None = None,
+    frames: Sequence[str] | None = None,
 ) -> Array:
     """Pose of the tip, or of the frame of any moving link, in the root frame.
 
@@ -38,13 +53,16 @@ def forward_kinematics(
         q: (n,) or (N, n) joint positions [rad or m].
         out: array for the result.
         frame: name of a moving link, whose frame is its joint frame in the URDF; the tip when omitted.
+        frames: names of k of them (the tip's among them), for all their poses in one call.
 
     Returns:
-        (4, 4) or (N, 4, 4): rotation and position [m].
+        (4, 4) or (N, 4, 4): rotation and position [m]; with ``frames`` (k, 4, 4) or (N, k, 4, 4).
 
     Raises:
-        ParameterError: no such link moves.
+        ParameterError: no such link moves, or both ``frame`` and ``frames`` are given.
         StateError: a wrong shape or a value that is not finite.
     """
-    pose: Array = self.function("forward_kinematics", frame=frame)(q, out)
+    if frame is not None and frames is not None:
+        raise ParameterError("give frame or frames, not both")
+    pose: Array = self.function("forward_kinematics", frame=frame, frames=frames)(q, out)
     return pose

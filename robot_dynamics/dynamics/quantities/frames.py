@@ -12,7 +12,7 @@ from robot_dynamics.dynamics.generator.inputs import Request
 from robot_dynamics.dynamics.generator.links import Link
 from robot_dynamics.dynamics.generator.placing import Steps
 from robot_dynamics.dynamics.generator.search import Objective
-from robot_dynamics.dynamics.quantities.quantity import Option
+from robot_dynamics.dynamics.quantities.quantity import Option, SeveralOption
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.spatial import Array
 
@@ -25,6 +25,7 @@ def _frames(chain: KinematicChain) -> Mapping[str, str]:
     return {**links, chain.tip: TIP}
 
 
+FRAMES = SeveralOption("frames", "", _frames)
 FRAME = Option("frame", TIP, _frames)
 AXES = Option("axes", TIP, lambda _: {TIP: TIP, ROOT: ROOT})
 
@@ -44,7 +45,16 @@ class FixedFrame:
 
 def frame_of(request: Request) -> FixedFrame:
     """The frame that a request chooses."""
-    chosen = request.options[FRAME.name]
+    return _fixed(request, request.options[FRAME.name])
+
+
+def frames_of(request: Request) -> list[FixedFrame]:
+    """The frames that a request chooses at once; none where it does not."""
+    chosen = request.options[FRAMES.name]
+    return [_fixed(request, name) for name in chosen.split(",")] if chosen else []
+
+
+def _fixed(request: Request, chosen: str) -> FixedFrame:
     if chosen == TIP:
         return FixedFrame(request.links, request.model.tip)
     index = int(chosen)

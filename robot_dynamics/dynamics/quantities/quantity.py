@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, overload
 
@@ -38,7 +38,7 @@ class Option:
     default: str
     values: Callable[[KinematicChain], Mapping[str, str]]
 
-    def read(self, chain: KinematicChain, value: str | None) -> str:
+    def read(self, chain: KinematicChain, value: Any) -> str:
         """What ``value`` is called in programs; None is the default.
 
         Raises:
@@ -50,6 +50,28 @@ class Option:
         if not isinstance(value, str) or value not in known:
             raise ParameterError(f"no {self.name} {quoted(value)}; choose from {', '.join(known)}")
         return known[value]
+
+
+@dataclass(frozen=True)
+class SeveralOption(Option):
+    """A choice of any number of the values, in any order; none of them where it is omitted."""
+
+    def read(self, chain: KinematicChain, value: Any) -> str:
+        """What ``value``, a sequence of names, is called in programs.
+
+        Raises:
+            ParameterError: it is no sequence of names, or there is no such choice.
+        """
+        if value is None:
+            return self.default
+        if isinstance(value, str) or not isinstance(value, Sequence) or not value:
+            raise ParameterError(f"{self.name} is {quoted(value)}; expected a sequence of names")
+        return ",".join(super(SeveralOption, self).read(chain, name) for name in map(_given, value))
+
+
+def _given(name: object) -> Any:
+    """A name as it is; what is None is no name."""
+    return "None" if name is None else name
 
 
 @dataclass(frozen=True)
@@ -131,7 +153,11 @@ class Quantity(Generic[P, R]):
         return self.singular.format(joints=", ".join(chain.joint_names))
 
     def signature(
-        self, chain: KinematicChain, count_base: Callable[[], int], live: Iterable[str] = ()
+        self,
+        chain: KinematicChain,
+        count_base: Callable[[], int],
+        live: Iterable[str] = (),
+        settings: Mapping[str, str] | None = None,
     ) -> Signature:
         """What the compiled function takes and gives.
 
@@ -139,8 +165,10 @@ class Quantity(Generic[P, R]):
             chain: the arm.
             count_base: gives the number of its base parameters.
             live: names of what is held and an input.
+            settings: the options as programs know them; the defaults where omitted.
         """
-        sizes, names = Sizes(chain.dof, len(chain.joints), count_base), set(live)
+        chosen = self.chosen(chain, {}) if settings is None else settings
+        sizes, names = Sizes(chain.dof, len(chain.joints), count_base, chosen), set(live)
         kinds = [chain.driving_joint(i).kind for i in range(chain.dof)]
 
         def made(array: InputArray) -> Input:
