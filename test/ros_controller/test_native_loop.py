@@ -1,6 +1,7 @@
 """The loop in C, in the node: what it does while Python hangs, under floods, rubbish and legal monsters."""
 
 import os
+import signal
 import time
 from pathlib import Path
 
@@ -186,3 +187,25 @@ def test_the_log_says_what_is_sent_when_motion_cannot_be_real(loop):
         np.testing.assert_allclose(robot.hold_at(PLACE), gravity_load(PLACE), rtol=1e-9)
         robot.answer(robot.state([2.0, 0.0]))
         node.wait_for_output("a joint jumped by 1.700 .*: holding here, nothing is followed any more")
+
+
+@pytest.mark.parametrize("loop", ["on", "off"])
+def test_states_that_were_lost_while_the_whole_process_stood_are_lost(loop):
+    """The state that ends a silence may be seen before the silence is."""
+    with controller(native_loop=loop, state_timeout=0.3) as node, peer_with(node) as peer:
+        robot = Robot(peer)
+        robot.hold_at(PLACE)
+        sender = peer.publisher(JointTrajectory, TRAJECTORY, qos.TRAJECTORY)
+        sender.publish(trajectory([(1.0, [0.5, 0.1])]))
+        peer.wait_until(lambda: robot.hold_at(PLACE) is not None and "following" in node.output, "no plan")
+        node.send_signal(signal.SIGSTOP)
+        status = Path(f"/proc/{node.pid}/status")
+        peer.wait_until(lambda: "State:\tT" in status.read_text(encoding="utf-8"), "it does not stop")
+        end = time.monotonic() + 0.4
+        robot.now += 400_000_000
+        waiting = robot.state(PLACE)
+        robot.states.publish(waiting)
+        peer.wait_until(lambda: time.monotonic() > end, "time stands still")
+        node.send_signal(signal.SIGCONT)
+        np.testing.assert_allclose(robot.answer(waiting), gravity_load(PLACE), rtol=1e-9)
+        node.wait_for_output(r"\[ERROR\].*no joint state for 0\.\d")

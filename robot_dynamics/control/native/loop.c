@@ -136,6 +136,41 @@ static int64_t timeout_of(const rd_session *session)
     return (int64_t)(1e9 * session->core->settings->state_timeout);
 }
 
+/* Begin the safe output where states or the front have been silent too long. A state that comes after such a silence,
+ * before anybody has noticed it, is answered by a hold. */
+static void look_for_losses(rd_loop *loop, int64_t steady, int state_has_come)
+{
+    rd_session *session = loop->session;
+    rd_core *core = session->core;
+    rd_record about = {.arrived = steady, .left = steady, .time = core->time, .kind = RD_STATES_LOST};
+    const rd_sim_time *time = &loop->time;
+    const int64_t timeout = timeout_of(session), since = steady - loop->last_state;
+    if (core->phase == RD_WAITING) {
+        return;
+    }
+    const double age = time->used ? rd_time_lost(time, loop->last_state, steady, timeout)
+                                  : since >= timeout ? 1e-9 * (double)since : 0.0;
+    const double silent = front_silence(loop, steady);
+    if (!loop->lockstep && age > 0.0) {
+        about.kind = time->used && time->alone ? RD_SENDERS_GONE : RD_STATES_LOST;
+        about.age = age;
+    } else if (silent > 0.0) {
+        about.kind = RD_FRONT_LOST;
+        about.age = silent;
+    } else {
+        return;
+    }
+    if (state_has_come && about.kind != RD_FRONT_LOST) {
+        about.back = 1;
+        rd_core_lost_states(core);
+    } else {
+        begin_safe_output(loop, steady);
+        loop->safe_for_front = about.kind == RD_FRONT_LOST;
+    }
+    about.phase = core->phase;
+    rd_session_note(session, &about);
+}
+
 /* Whether states go on while the simulated clock stands, which the safe output answers. */
 static int clock_fails(rd_loop *loop, int64_t stamp, int64_t steady)
 {
@@ -166,6 +201,9 @@ void rd_loop_state(rd_loop *loop, int64_t stamp, int64_t steady, const double *p
         return;
     }
     rd_core *core = session->core;
+    if (loop->active && !loop->safe) {
+        look_for_losses(loop, steady, 1);
+    }
     const int clockless = clock_fails(loop, stamp, steady);
     if (stamp == 0 && loop->time.now != RD_NO_EPOCH) {
         stamp = loop->time.now;
@@ -207,35 +245,6 @@ void rd_loop_state(rd_loop *loop, int64_t stamp, int64_t steady, const double *p
     show(loop);
 }
 
-/* Begin the safe output where states or the front have been silent too long. */
-static void look_for_losses(rd_loop *loop, int64_t steady)
-{
-    rd_session *session = loop->session;
-    const rd_core *core = session->core;
-    rd_record about = {.arrived = steady, .left = steady, .time = core->time, .kind = RD_STATES_LOST};
-    const rd_sim_time *time = &loop->time;
-    const int64_t timeout = timeout_of(session), since = steady - loop->last_state;
-    const double age = time->used ? rd_time_lost(time, loop->last_state, steady, timeout)
-                                  : since >= timeout ? 1e-9 * (double)since : 0.0;
-    const double silent = front_silence(loop, steady);
-    if (core->phase == RD_WAITING) {
-        return;
-    }
-    if (!loop->lockstep && age > 0.0) {
-        about.kind = time->used && time->alone ? RD_SENDERS_GONE : RD_STATES_LOST;
-        about.age = age;
-    } else if (silent > 0.0) {
-        about.kind = RD_FRONT_LOST;
-        about.age = silent;
-    } else {
-        return;
-    }
-    begin_safe_output(loop, steady);
-    loop->safe_for_front = about.kind == RD_FRONT_LOST;
-    about.phase = core->phase;
-    rd_session_note(session, &about);
-}
-
 static void send_safe_output(rd_loop *loop, int64_t steady, int64_t wall)
 {
     rd_core *core = loop->safe->core;
@@ -256,7 +265,7 @@ int64_t rd_loop_tick(rd_loop *loop, int64_t steady, int64_t wall)
     int64_t due = steady + LONGEST_TICK;
     meet_requests(loop, steady);
     if (!loop->safe && loop->session && loop->active) {
-        look_for_losses(loop, steady);
+        look_for_losses(loop, steady, 0);
     }
     if (loop->safe && steady >= loop->safe_due) {
         send_safe_output(loop, steady, wall);

@@ -19,6 +19,8 @@ class LoopEvents:
 
     Attributes:
         refused: messages that were not used.
+        losses: how often joint states were lost.
+        jumps: how often a state could not follow from the one before.
         unsafe: why the controller had no effort for the last state; empty when it had one.
         saturated: names of the joints whose efforts were cut in the last cycle.
 
@@ -28,7 +30,7 @@ class LoopEvents:
     """
 
     def __init__(self, node: Node, changed: Callable[[], None]) -> None:
-        self.refused = 0
+        self.refused = self.losses = self.jumps = 0
         self.unsafe = ""
         self.saturated: Sequence[str] = ()
         self._log = node.get_logger()
@@ -68,6 +70,7 @@ class LoopEvents:
         )
         sent = "holding here" if command.phase.controls else f"safe output {safe_output}"
         if discontinuity:
+            self.jumps += 1
             self._log.warning(f"{discontinuity}: {sent}, nothing is followed any more")
         elif command.phase is Phase.FAULT:
             self._warn(f"the model gave no usable effort: {sent}")
@@ -84,15 +87,13 @@ class LoopEvents:
         return f"effort limited at {', '.join(self.saturated)}"
 
     def states_lost(self, age: float, safe_output: str) -> None:
-        """The last joint state is ``age`` [s] old."""
-        self._log.error(f"no joint state for {age:.3f} s: safe output {safe_output}")
-        self._changed()
+        """None came for ``age`` [s]; without a ``safe_output`` one has come before that began."""
+        self._lose(f"no joint state for {age:.3f} s", safe_output)
 
     def senders_gone(self, age: float, safe_output: str) -> None:
         """In simulated time: nobody publishes joint states any more, the last one is ``age`` [s] old."""
         reason = f"nobody publishes joint states any more, the last one is {age:.3f} s old"
-        self._log.error(f"{reason}: safe output {safe_output}")
-        self._changed()
+        self._lose(reason, safe_output)
 
     def clock_stands(self, stood: float, safe_output: str) -> None:
         """Joint states go on while the simulated clock has not moved for ``stood`` [s], or never did.
@@ -107,6 +108,11 @@ class LoopEvents:
     def front_lost(self, silence: float, safe_output: str) -> None:
         """The node's thread had not looked after the loop for ``silence`` [s]; now it does again."""
         self._log.error(f"the node's own thread hung for {silence:.3f} s: safe output {safe_output}")
+        self._changed()
+
+    def _lose(self, reason: str, safe_output: str) -> None:
+        self.losses += 1
+        self._log.error(f"{reason}: {f'safe output {safe_output}' if safe_output else 'holding'}")
         self._changed()
 
     def _warn(self, text: str) -> None:

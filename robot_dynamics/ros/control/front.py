@@ -166,6 +166,8 @@ class ControlFront(Generic[C]):
         results = {
             "cycles": self.loop.cycles,
             "refused_messages": self.events.refused,
+            "states_lost": self.events.losses,
+            "jumps": self.events.jumps,
             **self._machine.summary(),
         }
         self._node.get_logger().info(f"summary: {json.dumps(results)}")

@@ -168,6 +168,7 @@ class PythonLoop(Generic[C]):
         except StateError as error:
             self._events.refuse(f"joint state refused: {error}")
             return
+        self._look_at_age(state_has_come=True)
         began = self._monitor.begin()
         if self._time is not None and self._clock_fails(self._time, in_force, sample.nanoseconds):
             in_force.controller.observe(sample.position)
@@ -222,23 +223,32 @@ class PythonLoop(Generic[C]):
     def _watch(self) -> None:
         """Send the safe output while joint states are missing, or while a halt fades."""
         if self._safe is None:
-            self._look_at_age()
+            self._look_at_age(state_has_come=False)
         if self._safe is not None:
             effort_left = self._safe.send(self._node.get_clock().now().nanoseconds)
             if not self._active and not effort_left:
                 self._safe = None
 
-    def _look_at_age(self) -> None:
+    def _look_at_age(self, state_has_come: bool) -> None:
+        """Begin the safe output where states are missing; one that comes before that was noticed is held."""
         controller = self.controller
         # In lockstep the simulator's clock stands still while it waits, however long that takes.
         if controller is None or not self._active or self._lockstep or controller.phase is Phase.WAITING:
             return
+        if self._safe is not None:
+            return
         timeout, safe_output = controller.parameters.state_timeout, controller.parameters.safe_output
         if self._time is not None:
-            self._look_at_simulated_age(self._time, timeout, safe_output)
-        elif (age := self._monitor.age) >= timeout:
+            age, tell = self._simulated_age(self._time, timeout)
+        else:
+            age, tell = self._monitor.age, self._events.states_lost
+            age = age if age >= timeout else 0.0
+        if age > 0.0 and state_has_come:
+            controller.lost_states()
+            tell(age, "")
+        elif age > 0.0:
             self._begin_safe_output()
-            self._events.states_lost(age, safe_output)
+            tell(age, safe_output)
 
     # Simulated time
 
@@ -263,12 +273,13 @@ class PythonLoop(Generic[C]):
         self._clock_failed = self._clock_failed and failed
         return failed
 
-    def _look_at_simulated_age(self, time: SimulatedTime, timeout: float, safe_output: str) -> None:
+    def _simulated_age(
+        self, time: SimulatedTime, timeout: float
+    ) -> tuple[float, Callable[[float, str], None]]:
+        """For how long states have been missing [s], and who tells it."""
         steady = self._tell_time(time)
         last = round(1e9 * self._monitor.last)
         due = steady - last >= round(1e9 * timeout)
         time.alone = due and not self._node.count_publishers(self._states.topic_name)
-        age = time.lost(last, steady, round(1e9 * timeout))
-        if age > 0.0:
-            self._begin_safe_output()
-            (self._events.senders_gone if time.alone else self._events.states_lost)(age, safe_output)
+        tell = self._events.senders_gone if time.alone else self._events.states_lost
+        return time.lost(last, steady, round(1e9 * timeout)), tell

@@ -230,11 +230,11 @@ class NativeLoop:
         """What the thread has recorded."""
         kind, controller = record.kind, session.controller
         if kind == _STATES_LOST:
-            self._events.states_lost(record.age, controller.parameters.safe_output)
+            self._events.states_lost(record.age, "" if record.back else controller.parameters.safe_output)
         elif kind == _FRONT_LOST:
             self._events.front_lost(record.age, controller.parameters.safe_output)
         elif kind == _SENDERS_GONE:
-            self._events.senders_gone(record.age, controller.parameters.safe_output)
+            self._events.senders_gone(record.age, "" if record.back else controller.parameters.safe_output)
         elif kind == _CLOCK_STANDS:
             stood = record.age if record.age >= 0.0 else math.inf
             begun = PHASES[record.phase] is not Phase.WAITING
