@@ -13,6 +13,7 @@ import pytest
 
 from robot_dynamics import load_urdf
 from robot_dynamics.resources import resource
+from robot_dynamics.ros.demo import rounds
 from robot_dynamics.ros.demo.arm import DURATION, GOAL, NOMINAL, START, ArmRun
 
 pytestmark = pytest.mark.ros
@@ -68,3 +69,18 @@ def test_the_command_leaves_a_report_and_plots(tmp_path):
     assert platform["saturated_samples"] == 0
     for name in ("platform_pose", "platform_error", "platform_forces"):
         assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_verdict_by_the_wall_clock_says_what_happened():
+    calm, busy = {"late_us_max": 900.0}, {"late_us_max": 336_000.0}
+    fine, lost = {"states_lost": 0, "jumps": 0}, {"states_lost": 2, "jumps": 0}
+    assert rounds.tracking_failure(3e-5, 4e-4, [fine], [calm]) == ""
+    assert rounds.tracking_failure(5e-4, 4e-4, [fine], [calm]) == (
+        "largest joint error 0.0005 rad, limit 0.0004 rad"
+    )
+    assert "held the simulator up for as long as 0.336 s" in rounds.tracking_failure(
+        5e-4, 4e-4, [fine], [calm, busy]
+    )
+    told = rounds.tracking_failure(3e-5, 4e-4, [fine, lost], [busy])
+    assert told.startswith("states were lost 2 times")
+    assert "says nothing about tracking" in told

@@ -12,6 +12,7 @@ import numpy as np
 import yaml
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
+from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics.model.chain import KinematicChain
@@ -32,6 +33,7 @@ from robot_dynamics.spatial import Array
 
 START = np.radians([90.0, 0.0, 90.0, 0.0, 0.0, 0.0])
 GOAL = np.radians([45.0, 30.0, 0.0, 45.0, 60.0, 90.0])
+CONTROLLER = "robot_dynamics.ros.computed_torque_controller"
 DURATION = 2.0
 """Seconds of Lee's move, as a quintic."""
 SETTLING = 0.5
@@ -74,6 +76,7 @@ class ArmRun:
         pause: see :class:`Observer`.
         arguments: further ROS arguments of the controller.
         controller: module of the controller's node.
+        description_topic: the controller gets the description on the topic, where others may follow.
     """
 
     def __init__(
@@ -85,7 +88,8 @@ class ArmRun:
         simulator: Mapping[str, Any] | None = None,
         pause: float = 0.0,
         arguments: Sequence[str] = (),
-        controller: str = "robot_dynamics.ros.computed_torque_controller",
+        controller: str = CONTROLLER,
+        description_topic: bool = False,
     ) -> None:
         self._module = controller
         self._pause = pause
@@ -106,6 +110,7 @@ class ArmRun:
             **(simulator or {}),
         }
         self._controller = {**common, "kp": [100.0], "kv": [20.0], "safe_fade_time": 0.0}
+        self._description = self._controller.pop("robot_description") if description_topic else ""
         self._stack = ExitStack()
 
     def __enter__(self) -> ArmRun:
@@ -113,6 +118,9 @@ class ArmRun:
         self.controller = start(NodeProcess(self._module, self._domain, self._controller, self._arguments))
         self.simulator = start(NodeProcess("robot_dynamics.ros.simulator", self._domain, self._simulator))
         self.observer = start(Observer(self._domain, (self.controller, self.simulator), self._pause))
+        self._descriptions = self.observer.node.create_publisher(String, "robot_description", qos.DESCRIPTION)
+        if self._description:
+            self.describe(self._description)
         order = JointOrder(self.chain.joint_names)
         record = self.observer.record
         self._positions = record(JointState, "joint_states", lambda m: order.read(m).position)
@@ -171,6 +179,10 @@ class ArmRun:
             point.time_from_start = duration_message(10.0 + 0.01 * k)
             message.points.append(point)
         return bytes(serialize_message(message))
+
+    def describe(self, text: str) -> None:
+        """Send a robot description."""
+        self._descriptions.publish(String(data=text))
 
     def send_bytes(self, trajectory: bytes) -> None:
         """Send a trajectory that is serialized already."""

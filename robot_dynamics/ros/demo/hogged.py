@@ -1,7 +1,6 @@
 """The controller in an interpreter that others keep busy: one thread never rests, one generates a model.
 
-The model has 400 joints, as a legal robot description may bring one while the arm moves. It is generated, not
-compiled: no compiler outlives the run.
+The model has as many joints as one may have. It is generated, not compiled: no compiler outlives the run.
 """
 
 from __future__ import annotations
@@ -12,10 +11,8 @@ import threading
 import numpy as np
 
 from robot_dynamics.benchmark.arms import random_arm
-from robot_dynamics.dynamics.programs import make_program
+from robot_dynamics.dynamics.programs import MAX_JOINTS, make_program
 from robot_dynamics.ros import computed_torque_controller
-
-JOINTS = 400
 
 
 def _never_rest() -> None:
@@ -25,7 +22,7 @@ def _never_rest() -> None:
 
 def _generate() -> None:
     while True:
-        make_program(random_arm(JOINTS), np.array([0.0, 0.0, -9.81]), "inverse_dynamics")
+        make_program(random_arm(MAX_JOINTS), np.array([0.0, 0.0, -9.81]), "inverse_dynamics")
 
 
 def main(args: list[str] | None = None) -> int:

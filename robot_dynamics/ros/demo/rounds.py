@@ -50,3 +50,53 @@ def table(columns: Mapping[str, Timing]) -> str:
     shares = (100.0 * timing["late_share"] for timing in columns.values())
     lines.append(f"{'late cycles [%]':<{width}}" + "".join(f"{share:16.3f}" for share in shares))
     return "\n".join(lines)
+
+
+AIMS = {
+    ("relay, objects", "answer_us_p50"): 0.7,
+    ("relay, objects", "answer_us_p99"): 0.85,
+    ("relay, bytes", "answer_us_p50"): 0.9,
+}
+"""Largest shares of a relay's percentiles that the controller is made for."""
+
+
+def aims(columns: Mapping[str, Timing]) -> list[str]:
+    """What of the aims is met, line by line; it is told and not judged, for other work disturbs it."""
+    controller, lines = columns["controller"], []
+    for (relay, name), most in AIMS.items():
+        share = controller[name] / max(1e-9, columns[relay][name])
+        met = "met" if share <= most else "missed"
+        lines.append(f"{name}: {share:.2f} of the {relay}, aim {most:g}: {met}")
+    late, most_late = controller["late_share"], columns["relay, objects"]["late_share"]
+    met = "met" if late <= most_late else "missed"
+    lines.append(f"late cycles: {100 * late:.3f} %, the relay's {100 * most_late:.3f} %: {met}")
+    return lines
+
+
+HELD_UP = 5e-3
+"""Lateness of one cycle from which on it is told beside an error that is too large [s]."""
+
+
+def tracking_failure(
+    error: float, limit: float, controllers: Sequence[Timing], plants: Sequence[Timing]
+) -> str:
+    """Why the tracking is not as it should be; empty when it is.
+
+    Args:
+        error: largest of all joints [rad].
+        limit: that it must keep [rad].
+        controllers: summaries of the controllers.
+        plants: summaries of the simulators.
+    """
+    late = 1e-6 * max(timing["late_us_max"] for timing in plants)
+    held_up = f"the machine held the simulator up for as long as {late:.3f} s"
+    losses, jumps = (sum(summary[name] for summary in controllers) for name in ("states_lost", "jumps"))
+    if losses or jumps:
+        return (
+            f"states were lost {losses} times and jumped {jumps} times, after which the arm held and the move"
+            f" was dropped; {held_up}: this run says nothing about tracking, repeat it with less beside it"
+        )
+    if error < limit:
+        return ""
+    failure = f"largest joint error {error:.3g} rad, limit {limit:.3g} rad"
+    return failure if late < HELD_UP else f"{failure}; {held_up}, for which an effort stays as it was"
