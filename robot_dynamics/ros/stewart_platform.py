@@ -18,12 +18,14 @@ from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from robot_dynamics.control.stewart.controller import StewartController
 from robot_dynamics.control.stewart.parameters import StewartParameters
+from robot_dynamics.control.stewart.payload import PlatformPayloadParameters
 from robot_dynamics.errors import ParameterError, RobotDynamicsError, shown
 from robot_dynamics.native.apart import BUILDS
 from robot_dynamics.parameters import parameter, validate
 from robot_dynamics.ros.control.front import ControlFront
 from robot_dynamics.ros.control.loop import Cycle
 from robot_dynamics.ros.control.native.raw_trajectory import RawTrajectory
+from robot_dynamics.ros.control.operation import Operation
 from robot_dynamics.ros.control.planner import Wanted
 from robot_dynamics.ros.control.stewart_reports import StewartReports
 from robot_dynamics.ros.control.trajectory_topic import TrajectoryTopic
@@ -77,6 +79,8 @@ class StewartPlatformNode(LifecycleNode):
         parameters.watch(self, self._machine_parameters, self._on_machine, check=self._check_machine)
         self._control_parameters = parameters.declare(self, StewartParameters)
         parameters.watch(self, self._control_parameters, self._on_parameters)
+        self._payload_parameters = parameters.declare(self, PlatformPayloadParameters)
+        parameters.watch(self, self._payload_parameters, self._on_payload)
         self._platform: StewartPlatform | None = None
         self._reports = StewartReports(
             self, self._loop, self._machine_parameters.base_frame, self._machine_parameters.platform_frame
@@ -84,6 +88,7 @@ class StewartPlatformNode(LifecycleNode):
         self._topic = TrajectoryTopic(
             self, self._front, MultiDOFJointTrajectory, "~/trajectory", "platform", self._wanted
         )
+        self._operation = Operation(self, self._front, self._machine_parameters.base_frame)
         self.create_subscription(WrenchStamped, "~/external_wrench", self._on_wrench, qos.COMMAND)
         if self._front.autostart:
             # What is wrong with the file ends a node that is to start by itself.
@@ -100,6 +105,7 @@ class StewartPlatformNode(LifecycleNode):
 
     def on_stop(self) -> None:
         """The process ends: the safe output is seen through."""
+        self._operation.brake(True)
         self._front.stop()
 
     # Machine and parameters
@@ -114,6 +120,7 @@ class StewartPlatformNode(LifecycleNode):
         zero = self._machine_parameters.zero_lengths
         zero_lengths = np.array(zero) if zero else None
         controller = StewartController(platform, self._control_parameters, zero_lengths)
+        controller.change_payload(self._payload_parameters.payload)
         return controller, platform.machine.leg_names
 
     def forget(self) -> None:
@@ -143,6 +150,11 @@ class StewartPlatformNode(LifecycleNode):
         if self._loop.controller is not None:
             self._loop.controller.parameters = accepted
 
+    def _on_payload(self, accepted: PlatformPayloadParameters) -> None:
+        self._payload_parameters = accepted
+        if self._loop.controller is not None:
+            self._loop.controller.change_payload(accepted.payload)
+
     # Messages
 
     def _wanted(self, controller: StewartController, raw: RawTrajectory) -> Wanted:
@@ -170,7 +182,8 @@ class StewartPlatformNode(LifecycleNode):
     # Reports
 
     def on_cycle(self, cycle: Cycle, controller: StewartController) -> None:
-        """Estimated and wanted pose."""
+        """Brakes, estimated and wanted pose."""
+        self._operation.look()
         self._reports.publish(cycle, controller)
 
     def fill_command(self, message: JointState, controller: StewartController) -> None:
@@ -194,6 +207,8 @@ class StewartPlatformNode(LifecycleNode):
         machine = controller.platform.machine
         return {
             "mode": self._control_parameters.mode,
+            "operation": controller.conductor.mode.value,
+            "brakes": "engaged" if controller.brake else "released",
             "machine": machine.name,
             "condition number": f"{controller.pose.condition_number:.3g}",
             "condition limit": f"{machine.condition_limit:g}",
