@@ -34,7 +34,10 @@ def refuse_chain_options(arguments: argparse.Namespace) -> None:
         "--tip": arguments.tip,
         "--lock": arguments.lock,
         "--gravity": tuple(arguments.gravity) != (0.0, 0.0, -9.81),
-        **{f"--{name}": getattr(arguments, name, None) for name in ("quantity", "wrench", "friction")},
+        **{
+            f"--{name}": getattr(arguments, name, None)
+            for name in ("quantity", "wrench", "friction", "cmake")
+        },
     }
     for option, value in given.items():
         if value not in (None, False) and value != []:

@@ -60,13 +60,13 @@ def pose_violations(machine: Machine, legs: LegGeometry, rotation: Array) -> Vio
     """What poses violate: condition number, stroke, joint angles."""
     found = list(_condition(machine, legs))
     kept = condition_number(legs.jacobian, machine.characteristic_length) <= machine.condition_limit
-    for key, words, values, bounds, unit in _pose_quantities(machine, legs, rotation):
+    for key, words, values, bounds, unit in pose_quantities(machine, legs, rotation):
         found.extend(_beyond(machine, key, words, values, np.array(bounds), unit))
         kept = kept & (values <= bounds).all(axis=-1)
     return Violations(found, np.asarray(kept))
 
 
-def _pose_quantities(
+def pose_quantities(
     machine: Machine, legs: LegGeometry, rotation: Array
 ) -> Iterator[tuple[str, str, Array, list[float], str]]:
     """Name, words, values (..., 6), greatest values (6,) and unit of what limits a pose."""

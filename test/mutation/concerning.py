@@ -41,6 +41,8 @@ CONCERNING: dict[str, tuple[str, ...]] = {
     "benchmark": ("test/backend/test_benchmark.py",),
     "cli": ("test/model", "test/dynamics", "test/backend", "test/ros_simulator"),
     "cli/machine_source.py": ("test/stewart/test_stewart_generated_c.py",),
+    "report/sizing": ("test/stewart/test_stewart_report.py",),
+    "cli/stewart/report.py": ("test/stewart/test_stewart_report.py",),
     "cli/stewart": ("test/stewart/test_stewart_new.py",),
     "controllers": ("test/controllers/test_controller_package.py",),
     "codegen": (*EMITTED, "test/backend/test_long_programs.py", *COMPILED),

@@ -8,6 +8,7 @@ import importlib
 # Each module defines configure(parser) and run(arguments) -> exit code.
 COMMANDS = {
     "new": "write the file of a new machine from its measures",
+    "report": "what a machine reaches, can do and needs, as one page",
     "check": "whether a machine can follow a motion within its limits",
 }
 

@@ -1,0 +1,249 @@
+"""The sizing report as one HTML page that holds its pictures and tables, with the tables as CSV beside it."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.errors import ParameterError, RobotDynamicsError, shown
+from robot_dynamics.report.sizing import pictures
+from robot_dynamics.report.sizing.axes import NAMES, PLANES, is_turn, shown_unit, shown_value
+from robot_dynamics.report.sizing.envelopes import Envelope, envelope_rows, envelopes
+from robot_dynamics.report.sizing.loads import REACTIONS, Loads, recorded_loads, standard_loads
+from robot_dynamics.report.sizing.workspace import CAUSES, Excursion, PlaneMap, excursions, map_rows, maps
+from robot_dynamics.spatial import Array
+from robot_dynamics.stewart.machine import Machine
+from robot_dynamics.stewart.motion_table import MotionTable
+from robot_dynamics.stewart.platform import StewartPlatform
+
+
+@dataclass(frozen=True)
+class Study:
+    """All numbers of the report.
+
+    Attributes:
+        machine: the platform.
+        reached: excursions along the six directions.
+        maps: over pairs of them.
+        able: what can be done along them.
+        loads: of the motion.
+    """
+
+    machine: Machine
+    reached: list[Excursion]
+    maps: list[PlaneMap]
+    able: list[Envelope]
+    loads: Loads
+
+
+def study(platform: StewartPlatform, motion: MotionTable | None, title: str) -> Study:
+    """Work the numbers out.
+
+    Args:
+        platform: the machine.
+        motion: what it shall follow; a standard motion when None.
+        title: of the motion.
+    """
+    reached = excursions(platform.machine)
+    able = envelopes(platform.machine, reached)
+    if motion is None:
+        loads = standard_loads(platform, reached, able)
+    else:
+        loads = recorded_loads(platform, motion, title)
+    return Study(platform.machine, reached, maps(platform.machine, reached), able, loads)
+
+
+def write(found: Study, folder: Path) -> list[Path]:
+    """Write index.html and the tables into ``folder``; their paths.
+
+    Raises:
+        ParameterError: the folder cannot be written.
+        RobotDynamicsError: matplotlib or jinja2 is missing.
+    """
+    tables = _tables(found)
+    texts = {"index.html": _html(found, tables), **{name: text for name, (_, text) in tables.items()}}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in texts.items():
+            (folder / name).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ParameterError(f"cannot write to {folder}: {error.strerror}") from error
+    return [folder / name for name in texts]
+
+
+def _html(found: Study, tables: dict[str, tuple[str, str]]) -> str:
+    try:
+        from jinja2 import Environment, StrictUndefined
+    except ImportError as error:
+        raise RobotDynamicsError("the page needs jinja2: pip install 'robot_dynamics[report]'") from error
+    machine, loads = found.machine, found.loads
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    template = files("robot_dynamics.report.sizing").joinpath("page.html.j2").read_text("utf-8")
+    limit = min(leg.limits.force for leg in machine.legs)
+    planes = [f"{NAMES[a]} and {NAMES[b]}" for a, b in PLANES]
+    curves = pictures.load_curves(machine, loads)
+    return environment.from_string(template).render(
+        title=f"{shown(machine.name)}: what it reaches, what it can do, what it needs",
+        summary=_summary(machine),
+        characteristic=f"{machine.characteristic_length:g}",
+        reach=_reach_table(found),
+        causes_key=list(zip(CAUSES[1:], pictures.CAUSE_COLORS[1:], strict=True)),
+        legs_key=list(zip(map(shown, machine.leg_names), pictures.LEG_COLORS, strict=True)),
+        condition=_captioned(planes, pictures.condition_maps(found.maps)),
+        force=_captioned(planes, pictures.force_maps(found.maps, limit)),
+        force_note=_force_note(found.maps, limit),
+        speed=_captioned(NAMES, pictures.speed_curves(found.able)),
+        acceleration=_captioned(NAMES, pictures.acceleration_curves(found.able)),
+        power=_captioned(NAMES, pictures.power_curves(found.able)),
+        motion=f"The motion: {loads.title}; {loads.time[-1]:.4g} s, {len(loads.time)} samples.",
+        messages=loads.messages,
+        actuators=_actuator_table(machine, loads),
+        over_time=_captioned([f"{name} over time" for name in curves], list(curves.values())),
+        operating=_captioned(["force over speed"], [pictures.force_over_speed(machine, loads)]),
+        reactions=_reaction_table(machine, loads),
+        files=[
+            {"name": name, "words": words, "data": base64.b64encode(text.encode()).decode()}
+            for name, (words, text) in tables.items()
+        ],
+    )
+
+
+def _summary(machine: Machine) -> str:
+    limits = [leg.limits for leg in machine.legs]
+    legs = sum(leg.lower.mass + leg.upper.mass for leg in machine.legs)
+    parts = [
+        f"Platform with payload {_figures(machine.platform.mass)} kg, legs {_figures(legs)} kg together",
+        f"legs of {min(x.shortest for x in limits):.4g} to {max(x.longest for x in limits):.4g} m"
+        if np.isfinite([x.longest for x in limits]).all()
+        else "no limit of stroke",
+    ]
+    for name, unit in (("speed", "m/s"), ("force", "N")):
+        value = min(getattr(x, name) for x in limits)
+        parts.append(f"{name} to {_figures(value)} {unit}" if np.isfinite(value) else f"no limit of {name}")
+    return "; ".join(parts) + "."
+
+
+def _captioned(captions: Sequence[str], images: Sequence[bytes]) -> list[dict[str, str]]:
+    """Pictures for the page; none where there are no images."""
+    if not images:
+        return []
+    return [
+        {"caption": caption, "data": base64.b64encode(image).decode()}
+        for caption, image in zip(captions, images, strict=True)
+    ]
+
+
+def _force_note(every: Sequence[PlaneMap], limit: float) -> str:
+    greatest = max(float(np.nanmax(m.force[m.kept], initial=0.0)) for m in every)
+    if not np.isfinite(limit):
+        return f"It reaches {_figures(greatest)} N; the machine names no limit."
+    return f"It reaches {_figures(greatest)} N, {greatest / limit:.0%} of the limit of {_figures(limit)} N."
+
+
+def _reach_table(found: Study) -> dict[str, Any]:
+    header = [
+        "direction",
+        "from",
+        "to",
+        "",
+        "ended by (from)",
+        "ended by (to)",
+        "speed",
+        "acceleration along",
+    ]
+    rows = []
+    for excursion, envelope in zip(found.reached, found.able, strict=True):
+        axis = excursion.axis
+        factor, unit = (float(np.degrees(1.0)), "°") if is_turn(axis) else (1.0, "m")
+        rates = [
+            f"{_figures(factor * value)} {unit}/{per}" if np.isfinite(value) else "no limit"
+            for value, per in (
+                (envelope.at_home(envelope.speed), "s"),
+                (envelope.at_home(envelope.forward), "s²"),
+                (envelope.at_home(envelope.backward), "s²"),
+            )
+        ]
+        ends = [f"{shown_value(axis, x):+.4g}" for x in (excursion.least, excursion.greatest)]
+        why = [cause or "nothing seen" for cause in excursion.causes]
+        rows.append([NAMES[axis], *ends, shown_unit(axis), *why, *rates])
+    return {"header": [*header, "against"], "rows": rows}
+
+
+def _actuator_table(machine: Machine, loads: Loads) -> dict[str, Any]:
+    limits, numbers = [leg.limits for leg in machine.legs], loads.actuators()
+    bounds = {
+        "shortest": ("shortest [m]", [-x.shortest for x in limits]),
+        "longest": ("longest [m]", [x.longest for x in limits]),
+        "peak_speed": ("peak speed [m/s]", [x.speed for x in limits]),
+        "rms_speed": ("rms speed [m/s]", None),
+        "greatest_force": ("greatest force [N]", [x.force for x in limits]),
+        "least_force": ("least force [N]", [x.force for x in limits]),
+        "rms_force": ("rms force [N]", None),
+        "peak_power": ("peak power [W]", None),
+        "peak_power_given_back": ("given back [W]", None),
+        "mean_power": ("mean power [W]", None),
+    }
+    sign = {"shortest": -1.0, "least_force": -1.0}
+    rows = []
+    for k, name in enumerate(machine.leg_names):
+        cells: list[Any] = [shown(name)]
+        for key, (_, bound) in bounds.items():
+            value = float(numbers[key][k])
+            text = _figures(value)
+            over = bound is not None and sign.get(key, 1.0) * value > bound[k] + 1e-12 * abs(bound[k])
+            cells.append({"style": "over", "text": text} if over else text)
+        rows.append(cells)
+    return {"header": ["leg", *(words for words, _ in bounds.values())], "rows": rows}
+
+
+def _reaction_table(machine: Machine, loads: Loads) -> dict[str, Any]:
+    peaks = loads.peak_reactions()
+    header = ["leg", *(f"{words} [{unit}]" for words, unit in REACTIONS.values())]
+    rows = [
+        [shown(name), *(_figures(float(peaks[key][k])) for key in REACTIONS)]
+        for k, name in enumerate(machine.leg_names)
+    ]
+    return {"header": header, "rows": rows}
+
+
+def _tables(found: Study) -> dict[str, tuple[str, str]]:
+    """Words and CSV text of every table by its file's name."""
+    loads, names = found.loads, [shown(name) for name in found.machine.leg_names]
+    series = {"length": loads.length, "speed": loads.speed, "force": loads.force, "power": loads.power}
+    over_time: Array = np.column_stack([loads.time, *series.values(), loads.condition])
+    columns = ["time", *(f"{name}.{key}" for key in series for name in names), "condition_number"]
+    peaks = {**loads.actuators(), **{f"peak_{key}": v for key, v in loads.peak_reactions().items()}}
+    reach = [[NAMES[e.axis], e.least, e.greatest, *e.causes] for e in found.reached]
+    each = [[name, *(float(v[k]) for v in peaks.values())] for k, name in enumerate(names)]
+    return {
+        "reach.csv": (
+            "excursions along the six directions",
+            _csv(["direction", "from", "to", "from_ended_by", "to_ended_by"], reach),
+        ),
+        "workspace.csv": ("every point of the maps", _csv(*map_rows(found.maps))),
+        "envelopes.csv": ("speed, acceleration and power along each", _csv(*envelope_rows(found.able))),
+        "actuators.csv": ("peaks, rms and reactions of each leg", _csv(["leg", *peaks], each)),
+        "motion.csv": ("every leg over the motion's time", _csv(columns, over_time.tolist())),
+    }
+
+
+def _csv(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(columns)
+    # Seven digits: less than a millionth, and half the size.
+    writer.writerows([f"{x:.7g}" if isinstance(x, float) else x for x in row] for row in rows)
+    return stream.getvalue()
+
+
+def _figures(value: float) -> str:
+    """Four digits, without an exponent where a person reads none."""
+    return f"{value:.0f}" if 1e3 <= abs(value) < 1e6 else f"{value:.4g}"
