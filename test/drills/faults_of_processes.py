@@ -16,8 +16,16 @@ from scenes import CONTROLLERS, IN_SIMULATED_TIME, Scene
 def plant_killed(scene: Scene) -> None:
     """The simulator dies by SIGKILL in the middle of a move, and is started again."""
     scene.kill(scene.plant)
-    scene.said("no joint state for")
+    if scene.simulated_time:
+        # Without a clock it is a pause, until nobody publishes states any more.
+        with scene.silent():
+            scene.wire.unplug()
+            scene.said("nobody publishes joint states any more")
+    else:
+        scene.said("no joint state for")
     _wait_for_no_effort(scene)
+    if scene.simulated_time:
+        scene.wire.plug()
     scene.start_plant()
 
 

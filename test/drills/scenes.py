@@ -106,6 +106,7 @@ class Scene:
     def __init__(self) -> None:
         self.plant: NodeProcess | None = None
         self.dead: list[tuple[float, float]] = []
+        self._printed = 0
         self._stack = contextlib.ExitStack()
         self._goal = itertools.cycle(self.goals)
 
@@ -175,6 +176,7 @@ class Scene:
         if self.moves:
             goal = self.make([(seconds, next(self._goal))])
             # A node that was started a moment ago may not be known yet.
+            self._printed = len(self.process.output)
             self.send_until(r"following a trajectory|sent \d+ points", self._trajectories, goal)
             self.wire.wait_for_states(20)
 
@@ -183,8 +185,11 @@ class Scene:
         self._trajectories.publish(message)
 
     def said(self, pattern: str) -> None:
-        """Wait until the node has printed it."""
-        self.process.wait_for_output(pattern)
+        """Wait until the node has printed it since the last move."""
+        self.peer.wait_until(
+            lambda: invariants.found(pattern, self.process.output[self._printed :]),
+            f"the node never said {pattern!r}",
+        )
 
     def send_until(self, pattern: str, publisher: Any, message: Any) -> None:
         """Publish what may get lost until the node has said something new that matches."""

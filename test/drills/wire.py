@@ -54,7 +54,8 @@ class Wire:
         self._context = rclpy.Context()
         rclpy.init(context=self._context, domain_id=processes.claim_domain(), args=[])
         self.node = rclpy.create_node("wire", context=self._context, use_global_arguments=False)
-        self.states = self.node.create_publisher(JointState, "joint_states", qos.STATE_PUBLISHER)
+        self.states: Any = None
+        self.plug()
         self.clock = self.node.create_publisher(Clock, "/clock", qos.CLOCK)
         self.node.create_subscription(JointState, PLANT, self._on_state, qos.STATE_PUBLISHER)
         self.node.create_subscription(Clock, PLANT_CLOCK, self._on_clock, qos.CLOCK)
@@ -69,6 +70,14 @@ class Wire:
         """End the thread and leave the graph."""
         self._context.try_shutdown()
         self._thread.join(PATIENCE)
+
+    def plug(self) -> None:
+        """Be known as one who publishes states."""
+        self.states = self.node.create_publisher(JointState, "joint_states", qos.STATE_PUBLISHER)
+
+    def unplug(self) -> None:
+        """Publish states no more, as a plant that has gone."""
+        self.node.destroy_publisher(self.states)
 
     def play(self, names: list[str], position: list[float]) -> None:
         """Be a plant that stands: states at 100 Hz with the time of the clock on the wall."""
