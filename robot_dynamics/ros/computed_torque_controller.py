@@ -65,7 +65,9 @@ class ComputedTorqueController(LifecycleNode):
         )
         self._action: TrajectoryAction | None = None
         if deferred_server.AVAILABLE:
-            self._action = TrajectoryAction(self, self._loop, self._on_goal)
+            self._action = TrajectoryAction(
+                self, self._loop, self._on_goal, self._front.events.refuse_request, self._front.hold
+            )
         self._state: ControllerStatePublisher | None = None
         if controller_state.AVAILABLE:
             self._state = ControllerStatePublisher(self)
@@ -177,6 +179,7 @@ class ComputedTorqueController(LifecycleNode):
         def tell(followed: Any) -> None:
             duration = followed.end - followed.start
             self.get_logger().info(f"following a goal of {trajectory.points} points for {duration:.3f} s")
+            self._front.under_way.began(f"a goal of {trajectory.points} points", followed)
             answer.followed(followed)
 
         self._front.planner.follow(
@@ -213,6 +216,7 @@ class ComputedTorqueController(LifecycleNode):
             "mode": self._control_parameters.mode,
             "model": f"{chain.name}: {chain.root} -> {chain.tip}, {chain.dof} joints",
             "backend": self._model.dynamics.backend,
+            **self._model.in_force(),
         }
 
 

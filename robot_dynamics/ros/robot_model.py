@@ -164,10 +164,8 @@ class RobotModel(Node):
         values = {
             "model": f"{chain.name}: {chain.root} -> {chain.tip}, {chain.dof} joints",
             "mass of the moving links [kg]": f"{sum(joint.body.mass for joint in chain.joints):.6g}",
-            "payload [kg]": f"{self._loader.payload.payload_mass:.6g}",
-            "gravity [m/s^2]": ", ".join(f"{value:.4g}" for value in self._model.gravity),
+            **self._model.in_force(),
             "gravity from imu": self._loader.gravity_from_imu,
-            "robot compensates gravity": self._loader.parameters.robot_compensates_gravity,
             "table against description [m]": f"{self._table.residual:.1e}",
             **{f"warning {k}": warning for k, warning in enumerate(warnings, 1)},
         }

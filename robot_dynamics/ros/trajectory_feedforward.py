@@ -16,6 +16,7 @@ from robot_dynamics.control.arm.effort_limits import unlimited
 from robot_dynamics.control.arm.feedforward import EffortPath, Feedforward, FeedforwardParameters
 from robot_dynamics.errors import ModelError, RobotDynamicsError
 from robot_dynamics.ros.actions import deferred_server
+from robot_dynamics.ros.actions.goal_trajectory import GoalTrajectory
 from robot_dynamics.ros.control.front import Autostart
 from robot_dynamics.ros.control.lifecycle import Lifecycle
 from robot_dynamics.ros.feedforward.effort_stream import EffortStream
@@ -162,7 +163,7 @@ class TrajectoryFeedforward(LifecycleNode):
             self.get_logger().info(f"empty trajectory: {reason or HELD}")
             return
         try:
-            plan, filled = self._feeder.plan(message)
+            plan, filled = self._feeder.plan(GoalTrajectory.of(message))
         except RobotDynamicsError as error:
             self._feeder.refuse(f"trajectory refused: {error}")
             return
@@ -202,6 +203,7 @@ class TrajectoryFeedforward(LifecycleNode):
             "age of the state [s]": f"{feeder.state_age:.3f}",
             "trajectories sent": feeder.sent,
             "refused messages": feeder.refused,
+            **(self._loader.model.in_force() if self._loader.model is not None else {}),
             "model": f"{chain.name}: {chain.root} -> {chain.tip}, {chain.dof} joints",
         }
         if plan is not None:

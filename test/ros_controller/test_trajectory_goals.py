@@ -78,8 +78,8 @@ class Door:
         self.action.observe(Cycle(self.now, *state, command), self.controller)
         return command
 
-    def ask(self, name, position, joint="hinge", path=(), **changes):
-        """A goal: be there in a second; ``changes`` replace fields of it."""
+    def request(self, position, joint="hinge", path=(), **changes):
+        """What a goal asks for: be there in a second; ``changes`` replace fields of it."""
         point = JointTrajectoryPoint(positions=[position], time_from_start=Duration(sec=1))
         goal = {
             "trajectory": JointTrajectory(joint_names=[joint], points=[point]),
@@ -88,7 +88,11 @@ class Door:
             "goal_tolerance": (),
             "goal_time_tolerance": Duration(),
         }
-        handle = SimpleNamespace(name=name, request=SimpleNamespace(**{**goal, **changes}))
+        return SimpleNamespace(**{**goal, **changes})
+
+    def ask(self, name, *args, **changes):
+        """A goal that was accepted."""
+        handle = SimpleNamespace(name=name, request=self.request(*args, **changes))
         self.server.on_goal(handle)
         return handle
 
@@ -191,10 +195,16 @@ def test_the_path_tolerance_of_a_goal_is_kept_and_its_violation_held(door):
     assert door.be(reference.position[0] - 0.03).phase is Phase.HOLDING
 
 
-def test_no_goal_is_taken_while_the_controller_is_not_active(door):
-    assert door.server.refuses() == ""
+def test_no_goal_is_taken_that_would_be_aborted_at_once(door):
+    assert door.server.refuses(door.request(1.0)) == ""
+    assert "'window'" in door.server.refuses(door.request(1.0, joint="window"))
+    assert "no points" in door.server.refuses(
+        door.request(1.0, trajectory=JointTrajectory(joint_names=["hinge"]))
+    )
+    door.controller.lost_states()
+    assert door.server.refuses(door.request(1.0)) == Phase.STALE.value
     door.active = False
-    assert door.server.refuses() == "the controller is not active"
+    assert door.server.refuses(door.request(1.0)) == "the controller is not active"
 
 
 def test_goals_without_points_or_for_several_bodies_are_refused(door):

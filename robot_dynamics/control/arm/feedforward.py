@@ -14,7 +14,7 @@ from robot_dynamics.control.arm.sampling import EffortSamples, sample_efforts
 from robot_dynamics.control.arm.trajectory import Reference, Trajectory, plan
 from robot_dynamics.control.cross_fade import CrossFade
 from robot_dynamics.control.schedule import Schedule
-from robot_dynamics.control.waypoints import Waypoint
+from robot_dynamics.control.waypoints import Waypoint, WaypointTable
 from robot_dynamics.errors import ParameterError, TrajectoryError
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.parameters import parameter, per_joint, validate
@@ -162,7 +162,11 @@ class Feedforward:
         self.position = position
 
     def plan(
-        self, joint_names: Sequence[str], waypoints: Sequence[Waypoint], start: float | None, now: float
+        self,
+        joint_names: Sequence[str],
+        waypoints: Sequence[Waypoint] | WaypointTable,
+        start: float | None,
+        now: float,
     ) -> Plan:
         """A trajectory from where the reference is, or else from where the arm is.
 

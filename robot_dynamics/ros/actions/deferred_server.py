@@ -46,7 +46,8 @@ class DeferredActionServer(ActionServer):
         node: serves the action.
         on_goal: called with every accepted goal, which is then executing.
         on_cancel: called when a client asks to cancel a goal; the node ends it by :meth:`finish`.
-        refuses: why no goal is accepted now; empty when one is.
+        refuses: why a goal is rejected; empty when it is accepted. Its client is not told why, so the node is
+            to say it.
     """
 
     def __init__(
@@ -54,13 +55,10 @@ class DeferredActionServer(ActionServer):
         node: LifecycleNode,
         on_goal: Callable[[Any], None],
         on_cancel: Callable[[Any], None],
-        refuses: Callable[[], str],
+        refuses: Callable[[Any], str],
     ) -> None:
         def decide(goal: Any) -> GoalResponse:
-            reason = refuses() or getattr(goal, "refused", "")
-            if reason:
-                node.get_logger().error(f"goal rejected: {reason}")
-            return GoalResponse.REJECT if reason else GoalResponse.ACCEPT
+            return GoalResponse.REJECT if refuses(goal) else GoalResponse.ACCEPT
 
         def accept(handle: Any) -> None:
             handle.execute()

@@ -66,6 +66,12 @@ class GoalTrajectory:
         return GoalTrajectory(stamp, names, points, last, lambda: tabulate(waypoints(message), names))
 
 
+def trajectory_of(goal: Any) -> GoalTrajectory:
+    """Of a goal whose trajectory was measured, or is an object."""
+    given = goal.trajectory
+    return given if isinstance(given, GoalTrajectory) else GoalTrajectory.of(given)
+
+
 def measured_requests(action: Any) -> type:
     """What to take requests of an action by: a class whose objects have ``goal_id`` and ``goal``.
 

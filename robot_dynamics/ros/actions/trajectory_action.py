@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 from action_msgs.msg import GoalStatus
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode
-from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics.control.arm.tolerances import (
     GoalMonitor,
@@ -24,9 +23,10 @@ from robot_dynamics.control.arm.tolerances import (
 from robot_dynamics.control.arm.trajectory import Reference
 from robot_dynamics.control.native.choice import AnyArmController
 from robot_dynamics.control.protocol import Trajectory
+from robot_dynamics.control.waypoints import joint_order
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
 from robot_dynamics.ros.actions.deferred_server import DeferredActionServer, FollowJointTrajectory
-from robot_dynamics.ros.actions.goal_trajectory import GoalTrajectory
+from robot_dynamics.ros.actions.goal_trajectory import GoalTrajectory, trajectory_of
 from robot_dynamics.ros.control.controller_state import state_point
 from robot_dynamics.ros.control.loop import ControlLoop, Cycle
 from robot_dynamics.ros.support import parameters
@@ -70,14 +70,17 @@ class GoalAnswer(NamedTuple):
 class TrajectoryAction:
     """Serves the action for a controller that follows trajectories itself.
 
-    A goal that is not acceptable is aborted at once with the standard error code and the reason; the one that
-    runs goes on. A new goal or trajectory, a hold, a loss of the joint states and deactivation end a running
-    goal.
+    A goal that no plan could follow is rejected, as ``joint_trajectory_controller`` does: wrong joints or
+    tolerances, no points, a time that has passed, a controller that does not control. One whose plan is
+    refused is aborted with the standard error code and the reason. Either way the goal that runs goes on. A
+    new goal or trajectory, a hold, a loss of the joint states and deactivation end a running goal.
 
     Args:
         node: serves the action.
         loop: has the controller.
         follow: plans a goal's trajectory and answers later, or at once.
+        complain: logs and counts a goal that is not followed.
+        hold: holds where the arm is.
     """
 
     def __init__(
@@ -85,10 +88,13 @@ class TrajectoryAction:
         node: LifecycleNode,
         loop: ControlLoop[AnyArmController],
         follow: Callable[[GoalTrajectory, GoalAnswer], None],
+        complain: Callable[[str], None] | None = None,
+        hold: Callable[[], object] | None = None,
     ) -> None:
         self._node = node
-        self._complain = BurstLog(node.get_logger().error)
+        self._complain = complain or BurstLog(node.get_logger().error)
         self._loop = loop
+        self._hold = hold or (lambda: loop.controller.hold() if loop.controller is not None else None)
         self._follow = follow
         self._parameters = parameters.declare(node, ToleranceParameters)
         parameters.watch(node, self._parameters, self._on_parameters, check=self._check)
@@ -120,7 +126,8 @@ class TrajectoryAction:
             return
         violated = verdict.outcome is Outcome.PATH_VIOLATED
         code = "PATH_TOLERANCE_VIOLATED" if violated else "GOAL_TOLERANCE_VIOLATED"
-        controller.hold()
+        self._hold()
+        self._node.get_logger().warning(f"{verdict.outcome.value}: {verdict.reason}: holding here")
         self._end(GoalStatus.STATUS_ABORTED, getattr(FollowJointTrajectory.Result, code), verdict.reason)
 
     def drop(self, reason: str) -> None:
@@ -142,15 +149,33 @@ class TrajectoryAction:
     def _on_parameters(self, accepted: ToleranceParameters) -> None:
         self._parameters = accepted
 
-    def _refuses(self) -> str:
-        return "" if self._loop.active else "the controller is not active"
+    def _refuses(self, goal: Any) -> str:
+        reason = str(getattr(goal, "refused", "")) or self._objection(goal)
+        if reason:
+            self._complain(f"goal rejected: {reason}")
+        return reason
+
+    def _objection(self, goal: Any) -> str:
+        """What makes a goal useless whatever its plan would be; empty when nothing does."""
+        controller = self._loop.controller
+        if not self._loop.active or controller is None:
+            return "the controller is not active"
+        if not controller.phase.controls:
+            return controller.phase.value
+        trajectory = trajectory_of(goal)
+        try:
+            joint_order(controller.chain.joint_names, trajectory.joint_names)
+            self._tolerances(goal, trajectory, controller)
+        except RobotDynamicsError as error:
+            return str(error)
+        if self._code_of_refusal(trajectory, controller) == FollowJointTrajectory.Result.OLD_HEADER_TIMESTAMP:
+            return "its last point is in the past"
+        return ""
 
     def _on_goal(self, handle: Any) -> None:
         goal, controller = handle.request, self._loop.controller
         assert controller is not None  # no goal is accepted by a node that is not active
-        trajectory = goal.trajectory
-        if isinstance(trajectory, JointTrajectory):
-            trajectory = GoalTrajectory.of(trajectory)
+        trajectory = trajectory_of(goal)
         self._planned.append(handle)
         refused = partial(self._refuse, handle, self._code_of_refusal(trajectory, controller))
         try:
@@ -188,8 +213,7 @@ class TrajectoryAction:
             successful = FollowJointTrajectory.Result.SUCCESSFUL
             self._server.finish(handle, GoalStatus.STATUS_CANCELED, successful, "canceled")
         elif self._running is not None and handle == self._running.handle:
-            if self._loop.controller is not None:
-                self._loop.controller.hold()
+            self._hold()
             self._end(GoalStatus.STATUS_CANCELED, FollowJointTrajectory.Result.SUCCESSFUL, "canceled")
 
     def _on_timer(self) -> None:

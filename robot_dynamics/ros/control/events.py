@@ -23,6 +23,9 @@ class LoopEvents:
         jumps: how often a state could not follow from the one before.
         unsafe: why the controller had no effort for the last state; empty when it had one.
         saturated: names of the joints whose efforts were cut in the last cycle.
+        refused_requests: trajectories and goals that are not followed.
+        last_refused: the last of them, with the reason; empty before the first.
+        dropped: tells what is dropped when the machine leaves what it follows, for the log.
 
     Args:
         node: whose log it is.
@@ -33,6 +36,9 @@ class LoopEvents:
         self.refused = self.losses = self.jumps = 0
         self.unsafe = ""
         self.saturated: Sequence[str] = ()
+        self.refused_requests = 0
+        self.last_refused = ""
+        self.dropped: Callable[[], str] = str
         self._log = node.get_logger()
         self._complain = BurstLog(self._log.error)
         self._changed = changed
@@ -45,6 +51,8 @@ class LoopEvents:
     def refuse_request(self, reason: str) -> None:
         """What somebody has asked for is not done."""
         self.refused += 1
+        self.refused_requests += 1
+        self.last_refused = reason
         self._complain(reason)
 
     def no_effort(self, reason: str) -> None:
@@ -71,7 +79,7 @@ class LoopEvents:
         sent = "holding here" if command.phase.controls else f"safe output {safe_output}"
         if discontinuity:
             self.jumps += 1
-            self._log.warning(f"{discontinuity}: {sent}, nothing is followed any more")
+            self._log.warning(f"{discontinuity}: {sent}, nothing is followed any more{self.dropped()}")
         elif command.phase is Phase.FAULT:
             self._warn(f"the model gave no usable effort: {sent}")
         if back:
@@ -107,12 +115,14 @@ class LoopEvents:
 
     def front_lost(self, silence: float, safe_output: str) -> None:
         """The node's thread had not looked after the loop for ``silence`` [s]; now it does again."""
-        self._log.error(f"the node's own thread hung for {silence:.3f} s: safe output {safe_output}")
+        hung = f"the node's own thread hung for {silence:.3f} s"
+        self._log.error(f"{hung}: safe output {safe_output}{self.dropped()}")
         self._changed()
 
     def _lose(self, reason: str, safe_output: str) -> None:
         self.losses += 1
-        self._log.error(f"{reason}: {f'safe output {safe_output}' if safe_output else 'holding'}")
+        sent = f"safe output {safe_output}" if safe_output else "holding"
+        self._log.error(f"{reason}: {sent}{self.dropped()}")
         self._changed()
 
     def _warn(self, text: str) -> None:

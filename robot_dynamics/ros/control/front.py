@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol
 
+import numpy as np
 from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
@@ -21,6 +22,7 @@ from robot_dynamics.ros.control.native.choice import native_loop
 from robot_dynamics.ros.control.outlet import CommandTopics
 from robot_dynamics.ros.control.planner import Planner
 from robot_dynamics.ros.control.python_loop import PythonLoop
+from robot_dynamics.ros.control.under_way import UnderWay
 from robot_dynamics.ros.support import diagnostics, parameters
 
 
@@ -41,6 +43,15 @@ class NodeParameters(Autostart):
     lockstep: bool = parameter(
         False,
         "Receive joint states reliably and do not judge their age, for a simulator in lockstep",
+        read_only=True,
+    )
+
+    start_patience: float = parameter(
+        5.0,
+        "How long a trajectory waits for a controller that has yet to start by itself; 0: it is refused",
+        unit="s",
+        minimum=0.0,
+        maximum=600.0,
         read_only=True,
     )
 
@@ -82,6 +93,8 @@ class ControlFront(Generic[C]):
 
     Attributes:
         autostart: whether the node starts by itself.
+        patience: how long a trajectory waits for that [s].
+        under_way: what is followed.
         events: what the loop tells.
         loop: answers the joint states.
         planner: of trajectories for it.
@@ -106,6 +119,7 @@ class ControlFront(Generic[C]):
     ) -> None:
         settings = parameters.declare(node, NodeParameters)
         self.autostart = settings.autostart
+        self.patience = settings.start_patience
         self._node = node
         self._machine = machine
         self._diagnostics = diagnostics.DiagnosticsPublisher(node, self._status)
@@ -118,6 +132,8 @@ class ControlFront(Generic[C]):
         )
         self.loop: ControlLoop[C] = loop
         self.planner = Planner(node, self.loop, settings.lockstep)
+        self.under_way = UnderWay(lambda: self.loop.controller.time if self.loop.controller else np.inf)
+        self.events.dropped = self.under_way.dropped
         self.lifecycle = Lifecycle(node, self)
         node.create_service(Trigger, "~/hold", self._on_hold)
 
@@ -154,7 +170,24 @@ class ControlFront(Generic[C]):
 
     def halt(self) -> None:
         """Stop sending efforts, in the declared way."""
+        if lost := self.under_way.dropped():
+            self._node.get_logger().warning(f"deactivated{lost}")
         self.loop.halt()
+
+    def hold(self) -> str:
+        """Hold where the machine is; returns what that drops, for the log."""
+        if self.loop.controller is not None:
+            self.loop.controller.hold()
+        return self.under_way.dropped()
+
+    @property
+    def starting(self) -> str:
+        """Why a node that is to start by itself does not control yet; empty where it does, or is not to."""
+        controller = self.loop.controller
+        if controller is not None and self.loop.active:
+            return controller.phase.value if controller.phase is Phase.WAITING else ""
+        waits = self.autostart and not self.lifecycle.started
+        return (self._machine.missing() or "the controller is not active") if waits else ""
 
     def forget(self) -> None:
         """Drop the controller; what it was built from is the machine's."""
@@ -168,6 +201,7 @@ class ControlFront(Generic[C]):
             "refused_messages": self.events.refused,
             "states_lost": self.events.losses,
             "jumps": self.events.jumps,
+            "refused_trajectories": self.events.refused_requests,
             **self._machine.summary(),
         }
         self._node.get_logger().info(f"summary: {json.dumps(results)}")
@@ -178,7 +212,7 @@ class ControlFront(Generic[C]):
         if controller is None or not self.loop.active:
             response.message = "the controller is not active"
             return response
-        controller.hold()
+        self._node.get_logger().info(f"told to hold{self.hold()}")
         response.success = True
         response.message = controller.phase.value
         return response
@@ -192,6 +226,8 @@ class ControlFront(Generic[C]):
             **self.loop.timing(),
             "saturated joints": ", ".join(self.events.saturated) or "none",
             "refused messages": self.events.refused,
+            "refused trajectories": self.events.refused_requests,
+            "last refusal": self.events.last_refused or "none",
             **(self._machine.describe(controller) if controller is not None else {}),
         }
         return diagnostics.Status(*self._judge(), values)

@@ -55,6 +55,7 @@ class Lifecycle(ManagedEntity):
 
     Attributes:
         fault: the last such error, until the node is configured again; empty when there is none.
+        started: whether :meth:`start_once` has succeeded.
 
     Args:
         node: whose lifecycle it is.
@@ -66,7 +67,7 @@ class Lifecycle(ManagedEntity):
         self._node = node
         self._stages = stages
         self._failing = False
-        self._started = False
+        self.started = False
         for service in node.services:
             if service.srv_type is ChangeState:
                 service.callback = partial(self._change_state, service.callback)
@@ -81,10 +82,10 @@ class Lifecycle(ManagedEntity):
 
     def start_once(self) -> None:
         """Configure and activate, for ``autostart``; only until that has succeeded for the first time."""
-        if self._started or self.state != "unconfigured":
+        if self.started or self.state != "unconfigured":
             return
         if self._node.trigger_configure() == _SUCCESS:
-            self._started = self._node.trigger_activate() == _SUCCESS
+            self.started = self._node.trigger_activate() == _SUCCESS
 
     # Transitions
 

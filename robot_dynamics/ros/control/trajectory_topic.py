@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any, Generic
 
+from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode
 
 from robot_dynamics.control.protocol import Trajectory
@@ -15,12 +17,16 @@ from robot_dynamics.ros.control.native.raw_trajectory import RawTrajectory
 from robot_dynamics.ros.control.planner import Wanted
 from robot_dynamics.ros.support import qos
 
+LOOK = 0.05
+"""Steady seconds between two looks at whether the controller has started."""
 SHORT = 4096
 """A message of so many bytes is looked at when it comes, so that an empty one holds at once."""
 
 
 class TrajectoryTopic(Generic[C]):
     """Hands trajectories to the planner of a node; an empty one is a hold.
+
+    The newest that comes before the controller has started waits for it, as long as the front has patience.
 
     Args:
         node: gets the subscription.
@@ -48,9 +54,36 @@ class TrajectoryTopic(Generic[C]):
         self._decode = decode
         self._followed = followed
         self._kind = kind
+        self._waiting: bytes | None = None
+        self._since = 0.0
+        self._timer = node.create_timer(LOOK, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self._timer.cancel()
         node.create_subscription(kind, topic, self._on_trajectory, qos.TRAJECTORY, raw=True)
 
     def _on_trajectory(self, data: bytes) -> None:
+        if not self._front.patience or not (reason := self._front.starting):
+            self._take(data)
+            return
+        if self._waiting is not None:
+            self._refuse("while it waited for the controller a newer one came")
+        else:
+            self._log.info(f"trajectory: it waits up to {self._front.patience:g} s, {reason}")
+        self._waiting, self._since = data, time.monotonic()
+        self._timer.reset()
+
+    def _look(self) -> None:
+        """Whether the trajectory that waits has waited long enough."""
+        data, reason = self._waiting, self._front.starting
+        if data is not None and reason and time.monotonic() - self._since < self._front.patience:
+            return
+        self._waiting = None
+        self._timer.cancel()
+        if data is not None and reason:
+            self._refuse(f"{reason}, and it has waited {self._front.patience:g} s")
+        elif data is not None:
+            self._take(data)
+
+    def _take(self, data: bytes) -> None:
         controller = self._front.loop.controller
         if controller is None or not self._front.loop.active:
             self._refuse("the controller is not active")
@@ -62,7 +95,6 @@ class TrajectoryTopic(Generic[C]):
                 self._refuse(str(error))
                 return
             if not points:
-                controller.hold()
                 self._tell(0, None)
                 return
         points = 0
@@ -77,8 +109,10 @@ class TrajectoryTopic(Generic[C]):
 
     def _tell(self, points: int, trajectory: Trajectory[Any] | None) -> None:
         if trajectory is None:
-            self._log.info(f"empty trajectory: holding where the {self._machine} is")
+            lost = self._front.hold()
+            self._log.info(f"empty trajectory: holding where the {self._machine} is{lost}")
             return
+        self._front.under_way.began(f"a trajectory of {points} points", trajectory)
         duration = trajectory.end - trajectory.start
         self._log.info(f"following a trajectory of {points} points for {duration:.3f} s")
         self._followed()

@@ -9,11 +9,11 @@ from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics.control.arm.feedforward import EffortPath, Feedforward, FeedforwardParameters, Plan
 from robot_dynamics.errors import StateError, TrajectoryError
+from robot_dynamics.ros.actions.goal_trajectory import GoalTrajectory
 from robot_dynamics.ros.feedforward.messages import hold_message, plan_message
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.burst_log import BurstLog
-from robot_dynamics.ros.support.messages import JointOrder, stamp_to_nanoseconds
-from robot_dynamics.ros.support.trajectories import waypoints
+from robot_dynamics.ros.support.messages import JointOrder
 
 THROTTLE = 2.0
 """Seconds between two log lines about the same fault."""
@@ -89,7 +89,7 @@ class Feeder:
             return f"no joint state for {self.settings.state_timeout:g} s"
         return ""
 
-    def plan(self, message: JointTrajectory) -> tuple[Plan, JointTrajectory]:
+    def plan(self, given: GoalTrajectory) -> tuple[Plan, JointTrajectory]:
         """What to send on for a trajectory, and the plan behind it.
 
         Raises:
@@ -98,12 +98,11 @@ class Feeder:
         reason, feedforward = self.refusal(), self.feedforward
         if reason or feedforward is None:
             raise TrajectoryError(reason)
-        stamp = stamp_to_nanoseconds(message.header.stamp)
-        start = None if stamp == 0 else 1e-9 * (stamp - self._epoch)
-        plan = feedforward.plan(message.joint_names, waypoints(message), start, self.now())
+        start = None if given.stamp == 0 else 1e-9 * (given.stamp - self._epoch)
+        plan = feedforward.plan(given.joint_names, given.table(), start, self.now())
         if plan.beyond:
             self._log.warning(f"the trajectory needs more than the limit of {', '.join(plan.beyond)}")
-        return plan, plan_message(plan, message, feedforward, self._epoch, self._efforts)
+        return plan, plan_message(plan, feedforward, self._epoch, self._efforts)
 
     def send(self, message: JointTrajectory) -> None:
         """Send a trajectory to the controller."""

@@ -11,8 +11,10 @@ from rclpy.lifecycle import LifecycleNode
 from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics.control.arm.feedforward import Plan
-from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
+from robot_dynamics.control.waypoints import joint_order
+from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.ros.actions.deferred_server import DeferredActionServer, FollowJointTrajectory
+from robot_dynamics.ros.actions.goal_trajectory import trajectory_of
 from robot_dynamics.ros.feedforward.feeder import Feeder
 from robot_dynamics.ros.support.spin import see_through
 
@@ -62,7 +64,7 @@ class GoalRelay:
         self._controller = controller
         self._goals: list[_Goal] = []
         self._ending = False
-        self._server = DeferredActionServer(node, self._on_goal, self._on_cancel, feeder.refusal)
+        self._server = DeferredActionServer(node, self._on_goal, self._on_cancel, self._refuses)
         self._client = ActionClient(node, FollowJointTrajectory, f"{controller}/follow_joint_trajectory")
         node.create_timer(WATCH_PERIOD, self._watch, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
@@ -97,25 +99,45 @@ class GoalRelay:
 
     # Goals of clients
 
+    def _refuses(self, goal: Any) -> str:
+        """Why a goal is rejected, as the controller itself would do it; empty when it goes on."""
+        reason = self._objection(goal)
+        if reason:
+            self._feeder.refuse(f"goal rejected: {reason}")
+        return reason
+
+    def _objection(self, goal: Any) -> str:
+        reason, feedforward = self._feeder.refusal(), self._feeder.feedforward
+        if reason or feedforward is None:
+            return reason
+        if not self._client.server_is_ready():
+            return f"{self._controller} does not serve its action follow_joint_trajectory"
+        if unread := str(getattr(goal, "refused", "")):
+            return unread
+        if goal.multi_dof_trajectory.points:
+            return "the goal has a multi_dof_trajectory; this arm has single joints only"
+        trajectory = trajectory_of(goal)
+        if not trajectory.points:
+            return "the trajectory has no points; cancel the goal to stop the arm"
+        try:
+            joint_order(feedforward.chain.joint_names, trajectory.joint_names)
+        except RobotDynamicsError as error:
+            return str(error)
+        return ""
+
     def _on_goal(self, handle: Any) -> None:
         given = handle.request
-        feedforward = self._feeder.feedforward
-        names = () if feedforward is None else feedforward.chain.joint_names
-        known = sorted(given.trajectory.joint_names) == sorted(names)
-        result = FollowJointTrajectory.Result
-        code = result.INVALID_GOAL if known else result.INVALID_JOINTS
         try:
-            if given.multi_dof_trajectory.points:
-                raise TrajectoryError("the goal has a multi_dof_trajectory; this arm has single joints only")
-            if not self._client.server_is_ready():
-                raise TrajectoryError(f"{self._controller} does not serve its action follow_joint_trajectory")
-            plan, filled = self._feeder.plan(given.trajectory)
+            plan, filled = self._feeder.plan(trajectory_of(given))
         except RobotDynamicsError as error:
             self._feeder.refuse(f"goal refused: {error}")
+            code = FollowJointTrajectory.Result.INVALID_GOAL
             self._server.finish(handle, _ABORTED, code, str(error))
             return
-        given.trajectory = filled
-        self._send(_Goal(handle), plan, given)
+        content = FollowJointTrajectory.Goal()
+        for name in content.get_fields_and_field_types():
+            setattr(content, name, getattr(given, name) if name != "trajectory" else filled)
+        self._send(_Goal(handle), plan, content)
 
     def _on_cancel(self, handle: Any) -> None:
         for goal in self._goals:

@@ -9,23 +9,19 @@ from robot_dynamics.control.arm.sampling import evaluate
 from robot_dynamics.ros.support.messages import set_stamp, to_array
 
 
-def plan_message(
-    plan: Plan, given: JointTrajectory, feedforward: Feedforward, epoch: int, efforts: bool
-) -> JointTrajectory:
-    """The trajectory to send on for one that was given, stamped with the moment that it was planned for.
+def plan_message(plan: Plan, feedforward: Feedforward, epoch: int, efforts: bool) -> JointTrajectory:
+    """The trajectory to send on, stamped with the moment that it was planned for.
 
     Without a stamp the controller would begin when the message arrives, and be behind the plan from then on:
     the next trajectory, which departs from the plan, would step its reference.
 
     Args:
-        plan: of the given trajectory.
-        given: its frame is kept.
+        plan: of the trajectory that was given.
         feedforward: names the joints.
         epoch: time 0 of the plan's clock [ns].
         efforts: whether the points carry the model's efforts; without, they are the path's knots alone.
     """
     message = JointTrajectory(joint_names=list(feedforward.chain.joint_names))
-    message.header.frame_id = given.header.frame_id
     begin = plan.trajectory.start
     set_stamp(message.header.stamp, epoch + round(1e9 * begin))
     samples, spline = plan.samples, plan.trajectory.spline

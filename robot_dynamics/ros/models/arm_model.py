@@ -76,12 +76,31 @@ class ArmModel:
         dynamics: under the gravity that the actuators have to carry.
         bare: the arm without payload.
         gravity: in the root frame, carried by the actuators or not [m/s²].
+        payload: in ``chain``.
+        compensated: whether the robot carries its weight by itself.
     """
 
     chain: KinematicChain
     dynamics: CompiledDynamics
     bare: KinematicChain
     gravity: tuple[float, ...]
+    payload: PayloadParameters
+    compensated: bool
+
+    def in_force(self) -> dict[str, str]:
+        """Payload, gravity and who carries it, for the diagnostics."""
+        load = self.payload
+        about = f" at {_listed(load.payload_center)} m" if load.payload_mass else ""
+        inertia = f", inertia {_listed(load.payload_inertia)} kg m^2" if any(load.payload_inertia) else ""
+        return {
+            "payload [kg]": f"{load.payload_mass:.6g}{about}{inertia if about else ''}",
+            "gravity [m/s^2]": _listed(self.gravity),
+            "robot compensates gravity": str(self.compensated),
+        }
+
+
+def _listed(values: tuple[float, ...]) -> str:
+    return ", ".join(f"{value:.4g}" for value in values)
 
 
 class ModelLoader:
@@ -211,9 +230,17 @@ class ModelLoader:
                 self._on_model(model)
             else:
                 self._on_change(model)
+                self._tell(old, model)
         except Exception:
             self.model = self._built = old
             raise
+
+    def _tell(self, old: ArmModel, new: ArmModel) -> None:
+        """Log what is in force from now on, unless it is an accelerometer's next sample."""
+        if self._imu.used and (old.payload, old.compensated) == (new.payload, new.compensated):
+            return
+        values = "; ".join(f"{name} {value}" for name, value in new.in_force().items())
+        self._node.get_logger().info(f"in force from now on: {values}")
 
     def _read(self, text: str) -> KinematicChain:
         wanted = self.parameters
@@ -244,9 +271,10 @@ class ModelLoader:
 
     def _variant(self, bare: KinematicChain) -> ArmModel:
         """The model of ``bare`` with the payload and the gravity of this moment."""
-        gravity = self.gravity
-        carried = (0.0, 0.0, 0.0) if self.parameters.robot_compensates_gravity else gravity
-        chain, load = self.payload.on(bare), self.payload.payload
+        gravity, payload = self.gravity, self.payload
+        compensated = self.parameters.robot_compensates_gravity
+        carried = (0.0, 0.0, 0.0) if compensated else gravity
+        chain, load = payload.on(bare), payload.payload
         old = self._built
         if old is not None and old.bare is bare:
             dynamics = old.dynamics.with_gravity(carried).with_payload(load)
@@ -254,5 +282,5 @@ class ModelLoader:
             dynamics = compile_dynamics(bare, carried, quantities=(), payload=load, friction=False)
         prepare = partial(dynamics.prepare, NEEDED)
         BUILDS.made(prepare, prepare)
-        self._built = ArmModel(chain, dynamics, bare, gravity)
+        self._built = ArmModel(chain, dynamics, bare, gravity, payload, compensated)
         return self._built
