@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from geometry_msgs.msg import PoseStamped
@@ -12,11 +15,12 @@ from std_srvs.srv import Trigger
 
 from robot_dynamics.control.stewart.payload import loaded
 from robot_dynamics.model.chain import RigidBody
-from robot_dynamics.ros.support import qos
+from robot_dynamics.ros.support import processes, qos
 from robot_dynamics.ros.support.messages import nanoseconds_to_stamp
 from robot_dynamics.stewart import StewartPlatform
 
 pytestmark = pytest.mark.ros
+SLOW = {"state_timeout": 60.0, "safe_fade_time": 0.05, "kp": [1.0], "kv": [1.0], "max_stamp_step": 60.0}
 
 
 def test_services_streams_payload_and_brakes():
@@ -62,3 +66,43 @@ def test_services_streams_payload_and_brakes():
         assert not any(legs.answer(home).effort)
         assert call("unpark").success
         peer.wait_until(lambda: not stopped(), "the brakes are not released again")
+
+
+def test_a_recorded_motion_is_played_through_the_same_gate(tmp_path):
+    """The file wants 0.2 m within a tenth of a second; the reference comes as near as it can."""
+    platform = demo()
+    z = platform.machine.home_position[2]
+    rows = [
+        "time,x,y,z,qx,qy,qz,qw",
+        f"0,0,0,{z},0,0,0,1",
+        f"0.1,0,0,{z + 0.2},0,0,0,1",
+        f"0.4,0,0,{z},0,0,0,1",
+    ]
+    file = tmp_path / "motion.csv"
+    file.write_text("\n".join(rows), encoding="utf-8")
+    with NodeProcess(NODE, SLOW) as node, peer_with(node) as peer:
+        legs = Legs(peer, platform)
+        references = peer.subscribe(PoseStamped, f"{NODE}/reference", qos.LOCKSTEP)
+        lengths = [forces_at(platform).leg_lengths]
+        legs.answer(lengths[0])
+        command = [sys.executable, "-m", "robot_dynamics.cli.main", "stewart", "play", str(file)]
+        environment = processes.node_environment(processes.claim_domain())
+        with subprocess.Popen([*command, "--lead", "0.2"], env=environment) as player:
+
+            def follow():
+                legs.now += 8_000_000
+                legs.answer(lengths[0])
+                if references:
+                    place = references[-1].pose.position
+                    shift = np.array([place.x, place.y, place.z]) - platform.machine.home_position
+                    lengths[0] = platform.legs(
+                        platform.machine.home_position + shift, [0.0, 0.0, 0.0, 1.0]
+                    ).lengths
+                return player.poll() is not None
+
+            peer.wait_until(follow, "the motion is not played to its end")
+            assert player.returncode == 0
+        heights = np.array([message.pose.position.z for message in references])
+        assert heights.max() > z + 0.01
+        longest = platform.legs([0.0, 0.0, heights.max()], [0.0, 0.0, 0.0, 1.0]).lengths.max()
+        assert longest < platform.machine.legs[0].limits.longest

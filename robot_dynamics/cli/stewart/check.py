@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
 import numpy as np
 
+from robot_dynamics.cli.machine_source import motion_table, platform_of
 from robot_dynamics.control.stewart.trajectory import (
     PoseTrajectory,
     PoseWaypoint,
@@ -16,9 +16,8 @@ from robot_dynamics.control.stewart.trajectory import (
     trajectory_violations,
 )
 from robot_dynamics.errors import ParameterError, TrajectoryError
-from robot_dynamics.stewart.motion_table import MotionTable, read_motion
+from robot_dynamics.stewart.motion_table import MotionTable
 from robot_dynamics.stewart.orientation import rotation_from_quaternion
-from robot_dynamics.stewart.platform import load
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -29,9 +28,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         " stewart_platform follows, from rest to rest. Exit code 0: it can; 1: a line for each limit that is"
         " not kept, with time, leg, value and limit."
     )
-    parser.add_argument("machine", type=Path, metavar="MACHINE.yaml", help="the platform")
+    parser.add_argument("machine", metavar="MACHINE.yaml", help="the platform")
     parser.add_argument(
-        "path", type=Path, metavar="PATH.csv", help="poses: columns time, x, y, z, qx, qy, qz, qw (SI)"
+        "path",
+        metavar="PATH.csv",
+        help="poses: columns time, x, y, z, qx, qy, qz, qw (SI); - is standard input",
     )
     parser.add_argument(
         "--wrench",
@@ -48,8 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
     wrench = np.array(arguments.wrench)
     if not np.isfinite(wrench).all():
         raise ParameterError(f"--wrench {arguments.wrench} must be six finite numbers")
-    platform = load(arguments.machine)
-    table = read_motion(arguments.path)
+    platform = platform_of(arguments.machine)
+    table = motion_table(arguments.path)
     path = _followed(table)
     found = trajectory_violations(platform, path, wrench)
     for one in found:

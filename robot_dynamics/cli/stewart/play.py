@@ -1,0 +1,47 @@
+"""``robot_dynamics stewart play``: a recorded motion on a running platform, through the gate of streams."""
+
+from __future__ import annotations
+
+import argparse
+
+from robot_dynamics.cli.machine_source import motion_table
+from robot_dynamics.control.stewart.recorded import RecordedMotion
+from robot_dynamics.errors import ParameterError, RobotDynamicsError
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.description = (
+        "Stream a motion to a running node stewart_platform, whose governor keeps the machine's limits"
+        " whatever the motion is: first its first pose, then the motion, then a hold."
+    )
+    parser.add_argument(
+        "path",
+        metavar="PATH.csv",
+        help="poses: columns time, x, y, z, qx, qy, qz, qw (SI); - is standard input",
+    )
+    parser.add_argument(
+        "--lead",
+        type=float,
+        default=5.0,
+        metavar="SECONDS",
+        help="for the way to the first pose (default: 5)",
+    )
+    parser.add_argument(
+        "--node", default="stewart_platform", help="name of the platform's node (default: %(default)s)"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Play until the motion's end."""
+    if not 0.0 < arguments.lead < 3600.0:
+        raise ParameterError(f"--lead {arguments.lead:g} must be between 0 and 3600 s")
+    motion = RecordedMotion(motion_table(arguments.path))
+    try:
+        from robot_dynamics.ros.recording.motion_player import play
+    except ImportError as error:
+        raise RobotDynamicsError(
+            f"playing needs rclpy ({error}): source a ROS 2 installation, or pip install"
+            " 'robot_dynamics[ros]'"
+        ) from error
+    return play(motion, arguments.lead, arguments.node)

@@ -1,0 +1,97 @@
+"""A recorded motion as a stream of pose commands, in the time of the joint states."""
+
+from __future__ import annotations
+
+from geometry_msgs.msg import PoseStamped, TwistStamped
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+
+from robot_dynamics.control.stewart.recorded import RecordedMotion
+from robot_dynamics.ros.support import qos, spin
+from robot_dynamics.ros.support.messages import stamp_to_nanoseconds
+from robot_dynamics.stewart.orientation import quaternion_from_rotation
+
+WAKE = 0.1
+"""Seconds between two looks at whether the player is to end."""
+PERIOD = 0.001
+"""Least time between two poses, on the clock of the states [s]."""
+SECOND = 1_000_000_000
+
+
+class MotionPlayer(Node):
+    """Streams a motion to a platform's node: its first pose for a while, the motion, and a hold at its end.
+
+    Every joint state is answered by the pose and the twist of its moment: the clock is the states', be it a
+    simulator's.
+
+    Args:
+        motion: what is played.
+        lead: how long the first pose is sent before [s].
+        platform: name of the platform's node.
+
+    Attributes:
+        done: whether the hold has been asked for.
+    """
+
+    def __init__(self, motion: RecordedMotion, lead: float, platform: str) -> None:
+        super().__init__("motion_player")
+        self._motion, self._lead = motion, lead
+        self._begin: int | None = None
+        self._last = 0
+        self._playing = self._ended = self.done = False
+        self._poses = self.create_publisher(PoseStamped, f"{platform}/pose_command", qos.COMMAND)
+        self._twists = self.create_publisher(TwistStamped, f"{platform}/twist_command", qos.COMMAND)
+        self._hold = self.create_client(Trigger, f"{platform}/hold")
+        self.create_subscription(JointState, "joint_states", self._on_state, qos.STATE_SUBSCRIPTION)
+
+    def _on_state(self, message: JointState) -> None:
+        stamp = stamp_to_nanoseconds(message.header.stamp) or self.get_clock().now().nanoseconds
+        if self._poses.get_subscription_count() == 0 or self._ended:
+            return
+        if self._begin is None or stamp < self._last:
+            self._begin = stamp
+            self.get_logger().info(f"to the first pose, for {self._lead:g} s")
+        elif stamp - self._last < PERIOD * SECOND:
+            return
+        self._last = stamp
+        since = 1e-9 * (stamp - self._begin) - self._lead
+        if since > 0.0 and not self._playing:
+            self._playing = True
+            self.get_logger().info(f"playing {self._motion.duration:.3f} s")
+        self._send(message, min(max(since, 0.0), self._motion.duration), 0.0 < since < self._motion.duration)
+        if since > self._motion.duration + self._lead:
+            self._ended = True
+            self.get_logger().info("played; holding")
+            self._hold.call_async(Trigger.Request()).add_done_callback(self._on_held)
+
+    def _send(self, state: JointState, time: float, moving: bool) -> None:
+        motion = self._motion.at([float(self._motion.times[0]) + time])
+        twist, pose = TwistStamped(header=state.header), PoseStamped(header=state.header)
+        twist.header.frame_id = pose.header.frame_id = ""
+        if moving:
+            linear, angular = twist.twist.linear, twist.twist.angular
+            linear.x, linear.y, linear.z = motion.linear_velocity[0].tolist()
+            angular.x, angular.y, angular.z = motion.angular_velocity[0].tolist()
+        place, turn = pose.pose.position, pose.pose.orientation
+        place.x, place.y, place.z = motion.position[0].tolist()
+        turn.x, turn.y, turn.z, turn.w = quaternion_from_rotation(motion.rotation[0]).tolist()
+        self._twists.publish(twist)
+        self._poses.publish(pose)
+
+    def _on_held(self, _: object) -> None:
+        self.done = True
+
+
+def play(motion: RecordedMotion, lead: float, platform: str) -> int:
+    """Play a motion to its end, or until SIGINT or SIGTERM; returns the exit code of the process."""
+
+    def until_done(node: MotionPlayer, stop: spin.StopEvent) -> None:
+        executor = SingleThreadedExecutor(context=node.context)
+        executor.add_node(node)
+        while not (stop.is_set() or node.done):
+            executor.spin_once(timeout_sec=WAKE)
+        executor.shutdown()
+
+    return spin.run(lambda: MotionPlayer(motion, lead, platform), [], loop=until_done)
