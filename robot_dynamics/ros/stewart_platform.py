@@ -32,7 +32,6 @@ from robot_dynamics.ros.control.trajectory_topic import TrajectoryTopic
 from robot_dynamics.ros.models.machines import load_machine
 from robot_dynamics.ros.support import parameters, qos, spin
 from robot_dynamics.ros.support.messages import to_array
-from robot_dynamics.ros.support.trajectories import pose_waypoints
 from robot_dynamics.stewart import StewartPlatform
 from robot_dynamics.stewart.compiled import compile_stewart
 
@@ -159,9 +158,8 @@ class StewartPlatformNode(LifecycleNode):
 
     def _wanted(self, controller: StewartController, raw: RawTrajectory) -> Wanted:
         """What a trajectory asks of the controller; called in a thread."""
-        message: MultiDOFJointTrajectory = raw.message
-        _check_frame(message.header.frame_id, (self._machine_parameters.base_frame,))
-        points = pose_waypoints(message)
+        _check_frame(raw.frame, (self._machine_parameters.base_frame,))
+        points = raw.poses()
         return Wanted(raw.stamp, raw.points, lambda departure: controller.plan(points, departure))
 
     def _on_wrench(self, message: WrenchStamped) -> None:

@@ -1,19 +1,27 @@
 """Trajectories as bytes: what is read from them is what rclpy reads, and monsters are refused unread."""
 
+import re
 import struct
 
 import numpy as np
 import pytest
 from builtin_interfaces.msg import Duration, Time
+from geometry_msgs.msg import Quaternion, Transform, Twist, Vector3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rclpy.serialization import deserialize_message, serialize_message
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import (
+    JointTrajectory,
+    JointTrajectoryPoint,
+    MultiDOFJointTrajectory,
+    MultiDOFJointTrajectoryPoint,
+)
 
 from robot_dynamics.control.waypoints import tabulate
-from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.errors import BackendError, TrajectoryError
+from robot_dynamics.ros.control.native import raw_trajectory
 from robot_dynamics.ros.control.native.raw_trajectory import LARGEST, LARGEST_FOREIGN, RawTrajectory
-from robot_dynamics.ros.support.trajectories import waypoints
+from robot_dynamics.ros.support.trajectories import pose_waypoints, waypoints
 
 NANOSECONDS = st.integers(0, 999_999_999)
 numbers = st.floats(-1e6, 1e6, allow_nan=False)
@@ -37,6 +45,55 @@ def trajectories(draw):
         )
         message.points.append(point)
     return message
+
+
+@st.composite
+def pose_trajectories(draw):
+    def vector():
+        return Vector3(**{axis: draw(numbers) for axis in "xyz"})
+
+    def twists():
+        return [Twist(linear=vector(), angular=vector()) for _ in range(draw(st.integers(0, 2)))]
+
+    message = MultiDOFJointTrajectory(joint_names=draw(st.lists(st.text("ab", max_size=3), max_size=2)))
+    for _ in range(draw(st.integers(1, 4))):
+        many = draw(st.sampled_from((1, 1, 1, 0, 2)))
+        turn = Quaternion(**{axis: draw(numbers) for axis in "xyzw"})
+        point = MultiDOFJointTrajectoryPoint(
+            transforms=[Transform(translation=vector(), rotation=turn)] * many,
+            velocities=twists(),
+            accelerations=twists(),
+            time_from_start=Duration(sec=draw(st.integers(0, 9)), nanosec=draw(NANOSECONDS)),
+        )
+        message.points.append(point)
+    return message
+
+
+@settings(deadline=None, derandomize=True, max_examples=80)
+@given(pose_trajectories(), st.integers(0, 400))
+def test_poses_are_read_as_by_rclpy_or_refused_likewise(message, cut):
+    data = bytes(serialize_message(message))
+    try:
+        expected = pose_waypoints(message)
+    except TrajectoryError as error:
+        with pytest.raises(TrajectoryError, match=re.escape(str(error))):
+            RawTrajectory(MultiDOFJointTrajectory, data).poses()
+    else:
+        assert RawTrajectory(MultiDOFJointTrajectory, data).poses() == expected
+        if cut < len(data) - 8:
+            with pytest.raises(TrajectoryError):
+                RawTrajectory(MultiDOFJointTrajectory, data[: max(cut, 4)]).poses()
+
+
+@settings(deadline=None, derandomize=True, max_examples=40)
+@given(trajectories())
+def test_the_same_is_read_where_there_is_no_compiler(message):
+    def missing():
+        raise BackendError("no compiler")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(raw_trajectory, "load_codec", missing)
+        same(bytes(serialize_message(message)))
 
 
 def same(data):

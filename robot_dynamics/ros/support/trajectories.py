@@ -30,15 +30,10 @@ def pose_waypoints(message: MultiDOFJointTrajectory) -> list[PoseWaypoint]:
     Raises:
         TrajectoryError: a point has not one transform, or more than one twist or acceleration.
     """
-    if len(message.joint_names) > 1:
-        raise TrajectoryError(f"it names {len(message.joint_names)} bodies; the platform is one")
+    check_one_body(len(message.joint_names))
     points = []
     for k, point in enumerate(message.points):
-        if len(point.transforms) != 1:
-            raise TrajectoryError(f"waypoint {k} has {len(point.transforms)} transforms; it must have one")
-        for name in ("velocities", "accelerations"):
-            if len(getattr(point, name)) > 1:
-                raise TrajectoryError(f"waypoint {k} has {len(getattr(point, name))} {name}; one at most")
+        check_pose_counts(k, len(point.transforms), len(point.velocities), len(point.accelerations))
         transform = point.transforms[0]
         turn = transform.rotation
         linear, angular = _twist(point.velocities)
@@ -55,6 +50,21 @@ def pose_waypoints(message: MultiDOFJointTrajectory) -> list[PoseWaypoint]:
             )
         )
     return points
+
+
+def check_one_body(names: int) -> None:
+    """TrajectoryError when a trajectory of a platform names several bodies."""
+    if names > 1:
+        raise TrajectoryError(f"it names {names} bodies; the platform is one")
+
+
+def check_pose_counts(index: int, transforms: int, velocities: int, accelerations: int) -> None:
+    """TrajectoryError unless a waypoint has one transform, and one twist and acceleration at most."""
+    if transforms != 1:
+        raise TrajectoryError(f"waypoint {index} has {transforms} transforms; it must have one")
+    for name, count in (("velocities", velocities), ("accelerations", accelerations)):
+        if count > 1:
+            raise TrajectoryError(f"waypoint {index} has {count} {name}; one at most")
 
 
 def _seconds(duration: Duration) -> float:

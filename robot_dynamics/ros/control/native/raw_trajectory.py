@@ -1,20 +1,23 @@
 """Trajectory messages as they arrive: measured before they are converted, converted without the interpreter.
 
 Converting the objects of a message with 10^5 points holds the interpreter for seconds. Here the head of the
-message tells what is coming, and the points of a JointTrajectory are read in C, straight into arrays.
+message tells what is coming, and the points are read straight into arrays: of a JointTrajectory in C where
+there is a compiler, else in Python, where other threads run meanwhile.
 """
 
 from __future__ import annotations
 
-import contextlib
 import struct
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from rclpy.serialization import deserialize_message
-from trajectory_msgs.msg import JointTrajectory
+from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory
 
+from robot_dynamics.control.stewart.trajectory import PoseWaypoint
 from robot_dynamics.control.waypoints import (
     WaypointTable,
     check_count,
@@ -24,8 +27,15 @@ from robot_dynamics.control.waypoints import (
 )
 from robot_dynamics.errors import BackendError, TrajectoryError
 from robot_dynamics.ros.control.native.codec import load_codec
+from robot_dynamics.ros.control.native.points import read_points
 from robot_dynamics.ros.support.messages import stamp_to_nanoseconds
-from robot_dynamics.ros.support.trajectories import waypoints
+from robot_dynamics.ros.support.trajectories import (
+    check_one_body,
+    check_pose_counts,
+    pose_waypoints,
+    waypoints,
+)
+from robot_dynamics.spatial import Array
 
 LARGEST = 16 * 2**20
 """Longest message that is read [bytes]."""
@@ -41,6 +51,7 @@ class RawTrajectory:
 
     Attributes:
         stamp: of the header [ns].
+        frame: of the header.
         joint_names: as the message names them.
         points: their number.
 
@@ -59,6 +70,7 @@ class RawTrajectory:
         if data[:2] == _PLAIN:
             head = _Head(data)
             self.stamp, self.joint_names, self.points = head.stamp, head.names, head.points
+            self.frame = head.frame
             self._begin = head.place
         elif len(data) > LARGEST_FOREIGN:
             raise TrajectoryError(
@@ -68,6 +80,7 @@ class RawTrajectory:
         else:
             self._begin = 0
             self.stamp = stamp_to_nanoseconds(self.message.header.stamp)
+            self.frame = self.message.header.frame_id
             self.joint_names, self.points = list(self.message.joint_names), len(self.message.points)
         if self.points:
             check_count(self.points)
@@ -87,27 +100,57 @@ class RawTrajectory:
             TrajectoryError: the bytes do not hold them, or a point has too few or too many values.
         """
         assert self._kind is JointTrajectory
-        codec = None
-        if self._begin:
-            # Without a compiler the objects are converted: slower, but the same.
-            with contextlib.suppress(BackendError):
-                codec = load_codec()
-        if codec is None:
+        if not self._begin:
             return tabulate(waypoints(self.message), self.joint_names)
-        points, joints = self.points, len(self.joint_names)
-        if points * joints * 8 > len(self._data):
+        joints = len(self.joint_names)
+        if self.points * joints * 8 > len(self._data):
             raise TrajectoryError(
-                f"{points} points of {joints} joints are more than {len(self._data)} bytes hold"
+                f"{self.points} points of {joints} joints are more than {len(self._data)} bytes hold"
             )
-        times, rows = np.empty(points), np.empty((3, points, joints))
-        counts = np.empty((3, points), dtype=np.int32)
-        addresses = (array.ctypes.data for array in (times, rows, counts))
-        if not codec.rd_cdr_read_points(self._data, len(self._data), self._begin, points, joints, *addresses):
-            raise TrajectoryError(f"its {len(self._data)} bytes do not hold the {points} points it speaks of")
+        times, counts, rows = self._rows(joints)
         for field, values, count in zip(FIELDS, rows, counts, strict=True):
             check_lengths(count, field, joints)
             check_finite(values, count, field, self.joint_names)
         return WaypointTable(times, *rows)
+
+    def _rows(self, joints: int) -> tuple[Array, NDArray[np.integer[Any]], Sequence[Array]]:
+        """Times (K,), how many values each point has (3, K), and the values (3, K, joints)."""
+        data, points = self._data, self.points
+        try:
+            codec = load_codec()
+        except BackendError:
+            times, given, columns = read_points(data, self._begin, points, (1,) * 4, (*(joints,) * 3, 0))
+            return times, given[:3], columns[:3]
+        times, rows = np.empty(points), np.empty((3, points, joints))
+        counts = np.empty((3, points), dtype=np.int32)
+        addresses = (array.ctypes.data for array in (times, rows, counts))
+        if not codec.rd_cdr_read_points(data, len(data), self._begin, points, joints, *addresses):
+            raise TrajectoryError(f"its {len(data)} bytes do not hold the {points} points it speaks of")
+        return times, counts, list(rows)
+
+    def poses(self) -> list[PoseWaypoint]:
+        """The points of a MultiDOFJointTrajectory of one body; see ``trajectories.pose_waypoints``."""
+        assert self._kind is MultiDOFJointTrajectory
+        if not self._begin:
+            return pose_waypoints(self.message)
+        check_one_body(len(self.joint_names))
+        times, counts, rows = read_points(self._data, self._begin, self.points, (7, 6, 6), (1, 1, 1))
+        for k in np.flatnonzero((counts[0] != 1) | (counts[1:] > 1).any(axis=0)).tolist()[:1]:
+            check_pose_counts(k, *counts[:, k].tolist())
+        places, rates, accelerations = (row.tolist() for row in rows)
+        moving, accelerated = (counts[1:] == 1).tolist()
+        return [
+            PoseWaypoint(
+                time,
+                place[:3],
+                place[3:],
+                *((rate[:3], rate[3:]) if moves else (None, None)),
+                *((change[:3], change[3:]) if changes else (None, None)),
+            )
+            for time, place, rate, change, moves, changes in zip(
+                times.tolist(), places, rates, accelerations, moving, accelerated, strict=True
+            )
+        ]
 
 
 class _Head:
@@ -117,7 +160,7 @@ class _Head:
         self._data, self.place = data, 4
         seconds, nanoseconds = self._read("<i"), self._read("<I")
         self.stamp = seconds * 1_000_000_000 + nanoseconds
-        self._text()
+        self.frame = self._text()
         self.names = [self._text() for _ in range(self._count(5))]
         self.points = self._count(24)
 
