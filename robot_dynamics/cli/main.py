@@ -23,6 +23,7 @@ COMMANDS = {
     "excite": "the motion that tells most about an arm's masses and friction",
     "identify": "masses, friction and payload of an arm from its recorded motion",
     "run": "start a ROS 2 node of this package",
+    "set": "payload, gravity and friction at every running node of a robot at once",
     "count": "operations of every formulation beside the published formulas",
     "generate": "write a customised model as C or Python source",
     "benchmark": "time the generated model beside other libraries",

@@ -1,11 +1,16 @@
 """Payload, gravity and friction set at robot_model count in every node that follows it."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from rcl_interfaces.srv import GetParameters
 from rclpy.parameter import parameter_value_to_python
 from ros_harness import NodeProcess, peer_with
 from test_robot_model_node import ARM
+
+from robot_dynamics.ros.support.processes import claim_domain, node_environment
 
 pytestmark = pytest.mark.ros
 
@@ -67,3 +72,37 @@ def test_two_sources_of_gravity_are_refused():
     with NodeProcess(FOLLOWERS[0], {**FOLLOW, "gravity_from_imu": True}) as node:
         assert node.wait_for_exit() == 1
         node.wait_for_output("follow_robot_model and gravity_from_imu cannot both be true")
+
+
+def test_one_command_sets_every_node_of_a_robot_or_none():
+    """The elbow of the second robot is locked: a list for two joints does not fit it."""
+    left = ["-r", "__ns:=/left"]
+    first = NodeProcess(OWNER, {"robot_description": ARM, "friction": [0.25]}, left)
+    second = NodeProcess(
+        FOLLOWERS[0], {"robot_description": ARM, "locked_joints": ["elbow"], "locked_positions": [0.0]}, left
+    )
+    simulator = NodeProcess("simulator", {"robot_description": ARM}, left)
+
+    def command(*words):
+        return subprocess.run(
+            [sys.executable, "-m", "robot_dynamics.cli.main", "set", "--namespace", "left", *words],
+            env=node_environment(claim_domain()),
+            capture_output=True,
+            text=True,
+        )
+
+    with peer_with(first, second, simulator) as peer:
+        for node in (first, second):
+            node.wait_for_output("model of")
+        simulator.wait_for_output("simulating")
+        done = command("payload_mass=2", "payload_center=[0, 0, 0.1]")
+        assert done.returncode == 0, done.stderr
+        for node in (first, second):
+            node.wait_for_output("in force from now on: payload .kg. 2 at 0, 0, 0.1 m")
+        assert value(peer, "left/simulator", "payload_mass") == 0.0
+        refused = command("friction=[0.5, 0.5]", "damping=[0.5]")
+        assert refused.returncode == 1
+        assert "/left/computed_torque_controller refuses: parameter 'friction' has 2 values" in refused.stderr
+        assert "every node has its old values" in refused.stderr
+        assert value(peer, "left/robot_model", "friction") == [0.25]
+        assert "payload_mas" in command("payload_mas=1").stderr

@@ -1,0 +1,62 @@
+"""``robot_dynamics set``: payload, gravity and friction at every running node of a robot at once."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from robot_dynamics.errors import RobotDynamicsError, quoted
+from robot_dynamics.inputs.documents import parse_yaml
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument(
+        "values",
+        nargs="+",
+        metavar="NAME=VALUE",
+        help="such as payload_mass=1.5 'payload_center=[0, 0, 0.1]' robot_compensates_gravity=true",
+    )
+    parser.add_argument(
+        "--namespace", default="/", help="of the robot whose nodes are set (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--simulator",
+        action="store_true",
+        help="set the simulator's own too: without, what the arm really carries stays as it is",
+    )
+    parser.add_argument(
+        "--patience",
+        type=float,
+        default=5.0,
+        metavar="SECONDS",
+        help="how long to look for a node (default: %(default)s)",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Set and tell where; returns the exit code."""
+    try:
+        from robot_dynamics.ros.models.everywhere import set_everywhere
+    except ImportError as error:
+        raise RobotDynamicsError(
+            f"it needs rclpy ({error}): source a ROS 2 installation, or pip install 'robot_dynamics[ros]'"
+        ) from error
+    wanted = dict(_assignment(text) for text in arguments.values)
+    namespace = "/" + arguments.namespace.strip("/")
+    for owner, names in set_everywhere(wanted, namespace, arguments.simulator, arguments.patience).items():
+        print(f"{owner}: {', '.join(f'{name} {wanted[name]}' for name in names)}")
+    return 0
+
+
+def _assignment(text: str) -> tuple[str, Any]:
+    """Name and value; whole numbers are numbers with a decimal point to ROS."""
+    name, given, value = text.partition("=")
+    if not given or not name:
+        raise RobotDynamicsError(f"{quoted(text)} must be NAME=VALUE")
+    read = parse_yaml(f"value: {value}", quoted(text), RobotDynamicsError)["value"]
+    return name, [_decimal(one) for one in read] if isinstance(read, list) else _decimal(read)
+
+
+def _decimal(value: Any) -> Any:
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value

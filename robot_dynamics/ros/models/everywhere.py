@@ -1,0 +1,131 @@
+"""Sets payload, gravity and friction at every node of a robot at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import rclpy
+from rcl_interfaces.srv import GetParameters, ListParameters, SetParametersAtomically
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.parameter import Parameter, parameter_value_to_python
+
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.ros.models.live_parameters import SHARED
+
+SETTLED = 1.0
+"""Seconds without a further node until those that were found count as all."""
+ANSWER = 5.0
+"""Seconds that a node has to answer."""
+OF_SIMULATOR = "physics_timestep"
+"""Parameter by which a simulator is told: its payload is what the arm really carries."""
+
+
+def set_everywhere(
+    wanted: Mapping[str, Any], namespace: str, simulator: bool, patience: float
+) -> dict[str, list[str]]:
+    """Set parameters at every node that has them; where one refuses, all get their old values back.
+
+    Args:
+        wanted: names among ``live_parameters.SHARED`` with their values.
+        namespace: of the robot; nodes below it count too.
+        simulator: whether a simulator's own count as well.
+        patience: how long to look for the first node [s].
+
+    Returns:
+        Names of the parameters that were set, by node.
+
+    Raises:
+        RobotDynamicsError: no node has them, one does not answer, or one refuses; the text says which.
+    """
+    unknown = [name for name in wanted if name not in SHARED]
+    if unknown:
+        raise RobotDynamicsError(f"there is no {', '.join(unknown)} to set; it can be {', '.join(SHARED)}")
+    context = rclpy.Context()
+    rclpy.init(context=context, args=[])
+    node = Node("set", context=context, use_global_arguments=False, start_parameter_services=False)
+    caller = _Caller(node, SingleThreadedExecutor(context=context))
+    try:
+        found = caller.nodes_with(list(wanted), namespace, simulator, patience)
+        if not found:
+            raise RobotDynamicsError(
+                f"no node below {namespace} has {', '.join(wanted)}, or none was found in {patience:g} s"
+            )
+        return caller.set_all(found, wanted)
+    finally:
+        node.destroy_node()
+        context.try_shutdown()
+
+
+class _Caller:
+    """Calls the parameter services of other nodes."""
+
+    def __init__(self, node: Node, executor: SingleThreadedExecutor) -> None:
+        self._node = node
+        self._executor = executor
+        executor.add_node(node)
+
+    def nodes_with(
+        self, names: Sequence[str], namespace: str, simulator: bool, patience: float
+    ) -> dict[str, list[str]]:
+        """Which of these parameters each node has, when no further node comes up."""
+        below = namespace.rstrip("/") + "/"
+        found: dict[str, list[str]] = {}
+        deadline = time.monotonic() + patience
+        while time.monotonic() < deadline:
+            for service, _ in self._node.get_service_names_and_types():
+                owner, _, kind = service.rpartition("/")
+                if kind != "list_parameters" or not owner.startswith(below) or owner in found:
+                    continue
+                has = set(self.call(ListParameters, service, ListParameters.Request()).result.names)
+                mine = [name for name in names if name in has]
+                found[owner] = mine if simulator or OF_SIMULATOR not in has else []
+                deadline = time.monotonic() + SETTLED
+            self._executor.spin_once(timeout_sec=0.05)
+        return {owner: mine for owner, mine in found.items() if mine}
+
+    def set_all(self, found: Mapping[str, list[str]], wanted: Mapping[str, Any]) -> dict[str, list[str]]:
+        """Set what each node has; what was set is taken back where one refuses."""
+        before: dict[str, list[Parameter]] = {}
+        for owner, names in found.items():
+            old = self.call(GetParameters, f"{owner}/get_parameters", GetParameters.Request(names=names))
+            values = [parameter_value_to_python(value) for value in old.values]
+            try:
+                self.set_one(owner, [Parameter(name, value=wanted[name]) for name in names])
+            except RobotDynamicsError as error:
+                for one, parameters in before.items():
+                    self.set_one(one, parameters)
+                raise RobotDynamicsError(f"{error}; every node has its old values") from error
+            before[owner] = [
+                Parameter(name, value=value)
+                for name, value in zip(names, values, strict=True)
+                if value is not None
+            ]
+        return dict(found)
+
+    def set_one(self, owner: str, parameters: Sequence[Parameter]) -> None:
+        """Set parameters of one node, all or none."""
+        request = SetParametersAtomically.Request(parameters=[one.to_parameter_msg() for one in parameters])
+        result = self.call(SetParametersAtomically, f"{owner}/set_parameters_atomically", request).result
+        if not result.successful:
+            raise RobotDynamicsError(f"{owner} refuses: {result.reason}")
+
+    def call(self, kind: Any, service: str, request: Any) -> Any:
+        """Call a service and return its answer."""
+        client = self._node.create_client(kind, service)
+        try:
+            self._wait(client.service_is_ready, service)
+            future = client.call_async(request)
+            self._wait(future.done, service)
+            return future.result()
+        finally:
+            self._node.destroy_client(client)
+
+    def _wait(self, condition: Callable[[], bool], service: str) -> None:
+        deadline = time.monotonic() + ANSWER
+        while not condition():
+            if time.monotonic() > deadline:
+                raise RobotDynamicsError(f"{service} does not answer within {ANSWER:g} s")
+            self._executor.spin_once(timeout_sec=0.05)
