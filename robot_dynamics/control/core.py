@@ -67,6 +67,7 @@ class ControlCore(Generic[S, R]):
         self._meter = PeriodMeter()
         self._states = StateCheck()
         self._time = -np.inf
+        self._fault_began = 0.0
         self._cross_fade = CrossFade()
         self._replaced: Law[S, R] | None = None
         self._last_effort: Array | None = None
@@ -192,6 +193,8 @@ class ControlCore(Generic[S, R]):
         velocity = measured("velocity", velocity, len(self._bounds.effort))
         state = self._observer.update(time, position, velocity)
         lost = not self.phase.controls
+        if self.phase is not Phase.FAULT:
+            self._fault_began = time
         self.discontinuity = self._states.add(time, position, velocity, self._bounds, expected=not lost)
         self._meter.add(time - self._time)
         self._time = time
@@ -211,7 +214,7 @@ class ControlCore(Generic[S, R]):
                 command = self._hold_instead(time, state, step)
         if command is None:
             self.phase = Phase.FAULT
-            return self.safe_command(0.0)
+            return self.safe_command(max(0.0, time - self._fault_began))
         self._last_effort, self._sent = command.unlimited, command.effort
         return command
 
@@ -231,11 +234,7 @@ class ControlCore(Generic[S, R]):
             self._schedule.stop(self._observer.at_rest())
 
     def safe_command(self, since: float) -> Command:
-        """The declared safe output, ``since`` seconds after the fault began.
-
-        ``gravity_fade`` carries the weight at the last known place in a ramp to zero over ``safe_fade_time``;
-        ``zero`` is no effort at once.
-        """
+        """The declared safe output, ``since`` seconds after the fault began; see ``LoopParameters``."""
         effort = np.zeros(len(self._bounds.effort))
         if self._settings.safe_output == SafeOutput.GRAVITY_FADE.value and np.isfinite(self._time):
             share = ramp_down(since, self._settings.safe_fade_time)

@@ -62,6 +62,26 @@ static void silence(rd_loop *loop, double seconds)
     }
 }
 
+/* A simulator: its clock goes on, or states come, or both; steady time passes in any case. */
+static void simulate(rd_loop *loop, int count, int clock, int state)
+{
+    static int64_t simulated;
+    static const double place = 0.2, velocity = 0.0;
+    simulated = simulated ? simulated : steady;
+    for (int i = 0; i < count; ++i) {
+        steady += 1000000;
+        simulated += 1000000;
+        if (clock) {
+            rd_loop_clock(loop, simulated, steady);
+        }
+        if (state) {
+            rd_loop_state(loop, simulated, steady, &place, &velocity);
+        }
+        atomic_store(&loop->front_seen, steady);
+        rd_loop_tick(loop, steady, simulated);
+    }
+}
+
 static void tell(const char *what, const rd_loop *loop, const rd_core *core)
 {
     printf("%s: sent %d, effort %.3f, phase %d, halting %d\n", what, sent, last_effort, core->phase, loop->safe != NULL);
@@ -141,6 +161,32 @@ int main(void)
         back += ((rd_record *)record)->back != 0;
     }
     printf("unread: %d jumps, %d loss, %d back\n", jumps, losses, back);
+    sent = 0;
+    loop.time.used = 1;
+    simulate(&loop, 10, 0, 1);
+    tell("no clock", &loop, core);
+    simulate(&loop, 50, 1, 1);
+    tell("simulated time", &loop, core);
+    silence(&loop, 0.5);
+    tell("a pause", &loop, core);
+    simulate(&loop, 300, 0, 1);
+    tell("states without time", &loop, core);
+    simulate(&loop, 2, 1, 1);
+    tell("time again", &loop, core);
+    simulate(&loop, 300, 1, 0);
+    tell("time without states", &loop, core);
+    simulate(&loop, 2, 1, 1);
+    loop.time.alone = 1;
+    silence(&loop, 0.3);
+    tell("nobody publishes", &loop, core);
+    loop.time.alone = 0;
+    simulate(&loop, 2, 1, 1);
+    int clocks = 0, senders = 0;
+    while (rd_session_read(session, (rd_record *)record)) {
+        clocks += ((rd_record *)record)->kind == RD_CLOCK_STANDS;
+        senders += ((rd_record *)record)->kind == RD_SENDERS_GONE;
+    }
+    printf("told: %d of the clock, %d of senders\n", clocks, senders);
     sent = 0;
     rd_loop_request(&loop, RD_HALT);
     silence(&loop, 0.2);

@@ -31,6 +31,14 @@ nobody at home: sent \d+, effort 0.000, phase 3, halting 1
 somebody at home: sent 2, effort 2.000, phase 1, halting 0
 records \d+, lost \d+
 unread: 9 jumps, 1 loss, 1 back
+no clock: sent 0, effort \d+\.\d+, phase 1, halting 0
+simulated time: sent 50, effort 2.000, phase 1, halting 0
+a pause: sent 0, effort 2.000, phase 1, halting 0
+states without time: sent \d+, effort 0.000, phase 3, halting 1
+time again: sent 2, effort 2.000, phase 1, halting 0
+time without states: sent 21, effort 0.000, phase 3, halting 1
+nobody publishes: sent \d+, effort 0.000, phase 3, halting 1
+told: 1 of the clock, 1 of senders
 halted: sent 6, effort 0.000, phase 3, halting 0
 """
 

@@ -199,6 +199,10 @@ def test_both_notice_every_motion_that_cannot_be_real(models):
         assert twins.native.discontinuity.startswith(told), twins.native.discontinuity
         assert bool(told) == bool(twins.native.discontinuity)
         assert twins.native.phase is phase
+    for _ in range(3):
+        time += 0.3
+        twins.update(time, rest + 0.04, rest + 90.0)
+        assert twins.native.phase is Phase.FAULT
     # What brakes a joint that seems fast is itself too large a step, so the safe output takes over.
     twins.set_parameters(ArmParameters(kv=(4000.0,), max_effort_step=0.4))
     for _ in range(2):

@@ -112,6 +112,16 @@ def test_no_effort_is_computed_from_a_velocity_that_no_joint_has(speed, believed
     assert command.reference.position == pytest.approx(here)
 
 
+def test_the_safe_output_fades_while_no_state_is_usable_and_anew_after_one_that_was():
+    control, time = moving(max_effort_step=2.0, safe_fade_time=1.0)
+    here = control.reference(time).position
+    weight, fast = WEIGHT * np.sin(here), np.array([99.0])
+    efforts = [control.update(time + since, here, fast).effort for since in (0.1, 0.35, 0.6, 1.1, 2.0)]
+    np.testing.assert_allclose(efforts, np.outer([1.0, 0.75, 0.5, 0.0, 0.0], weight), atol=1e-9)
+    assert control.update(time + 2.1, here, REST).phase is Phase.HOLDING
+    assert control.update(time + 2.2, here, fast).effort == pytest.approx(weight)
+
+
 def test_the_factor_is_the_parameters():
     control, time = moving(max_velocity_factor=1.5)
     control.update(time + PERIOD, control.reference(time + PERIOD).position, np.array([30.1]))

@@ -141,15 +141,16 @@ def test_a_flood_of_rubbish_keeps_the_watchdog_from_nothing():
         np.testing.assert_allclose(robot.hold_at(PLACE), gravity_load(PLACE), rtol=1e-9)
 
 
-def test_the_answers_go_on_while_a_huge_trajectory_is_planned():
-    with native() as node, peer_with(node) as peer:
+@pytest.mark.parametrize("loop, count", [("on", 30_000), ("off", 10_000)])
+def test_the_answers_go_on_while_a_huge_trajectory_is_planned(loop, count):
+    with controller(native_loop=loop) as node, peer_with(node) as peer:
         robot = Robot(peer)
         robot.hold_at(PLACE)
         sender = peer.publisher(JointTrajectory, TRAJECTORY, qos.TRAJECTORY)
-        points = [(0.01 * (k + 1), PLACE) for k in range(30_000)]
+        points = [(0.01 * (k + 1), PLACE) for k in range(count)]
         sender.publish(trajectory(points))
         answered = 0
-        while "following a trajectory of 30000 points" not in node.output:
+        while f"following a trajectory of {count} points" not in node.output:
             robot.hold_at(PLACE)
             answered += 1
         # Not one answer waited for the interpreter: each has the stamp of its state, none was left out.

@@ -226,6 +226,7 @@ int rd_core_update(rd_core *core, double time, const double *position, const dou
     rd_copy(core->state.position, position, core->n);
     rd_copy(core->state.velocity, velocity, core->n);
     const int lost = !rd_controls(core->phase);
+    core->fault_began = core->phase == RD_FAULT ? core->fault_began : time;
     rd_check_state(core, time, position, velocity, !lost);
     measure_period(core, time - core->time);
     core->time = time;
@@ -245,7 +246,7 @@ int rd_core_update(rd_core *core, double time, const double *position, const dou
     const int answered = core->discontinuity == RD_TOO_FAST ? -1 : command(core, time);
     if (answered < 0) {
         core->phase = RD_FAULT;
-        rd_core_safe_command(core, 0.0);
+        rd_core_safe_command(core, fmax(0.0, time - core->fault_began));
     } else if (answered > 0) {
         rd_copy(core->last_effort, core->unlimited, core->n);
         rd_copy(core->sent, core->effort, core->n);

@@ -89,6 +89,7 @@ typedef struct rd_core {
     int has_sent;                 /* whether the next effort has to follow the one in sent */
     double fade_began, fade_duration;
     double last_time;
+    double fault_began;           /* time of the first state in a row without a usable effort [s] */
     rd_motion state;              /* measured; no accelerations */
     rd_motion reference, ahead;
     double *hold;                 /* (n) where to stay without a plan */
