@@ -162,7 +162,7 @@ class Conductor:
         gravity = machine.gravity / max(float(np.linalg.norm(machine.gravity)), 1e-12)
         deep = machine.home_position + gravity * float(np.linalg.norm(machine.home_position))
         self._envelope.widen(machine.home_position, machine.home_rotation)
-        return Target.rest(*self._envelope.reachable(deep, machine.home_rotation, pace))
+        return Target.rest(*self._envelope.reachable(deep, machine.home_rotation, pace, levels=5))
 
     def _pace(self, leg_speed: float) -> Pace:
         parameters = self._parameters

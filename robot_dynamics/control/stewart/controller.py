@@ -222,9 +222,13 @@ class StewartController(PlatformCore):
         if motion is not None:
             super().accept(Planned(motion, self.epoch))
 
-    def _model_forces(self, positions: Array, rotations: Array, twists: Array, accelerations: Array) -> Array:
+    def _model_forces(
+        self, positions: Array, quaternions: Array, rotations: Array, twists: Array, accelerations: Array
+    ) -> Array:
+        """See ``envelope.Forces``; with the external wrench of now."""
         wrench = self._legs.state.wrench
-        return self._stewart_law.forces_of_many(positions, rotations, twists, accelerations, wrench)
+        law = self._stewart_law
+        return law.forces_of_many(positions, quaternions, rotations, twists, accelerations, wrench)
 
 
 def _stream_of(motion: GovernedMotion) -> PoseStream | None:

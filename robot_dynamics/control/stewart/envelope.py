@@ -6,6 +6,7 @@ declared deceleration, keeps every limit too. Whoever takes only steps that are 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.errors import SingularityError, StateError
-from robot_dynamics.spatial import Array
+from robot_dynamics.spatial import Array, quaternion_rows
 from robot_dynamics.stewart.kinematics import condition_number, leg_geometry
 from robot_dynamics.stewart.machine import Machine
 from robot_dynamics.stewart.orientation import rotation_from_vector, rotation_vector
@@ -27,8 +28,9 @@ STROKE_MARGIN = 5e-4
 LADDER = 17
 """Poses between home and one that is out of reach, of which the last that is not is taken."""
 
-Forces = Callable[[Array, Array, Array, Array], Array]
-"""Leg forces (N, 6) [N] of positions (N, 3), rotations (N, 3, 3), twists and accelerations (N, 6)."""
+Forces = Callable[[Array, Array, Array, Array, Array], Array]
+"""Leg forces (N, 6) [N] of positions (N, 3), unit quaternions (N, 4), the rotations (N, 3, 3) that these are,
+twists and accelerations (N, 6)."""
 
 
 @dataclass(frozen=True)
@@ -118,15 +120,18 @@ class Envelope:
         )
         return np.asarray(kept.reshape(count, -1).all(axis=1))
 
-    def reachable(self, position: Array, rotation: Array, pace: Pace) -> tuple[Array, Array]:
-        """The pose itself if the machine can rest there; else the last on the way from home to it."""
+    def reachable(self, position: Array, rotation: Array, pace: Pace, levels: int = 2) -> tuple[Array, Array]:
+        """The pose itself if the machine can rest there; else the last on the way from home to it.
+
+        Each of the ``levels`` divides the way by another 16.
+        """
         zero = np.zeros((1, 6))
         if self._kept(position, rotation, zero, zero, zero, pace)[0]:
             return position, rotation
         home, level = self._machine.home_position, self._machine.home_rotation
         way = np.concatenate([position - home, rotation_vector(rotation @ level.T)])
         low, high = 0.0, 1.0
-        for _ in range(2):
+        for _ in range(levels):
             shares = np.linspace(low, high, LADDER)
             rest = np.zeros((LADDER, 6))
             kept = self._kept(home, level, shares[:, None] * way, rest, rest, pace)
@@ -138,7 +143,9 @@ class Envelope:
         self, position: Array, rotation: Array, moved: Array, twists: Array, accelerations: Array, pace: Pace
     ) -> NDArray[np.bool_]:
         """(N,) which states keep all limits, each ``moved`` (N, 6) away from a pose."""
-        places, turns = position + moved[:, :3], rotation_from_vector(moved[:, 3:]) @ rotation
+        places = position + moved[:, :3]
+        quaternions = turned_by(rotation, moved[:, 3:])
+        turns = np.array(quaternion_rows(quaternions.T)).transpose(2, 0, 1)
         try:
             legs = leg_geometry(self._machine, places, turns)
         except StateError:
@@ -160,8 +167,48 @@ class Envelope:
         condition = condition_number(jacobian[few], self._machine.characteristic_length)
         kept[few] &= condition <= limits.condition
         try:
-            forces = self._forces(places[sound], turns[sound], twists[sound], accelerations[sound])
+            forces = self._forces(
+                places[sound], quaternions[sound], turns[sound], twists[sound], accelerations[sound]
+            )
             kept[sound] &= (np.abs(forces) <= pace.share * limits.force).all(axis=1)
         except (StateError, SingularityError):
             kept[sound] = False
         return kept
+
+
+def turned_by(rotation: Array, vectors: Array) -> Array:
+    """(N, 4) quaternions of a rotation (3, 3) after further ones by rotation vectors (N, 3)."""
+    angles = np.sqrt((vectors * vectors).sum(axis=1))
+    half = 0.5 * np.sinc(angles / (2.0 * np.pi))
+    (a, b, c), d = half * vectors.T, np.cos(0.5 * angles)
+    x, y, z, w = _quaternion(rotation)
+    return np.column_stack(
+        [
+            d * x + a * w + b * z - c * y,
+            d * y - a * z + b * w + c * x,
+            d * z + a * y - b * x + c * w,
+            d * w - a * x - b * y - c * z,
+        ]
+    )
+
+
+def rotated(rotation: Array, vector: Array) -> Array:
+    """(3, 3) a rotation after a further one by a rotation vector (3,), base frame."""
+    return np.array(quaternion_rows(turned_by(rotation, vector[None])[0].tolist()))
+
+
+def _quaternion(rotation: Array) -> tuple[float, float, float, float]:
+    """x, y, z, w of one rotation, from its greatest entry (Shepperd 1978)."""
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = rotation.tolist()
+    trace = xx + yy + zz
+    greatest = max(xx, yy, zz, trace)
+    if greatest == trace:
+        q = (zy - yz, xz - zx, yx - xy, 1.0 + trace)
+    elif greatest == xx:
+        q = (1.0 + 2.0 * xx - trace, xy + yx, xz + zx, zy - yz)
+    elif greatest == yy:
+        q = (xy + yx, 1.0 + 2.0 * yy - trace, yz + zy, xz - zx)
+    else:
+        q = (xz + zx, yz + zy, 1.0 + 2.0 * zz - trace, yx - xy)
+    size = math.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
+    return q[0] / size, q[1] / size, q[2] / size, q[3] / size

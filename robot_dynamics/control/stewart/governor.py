@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.control.stewart.envelope import Envelope, Pace
+from robot_dynamics.control.stewart.envelope import Envelope, Pace, rotated
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.kinematics import leg_geometry
 from robot_dynamics.stewart.machine import Machine
@@ -90,7 +90,7 @@ class Reference:
         return Reference(
             time,
             self.position + moved[:3],
-            rotation_from_vector(moved[3:]) @ self.rotation,
+            rotated(self.rotation, moved[3:]),
             self.twist + step * self.acceleration,
             self.acceleration,
         )

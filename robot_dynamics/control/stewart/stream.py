@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from robot_dynamics.control.stewart.envelope import rotated
 from robot_dynamics.control.stewart.governor import Target
 from robot_dynamics.spatial import Array
-from robot_dynamics.stewart.orientation import rotation_from_vector, rotation_vector
+from robot_dynamics.stewart.orientation import rotation_vector
 
 LONGEST_PERIOD = 0.05
 """A longer time between two poses is a gap [s]."""
@@ -106,7 +107,7 @@ def _through(samples: Sequence[Sample], time: float) -> Target:
     past = max(time - samples[3].time, 0.0)
     moved = c[0] + s * (c[1] + s * (c[2] + s * c[3])) + past * twist
     acceleration = (2.0 * c[2] + 6.0 * s * c[3]) / span**2 if past == 0.0 else np.zeros(6)
-    rotation = rotation_from_vector(moved[3:]) @ middle.rotation
+    rotation = rotated(middle.rotation, moved[3:])
     return Target(middle.position + moved[:3], rotation, twist, acceleration)
 
 
@@ -127,5 +128,5 @@ def _between(a: Sample, b: Sample, start: Array, end: Array, time: float) -> Tar
         moved = s * (span * start + s * (c2 + s * c3))
         twist = start + s * (2.0 * c2 + 3.0 * s * c3) / span
         acceleration = (2.0 * c2 + 6.0 * s * c3) / span**2
-    rotation = rotation_from_vector(moved[3:]) @ a.rotation
+    rotation = rotated(a.rotation, moved[3:])
     return Target(a.position + moved[:3], rotation, twist, acceleration)

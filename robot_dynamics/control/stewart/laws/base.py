@@ -96,18 +96,22 @@ class StewartLaw:
             return np.full(6, np.nan)
 
     def forces_of_many(
-        self, positions: Array, rotations: Array, twists: Array, accelerations: Array, wrench: Array
+        self,
+        positions: Array,
+        quaternions: Array,
+        rotations: Array,
+        twists: Array,
+        accelerations: Array,
+        wrench: Array,
     ) -> Array:
-        """Forces (N, 6) of N motions; see :meth:`forces_of`."""
-        motions = np.zeros((len(positions), MOTION_SIZE))
-        motions[:, 0:3], motions[:, 3:7] = positions, quaternion_from_rotation(rotations)
-        motions[:, 7:13], motions[:, 13:19] = twists, accelerations + self.observer.estimate
-        motions[:, 19:25] = wrench
+        """Forces (N, 6) of N motions under one external wrench (6,); see :meth:`forces_of`."""
+        motions = np.empty((len(positions), MOTION_SIZE))
+        lifts = accelerations + self.observer.estimate
+        motions[:, 0:3], motions[:, 3:7] = positions, quaternions
+        motions[:, 7:13], motions[:, 13:19], motions[:, 19:25] = twists, lifts, wrench
         if self.payload is not None:
-            for k, row in enumerate(motions):
-                row[19:25] += carried_wrench(
-                    self.payload, rotations[k], twists[k], accelerations[k], self.gravity
-                )
+            for row, rotation, twist, lift in zip(motions, rotations, twists, lifts, strict=True):
+                row[19:25] += carried_wrench(self.payload, rotation, twist, lift, self.gravity)
         return np.asarray(self.forces(motions))
 
     def bearing(self, state: TaskSpaceState) -> Array:
