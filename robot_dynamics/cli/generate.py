@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.cli.chain_source import add_chain_arguments, add_gravity_argument, chain_of
-from robot_dynamics.cli.machine_source import is_machine, write_code
-from robot_dynamics.cli.streams import read_input
+from robot_dynamics.cli.machine_source import is_machine, piped, write_code
 from robot_dynamics.controllers.package import ControllerPackage
 from robot_dynamics.dynamics.export import EXPORTED, LICENSE, Export, identifier, write_files
 from robot_dynamics.dynamics.generator.search import Objective
@@ -100,10 +99,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the files and say how to use them."""
-    if is_machine(arguments.urdf):
-        return write_code(arguments)
-    piped = arguments.urdf == "-"
-    text = read_input() if piped else read_bytes(arguments.urdf, "URDF file", _unreadable)
+    given = piped(arguments.urdf)
+    if is_machine(arguments.urdf, given):
+        return write_code(arguments, given)
+    text = read_bytes(arguments.urdf, "URDF file", _unreadable) if given is None else given
     chain = chain_of(arguments, text)
     if not np.isfinite(arguments.gravity).all():
         raise ParameterError(f"gravity is {arguments.gravity}; expected three finite numbers")
@@ -113,7 +112,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise ParameterError("--friction is for --language casadi; in a CMake package it is an argument")
     if not re.fullmatch(r"[\w.+() -]+", arguments.license, re.ASCII):
         raise ParameterError(f"--license {quoted(arguments.license)} is no SPDX expression")
-    origin = "standard input" if piped else Path(arguments.urdf).name
+    origin = "standard input" if given is not None else Path(arguments.urdf).name
     source = f"{origin}, SHA-256 {hashlib.sha256(text).hexdigest()}"
     if arguments.ros2_control:
         return _write_controllers(arguments, chain, text, source)

@@ -14,7 +14,7 @@ import numpy as np
 
 from robot_dynamics.cli import streams
 from robot_dynamics.cli.chain_source import add_chain_arguments, add_gravity_argument, chain_of
-from robot_dynamics.cli.machine_source import forces_along, is_machine
+from robot_dynamics.cli.machine_source import forces_along, is_machine, piped
 from robot_dynamics.cli.state_table import EFFORT, TIME, StateTable, read_states
 from robot_dynamics.dynamics.compiled import compile_dynamics
 from robot_dynamics.errors import ParameterError, StateError, shown
@@ -61,7 +61,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Compute and write the efforts; notes go to standard error."""
-    columns, values = forces_along(arguments) if is_machine(arguments.urdf) else _efforts(arguments)
+    if arguments.urdf == "-" and arguments.states == "-":
+        raise ParameterError("URDF and --states cannot both be read from standard input")
+    given = piped(arguments.urdf)
+    computed = forces_along if is_machine(arguments.urdf, given) else _efforts
+    columns, values = computed(arguments, given)
     with _opened(arguments.output) as stream:
         csv.writer(stream, lineterminator="\n").writerow(columns)
         for start in range(0, len(values), ROWS_AT_ONCE):
@@ -70,13 +74,11 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _efforts(arguments: argparse.Namespace) -> tuple[list[str], Array]:
-    """Columns and values of the efforts of an arm."""
-    if arguments.urdf == "-" and arguments.states == "-":
-        raise ParameterError("URDF and --states cannot both be read from standard input")
+def _efforts(arguments: argparse.Namespace, text: bytes | None) -> tuple[list[str], Array]:
+    """Columns and values of the efforts of an arm; ``text`` is what came from standard input."""
     if not np.isfinite(arguments.gravity).all():
         raise ParameterError(f"--gravity {arguments.gravity} must be three finite numbers")
-    chain = chain_of(arguments)
+    chain = chain_of(arguments, text)
     table = _read(arguments.states, chain)
     for note in table.notes:
         streams.note(f"robot_dynamics: note: {note}")

@@ -12,7 +12,7 @@ import numpy as np
 
 from robot_dynamics.cli import streams
 from robot_dynamics.errors import ParameterError, StewartModelWarning, shown
-from robot_dynamics.inputs.files import read_bytes
+from robot_dynamics.inputs.files import decoded, read_bytes
 from robot_dynamics.inputs.tables import text_lines
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.motion import Motion
@@ -22,9 +22,17 @@ from robot_dynamics.stewart.platform import StewartPlatform, load
 SUFFIXES = (".yaml", ".yml")
 
 
-def is_machine(path: str) -> bool:
-    """Whether a file's name says that it is the YAML of a machine."""
+def is_machine(path: str, text: bytes | None = None) -> bool:
+    """Whether a file's name, or for "-" what came from standard input, says that it is a machine's YAML."""
+    if path == "-":
+        begin = (text or b"").lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+        return begin not in (b"", b"<")
     return Path(path).suffix.lower() in SUFFIXES
+
+
+def piped(path: str) -> bytes | None:
+    """What comes from standard input, where ``path`` is "-"."""
+    return streams.read_input() if path == "-" else None
 
 
 def refuse_chain_options(arguments: argparse.Namespace) -> None:
@@ -38,17 +46,26 @@ def refuse_chain_options(arguments: argparse.Namespace) -> None:
             f"--{name}": getattr(arguments, name, None)
             for name in ("quantity", "wrench", "friction", "cmake")
         },
+        "--ros2-control": getattr(arguments, "ros2_control", None),
     }
     for option, value in given.items():
         if value not in (None, False) and value != []:
             raise ParameterError(f"{option} is for an arm; {shown(arguments.urdf)} is a Stewart platform")
 
 
-def platform_of(path: str) -> StewartPlatform:
-    """The machine; warnings about its file go to standard error."""
+def platform_of(path: str, text: bytes | None = None) -> StewartPlatform:
+    """The machine; warnings about its file go to standard error.
+
+    Args:
+        path: of the YAML file; "-" for standard input.
+        text: what came from there, where it has been read already.
+    """
+    source: Path | str = Path(path)
+    if path == "-":
+        source = decoded(streams.read_input() if text is None else text, "standard input") + "\n"
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", StewartModelWarning)
-        platform = load(Path(path))
+        platform = load(source)
     for warning in caught:
         streams.note(f"robot_dynamics: warning: {warning.message}")
     return platform
@@ -68,14 +85,19 @@ def motion_table(path: str) -> MotionTable:
     return table
 
 
-def forces_along(arguments: argparse.Namespace) -> tuple[list[str], Array]:
-    """Columns and values (N, 7) of the actuator forces for the motion of ``arguments.states``."""
+def forces_along(arguments: argparse.Namespace, text: bytes | None) -> tuple[list[str], Array]:
+    """Columns and values (N, 7) of the actuator forces for the motion of ``arguments.states``.
+
+    Args:
+        arguments: with the machine's file and its motion.
+        text: of the machine, where it came from standard input.
+    """
     from robot_dynamics.control.stewart.recorded import RecordedMotion
     from robot_dynamics.stewart.compiled import pack
     from robot_dynamics.stewart.orientation import quaternion_from_rotation
 
     refuse_chain_options(arguments)
-    platform = platform_of(arguments.urdf)
+    platform = platform_of(arguments.urdf, text)
     table = motion_table(arguments.states)
     if len(table.time) == 1:
         motion: Motion = platform.motion(table.position, table.orientation)
@@ -91,18 +113,25 @@ def forces_along(arguments: argparse.Namespace) -> tuple[list[str], Array]:
     return columns, np.column_stack([table.time, forces])
 
 
-def write_code(arguments: argparse.Namespace) -> int:
-    """Write the machine's kinematics and forces as C."""
+def one_input(machine: str, motion: str | None) -> None:
+    """ParameterError where two things were to come from standard input."""
+    if machine == "-" == motion:
+        raise ParameterError("machine and motion cannot both be read from standard input")
+
+
+def write_code(arguments: argparse.Namespace, text: bytes | None) -> int:
+    """Write the machine's kinematics and forces as C; ``text`` is what came from standard input."""
     from robot_dynamics.dynamics.export import identifier, write_files
     from robot_dynamics.stewart.export import c_files
 
     refuse_chain_options(arguments)
     if arguments.language != "c":
         raise ParameterError(f"--language {arguments.language}: a machine is written as c")
-    platform = platform_of(arguments.urdf)
-    digest = hashlib.sha256(read_bytes(arguments.urdf, "machine file")).hexdigest()
+    platform = platform_of(arguments.urdf, text)
+    data = read_bytes(arguments.urdf, "machine file") if text is None else text
+    origin = "standard input" if arguments.urdf == "-" else Path(arguments.urdf).name
     name = identifier(arguments.name or platform.machine.name)
-    source = f"{Path(arguments.urdf).name}, SHA-256 {digest}"
+    source = f"{origin}, SHA-256 {hashlib.sha256(data).hexdigest()}"
     paths = write_files(arguments.output, c_files(platform.machine, name, source))
     for path in paths:
         print(f"wrote {path}")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from robot_dynamics.stewart.loader import load_machine
+from robot_dynamics.cli.machine_source import platform_of
 from robot_dynamics.stewart.sdf import Controllers, actuator_description, sdf
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("machine", type=Path, metavar="MACHINE.yaml", help="the platform")
+    parser.add_argument("machine", metavar="MACHINE.yaml", help="the platform; - reads standard input")
     parser.add_argument(
         "--controllers", metavar="FILE.yaml", help="drive the legs by gz_ros2_control with these controllers"
     )
@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the model."""
-    machine = load_machine(arguments.machine)
+    machine = platform_of(arguments.machine).machine
     if arguments.actuators:
         print(actuator_description(machine), end="")
         return 0

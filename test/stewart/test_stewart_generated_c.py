@@ -157,6 +157,36 @@ def test_options_of_an_arm_are_refused(tmp_path, capsys):
         assert words[0] in capsys.readouterr().err
 
 
+def test_a_machine_and_a_motion_may_come_from_standard_input(tmp_path, monkeypatch, capsys):
+    def given(data):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+    file = tmp_path / "motion.csv"
+    file.write_text("time,x,y,z,qx,qy,qz,qw\n0,0,0,0.55,0,0,0,1\n1,0,0,0.56,0,0,0,1\n", encoding="utf-8")
+    machine = DEMO.read_bytes()
+    assert main(["inverse-dynamics", str(DEMO), "--states", str(file)]) == 0
+    expected = capsys.readouterr().out
+    given(machine)
+    assert main(["inverse-dynamics", "-", "--states", str(file)]) == 0
+    assert capsys.readouterr().out == expected
+    given(file.read_bytes())
+    assert main(["inverse-dynamics", str(DEMO), "--states", "-"]) == 0
+    assert capsys.readouterr().out == expected
+    for words, data in (
+        (["generate", "-", "-o", str(tmp_path)], machine),
+        (["sdf", "-"], machine),
+        (["stewart", "check", "-", str(file)], machine),
+        (["stewart", "check", str(DEMO), "-"], file.read_bytes()),
+    ):
+        given(data)
+        assert main(words) == 0, words
+    capsys.readouterr()
+    for words in (["inverse-dynamics", "-", "--states", "-"], ["stewart", "check", "-", "-"]):
+        given(machine)
+        assert main(words) == 1
+        assert "cannot both be read from standard input" in capsys.readouterr().err
+
+
 def test_the_forces_of_a_motion_by_csv(tmp_path, capsys):
     """Oracle: the path that the poses were taken from."""
     platform = stewart.load(DEMO)

@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 
-from robot_dynamics.cli.machine_source import motion_table, platform_of
+from robot_dynamics.cli.machine_source import motion_table, one_input, platform_of
 from robot_dynamics.control.stewart.trajectory import (
     PoseTrajectory,
     PoseWaypoint,
@@ -28,11 +28,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         " stewart_platform follows, from rest to rest. Exit code 0: it can; 1: a line for each limit that is"
         " not kept, with time, leg, value and limit."
     )
-    parser.add_argument("machine", metavar="MACHINE.yaml", help="the platform")
+    parser.add_argument("machine", metavar="MACHINE.yaml", help="the platform; - reads standard input")
     parser.add_argument(
         "path",
         metavar="PATH.csv",
-        help="poses: columns time, x, y, z, qx, qy, qz, qw (SI); - is standard input",
+        help="poses: columns time, x, y, z, qx, qy, qz, qw (SI); - reads standard input",
     )
     parser.add_argument(
         "--wrench",
@@ -49,6 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     wrench = np.array(arguments.wrench)
     if not np.isfinite(wrench).all():
         raise ParameterError(f"--wrench {arguments.wrench} must be six finite numbers")
+    one_input(arguments.machine, arguments.path)
     platform = platform_of(arguments.machine)
     table = motion_table(arguments.path)
     path = _followed(table)

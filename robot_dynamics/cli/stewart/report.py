@@ -5,19 +5,22 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from robot_dynamics.cli.machine_source import motion_table, platform_of
+from robot_dynamics.cli.machine_source import motion_table, one_input, platform_of
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("machine", metavar="MACHINE.yaml", help="the platform")
+    parser.add_argument(
+        "machine", metavar="MACHINE.yaml", help="the platform; - reads it from standard input"
+    )
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FOLDER", default=Path("report"), help="default: %(default)s"
     )
     parser.add_argument(
         "--motion",
         metavar="PATH.csv",
-        help="a motion with the columns time, x, y, z, qx, qy, qz, qw; default: a swing along each direction",
+        help="a motion with the columns time, x, y, z, qx, qy, qz, qw, - for standard input; default: a"
+        " swing along each direction",
     )
 
 
@@ -25,6 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the page and its tables."""
     from robot_dynamics.report.sizing.page import study, write
 
+    one_input(arguments.machine, arguments.motion)
     platform = platform_of(arguments.machine)
     motion = None if arguments.motion is None else motion_table(arguments.motion)
     title = "" if arguments.motion is None else Path(arguments.motion).name

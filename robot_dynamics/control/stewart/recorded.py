@@ -35,8 +35,10 @@ class RecordedMotion:
         if np.abs(places[:, 4]).max() > LARGEST_PITCH:
             raise TrajectoryError("the motion tilts the platform by more than 80 degrees about y")
         free = np.full_like(places, np.nan)
+        # Two poses are joined by a straight line; without this, any parabola would do.
+        bends = np.zeros_like(places) if len(places) == 2 else free.copy()
         self.times: Array = table.time
-        self._spline: QuinticSpline = minimum_jerk_spline(table.time, places, free, free.copy())
+        self._spline: QuinticSpline = minimum_jerk_spline(table.time, places, free, bends)
 
     @property
     def duration(self) -> float:
