@@ -8,8 +8,14 @@ import yaml
 from stewart_oracles import random_motion, random_oracle, state
 
 from robot_dynamics import stewart
+from robot_dynamics.control.stewart.disturbance import DisturbanceObserver
+from robot_dynamics.control.stewart.laws.computed_force import ComputedForce
+from robot_dynamics.control.stewart.state import TaskSpaceState
+from robot_dynamics.control.stewart.trajectory import at_rest
 from robot_dynamics.errors import ModelError
 from robot_dynamics.resources import resource
+from robot_dynamics.stewart.actuators import coulomb_friction
+from robot_dynamics.stewart.compiled import CompiledStewart
 from robot_dynamics.stewart.orientation import quaternion_from_rotation, rotation_of
 
 FIRST = np.array([4 / 5, -1 / 5, 4 / 105, -1 / 280])
@@ -140,6 +146,30 @@ def test_the_simulated_machine_moves_as_the_library_says():
     # Dry friction is smooth in the library and a constraint in MuJoCo: they part in the first millisecond.
     assert np.linalg.norm(position - states[-1].position) < 2e-2 * moved
     assert moved > 0.01
+
+
+@pytest.mark.parametrize(("shift", "share"), [(0.02, 1.0), (0.0002, None), (0.0, 0.0)])
+def test_the_law_overcomes_dry_friction_on_the_way_to_its_goal(shift, share):
+    """At rest beside the goal, nothing but the legs' dry friction is added, along where they shall go."""
+    efforts = []
+    for coulomb in (0.0, 40.0):
+        mapping = yaml.safe_load(resource("config/stewart_demo.yaml").read_text(encoding="utf-8"))
+        mapping["leg_defaults"]["friction"]["coulomb"] = coulomb
+        machine = stewart.load(mapping).machine
+        forces = CompiledStewart(machine, "python").actuator_forces
+        observer = DisturbanceObserver(0.0, (1.0, 1.0))
+        gains = np.full(6, 400.0), np.full(6, 40.0)
+        law = ComputedForce(forces, *gains, observer, machine.gravity, coulomb_friction(machine))
+        state = TaskSpaceState(machine)
+        state.pose.update(state.lengths, np.zeros(6))
+        goal = at_rest(machine.home_position + shift * np.eye(3)[2], machine.home_rotation)
+        efforts.append(law.effort(state, goal, goal, 0.0005))
+    added = efforts[1] - efforts[0]
+    if share is None:
+        assert (added > 0.0).all() and (added < 40.0).all()
+    else:
+        # The model is looked at where the platform will be, the friction where it is.
+        np.testing.assert_allclose(added, share * 40.0, atol=0.05)
 
 
 @pytest.mark.parametrize(

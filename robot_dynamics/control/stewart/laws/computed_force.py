@@ -46,19 +46,18 @@ class ComputedForce(StewartLaw):
             acceleration = acceleration + self.observer.update(state.time, error)
         step = half_period * (twist + 0.5 * half_period * acceleration)
         quaternion = turned(pose.quaternion, step[3:])
+        ahead_twist = twist + half_period * acceleration
         effort = self._evaluate(
             pose.position + step[:3],
             quaternion,
             pose.rotation if self.payload is None else np.array(quaternion_rows(quaternion)),
-            twist + half_period * acceleration,
+            ahead_twist,
             acceleration,
             state.wrench,
         )
         if self.coulomb is None:
             return effort
         lead = np.divide(acceleration, self.kv, out=np.zeros(6), where=self.kv > 0.0)
-        return np.asarray(
-            effort
-            + self.coulomb
-            * (dry_friction(pose.jacobian @ (twist + lead)) - dry_friction(pose.jacobian @ twist))
-        )
+        # The model has the friction of the twist that it is evaluated at.
+        heading = dry_friction(pose.jacobian @ (twist + lead))
+        return np.asarray(effort + self.coulomb * (heading - dry_friction(pose.jacobian @ ahead_twist)))
