@@ -14,14 +14,19 @@ _JOINT = """    <joint name={name}>
       <state_interface name="velocity"><param name="initial_value">0.0</param></state_interface>
     </joint>
 """
-_SYSTEM = """  <ros2_control name="mock" type="system">
-    <hardware><plugin>mock_components/GenericSystem</plugin></hardware>
+_SYSTEM = """  <ros2_control name="simulated_arm" type="system">
+    <hardware><plugin>{plugin}</plugin></hardware>
 {joints}  </ros2_control>
 """
 
 
-def with_mock_hardware(urdf: bytes, joints: Sequence[str]) -> str:
-    """The text of a description; where it names no hardware for ros2_control, mock hardware is added.
+def with_simulated_hardware(urdf: bytes, joints: Sequence[str], plugin: str) -> str:
+    """The text of a description; where it names no hardware for ros2_control, the model is added as such.
+
+    Args:
+        urdf: the description.
+        joints: of the arm.
+        plugin: that simulates it.
 
     Raises:
         ModelError: it is not in UTF-8.
@@ -35,5 +40,7 @@ def with_mock_hardware(urdf: bytes, joints: Sequence[str]) -> str:
     end = text.rfind("</robot>")
     if re.search(r"<ros2_control[\s>]", text) or end < 0:
         return text
-    system = _SYSTEM.format(joints="".join(_JOINT.format(name=quoteattr(name)) for name in joints))
+    system = _SYSTEM.format(
+        plugin=plugin, joints="".join(_JOINT.format(name=quoteattr(name)) for name in joints)
+    )
     return text[:end] + system + text[end:]

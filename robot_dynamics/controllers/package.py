@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 
-from robot_dynamics.controllers.description import with_mock_hardware
+from robot_dynamics.controllers.description import with_simulated_hardware
 from robot_dynamics.controllers.model_header import model_values
 from robot_dynamics.controllers.parameters import parameter_file
 from robot_dynamics.controllers.sources import core_sources, kernel_sources
@@ -18,6 +18,7 @@ from robot_dynamics.spatial import Array
 
 TEMPLATES = (
     "CMakeLists.txt", "LICENSE", "README.md", "package.xml", "controller_plugin.xml", "solver_plugin.xml",
+    "hardware_plugin.xml", "src/simulated_arm.cpp",
     "cmake/ros.cmake", "config/controllers.yaml", "launch/computed_torque.launch.py", "tools/replay.cpp",
     "include/PACKAGE/computed_torque_controller.hpp", "include/PACKAGE/inverse_dynamics_solver.hpp",
     "include/PACKAGE/model.hpp", "include/PACKAGE/settings.hpp",
@@ -62,7 +63,9 @@ class ControllerPackage:
             **{f"src/core/{name}": text for name, text in core_sources().items()},
             **{f"src/model/{name}": text for name, text in kernels.items()},
             "src/parameters.yaml": parameter_file(self.name, self.gravity),
-            "urdf/robot.urdf": with_mock_hardware(self.urdf, self.chain.joint_names),
+            "urdf/robot.urdf": with_simulated_hardware(
+                self.urdf, self.chain.joint_names, f"{self.name}/SimulatedArm"
+            ),
         }
 
     def _filled(self) -> dict[str, str]:
