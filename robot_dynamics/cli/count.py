@@ -16,13 +16,16 @@ from robot_dynamics.cli.chain_source import (
 from robot_dynamics.dynamics.formulations import FORMULATIONS
 from robot_dynamics.dynamics.quantity_counts import counts_document, counts_table, quantity_counts
 from robot_dynamics.dynamics.serial_model import SerialModel
-from robot_dynamics.errors import ParameterError
+from robot_dynamics.errors import ParameterError, shown
 from robot_dynamics.papers.count_report.report import make_report
 from robot_dynamics.papers.count_report.text import text
 from robot_dynamics.papers.counted_programs import write_counted
 from robot_dynamics.papers.dasgupta.machines import stewart_counts
 from robot_dynamics.papers.reference_models import DRAWS, reference_counts
 from robot_dynamics.papers.reference_table import as_documents, reference_table, stewart_table
+
+MOST_JOINTS = 24
+"""Of an arm that is counted: Lagrange's equations take a minute for so many, four times as long for twice."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -68,6 +71,11 @@ def run(arguments: argparse.Namespace) -> int:
     name, model = "", None
     if arguments.urdf is not None:
         chain = chain_of(arguments)
+        if chain.dof > MOST_JOINTS:
+            raise ParameterError(
+                f"{chain.dof} joints from {chain.root} to {chain.tip}; at most {MOST_JOINTS} are counted:"
+                " choose a shorter chain by --root and --tip, or --lock joints"
+            )
         name, model = chain.name, SerialModel.from_chain(chain, arguments.gravity)
     report = make_report(arguments.formulation or tuple(FORMULATIONS), arguments.links, name, model)
     if arguments.format == "csv":
@@ -82,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print(text(report))
         if model is not None and not arguments.formulation:
-            print(f"\nGenerated programs of {name}, as they are compiled by default\n")
+            print(f"\nGenerated programs of {shown(name)}, as they are compiled by default\n")
             print(counts_table(quantity_counts(model)))
         if not arguments.formulation:
             print("\nCustomised models of textbook arms, as the generator writes them\n")

@@ -15,6 +15,8 @@ from robot_dynamics.spatial import Array
 
 LARGEST = 1e9
 """A larger number (in SI units) is a mistake, and its products would overflow."""
+_CONTROLS = frozenset(map(chr, (*range(0x20), *range(0x7F, 0xA0), *range(0xD800, 0xE000))))
+"""What no XML can hold, and no name needs: controls, and halves of characters."""
 _EXPONENT = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]{1,2}", re.ASCII)
 
 
@@ -39,6 +41,8 @@ class Fields:
         value = self.value(name)
         if not isinstance(value, str) or not value:
             raise ModelError(f"{self.path(name)} is {quoted(value)}; it must be a text")
+        if not set(value).isdisjoint(_CONTROLS):
+            raise ModelError(f"{self.path(name)} is {quoted(value)}; a text must have no control characters")
         return value
 
     def flag(self, name: str, default: bool) -> bool:

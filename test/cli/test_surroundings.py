@@ -46,6 +46,15 @@ def folder(tmp_path_factory):
     named = scara.replace('"joint1"', '"Gelenk·ü"').replace('name="scara"', 'name="sc\u202eara"')
     named = named.replace('"joint2"', '"joint&#10;2&#x202e;"')
     (made / "names.urdf").write_text(named, encoding="utf-8")
+    links = "".join(
+        f'<link name="l{k}"><inertial><mass value="1"/>'
+        '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>'
+        f'<joint name="j{k}" type="continuous"><parent link="l{k - 1}"/><child link="l{k}"/></joint>'
+        for k in range(1, 31)
+    )
+    (made / "snake.urdf").write_text(f'<robot name="snake"><link name="l0"/>{links}</robot>')
+    machine = resource("config/stewart_demo.yaml").read_text(encoding="utf-8")
+    (made / "controls.yaml").write_text(machine.replace("stewart_demo", '"a\\0b"', 1), encoding="utf-8")
     (made / "occupied").mkdir()
     os.mkfifo(made / "occupied" / "scara_dynamics.c")
     return made
@@ -111,6 +120,7 @@ CASES = [
         for command in ("dh names.urdf", "dh names.urdf --format json", "sdf $M", "inverse-dynamics --help")
         for terminal in (ASCII, NO_UTF_8)
     ),
+    Case("rd count snake.urdf --draws 0", 1), Case("rd sdf controls.yaml", 1),
     # Arguments
     *(
         Case(f"rd {command.format('x' * 100_000)}", code)
