@@ -78,9 +78,13 @@ class CompiledDynamics(Quantities):
             ParameterError: no such quantity.
             BackendError: ``backend="c"`` and the compiler fails.
         """
-        if not isinstance(quantities, Iterable) or isinstance(quantities, str | bytes):
+        try:
+            names = None if isinstance(quantities, str | bytes) else list(quantities)
+        except TypeError:
+            names = None
+        if names is None:
             raise ParameterError(f"quantities is {quoted(quantities)}; it must be a list of names")
-        for name in quantities:
+        for name in names:
             optional = tuple(array.name for array in quantity_named(name).optional)
             self._prepare(name, ())
             if wrench and "wrench" in optional:
@@ -194,7 +198,12 @@ class CompiledDynamics(Quantities):
         return np.array(self._maker.base.grouping)
 
     def evaluator(self, name: str) -> Evaluator:
-        """What computes the quantity with this name, where its kernels are found; made on first use."""
+        """What computes the quantity with this name, where its kernels are found; made on first use.
+
+        Raises:
+            ParameterError: no such quantity.
+        """
+        quantity_named(name)
         with self._lock:
             if name not in self._evaluators:
                 evaluator = self._maker.evaluator(name)
@@ -241,6 +250,7 @@ def compile_dynamics(
     """
     check_backend(backend)
     of_type("chain", chain, KinematicChain)
+    of_type("friction", friction, bool | np.bool_ | None)
     if friction is None:
         tell_what_is_left_out(chain)
     live = (_LIVE if payload is not None else frozenset()) | ({"friction"} if friction else frozenset())

@@ -63,6 +63,7 @@ HOSTILE = {
     "empty array": np.zeros(0),
     "array of many axes": np.zeros((2, 2, 2, 2)),
     "records": np.zeros(6, dtype=[("a", float)]),
+    "array without an axis": np.array(3.0),
 }
 
 URDF = str(resource("urdf/puma560.urdf"))
@@ -120,6 +121,10 @@ def arm_targets():
         "mass_matrix q": arm.mass_matrix,
         "jacobian q": arm.jacobian,
         "prepare quantities": arm.prepare,
+        "compile_dynamics payload": lambda v: rd.compile_dynamics(CHAIN, payload=v, quantities=()),
+        "compile_dynamics friction": lambda v: rd.compile_dynamics(CHAIN, friction=v, quantities=()),
+        "with_payload payload": arm.with_payload,
+        "evaluator name": arm.evaluator,
         "operation_count quantity": arm.operation_count,
         "with_gravity gravity": arm.with_gravity,
         "SerialModel chain": rd.SerialModel.from_chain,
@@ -145,6 +150,8 @@ def control_targets():
 
     classes = (rd.ArmParameters, rd.ActuatorParameters, rd.StewartParameters)
     return {
+        "ArmController chain": rd.ArmController,
+        "StewartController platform": rd.StewartController,
         "follow joint_names": lambda v: started().follow(v, [rd.Waypoint(1.0, move)]),
         "follow joint name": lambda v: started().follow([v] * CHAIN.dof, [rd.Waypoint(1.0, move)]),
         "follow waypoints": lambda v: started().follow(names, v),

@@ -18,6 +18,7 @@ from robot_dynamics.control.stewart.parameters import StewartParameters
 from robot_dynamics.control.stewart.stream import PoseStream, Sample
 from robot_dynamics.control.stewart.watch import StateWatch
 from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.inputs.arrays import of_type
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart import Motion, StewartPlatform
 
@@ -49,6 +50,7 @@ class StewartController(PlatformCore):
         parameters: StewartParameters | None = None,
         zero_lengths: Array | None = None,
     ) -> None:
+        of_type("platform", platform, StewartPlatform)
         super().__init__(platform, parameters, zero_lengths)
         self._conductor = Conductor(platform.machine, self._model_forces, self._parameters)
         self._watch = StateWatch(platform.machine, self._parameters.watch_margin)
