@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -150,3 +151,15 @@ def test_run_hands_over_everything_after_the_node():
         assert ended.returncode == code
         assert complaint in ended.stdout + ended.stderr
         assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.ros
+def test_the_simulator_without_mujoco_says_in_one_line_what_to_install(tmp_path):
+    (tmp_path / "mujoco.py").write_text("raise ModuleNotFoundError('it is hidden')\n", encoding="utf-8")
+    environment = node_environment(claim_domain())
+    environment["PYTHONPATH"] = os.pathsep.join([str(tmp_path), environment.get("PYTHONPATH", "")])
+    command = [sys.executable, "-m", "robot_dynamics.ros.simulator"]
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE)
+    lines = (ended.stdout + ended.stderr).strip().splitlines()
+    assert (ended.returncode, len(lines)) == (1, 1), lines
+    assert "pip install 'robot_dynamics[simulation]'" in lines[0]

@@ -58,7 +58,11 @@ def description_and_plant(given: Given, controller: str) -> list[Action]:
         parts.append(include("description", given, *ARM, *GRAPH, *FRAMES))
     if given["plant"] == "simulator":
         publishes = {"publish_description": given["description"] == "parameter"}
-        parts.append(simulator(given, [*drive_parameters(given), _start(given), publishes, *model(given)]))
+        parts.append(
+            simulator(
+                given, [*drive_parameters(given), _start(given), publishes, *chain(given), *model(given)]
+            )
+        )
     return parts
 
 

@@ -5,6 +5,9 @@ A plant is one module here and one line in ``KINDS``; the first kind that the se
 
 from __future__ import annotations
 
+import importlib
+
+from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.ros.models.plants import arm, stewart
 from robot_dynamics.ros.models.plants.kind import PlantKind
 from robot_dynamics.simulation.parameters import SimulatorParameters
@@ -16,5 +19,16 @@ KINDS: tuple[PlantKind, ...] = (
 
 
 def kind_of(settings: SimulatorParameters) -> PlantKind:
-    """The kind of plant that the settings choose."""
+    """The kind of plant that the settings choose.
+
+    Raises:
+        RobotDynamicsError: MuJoCo, which simulates them all, is not installed.
+    """
+    try:
+        importlib.import_module("mujoco")
+    except ImportError as error:
+        raise RobotDynamicsError(
+            f"the simulator needs mujoco, which cannot be imported ({error}); from PyPI:"
+            " pip install 'robot_dynamics[simulation]'"
+        ) from error
     return next(kind for kind in KINDS if kind.chosen(settings))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 
 from robot_dynamics.ros.models.plants.kind import PlantKind
-from robot_dynamics.simulation.arm import ArmPlant
 from robot_dynamics.simulation.parameters import PlantParameters, SimulatorParameters
 from robot_dynamics.simulation.plant import Plant
 
@@ -13,6 +12,8 @@ from robot_dynamics.simulation.plant import Plant
 def _make(
     settings: SimulatorParameters, parameters: PlantParameters, description: str
 ) -> tuple[Plant, list[str]]:
+    from robot_dynamics.simulation.arm import ArmPlant
+
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         plant = ArmPlant(
