@@ -8,13 +8,23 @@ import platform
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from robot_dynamics.cli.chain_source import number
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.errors import ParameterError, RobotDynamicsError
+
+if TYPE_CHECKING:
+    from robot_dynamics.ros.demo.outcome import Outcome
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
+    parser.add_argument(
+        "what",
+        nargs="?",
+        choices=("identification",),
+        help="identification: an arm that is not as described is excited, recorded and identified",
+    )
     parser.add_argument(
         "-o", "--output", type=Path, default=Path("demo_output"), help="folder for report.json and plots"
     )
@@ -51,7 +61,9 @@ def run(arguments: argparse.Namespace) -> int:
     progress = ProgressLine()
     arguments.output.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
-    if arguments.view:
+    if arguments.what == "identification":
+        outcome = _identification(arguments, progress)
+    elif arguments.view:
         outcome = session.watch(arguments.output, Limits(), progress, progress.say, arguments.stay)
     elif arguments.realtime:
         outcome = session.realtime(arguments.output, arguments.duration, progress)
@@ -74,6 +86,20 @@ def run(arguments: argparse.Namespace) -> int:
     print()
     print("tracking: " + ("as good as it has to be" if outcome.passed else f"FAILED: {outcome.failure}"))
     return 0 if outcome.passed else 1
+
+
+def _identification(arguments: argparse.Namespace, progress: ProgressLine) -> Outcome:
+    if arguments.view or arguments.realtime:
+        raise ParameterError("demo identification runs in lockstep, without --view and --realtime")
+    try:
+        import cvxpy  # noqa: F401
+
+        from robot_dynamics.ros.demo import identification
+    except ImportError as error:
+        raise RobotDynamicsError(
+            f"this demonstration needs more packages ({error}): pip install 'robot_dynamics[identification]'"
+        ) from error
+    return identification.run(arguments.output, progress)
 
 
 class ProgressLine:

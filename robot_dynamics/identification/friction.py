@@ -26,7 +26,8 @@ class FrictionLaw:
 
     Attributes:
         stribeck_velocity: (n,) [rad/s or m/s]; zero where friction is the same at all speeds.
-        asymmetric: (n,) whether it differs between the directions.
+        asymmetric: (n,) whether it differs between the directions. A constant effort is then put down to
+            that and not to the sensor: the two differ only near standstill.
     """
 
     stribeck_velocity: Array
@@ -90,7 +91,8 @@ class DriveSignals:
                 row = int(np.flatnonzero(self.speeds[:, j] == speed)[0])
                 fading[:, j] = self.fading[row, :, j]
         square = np.where(law.asymmetric, self.square, 0.0)
-        parts = (self.acceleration, self.velocity, self.sign - fading, fading, square, self.one)
+        one = np.where(law.asymmetric, 0.0, self.one)
+        parts = (self.acceleration, self.velocity, self.sign - fading, fading, square, one)
         diagonal = np.eye(self.sign.shape[1])
         return np.concatenate([part[:, :, None] * diagonal for part in parts], axis=2)
 
@@ -112,7 +114,7 @@ def generators(law: FrictionLaw, held: NDArray[np.bool_], given: Array) -> tuple
     lower: list[float] = []
     for j in range(count):
         for name in NOT_DRY:
-            if not held[index[name] + j]:
+            if not held[index[name] + j] and not (name == "torque_offset" and law.asymmetric[j]):
                 rays.append(((index[name] + j, 1.0),))
                 lower.append(-np.inf if name == "torque_offset" else 0.0)
         curved = law.stribeck_velocity[j] > 0.0

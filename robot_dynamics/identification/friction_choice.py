@@ -23,8 +23,9 @@ MOST_LOSS = 0.1
 def chosen_law(runs: Sequence[Run], base: Base) -> FrictionLaw:
     """The law that runs ask for, by cross-validation of weighted least squares.
 
-    Joint by joint, Stribeck's term at each of SPEEDS and then the asymmetry are taken in where they lower the
-    error on the parts that were not learned from, and raise that of hardly any.
+    Joint by joint, Stribeck's term at each of SPEEDS is taken in, and then the asymmetry in place of the
+    sensor's offset, where they lower the error on the parts that were not learned from, and raise that of
+    hardly any.
 
     Args:
         runs: to learn from.
@@ -47,7 +48,7 @@ def chosen_law(runs: Sequence[Run], base: Base) -> FrictionLaw:
         for j in range(count):
             wider = asymmetric | (np.arange(count) == j)
             tried = trial.errors(speeds, wider)
-            if not asymmetric[j] and _better(tried, errors, j):
+            if not asymmetric[j] and trial.has_offset(j) and _better(tried, errors, j):
                 errors, asymmetric = tried, wider
     return FrictionLaw(np.array([0.0, *SPEEDS])[speeds], asymmetric)
 
@@ -67,7 +68,7 @@ class _Trials:
         plain = FrictionLaw.plain(count)
         regressor = np.concatenate([run.regressor(plain) for run in runs])[:, :, list(base.columns)]
         effort = np.concatenate([run.effort for run in runs])
-        weights, _ = robust_weights(regressor, effort)
+        weights, _ = robust_weights(regressor, effort, np.concatenate([run.moving for run in runs]))
         diagonal = np.eye(count)
         more = [np.concatenate([run.drives.fading[k] for run in runs]) for k in range(len(SPEEDS))]
         more.append(np.concatenate([run.drives.square for run in runs]))
@@ -79,14 +80,22 @@ class _Trials:
         parts = np.array_split(np.arange(len(rows)), FOLDS)
         self._products = np.array([[rows[part, j].T @ rows[part, j] for j in range(count)] for part in parts])
         self._count, self._plain = count, regressor.shape[2]
+        first = base.grouping.shape[1] - count
+        places = {column: k for k, column in enumerate(base.columns)}
+        self._offsets = np.array([places.get(first + j, -1) for j in range(count)])
+
+    def has_offset(self, joint: int) -> bool:
+        """Whether a constant effort of the joint can be told from everything else."""
+        return bool(self._offsets[joint] >= 0)
 
     def errors(self, speeds: Array, asymmetric: Array) -> Array:
         """(FOLDS, n) weighted squares of each part's errors, predicted from the other parts."""
         joints, folds = np.arange(self._count), np.arange(FOLDS)
         curved = speeds > 0
+        # A constant effort is either the sensor's or the asymmetry's.
         own = [
             -1,
-            *range(self._plain),
+            *(k for k in range(self._plain) if k not in set(self._offsets[asymmetric])),
             *(self._plain + self._count * (speeds - 1) + joints)[curved],
             *(self._plain + self._count * len(SPEEDS) + joints)[asymmetric],
         ]

@@ -115,9 +115,8 @@ def _identify_all(
     links = inertial.COUNT * len(chain.joints)
     known = np.zeros(len(prior))
     known[links:][held] = prior[links:][held]
-    equations = robust_equations(
-        blocks, [run.effort - block @ known for run, block in zip(runs, blocks, strict=True)], base
-    )
+    efforts = [run.effort - block @ known for run, block in zip(runs, blocks, strict=True)]
+    equations = robust_equations(blocks, efforts, base, [run.moving for run in runs])
     equations.right[:] += equations.matrix @ known
     found = physical_estimate(
         equations,
@@ -128,6 +127,7 @@ def _identify_all(
     drives = drives_of(found.parameters[links:], law)
     fitted = with_parameters(chain, found.parameters[:links].reshape(-1, inertial.COUNT), drives)
     names = parameter_names(chain)
+    given_up = {f"{chain.joint_names[j]}.torque_offset" for j in np.flatnonzero(law.asymmetric)}
     values, covariance = solve_base(equations, base)
     deviations = np.sqrt(np.maximum(0.0, np.diag(covariance)))
     table = tuple(
@@ -152,7 +152,9 @@ def _identify_all(
         base=table,
         not_excited=less_known(base, found.parameters, deviations, names, links),
         held=tuple(
-            name for name, stays in zip(names[links:], held, strict=True) if stays and name.endswith(NOT_DRY)
+            name
+            for name, stays in zip(names[links:], held, strict=True)
+            if stays and name.endswith(NOT_DRY) and name not in given_up
         ),
         prior_weight=found.prior_weight,
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robot_dynamics.spatial import Array
 
@@ -66,7 +67,9 @@ class Equations:
         return self.rest + float(np.sum((self.matrix @ parameters - self.right) ** 2))
 
 
-def robust_equations(blocks: list[Array], efforts: list[Array], base: Base) -> Equations:
+def robust_equations(
+    blocks: list[Array], efforts: list[Array], base: Base, counts: list[NDArray[np.bool_]] | None = None
+) -> Equations:
     """Equations of all runs, each joint weighted by what its own residuals say.
 
     The variance of a joint's residuals is raised by their autocorrelation time, so that standard deviations
@@ -76,10 +79,12 @@ def robust_equations(blocks: list[Array], efforts: list[Array], base: Base) -> E
         blocks: a regressor (N, n, p) a run.
         efforts: (N, n) a run.
         base: the combinations that are to be found.
+        counts: (N, n) a run, which equations count; all where None.
     """
     regressor, effort = np.concatenate(blocks), np.concatenate(efforts)
     samples, joints, size = regressor.shape
-    weights, residual = robust_weights(regressor[:, :, list(base.columns)], effort)
+    taken = np.concatenate(counts) if counts else np.ones(effort.shape, dtype=bool)
+    weights, residual = robust_weights(regressor[:, :, list(base.columns)], effort, taken)
     lengths = np.cumsum([len(run) for run in efforts])[:-1]
     times = [max(correlation_time(part[:, j]) for part in np.split(residual, lengths)) for j in range(joints)]
     weights = weights / np.sqrt(times)
@@ -94,27 +99,29 @@ def robust_equations(blocks: list[Array], efforts: list[Array], base: Base) -> E
     return Equations(triangle[:size, :size], triangle[:size, size], rest)
 
 
-def robust_weights(reduced: Array, effort: Array) -> tuple[Array, Array]:
-    """(N, n) weights of equations that outliers cannot pull far, and the residuals (N, n) that they leave.
+def robust_weights(reduced: Array, effort: Array, counts: NDArray[np.bool_]) -> tuple[Array, Array]:
+    """(N, n) weights of equations that outliers cannot pull far, and residuals (N, n) of those that count.
 
     Args:
         reduced: (N, n, b) columns of full rank.
         effort: (N, n).
+        counts: (N, n) whether an equation does.
     """
-    samples, joints, count = reduced.shape
+    joints, count = reduced.shape[1:]
+    share = max(0.1, 1.0 - count / max(1, int(counts.sum())))
     deviation = np.ones(joints)
-    huber = np.ones((samples, joints))
+    huber = counts.astype(float)
     for _ in range(ROUNDS):
         weights = np.sqrt(huber) / deviation
         values, *_ = np.linalg.lstsq(
             (reduced * weights[:, :, None]).reshape(-1, count), (effort * weights).ravel(), rcond=1e-9
         )
-        residual = reduced @ values - effort
+        residual = np.where(counts, reduced @ values - effort, 0.0)
         # The parameters have taken their part of the residuals.
-        freedom = np.sum(huber, axis=0) * max(0.1, 1.0 - count / (samples * joints))
+        freedom = np.maximum(np.sum(huber, axis=0) * share, 1.0)
         deviation = np.sqrt(np.sum(huber * residual**2, axis=0) / freedom)
         deviation = np.maximum(deviation, 1e-12 * max(1.0, float(np.abs(effort).max())))
-        huber = np.minimum(1.0, OUTLIER / np.maximum(np.abs(residual) / deviation, 1e-12))
+        huber = counts * np.minimum(1.0, OUTLIER / np.maximum(np.abs(residual) / deviation, 1e-12))
     return np.sqrt(huber) / deviation, residual
 
 

@@ -157,9 +157,13 @@ class _States:
                 " identification needs the measured joint torques"
             )
         velocity = message.velocity if len(message.velocity) else np.full(len(message.name), np.nan)
-        self._stamps.append(message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec)
+        stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
+        row = [values[order] for values in (message.position, velocity, message.effort)]
+        if self._stamps and stamp == self._stamps[-1] != 0.0 and (row[0] == self._rows[-1][0]).all():
+            return  # the same state once more
+        self._stamps.append(stamp)
         self._receipts.append(1e-9 * receipt)
-        self._rows.append([values[order] for values in (message.position, velocity, message.effort)])
+        self._rows.append(row)
 
     def log(self) -> Log:
         if not self._rows:

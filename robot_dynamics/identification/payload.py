@@ -44,6 +44,7 @@ def identify_payload(
         [run.links[:, :, last] @ to_link for run in runs],
         [run.effort - run.regressor(law) @ prior for run in runs],
         Base(tuple(range(count)), np.eye(count)),
+        [run.moving for run in runs],
     )
     nothing = Drives(np.zeros(0), np.zeros((0, 0)), np.zeros(0))
     guess = inertial.parameters_of(GUESS)[None]

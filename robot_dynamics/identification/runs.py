@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robot_dynamics.control.arm.actuators import ActuatorParameters, Drives, direction
 from robot_dynamics.errors import LogError
@@ -49,6 +50,7 @@ class Run:
         links: (N, n, 10 k) columns of the links.
         drives: what the parameters of the drives are multiplied by.
         effort: (N, n) measured.
+        moving: (N, n) whether a joint is not at rest: what holds it there is no law's.
     """
 
     source: str
@@ -56,12 +58,20 @@ class Run:
     links: Array
     drives: DriveSignals
     effort: Array
+    moving: NDArray[np.bool_]
 
     def part(self, begin: float, end: float) -> Run:
         """What lies between two shares of the run, from 0 to 1."""
         chosen = slice(round(begin * len(self.time)), round(end * len(self.time)))
         drives = self.drives.changed(lambda signal: signal[chosen])
-        return Run(self.source, self.time[chosen], self.links[chosen], drives, self.effort[chosen])
+        return Run(
+            self.source,
+            self.time[chosen],
+            self.links[chosen],
+            drives,
+            self.effort[chosen],
+            self.moving[chosen],
+        )
 
     def regressor(self, law: FrictionLaw) -> Array:
         """(N, n, 10 k + 6 n) columns of the links, then of the drives."""
@@ -107,6 +117,7 @@ def equations_of(log: Log, chain: KinematicChain, prior: Array, options: Options
         columns[inner],
         signals.changed(lambda signal: motion.filter(signal)[inner]),
         motion.effort[inner],
+        motion.moving()[inner],
     )
 
 

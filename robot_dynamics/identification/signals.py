@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robot_dynamics.errors import LogError, RobotDynamicsError
 from robot_dynamics.identification.logs import Log
@@ -12,6 +13,8 @@ from robot_dynamics.spatial import Array
 
 ORDER = 4
 """Of the Butterworth filter, which runs forwards and backwards and so counts twice."""
+AT_REST = 0.01
+"""A joint that stays slower is at rest [rad/s or m/s]."""
 EDGE = 4.0
 """What is left out at both ends of a run, where the filter has seen only half [periods of the cut-off]."""
 
@@ -64,6 +67,13 @@ class Motion:
     qdd: Array
     effort: Array
     filter: LowPass
+
+    def moving(self) -> NDArray[np.bool_]:
+        """(N, n) whether each joint moves within half a period of the cut-off before or after."""
+        from scipy.ndimage import maximum_filter1d
+
+        width = 2 * max(1, round(0.5 / (self.filter.cutoff * self.filter.period))) + 1
+        return np.asarray(maximum_filter1d(np.abs(self.qd), width, axis=0) > AT_REST)
 
     def inner(self) -> slice:
         """The samples that count: without the ends, thinned to what is independent."""

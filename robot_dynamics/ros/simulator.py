@@ -124,7 +124,7 @@ class Simulator(Node):
             initial_position(self._motion.plant, candidate)
 
     def _on_parameters(self, accepted: SimulatorParameters) -> None:
-        self._settings = accepted
+        self._settings = self._output.settings = accepted
         if self._motion is not None and not self._motion.commanded:
             self._motion.halt(accepted)
 

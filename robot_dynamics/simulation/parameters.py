@@ -99,6 +99,19 @@ class SimulatorParameters(ChainParameters):
         maximum=100.0,
         read_only=True,
     )
+    encoder_step: float = parameter(
+        0.0,
+        "What the positions of the joint states are rounded to, as encoders do; 0: nothing",
+        unit="rad or m",
+        minimum=0.0,
+        maximum=0.1,
+    )
+    effort_noise: float = parameter(
+        0.0,
+        "Standard deviation of the efforts of the joint states, as a share of each effort",
+        minimum=0.0,
+        maximum=1.0,
+    )
     command_timeout: float = parameter(
         0.1,
         "Simulated time without a command after which on_timeout happens",

@@ -8,6 +8,7 @@ import pytest
 import robot_dynamics as rd
 from robot_dynamics.cli.main import main
 from robot_dynamics.errors import ParameterError, TrajectoryError
+from robot_dynamics.identification.excitation.approach import approach
 from robot_dynamics.identification.excitation.bounds import Bounds
 from robot_dynamics.identification.excitation.information import Information
 from robot_dynamics.identification.excitation.points import Points, read_points
@@ -149,6 +150,24 @@ def test_slower_is_the_same_way_with_its_own_derivatives(moved):
 
 def _parts(points):
     return points.time, points.positions, points.velocities, points.accelerations
+
+
+def test_the_way_to_the_motion_is_clear_or_there_is_none(puma):
+    pytest.importorskip("mujoco", reason="mujoco is not installed")
+    from robot_dynamics.identification.excitation.clearance import Clearance
+
+    bounds = Bounds.of(puma, {})
+    clearance = Clearance(resource("urdf/puma560.urdf"), puma, bounds, floor=0.2)
+    upright = np.array([0.0, -np.pi / 2.0, np.pi / 2.0, 0.0, 0.0, 0.0])
+    there = np.array([1.0, -1.2, 1.5, 0.3, -0.4, 0.2])
+    way = approach(puma.joint_names, upright, there, bounds, clearance)
+    assert (way.positions[0] == upright).all() and (way.positions[-1] == there).all()
+    assert not way.velocities.any()
+    straight = upright + np.linspace(0.0, 1.0, 60)[:, None] * (there - upright)
+    assert len(way.time) > 2 or clearance.least(straight, 1.0)[0] >= 0.9 * bounds.clearance
+    buried = np.array([0.0, 0.7, 1.57, 0.0, 0.0, 0.0])
+    with pytest.raises(TrajectoryError, match=r"no clear way .* joint1 0.000, joint2 0.700"):
+        approach(puma.joint_names, upright, buried, bounds, clearance)
 
 
 @pytest.mark.parametrize(

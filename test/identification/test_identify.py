@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -75,6 +76,27 @@ def test_friction_that_depends_on_speed_and_direction_is_found(curved):
     assert found["friction"] == pytest.approx(drives[2], abs=0.1)
     assert found["friction_offset"] == pytest.approx(drives[4], abs=0.1)
     assert result.summary()["error"]["validate"] < 3e-3
+
+
+def test_what_holds_a_joint_at_rest_is_not_taken_for_a_law(puma):
+    """Efforts of joints at rest are anything that dry friction bears."""
+    count = puma.dof
+    true = simulated.parameters(simulated.another(puma, 3), rotor=0.2, damping=1.5, friction=2.0)
+    log = simulated.simulated_log(puma, true, 4, 0.02 * NOISE)
+    rest = 300
+    still = np.repeat(log.q[-1:], rest, axis=0)
+    held = log.effort[-1] + 1.5 * np.random.default_rng(0).uniform(-1.0, 1.0, count)
+    longer = replace(
+        log,
+        time=np.concatenate([log.time, log.time[-1] + 0.008 * np.arange(1, rest + 1)]),
+        q=np.concatenate([log.q, still]),
+        qd=np.concatenate([log.qd, 0.0 * still]),
+        effort=np.concatenate([log.effort, np.repeat(held[None], rest, axis=0)]),
+    )
+    friction = identify(puma, [longer], options=Options(learn_share=1.0)).summary()["friction"]
+    assert friction["damping"] == pytest.approx([1.5] * count, abs=0.1)
+    assert friction["friction"] == pytest.approx([2.0] * count, abs=0.1)
+    assert "friction_offset" not in friction
 
 
 def test_every_link_is_physically_possible(found):

@@ -72,6 +72,15 @@ def test_tables_and_bags_are_read_alike(form, log, puma, tmp_path):
         assert np.array_equal(ours, theirs)
 
 
+def test_a_state_that_is_published_twice_counts_once(log, puma, tmp_path):
+    """Simulators in lockstep repeat what nobody answers."""
+    twice = np.sort(np.concatenate([np.arange(len(log.time)), [3, 50, 50]]))
+    repeated = replace(log, time=log.time[twice], q=log.q[twice], qd=log.qd[twice], effort=log.effort[twice])
+    write_bag(tmp_path / "run", {"/joint_states": repeated})
+    again = read_log(str(tmp_path / "run"), puma.joint_names)
+    np.testing.assert_allclose(again.time - again.time[0], log.time - log.time[0], atol=1e-8)
+
+
 def test_logs_of_other_joints_or_without_efforts_are_refused(log, puma, tmp_path):
     write_table(tmp_path / "a.csv", log, ("position",))
     with pytest.raises(LogError, match=r"no column joint1\.effort"):

@@ -32,6 +32,22 @@ def simulator(**parameters):
     return NodeProcess("simulator", {"robot_description": PUMA, "rate": 100.0, **START, **parameters})
 
 
+def test_states_are_measured_as_encoders_and_torque_sensors_do():
+    step = 1e-3
+    with simulator(lockstep=True, encoder_step=step, effort_noise=0.05) as node, peer_with(node) as peer:
+        controller = Controller(peer)
+        applied = np.array([5.0, -40.0, 20.0, 2.0, -2.0, 1.0])
+        reported = []
+        for _ in range(60):
+            controller.step(applied)
+            state = controller.states[-1]
+            steps = np.array(state.position) / step
+            np.testing.assert_allclose(steps, np.round(steps), atol=1e-9)
+            reported.append(state.effort)
+    shares = np.array(reported) / applied - 1.0
+    assert 0.03 < shares.std() < 0.07 and abs(shares.mean()) < 0.02
+
+
 def summary(node):
     """The figures that a simulator leaves in its log at the end."""
     return json.loads(re.search(r"summary: (\{.*\})", node.output)[1])

@@ -148,6 +148,7 @@ def plan(
     series: Series,
     progress: Progress = lambda stage, share: None,
     seed: int = 0,
+    starts: int = STARTS,
 ) -> Excitation:
     """The motion of ``series`` with the most information inside ``bounds``.
 
@@ -158,6 +159,7 @@ def plan(
         series: harmonics and period.
         progress: told how far it is.
         seed: of the starts of the search.
+        starts: from which it searches; the best counts.
 
     Raises:
         RobotDynamicsError: scipy is missing, or there is no place inside the bounds to begin at.
@@ -172,7 +174,7 @@ def plan(
     draw = np.random.default_rng(seed)
     centre = _centre(problem, draw)
     best: Excitation | None = None
-    steps = STARTS * len(PENALTIES) * ITERATIONS
+    steps = starts * len(PENALTIES) * ITERATIONS
     done = 0
 
     def told(_: Array) -> None:
@@ -180,7 +182,7 @@ def plan(
         done += 1
         progress("searching the motion that tells most", min(1.0, done / steps))
 
-    for start in range(STARTS):
+    for start in range(starts):
         x = np.zeros((series.size, models[0].chain.dof))
         x[0] = centre
         x[1:] = 0.1 * (bounds.upper - bounds.lower) * draw.normal(size=x[1:].shape) / np.sqrt(series.size)

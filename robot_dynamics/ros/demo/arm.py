@@ -77,6 +77,10 @@ class ArmRun:
         arguments: further ROS arguments of the controller.
         controller: module of the controller's node.
         description_topic: the controller gets the description on the topic, where others may follow.
+        settings: further parameters of the controller.
+
+    Attributes:
+        domain: ROS domain of the run.
     """
 
     def __init__(
@@ -90,12 +94,13 @@ class ArmRun:
         arguments: Sequence[str] = (),
         controller: str = CONTROLLER,
         description_topic: bool = False,
+        settings: Mapping[str, Any] | None = None,
     ) -> None:
         self._module = controller
         self._pause = pause
         self._arguments = arguments
         self.chain = chain
-        self._domain = claim_domain()
+        self.domain = claim_domain()
         drives = yaml.safe_load(resource("config/puma560.yaml").read_text(encoding="utf-8"))
         common = {
             "robot_description": description.read_text(encoding="utf-8"),
@@ -109,15 +114,16 @@ class ArmRun:
             "rate": rate,
             **(simulator or {}),
         }
-        self._controller = {**common, "kp": [100.0], "kv": [20.0], "safe_fade_time": 0.0}
+        gains = {"kp": [100.0], "kv": [20.0], "safe_fade_time": 0.0}
+        self._controller = {**common, **gains, **(settings or {})}
         self._description = self._controller.pop("robot_description") if description_topic else ""
         self._stack = ExitStack()
 
     def __enter__(self) -> ArmRun:
         start = self._stack.enter_context
-        self.controller = start(NodeProcess(self._module, self._domain, self._controller, self._arguments))
-        self.simulator = start(NodeProcess("robot_dynamics.ros.simulator", self._domain, self._simulator))
-        self.observer = start(Observer(self._domain, (self.controller, self.simulator), self._pause))
+        self.controller = start(NodeProcess(self._module, self.domain, self._controller, self._arguments))
+        self.simulator = start(NodeProcess("robot_dynamics.ros.simulator", self.domain, self._simulator))
+        self.observer = start(Observer(self.domain, (self.controller, self.simulator), self._pause))
         self._descriptions = self.observer.node.create_publisher(String, "robot_description", qos.DESCRIPTION)
         if self._description:
             self.describe(self._description)
@@ -196,12 +202,24 @@ class ArmRun:
 
     def _travel(self, goal: Array, title: str, progress: Progress) -> tuple[int, int]:
         """Make the move; returns the stamps [ns] of its begin and end."""
-        observer, references = self.observer, self._references
+        observer = self.observer
         settled = observer.latest + int(NOTICE * SECOND)
         observer.wait_until(lambda: observer.latest > settled, f"run '{title}'")
         self.send(goal, 0)
-        begin = wait_for_departure(observer, references, f"run '{title}'")
-        end = begin + int((DURATION + SETTLING) * SECOND)
+        return self._watch(DURATION, title, progress)
+
+    def follow(self, message: JointTrajectory, title: str, progress: Progress) -> tuple[int, int]:
+        """Follow a trajectory from where it begins; returns the stamps [ns] of its begin and end."""
+        self.wait_for_control()
+        self._trajectories.publish(message)
+        last = message.points[-1].time_from_start
+        return self._watch(last.sec + 1e-9 * last.nanosec, title, progress)
+
+    def _watch(self, duration: float, title: str, progress: Progress) -> tuple[int, int]:
+        """See a move through that has been sent."""
+        observer = self.observer
+        begin = wait_for_departure(observer, self._references, f"run '{title}'")
+        end = begin + int((duration + SETTLING) * SECOND)
 
         def show() -> None:
             progress(title, min(1.0, max(0.0, (observer.latest - begin) / (end - begin))))

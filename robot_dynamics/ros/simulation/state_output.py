@@ -23,6 +23,9 @@ from robot_dynamics.stewart.orientation import quaternion_from_rotation
 class StateOutput:
     """Publishes joint states, the true pose of what moves, and the time, the latter two where it is asked to.
 
+    Attributes:
+        settings: as they are now.
+
     Args:
         node: gets the publishers.
         kind: of the plant.
@@ -32,6 +35,8 @@ class StateOutput:
     def __init__(self, node: Node, kind: PlantKind, settings: SimulatorParameters) -> None:
         self._node = node
         self._kind = kind
+        self.settings = settings
+        self._random = np.random.default_rng(0)
         self._real_time_factor = settings.real_time_factor
         self._simulated_stamps = settings.lockstep or settings.publish_clock
         self._epoch: int | None = None
@@ -65,13 +70,27 @@ class StateOutput:
         message, plant = self._message, motion.plant
         stamp = motion.now if self._simulated_stamps else self._wall_stamp(motion.now)
         set_stamp(message.header.stamp, stamp)
-        message.position = to_array(plant.position) + self._held
+        message.position = to_array(self._measured(plant.position)) + self._held
         message.velocity = to_array(plant.velocity) + self._still
-        message.effort = to_array(motion.applied) + self._still
+        message.effort = to_array(self._sensed(motion.applied)) + self._still
         true_pose = self._kind.pose
         if self._pose is not None and true_pose is not None and self._pose.get_subscription_count():
             self._pose.publish(_pose_message(stamp, *true_pose(plant)))
         self._states.publish(message)
+
+    def _measured(self, position: Array) -> Array:
+        """Positions as encoders tell them."""
+        step = self.settings.encoder_step
+        return np.asarray(np.round(position / step) * step) if step > 0.0 else position
+
+    def _sensed(self, effort: Array) -> Array:
+        """Efforts as sensors tell them."""
+        share = self.settings.effort_noise
+        return (
+            np.asarray(effort * (1.0 + share * self._random.normal(size=effort.shape)))
+            if share > 0.0
+            else effort
+        )
 
     def _wall_stamp(self, simulated: int) -> int:
         """When by the wall clock an instant of simulated time is due [ns].
