@@ -71,3 +71,4 @@ def states_without_clock(scene: Scene) -> None:
     """States come, and the clock stands."""
     with scene.wire.tampered(clock=lambda message: ()):
         scene.wire.wait_for_states(80)
+        scene.said("joint states go on while /clock has stood still")
