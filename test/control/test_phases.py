@@ -55,7 +55,9 @@ class Platform:
         np.testing.assert_allclose(machine.home_rotation, np.eye(3), atol=1e-12)
 
     def controller(self, **parameters):
-        return StewartController(self.platform, StewartParameters(**parameters))
+        return StewartController(
+            self.platform, StewartParameters(**{"safe_output": "gravity_fade", **parameters})
+        )
 
     def place(self, share):
         return self.home + np.array([0.0, 0.0, 0.01 * share])

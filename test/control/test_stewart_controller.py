@@ -147,7 +147,7 @@ def test_external_wrench_is_carried_while_it_is_fresh(platform):
 
 
 def test_safe_output_carries_the_weight_and_fades(platform):
-    control = controller(platform, safe_fade_time=1.0)
+    control = controller(platform, safe_output="gravity_fade", safe_fade_time=1.0)
     weight = control.update(0.0, lengths_at(platform), np.zeros(6)).effort
     control.lost_states()
     for since, share in ((0.0, 1.0), (0.5, 0.5), (1.0, 0.0)):

@@ -275,7 +275,7 @@ class Platform(Scene):
     joints = LEGS
     watched = ("array=leg_effort_controller/commands", "efforts=joint_command")
     promises = _commanded("leg_effort_controller/commands", FORCES)
-    parameters: ClassVar[Mapping[str, Any]] = LOOP
+    parameters: ClassVar[Mapping[str, Any]] = {**LOOP, "safe_output": "gravity_fade"}
     plant_parameters: ClassVar[Mapping[str, Any] | None] = {"machine": "stewart_demo"}
     goals = ((0.03, 0.0, 0.57), (-0.02, 0.03, 0.54))
     make = staticmethod(poses)

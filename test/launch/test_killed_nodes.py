@@ -101,7 +101,8 @@ def test_a_killed_node_is_started_again_where_that_is_declared(session, kill):
     printed = one.kill(victim)
     one.wait_for_output(rf"{victim}-\d+\]: process has died", after=printed)
     if victim == "simulator":
-        one.wait_for_output(r"no joint state for .* safe output gravity_fade", after=printed)
+        safe = "settle" if file == "stewart" else "gravity_fade"
+        one.wait_for_output(rf"no joint state for .* safe output {safe}", after=printed)
     if victim in (CONTROLLER, "stewart_platform"):
         one.wait_for_output(r"simulator.* no command for .*: brake", after=printed)
     one.wait_for_output(rf"{victim}-\d+\]: process started", after=printed)

@@ -16,7 +16,7 @@ from robot_dynamics.ros.support import qos
 
 pytestmark = pytest.mark.ros
 
-PATIENT = {"state_timeout": 60.0, "safe_fade_time": 0.3}
+PATIENT = {"state_timeout": 60.0, "safe_output": "gravity_fade", "safe_fade_time": 0.3}
 
 
 def test_configure_reads_the_machine_and_can_be_tried_again(tmp_path):

@@ -8,7 +8,7 @@ import numpy as np
 
 from robot_dynamics.control.core import ControlCore
 from robot_dynamics.control.plausibility import Bounds
-from robot_dynamics.control.protocol import Departure, Planned, Trajectory
+from robot_dynamics.control.protocol import Departure, Law, Planned, Trajectory
 from robot_dynamics.control.stewart.disturbance import DisturbanceObserver
 from robot_dynamics.control.stewart.laws import LAWS
 from robot_dynamics.control.stewart.laws.base import ActuatorForces, StewartLaw
@@ -86,6 +86,12 @@ class PlatformCore(ControlCore[TaskSpaceState, Motion]):
         """
         self._stewart_law = self._stewart_law.with_model(platform.compile().actuator_forces)
         self.remodel(self._stewart_law)
+
+    def remodel(self, law: Law[TaskSpaceState, Motion]) -> None:
+        """See :class:`ControlCore`."""
+        if isinstance(law, StewartLaw):
+            self._stewart_law = law
+        super().remodel(law)
 
     def change_payload(self, payload: RigidBody) -> None:
         """Carry another body beside the platform's own; the forces go over to it in a ramp.

@@ -189,7 +189,7 @@ class StewartController(PlatformCore):
         """
         if self._conductor.resting:
             return Command(np.zeros(6), np.zeros(6), self._legs.at_rest(), self.phase)
-        if self._parameters.safe_output != "settle" or not np.isfinite(self.time):
+        if self._settings.safe_output != "settle" or not np.isfinite(self.time):
             return super().safe_command(since)
         if self._blind is None:
             pose, limits = self.pose, self._bounds.effort

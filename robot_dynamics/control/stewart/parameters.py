@@ -18,7 +18,7 @@ class StewartParameters(LoopParameters):
     """Gains and mode of the platform controller; all can be changed while it runs."""
 
     safe_output: str = parameter(
-        "gravity_fade",
+        "settle",
         "settle goes on with the model to the park pose, where the forces fade; gravity_fade carries the"
         " weight at the last known pose and fades to zero; zero stops at once",
         choices=("settle", "gravity_fade", "zero"),

@@ -115,7 +115,7 @@ def run(
         domain = claim_domain()
         controller = stack.enter_context(
             NodeProcess(
-                "robot_dynamics.ros.stewart_platform", domain, {**common, "safe_fade_time": 0.0}, arguments
+                "robot_dynamics.ros.stewart_platform", domain, {**common, "safe_output": "zero"}, arguments
             )
         )
         simulator = stack.enter_context(

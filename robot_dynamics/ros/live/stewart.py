@@ -56,7 +56,7 @@ class StewartExhibit:
         common: dict[str, Any] = {"machine": self._file, "lockstep": lockstep}
         simulator = {"rate": RATE} if lockstep else {}
         return [
-            ("stewart_platform", {**common, "safe_fade_time": 0.0}),
+            ("stewart_platform", {**common, "safe_output": "zero"}),
             ("simulator", {**common, **simulator}),
         ]
 
