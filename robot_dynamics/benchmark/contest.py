@@ -16,6 +16,11 @@ from robot_dynamics.model.chain import KinematicChain
 
 # Greatest difference of another library's efforts, relative to the greatest effort.
 _SAME = 1e-9
+LOOPS = {
+    "inverse_dynamics_derivatives": "arm_rnea_derivatives",
+    "forward_dynamics_derivatives": "arm_aba_derivatives",
+}
+"""Derivatives that are timed in batches, and the function of the C++ loop."""
 
 
 class Contest:
@@ -67,11 +72,33 @@ class Contest:
             RobotDynamicsError: it computes other efforts.
         """
         out = np.empty_like(self._reference)
-        statement = loop.statement(self.chain, self._rows[0], self._rows[1], self._rows[2], out)
+        statement = loop.statement(self.chain, list(self._rows), [out])
         exec(statement.code, dict(statement.names))
         if not np.allclose(out, self._reference, rtol=_SAME, atol=_SAME * np.abs(self._reference).max()):
             raise RobotDynamicsError("the C++ loop over Pinocchio computes other efforts")
         self.batch["Pinocchio, C++ loop"] = statement
+
+    def batch_pair(self, quantity: str, loop: others.PinocchioLoop | None) -> dict[str, Statement]:
+        """Statements of derivatives of a batch: ours and, where it takes part, the C++ loop's.
+
+        Raises:
+            RobotDynamicsError: the loop computes other derivatives.
+        """
+        count, n = self._rows[0].shape
+        names: dict[str, Any] = {"f": getattr(self.dynamics, quantity)}
+        names |= dict(zip(("q", "qd", "x"), self._rows, strict=True))
+        names["out"] = tuple(np.empty((count, n, n)) for _ in range(3))
+        pair = {"robot_dynamics": Statement("f(q, qd, x, None, out)", names, count)}
+        if loop is not None:
+            theirs = [np.empty((count, n, n)) for _ in range(3)]
+            statement = loop.statement(self.chain, list(self._rows), theirs, LOOPS[quantity])
+            exec(statement.code, dict(statement.names))
+            exec("f(q, qd, x, None, out)", dict(names))
+            for got, ours in zip(theirs[:2], names["out"], strict=False):
+                if not np.allclose(got, ours, rtol=_SAME, atol=_SAME * np.abs(ours).max()):
+                    raise RobotDynamicsError(f"the C++ loop over Pinocchio computes other {quantity}")
+            pair["Pinocchio, C++ loop"] = statement
+        return pair
 
     def pair(self, quantity: str) -> dict[str, Statement]:
         """Statements of another quantity at one state: ours and, where it takes part, Pinocchio's."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -45,11 +45,14 @@ def pinocchio_statements(chain: KinematicChain, q: Array, qd: Array, qdd: Array)
     names = {"pin": pin, "model": model, "data": model.createData(), "q": q, "qd": qd, "x": qdd}
     names |= {"rnea": pin.rnea, "aba": pin.aba, "crba": pin.crba}
     names |= {"rnea_by": pin.computeRNEADerivatives, "aba_by": pin.computeABADerivatives}
-    names |= {"regressor": pin.computeJointTorqueRegressor}
+    names |= {"regressor": pin.computeJointTorqueRegressor, "tip": pin.forwardKinematics}
+    names |= {"jacobian": pin.computeJointJacobian, "last": parent}
     return {
         "inverse_dynamics": Statement("rnea(model, data, q, qd, x)", names),
         "forward_dynamics": Statement("aba(model, data, q, qd, x)", names),
         "mass_matrix": Statement("crba(model, data, q)", names),
+        "forward_kinematics": Statement("tip(model, data, q)", names),
+        "jacobian": Statement("jacobian(model, data, q, last)", names),
         "regressor": Statement("regressor(model, data, q, qd, x)", names),
         "inverse_dynamics_derivatives": Statement("rnea_by(model, data, q, qd, x)", names),
         "forward_dynamics_derivatives": Statement("aba_by(model, data, q, qd, x)", names),
@@ -126,7 +129,7 @@ def _kdl_frame(kdl: Any, pose: Array) -> Any:
 
 
 class PinocchioLoop:
-    """A C++ loop over Pinocchio's rnea, compiled on this machine from the headers of its wheel."""
+    """C++ loops over Pinocchio, compiled on this machine from the headers of its wheel."""
 
     def __init__(self, progress: Callable[[str], None]) -> None:
         """Compile it, or find what an earlier run compiled.
@@ -157,8 +160,15 @@ class PinocchioLoop:
         self._library = ctypes.CDLL(str(cached(key, ".so", build)))
         self._library.arm_new.restype = ctypes.c_void_p
 
-    def statement(self, chain: KinematicChain, q: Array, qd: Array, qdd: Array, out: Array) -> Statement:
-        """The loop over the rows of q, qd, qdd (N, n) into out."""
+    def statement(
+        self,
+        chain: KinematicChain,
+        states: Sequence[Array],
+        out: Sequence[Array],
+        function: str = "arm_rnea",
+    ) -> Statement:
+        """A loop of the C++ source over the rows of q, qd and qdd or tau (N, n) into ``out``."""
+        q = states[0]
         revolute = np.array([joint.kind is JointKind.REVOLUTE for joint in chain.joints], dtype=np.int32)
         poses = np.array([joint.origin for joint in chain.joints])
         bodies = np.array(
@@ -168,8 +178,8 @@ class PinocchioLoop:
             chain.dof, *(_address(array) for array in (revolute, poses, bodies, np.array(GRAVITY)))
         )
         arguments = [ctypes.c_void_p(arm), ctypes.c_long(len(q))]
-        arguments += [_address(array) for array in (q, qd, qdd, out)]
-        names = {"loop": self._library.arm_rnea, "arguments": arguments, "keep": (q, qd, qdd, out)}
+        arguments += [_address(array) for array in (*states, *out)]
+        names = {"loop": self._library[function], "arguments": arguments, "keep": (*states, *out)}
         return Statement("loop(*arguments)", names, states=len(q))
 
 

@@ -1,10 +1,12 @@
-// A plain C++ loop over Pinocchio's rnea, compiled for this machine: what a C++ user would write.
+// Plain C++ loops over Pinocchio's rnea and over the derivatives of rnea and aba, compiled for this machine: what a C++ user would write.
 #if __has_include(<pinocchio/multibody/model.hpp>)
 #include <pinocchio/multibody/model.hpp>
 #include <pinocchio/multibody/data.hpp>
 #else
 #include <pinocchio/multibody.hpp>
 #endif
+#include <pinocchio/algorithm/aba-derivatives.hpp>
+#include <pinocchio/algorithm/rnea-derivatives.hpp>
 #include <pinocchio/algorithm/rnea.hpp>
 
 namespace pin = pinocchio;
@@ -57,5 +59,41 @@ extern "C" void arm_rnea(void *pointer, long count, const double *q, const doubl
         arm.v = Row(v + i * n, n);
         arm.a = Row(a + i * n, n);
         Eigen::Map<Eigen::VectorXd>(out + i * n, n) = pin::rnea(arm.model, arm.data, arm.q, arm.v, arm.a);
+    }
+}
+
+using Square = Eigen::Map<Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
+
+// Derivatives by q and v, and the upper half of the mass matrix: three matrices n x n for each state.
+extern "C" void arm_rnea_derivatives(void *pointer, long count, const double *q, const double *v, const double *a,
+                                     double *by_q, double *by_v, double *by_a)
+{
+    Arm &arm = *static_cast<Arm *>(pointer);
+    const long n = arm.model.nv;
+    for (long i = 0; i < count; ++i) {
+        arm.q = Row(q + i * n, n);
+        arm.v = Row(v + i * n, n);
+        arm.a = Row(a + i * n, n);
+        pin::computeRNEADerivatives(arm.model, arm.data, arm.q, arm.v, arm.a);
+        Square(by_q + i * n * n, n, n) = arm.data.dtau_dq;
+        Square(by_v + i * n * n, n, n) = arm.data.dtau_dv;
+        Square(by_a + i * n * n, n, n) = arm.data.M;
+    }
+}
+
+// The same of the accelerations under the efforts a; the upper half of the inverse mass matrix.
+extern "C" void arm_aba_derivatives(void *pointer, long count, const double *q, const double *v, const double *a,
+                                    double *by_q, double *by_v, double *by_a)
+{
+    Arm &arm = *static_cast<Arm *>(pointer);
+    const long n = arm.model.nv;
+    for (long i = 0; i < count; ++i) {
+        arm.q = Row(q + i * n, n);
+        arm.v = Row(v + i * n, n);
+        arm.a = Row(a + i * n, n);
+        pin::computeABADerivatives(arm.model, arm.data, arm.q, arm.v, arm.a);
+        Square(by_q + i * n * n, n, n) = arm.data.ddq_dq;
+        Square(by_v + i * n * n, n, n) = arm.data.ddq_dv;
+        Square(by_a + i * n * n, n, n) = arm.data.Minv;
     }
 }

@@ -26,18 +26,18 @@ def _quantity_table(results: Results, quantity: str) -> list[str]:
     names = list(dict.fromkeys(name for arm in arms for name in arm.seconds[quantity]))
     inverse = quantity.startswith("inverse dynamics,")
     batch = quantity.endswith("batch")
-    heads = ["arm", "joints", *(["× +"] if batch else []), *names]
+    heads = ["arm", "joints", *(["× +"] if inverse and batch else []), *names]
     heads += ["ours per joint"] if inverse else []
-    heads += ["a Python loop over Pinocchio"] if batch else []
+    heads += ["a Python loop over Pinocchio"] if inverse and batch else []
     lines = [f"**{quantity}** [ns per state; in brackets: times ours]", ""]
     lines += ["| " + " | ".join(heads) + " |", "|---" + "|---:" * (len(heads) - 1) + "|"]
     for arm in arms:
         seconds = arm.seconds[quantity]
         cells = [arm.name, str(arm.joints)]
-        cells += [f"{arm.operations[0]} {arm.operations[1]}"] if batch else []
+        cells += [f"{arm.operations[0]} {arm.operations[1]}"] if inverse and batch else []
         cells += [_cell(seconds.get(name), None if name == OURS else seconds[OURS]) for name in names]
         cells += [f"{1e9 * seconds[OURS] / arm.joints:.1f}"] if inverse else []
-        if batch:
+        if inverse and batch:
             one_by_one = arm.seconds["inverse dynamics, one state"].get("Pinocchio")
             cells.append(_cell(one_by_one, seconds[OURS]))
         lines.append("| " + " | ".join(cells) + " |")

@@ -16,7 +16,7 @@ import numpy as np
 
 from robot_dynamics.benchmark import others
 from robot_dynamics.benchmark.arms import random_arm, robot
-from robot_dynamics.benchmark.contest import Contest
+from robot_dynamics.benchmark.contest import LOOPS, Contest
 from robot_dynamics.benchmark.timing import median_times
 from robot_dynamics.codegen.emit_lanes import lanes_source
 from robot_dynamics.dynamics.compiled import CompiledDynamics, compile_dynamics
@@ -30,6 +30,8 @@ ONE_STATE = "inverse dynamics, one state"
 A_BATCH = "inverse dynamics, batch"
 # Quantities that are timed besides, for one state of the named arms.
 ALSO_TIMED = (
+    "forward_kinematics",
+    "jacobian",
     "forward_dynamics",
     "mass_matrix",
     "regressor",
@@ -122,6 +124,9 @@ def _time_arm(
         for quantity in ALSO_TIMED:
             label = f"{quantity.replace('_', ' ')}, one state"
             times.seconds[label] = median_times(contest.pair(quantity), rounds)
+        for quantity in LOOPS:
+            label = f"{quantity.replace('_', ' ')}, batch"
+            times.seconds[label] = median_times(contest.batch_pair(quantity, loop), rounds)
     return times
 
 
