@@ -23,6 +23,8 @@ TIME_LIMIT = 300.0
 # Optimising takes time that grows faster than the program; beyond this size [characters] small code is asked
 # for, which takes half the time and runs almost as fast.
 LARGE_SOURCE = 500_000
+# Beyond this size even that takes minutes, and less optimisation seconds.
+VERY_LARGE_SOURCE = 1_500_000
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,9 @@ class Compiler:
         """
         text = folder / "kernel.c"
         text.write_text(source, encoding="utf-8")
-        level = "-Os" if len(source) > LARGE_SOURCE else "-O2"
+        level = "-O2"
+        if len(source) > LARGE_SOURCE:
+            level = "-O1" if len(source) > VERY_LARGE_SOURCE else "-Os"
         attempts: list[tuple[str, ...]] = [(level, *FLAGS, FOR_THIS_CPU), (level, *FLAGS)]
         if sys.platform == "darwin":
             attempts = [(*flags, "-undefined", "dynamic_lookup") for flags in attempts]
