@@ -12,17 +12,14 @@ from robot_dynamics.dynamics.programs import make_program
 from robot_dynamics.dynamics.quantities import quantity_named
 from robot_dynamics.model.chain import KinematicChain
 
-CORE_FILES = (
-    "core.h", "loop.h", "follower.h",
-    "core.c", "law.c", "schedule.c", "plausibility.c", "handover.c", "record.c", "loop.c", "follower.c",
-)  # fmt: skip
 QUANTITIES = ("inverse_dynamics", "mass_matrix", "coriolis", "gravity")
 """What the controller and the solver call."""
 
 
 def core_sources() -> Mapping[str, str]:
     """The control core's files, as the node has them."""
-    return {name: files(CORE).joinpath(name).read_text(encoding="utf-8") for name in CORE_FILES}
+    texts = (entry for entry in files(CORE).iterdir() if entry.name.endswith((".c", ".h")))
+    return {entry.name: entry.read_text(encoding="utf-8") for entry in texts}
 
 
 def kernel_sources(chain: KinematicChain, package: str, notice: Sequence[str]) -> Mapping[str, str]:
