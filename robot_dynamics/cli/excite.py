@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from robot_dynamics.cli import streams
 from robot_dynamics.cli.chain_source import (
@@ -15,11 +18,16 @@ from robot_dynamics.cli.chain_source import (
     whole_number,
 )
 from robot_dynamics.cli.demo import ProgressLine
-from robot_dynamics.errors import ParameterError
+from robot_dynamics.errors import ParameterError, RobotDynamicsError
+
+_MOVED = 0.01
+"""How far the arm may have moved while it was asked [rad or m]."""
 
 if TYPE_CHECKING:
+    from robot_dynamics.identification.excitation.bounds import Bounds
     from robot_dynamics.identification.excitation.clearance import Clearance
     from robot_dynamics.identification.excitation.plan import Excitation
+    from robot_dynamics.identification.excitation.points import Points
     from robot_dynamics.model.chain import KinematicChain
 
 
@@ -63,6 +71,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--period", type=number, default=20.0, metavar="S", help="default: %(default)s")
     parser.add_argument("--harmonics", type=whole_number, default=8, metavar="N", help="default: %(default)s")
     add_gravity_argument(parser)
+    parser.add_argument(
+        "--send", action="store_true", help="show the motion, ask, and send it as a JointTrajectory"
+    )
+    parser.add_argument(
+        "--speed", type=number, default=0.1, metavar="SHARE", help="of the sent motion (default: %(default)s)"
+    )
+    parser.add_argument("--yes", action="store_true", help="send without showing and asking")
+    parser.add_argument(
+        "--topic",
+        default="computed_torque_controller/joint_trajectory",
+        help="of the trajectories (default: %(default)s)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -84,7 +104,72 @@ def run(arguments: argparse.Namespace) -> int:
     arguments.output.write_text(Points.of(excitation).text(text), encoding="utf-8")
     print(text)
     print(arguments.output)
+    if arguments.send:
+        _send(arguments, excitation, clearance if clearance.shaped else None, progress)
     return 0
+
+
+def _send(
+    arguments: argparse.Namespace, excitation: Excitation, clearance: Clearance | None, progress: ProgressLine
+) -> None:
+    try:
+        from robot_dynamics.ros.live.sending import Sender
+    except ImportError as error:
+        raise RobotDynamicsError(
+            f"sending needs rclpy ({error}): source a ROS 2 installation, or pip install"
+            " 'robot_dynamics[ros]'"
+        ) from error
+    from robot_dynamics.identification.excitation.approach import approach
+    from robot_dynamics.identification.excitation.bounds import Bounds
+    from robot_dynamics.identification.excitation.points import Points
+
+    speed, names = arguments.speed, excitation.chain.joint_names
+    bounds = Bounds.of(excitation.chain, dict(arguments.range), arguments.effort, arguments.clearance)
+    slow = replace(bounds, velocity=speed * bounds.velocity, acceleration=speed**2 * bounds.acceleration)
+    motion = Points.of(excitation)
+    if not arguments.yes:
+        _show(arguments, motion, bounds, progress)
+    with Sender(names, arguments.topic) as arm:
+        way = approach(names, arm.where(), motion.positions[0], slow, clearance)
+        whole = motion.slower(speed).after(way)
+        print(
+            f"{way.time[-1]:.1f} s to where it begins, then {whole.time[-1] - way.time[-1]:.1f} s"
+            f" at {speed:g} of the speed"
+        )
+        if (
+            not arguments.yes
+            and input("Is the arm's surrounding clear? Send it [y/N]? ").strip().lower() != "y"
+        ):
+            print("not sent")
+            return
+        if np.abs(arm.where() - whole.positions[0]).max() > _MOVED:
+            raise RobotDynamicsError("the arm has moved meanwhile; nothing was sent")
+        try:
+            arm.follow(whole, progress)
+        except KeyboardInterrupt:
+            progress.clear()
+            print("holding: the trajectory was replaced by an empty one")
+            raise
+        progress.clear()
+    print("the motion is over")
+
+
+def _show(arguments: argparse.Namespace, motion: Points, bounds: Bounds, progress: ProgressLine) -> None:
+    if arguments.urdf == "-":
+        raise ParameterError(
+            "--send shows the motion first, which needs the description as a file; or say --yes"
+        )
+    try:
+        from robot_dynamics.ros.live.excitation import show_motion
+    except ImportError as error:
+        raise RobotDynamicsError(
+            f"the motion is shown by viser ({error}): pip install 'robot_dynamics[view]', or say --yes"
+        ) from error
+    from robot_dynamics.view.subject import ArmOptions
+
+    options = ArmOptions(arguments.root, arguments.tip, dict(arguments.lock), 0.0, tuple(arguments.gravity))
+    show_motion(Path(arguments.urdf), options, motion, bounds, progress)
+    progress.clear()
 
 
 def _planned(
@@ -115,6 +200,8 @@ def _check(arguments: argparse.Namespace) -> None:
         raise ParameterError(f"--harmonics {arguments.harmonics}: must be 2 to 20")
     if not 0.0 < arguments.clearance <= 1.0:
         raise ParameterError(f"--clearance {arguments.clearance:g}: must be above 0 and at most 1 m")
+    if not 0.01 <= arguments.speed <= 1.0:
+        raise ParameterError(f"--speed {arguments.speed:g}: must be 0.01 to 1")
     if not 0.0 <= arguments.payload <= 1e4:
         raise ParameterError(f"--payload {arguments.payload:g}: must be 0 to 10000 kg")
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics.control.arm.actuators import ActuatorParameters
 from robot_dynamics.control.arm.payload import with_payload
@@ -36,8 +36,8 @@ from robot_dynamics.report import arm as arm_report
 from robot_dynamics.resources import resource
 from robot_dynamics.ros.demo.arm import GOAL, ArmRun, Case, Progress
 from robot_dynamics.ros.demo.outcome import Outcome
-from robot_dynamics.ros.running.observer import duration_message
 from robot_dynamics.ros.support.processes import node_environment
+from robot_dynamics.ros.support.trajectories import points_message
 
 OFF = 0.3
 """By which share masses, centres, inertias, friction and payload differ from what is described."""
@@ -152,16 +152,7 @@ def _motion(robots: _Robots, progress: Progress) -> JointTrajectory:
     excitation = plan(models, bounds, clearance, Series(10.0, 5), progress, starts=1)
     points = Points.of(excitation)
     points = points.after(approach(chain.joint_names, GOAL, points.positions[0], bounds, clearance))
-    message = JointTrajectory(joint_names=list(chain.joint_names))
-    for k, when in enumerate(points.time[1:], start=1):
-        point = JointTrajectoryPoint(
-            positions=points.positions[k].tolist(),
-            velocities=points.velocities[k].tolist(),
-            accelerations=points.accelerations[k].tolist(),
-        )
-        point.time_from_start = duration_message(float(when))
-        message.points.append(point)
-    return message
+    return points_message(points)
 
 
 @contextmanager

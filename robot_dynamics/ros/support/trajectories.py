@@ -2,13 +2,34 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import Twist, Vector3
-from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint, MultiDOFJointTrajectory
 
 from robot_dynamics.control.stewart.trajectory import PoseWaypoint
 from robot_dynamics.control.waypoints import Waypoint
 from robot_dynamics.errors import TrajectoryError
+
+if TYPE_CHECKING:
+    from robot_dynamics.identification.excitation.points import Points
+
+
+def points_message(points: Points) -> JointTrajectory:
+    """A motion that begins where the arm is, as a message that begins when it arrives."""
+    message = JointTrajectory(joint_names=list(points.joint_names))
+    for k, when in enumerate(points.time[1:], start=1):
+        nanoseconds = round(1e9 * float(when))
+        message.points.append(
+            JointTrajectoryPoint(
+                positions=points.positions[k].tolist(),
+                velocities=points.velocities[k].tolist(),
+                accelerations=points.accelerations[k].tolist(),
+                time_from_start=Duration(sec=nanoseconds // 10**9, nanosec=nanoseconds % 10**9),
+            )
+        )
+    return message
 
 
 def waypoints(message: JointTrajectory) -> list[Waypoint]:

@@ -1,0 +1,68 @@
+"""An exciting motion is sent to a simulated arm by the command, and Ctrl-C makes the arm hold."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from ros_harness import NodeProcess, peer_with
+from sensor_msgs.msg import JointState
+
+from robot_dynamics.resources import resource
+from robot_dynamics.ros.support import qos
+from robot_dynamics.ros.support.processes import claim_domain, node_environment
+
+pytestmark = pytest.mark.ros
+pytest.importorskip("mujoco", reason="mujoco is not installed")
+SCARA = resource("urdf/scara.urdf")
+SHORT = ["--period", "3", "--harmonics", "2", "--send", "--yes", "--speed"]
+
+
+def excite(folder, speed):
+    command = [sys.executable, "-m", "robot_dynamics.cli.main", "excite", str(SCARA)]
+    return subprocess.Popen(
+        [*command, "-o", str(folder / "move.yaml"), *SHORT, speed],
+        env=node_environment(claim_domain()),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def test_a_motion_is_sent_and_ctrl_c_holds(tmp_path):
+    arm = {"robot_description": SCARA.read_text()}
+    with (
+        NodeProcess("simulator", {**arm, "rate": 200.0}) as simulator,
+        NodeProcess("computed_torque_controller", arm),
+        peer_with(simulator) as peer,
+    ):
+        states = []
+        peer.node.create_subscription(JointState, "joint_states", states.append, qos.STATE_PUBLISHER)
+        peer.wait_until(lambda: states, "no states")
+        sent = excite(tmp_path, "1")
+        peer.wait_until(lambda: sent.poll() is not None, "the motion does not end")
+        said = sent.communicate()[0]
+        assert sent.returncode == 0, said
+        assert "the motion is over" in said
+        positions = np.array([state.position for state in states])
+        assert (np.ptp(positions, axis=0)[:2] > 0.2).all()
+        held = excite(tmp_path, "0.1")
+        count = len(states)
+
+        def moving():
+            return len(states) > count and np.abs(states[-1].velocity).max() > 0.02
+
+        peer.wait_until(moving, "the arm does not move")
+        held.send_signal(signal.SIGINT)
+        peer.wait_until(lambda: held.poll() is not None, "Ctrl-C does not end it")
+        said = held.communicate()[0]
+        assert "holding" in said, said
+        assert held.returncode == 130
+
+        def rests():
+            return np.abs(np.array([state.velocity for state in states[-50:]])).max() < 1e-3
+
+        peer.wait_until(rests, "the arm does not hold")
