@@ -67,9 +67,11 @@ class Wire:
         self._thread.start()
 
     def close(self) -> None:
-        """End the thread and leave the graph."""
-        self._context.try_shutdown()
+        """End the thread and leave the graph, or the next wire would not be the only one."""
+        self._executor.shutdown()
         self._thread.join(PATIENCE)
+        self.node.destroy_node()
+        self._context.try_shutdown()
 
     def plug(self) -> None:
         """Be known as one who publishes states."""
@@ -77,7 +79,17 @@ class Wire:
 
     def unplug(self) -> None:
         """Publish states no more, as a plant that has gone."""
-        self.node.destroy_publisher(self.states)
+        gone = threading.Event()
+
+        def go() -> None:
+            # In the thread that publishes, or it might be in the middle of it.
+            self.node.destroy_timer(timer)
+            self.node.destroy_publisher(self.states)
+            self.states = None
+            gone.set()
+
+        timer = self.node.create_timer(0.0, go, clock=self._steady)
+        assert gone.wait(PATIENCE)
 
     def play(self, names: list[str], position: list[float]) -> None:
         """Be a plant that stands: states at 100 Hz with the time of the clock on the wall."""
@@ -112,7 +124,8 @@ class Wire:
 
     def _on_state(self, message: JointState) -> None:
         self.last = message
-        self._send(self.states, self._tamper(copy.deepcopy(message)))
+        if self.states is not None:
+            self._send(self.states, self._tamper(copy.deepcopy(message)))
         self.passed += 1
 
     def _on_clock(self, message: Clock) -> None:
