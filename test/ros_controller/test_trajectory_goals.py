@@ -104,12 +104,21 @@ class Door:
 
 
 @pytest.fixture
-def door(monkeypatch):
+def constraints():
+    """As the node was given them."""
+    return {}
+
+
+@pytest.fixture
+def door(monkeypatch, constraints):
     monkeypatch.setattr(trajectory_action, "DeferredActionServer", Server)
     monkeypatch.setattr(trajectory_action, "FollowJointTrajectory", SimpleNamespace(Result=Result))
     context = rclpy.Context()
     rclpy.init(context=context, domain_id=claim_domain(), args=[])
     node = rclpy.create_node("goals", context=context, use_global_arguments=False)
+    node._parameter_overrides.update(
+        {name: rclpy.parameter.Parameter(name, value=value) for name, value in constraints.items()}
+    )
     yield Door(node)
     node.destroy_node()
     context.try_shutdown()
@@ -193,6 +202,22 @@ def test_the_path_tolerance_of_a_goal_is_kept_and_its_violation_held(door):
     assert (status, code) == (GoalStatus.STATUS_ABORTED, Result.PATH_TOLERANCE_VIOLATED)
     assert "hinge" in text
     assert door.be(reference.position[0] - 0.03).phase is Phase.HOLDING
+
+
+@pytest.mark.parametrize("constraints", [{"constraints.hinge.trajectory": 0.02}])
+def test_constraints_of_the_stock_controller_hold_for_goals_that_give_no_tolerance(door):
+    door.ask("one", 1.0)
+    door.move(500)
+    reference = door.controller.reference(door.clock.seconds(door.now + 10 * MILLISECOND))
+    door.be(reference.position[0] - 0.03)
+    status, code, text = door.server.ended["one"]
+    assert (status, code) == (GoalStatus.STATUS_ABORTED, Result.PATH_TOLERANCE_VIOLATED)
+    assert "its tolerance 0.02" in text
+
+
+@pytest.mark.parametrize("constraints", [{"constraints.window.goal": 0.02}])
+def test_a_constraint_of_a_joint_that_is_not_there_is_named(door):
+    assert "there is no joint 'window'; the joints are hinge" in door.server.refuses(door.request(1.0))
 
 
 def test_no_goal_is_taken_that_would_be_aborted_at_once(door):

@@ -25,6 +25,7 @@ from robot_dynamics.control.native.choice import AnyArmController
 from robot_dynamics.control.protocol import Trajectory
 from robot_dynamics.control.waypoints import joint_order
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
+from robot_dynamics.ros.actions.constraints import Constraints
 from robot_dynamics.ros.actions.deferred_server import DeferredActionServer, FollowJointTrajectory
 from robot_dynamics.ros.actions.goal_trajectory import GoalTrajectory, trajectory_of
 from robot_dynamics.ros.control.controller_state import state_point
@@ -98,6 +99,7 @@ class TrajectoryAction:
         self._follow = follow
         self._parameters = parameters.declare(node, ToleranceParameters)
         parameters.watch(node, self._parameters, self._on_parameters, check=self._check)
+        self._constraints = Constraints(node)
         self._running: _Running | None = None
         self._planned: list[Any] = []
         self._last: tuple[Cycle, Reference] | None = None
@@ -252,7 +254,8 @@ class TrajectoryAction:
             {t.name: JointTolerance(t.position, t.velocity, t.acceleration) for t in given}
             for given in (goal.path_tolerance, goal.goal_tolerance)
         )
-        return self._parameters.of(names).for_goal(names, path, at_goal, time.sec + 1e-9 * time.nanosec)
+        own = self._constraints.over(self._parameters.of(names), names)
+        return own.for_goal(names, path, at_goal, time.sec + 1e-9 * time.nanosec)
 
     def _feedback(self, began: int, cycle: Cycle, reference: Reference) -> Any:
         nanoseconds, position, velocity, _ = cycle
