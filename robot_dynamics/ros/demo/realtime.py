@@ -153,8 +153,9 @@ def _control(
             almost = begin - NOTICE
             observer.wait_until(functools.partial(observer.beyond, almost), "real-time run", show)
         recording = run.recording(title, first, begin)
-        run.simulator.stop()
+        # The controller first: to it a simulator that ends is one whose states are lost.
         run.controller.stop()
+        run.simulator.stop()
         results = dict(summary(run.controller))
         if controller:
             results["refused"] = [word for word in _REFUSALS if _REFUSALS[word] in run.controller.output]
