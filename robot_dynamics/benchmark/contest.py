@@ -101,9 +101,18 @@ class Contest:
         return pair
 
     def pair(self, quantity: str) -> dict[str, Statement]:
-        """Statements of another quantity at one state: ours and, where it takes part, Pinocchio's."""
+        """Statements of another quantity at one state: ours and, where it takes part, Pinocchio's.
+
+        Beside derivatives our own inverse dynamics take their turns too.
+        """
         code = f"f({', '.join(('q', 'qd', 'x')[: len(QUANTITIES[quantity].states)])})"
         pair = {"robot_dynamics": Statement(code, {**self._ours, "f": getattr(self.dynamics, quantity)})}
+        if quantity in LOOPS:
+            out = tuple(np.empty((self.chain.dof, self.chain.dof)) for _ in range(3))
+            names = {**self._ours, "f": getattr(self.dynamics, quantity), "out": out}
+            pair["robot_dynamics, out="] = Statement("f(q, qd, x, None, out)", names)
+            pair["our inverse dynamics"] = self.single["robot_dynamics"]
+            pair["our inverse dynamics, out="] = self.single["robot_dynamics, out="]
         if quantity in self._pinocchio:
             pair["Pinocchio"] = self._pinocchio[quantity]
         return pair

@@ -38,7 +38,8 @@ def median_times(statements: Mapping[Key, Statement], rounds: int) -> dict[Key, 
         timers[name] = timeit.Timer(statement.code, globals=dict(statement.names))
         timers[name].timeit(1)
         count = 1
-        while (elapsed := timers[name].timeit(count)) < SLICE / 4:
+        # The least of three: an interruption here would make every round too short to be representative.
+        while (elapsed := min(timers[name].repeat(3, count))) < SLICE / 4:
             count *= 2
         repetitions[name] = max(1, round(count * SLICE / elapsed))
     times: dict[Key, list[float]] = {name: [] for name in statements}
