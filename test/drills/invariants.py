@@ -54,10 +54,14 @@ class Record:
         """The newest message of a topic."""
         return next((one for one in reversed(self.read()) if one.topic == topic), None)
 
+    def has_noted(self, moment: float, topic: str) -> bool:
+        """Whether the file holds something of a topic that is younger than ``moment`` [s]."""
+        return any(one.at > moment for one in reversed(self.read()) if one.topic == topic)
+
     def wait_until_noted(self, moment: float, topic: str, alive: Callable[[], bool]) -> None:
         """Return when the file holds something of a topic that is younger than ``moment`` [s]."""
         deadline = time.monotonic() + PATIENCE
-        while not any(one.at > moment for one in reversed(self.read()) if one.topic == topic):
+        while not self.has_noted(moment, topic):
             assert alive(), "the observer has ended"
             assert time.monotonic() < deadline, f"nothing on {topic} any more"
             time.sleep(POLL)

@@ -206,7 +206,10 @@ class Scene:
         self.peer.processes = [self.process, self._observer]
         began = time.monotonic()
         self.peer.wait_until(self.works, f"{self.node} is not at work again")
-        self.wait_for_efforts(began)
+        # What it sends once may be sent before the observer is known.
+        self.peer.repeat_until(
+            self.works, lambda: self.record.has_noted(began, self.topic), f"nothing on {self.topic} any more"
+        )
 
     def works(self) -> bool:
         """Whether the node holds its machine when it is told to."""
@@ -217,10 +220,6 @@ class Scene:
         """What the observer has seen since, held against what the node promises."""
         seen = self.record.read()
         return invariants.judge(seen, self.promises, (began, seen[-1].at), self.dead, largest_step)
-
-    def wait_for_efforts(self, moment: float) -> None:
-        """Return when the observer has seen efforts that are younger than ``moment`` [s]."""
-        self.record.wait_until_noted(moment, self.topic, lambda: self._observer.running)
 
     @contextlib.contextmanager
     def silent(self) -> Any:
