@@ -88,7 +88,7 @@ def main() -> None:
     places: dict[str, tuple[float, float, float]] = {}
     figure, axes = plt.subplots(figsize=(WIDTH, ROW * len(LAYERS) * 0.8))
     for number, row in enumerate(LAYERS):
-        sizes = [max(0.16 if len(row) > 3 else 0.22, lines(room) ** 0.5 / 130.0) for room in row]
+        sizes = [max(0.3 if len(row) > 3 else 0.22, lines(room) ** 0.5 / 130.0) for room in row]
         total = sum(sizes)
         widths = [min(0.62, size / max(total, 1.0)) * (WIDTH - GAP * len(row)) for size in sizes]
         left = 0.5 * (WIDTH - sum(widths) - GAP * (len(row) - 1))
