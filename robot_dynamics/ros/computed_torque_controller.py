@@ -21,6 +21,7 @@ from robot_dynamics.control.native.choice import AnyArmController, arm_controlle
 from robot_dynamics.control.native.settings import check_mode
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.ros.actions import deferred_server
+from robot_dynamics.ros.actions.constraints import Constraints
 from robot_dynamics.ros.actions.goal_trajectory import GoalTrajectory
 from robot_dynamics.ros.actions.trajectory_action import GoalAnswer, TrajectoryAction
 from robot_dynamics.ros.control import controller_state
@@ -67,6 +68,10 @@ class ComputedTorqueController(LifecycleNode):
         if deferred_server.AVAILABLE:
             self._action = TrajectoryAction(
                 self, self._loop, self._on_goal, self._front.events.refuse_request, self._front.hold
+            )
+        elif constraints := Constraints(self).given:
+            self.get_logger().warning(
+                f"{', '.join(constraints)}: no effect, because without control_msgs there are no goals"
             )
         self._state: ControllerStatePublisher | None = None
         if controller_state.AVAILABLE:

@@ -53,7 +53,7 @@ class TrajectoryFeedforward(LifecycleNode):
         self._relay: GoalRelay | None = None
         if deferred_server.AVAILABLE:
             self._relay = GoalRelay(self, self._feeder, DOWNSTREAM)
-        self.create_subscription(JointTrajectory, "~/joint_trajectory", self._on_trajectory, qos.TRAJECTORY)
+        qos.subscription(self, JointTrajectory, "~/joint_trajectory", self._on_trajectory, qos.TRAJECTORY)
         self.create_service(Trigger, "~/hold", self._on_hold)
         self._diagnostics = diagnostics.DiagnosticsPublisher(self, self._status)
         self._loader = ModelLoader(self, self._on_model, self._on_change)

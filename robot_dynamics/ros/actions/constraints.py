@@ -47,6 +47,11 @@ class Constraints:
                 raise ParameterError(f"parameter '{name}' must be a number such as 0.1") from error
             self._value(name)
 
+    @property
+    def given(self) -> list[str]:
+        """Names of those that the node was started with."""
+        return list(self._names)
+
     def over(self, tolerances: Tolerances, joint_names: Sequence[str]) -> Tolerances:
         """``tolerances`` with what the constraints say in place of them.
 

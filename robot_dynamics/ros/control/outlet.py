@@ -28,8 +28,8 @@ class CommandTopics:
 
     def __init__(self, node: Node, command: str, stamped: str) -> None:
         self._node = node
-        self._commands = node.create_publisher(Float64MultiArray, command, qos.COMMAND)
-        self._stamped = node.create_publisher(JointState, stamped, qos.LOCKSTEP)
+        self._commands = qos.publisher(node, Float64MultiArray, command, qos.COMMAND)
+        self._stamped = qos.publisher(node, JointState, stamped, qos.LOCKSTEP)
 
     @property
     def publishers(self) -> tuple[Publisher, Publisher]:

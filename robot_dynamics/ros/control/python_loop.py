@@ -71,7 +71,7 @@ class PythonLoop(Generic[C]):
         self._time = SimulatedTime() if simulated else None
         self._clock_failed = False
         state_qos = qos.LOCKSTEP if lockstep else qos.STATE_SUBSCRIPTION
-        self._states = node.create_subscription(JointState, "joint_states", self._on_state, state_qos)
+        self._states = qos.subscription(node, JointState, "joint_states", self._on_state, state_qos)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._watchdog = node.create_timer(SAFE_PERIOD, self._watch, clock=steady)
 

@@ -58,7 +58,7 @@ class TrajectoryTopic(Generic[C]):
         self._since = 0.0
         self._timer = node.create_timer(LOOK, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self._timer.cancel()
-        node.create_subscription(kind, topic, self._on_trajectory, qos.TRAJECTORY, raw=True)
+        qos.subscription(node, kind, topic, self._on_trajectory, qos.TRAJECTORY, raw=True)
 
     def _on_trajectory(self, data: bytes) -> None:
         if not self._front.patience or not (reason := self._front.starting):

@@ -29,7 +29,7 @@ class EffortStream:
         self._log = node.get_logger()
         self._halted_at = 0.0
         self._halting: Feedforward | None = None
-        self._commands = node.create_publisher(Float64MultiArray, "effort_controller/commands", qos.COMMAND)
+        self._commands = qos.publisher(node, Float64MultiArray, "effort_controller/commands", qos.COMMAND)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         node.create_timer(1.0 / feeder.settings.command_rate, self._stream, clock=steady)
 

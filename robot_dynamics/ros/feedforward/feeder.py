@@ -51,8 +51,8 @@ class Feeder:
         self._order = JointOrder(())
         self._state_at: float | None = None
         self._epoch = node.get_clock().now().nanoseconds
-        self._out = node.create_publisher(JointTrajectory, f"{downstream}/joint_trajectory", qos.TRAJECTORY)
-        node.create_subscription(JointState, "joint_states", self._on_state, qos.STATE_SUBSCRIPTION)
+        self._out = qos.publisher(node, JointTrajectory, f"{downstream}/joint_trajectory", qos.TRAJECTORY)
+        qos.subscription(node, JointState, "joint_states", self._on_state, qos.STATE_SUBSCRIPTION)
 
     def use(self, feedforward: Feedforward) -> None:
         """Plan with another model from now on; where the arm is must be told anew."""

@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
 from rclpy.duration import Duration
+from rclpy.exceptions import InvalidParameterTypeException
+from rclpy.node import Node
+from rclpy.publisher import Publisher
 from rclpy.qos import QoSDurabilityPolicy, QoSHistoryPolicy, QoSProfile, QoSReliabilityPolicy
+from rclpy.qos_overriding_options import InvalidQosOverridesError, QoSOverridingOptions
+from rclpy.subscription import Subscription
+
+from robot_dynamics.errors import ParameterError
 
 
 def _profile(depth: int, *, reliable: bool, latched: bool = False) -> QoSProfile:
@@ -51,3 +63,56 @@ LAST_WORD = Duration(seconds=3.0)
 
 RECORDING = _profile(5000, reliable=True)
 """Everything that passes, for recorders: nothing may be lost."""
+
+
+def publisher(node: Node, kind: type, topic: str, profile: QoSProfile) -> Publisher:
+    """A publisher whose profile the parameters ``qos_overrides.<topic>.publisher.*`` may change at the start.
+
+    Raises:
+        ParameterError: one of them is no such policy.
+    """
+    with _overridden(topic):
+        return node.create_publisher(
+            kind,
+            topic,
+            copy.copy(profile),  # rclpy writes what was given into it
+            qos_overriding_options=QoSOverridingOptions.with_default_policies(),
+        )
+
+
+def subscription(
+    node: Node, kind: type, topic: str, callback: Callable[..., Any], profile: QoSProfile, **options: Any
+) -> Subscription:
+    """A subscription whose profile ``qos_overrides.<topic>.subscription.*`` may change at the start.
+
+    Args:
+        node: gets it.
+        kind: of the messages.
+        topic: their name.
+        callback: gets them.
+        profile: without overrides.
+        options: as ``Node.create_subscription`` takes them.
+
+    Raises:
+        ParameterError: an override is no such policy.
+    """
+    with _overridden(topic):
+        return node.create_subscription(
+            kind,
+            topic,
+            callback,
+            copy.copy(profile),
+            qos_overriding_options=QoSOverridingOptions.with_default_policies(),
+            **options,
+        )
+
+
+@contextmanager
+def _overridden(topic: str) -> Iterator[None]:
+    try:
+        yield
+    except (InvalidParameterTypeException, InvalidQosOverridesError, AssertionError, RuntimeError) as error:
+        raise ParameterError(
+            f"qos_overrides of the topic {topic}: {error}; history is keep_last or keep_all, depth a whole"
+            " number of 1 or more, reliability reliable or best_effort"
+        ) from error

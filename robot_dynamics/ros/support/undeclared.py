@@ -12,6 +12,11 @@ from robot_dynamics.errors import ParameterError
 from robot_dynamics.inputs.files import read_text
 from robot_dynamics.resources import share_directory
 
+# By topic or joint, so that no file can list them.
+_BY_NAME = re.compile(
+    r"qos_overrides\..+"
+    r"|constraints\.(goal_time|stopped_velocity_tolerance|.+\.(trajectory|goal))"
+)
 _EVERYWHERE = {"use_sim_time", "robot_description", "start_type_description_service"}
 # A line of a parameter file that sets a parameter, or shows in a comment how it would be set.
 _NAMED = re.compile(r"^ {4}(?:# )?([a-z][a-z0-9_]*):", re.MULTILINE)
@@ -43,7 +48,7 @@ def refuse_undeclared(node: Node) -> None:
     given = set(getattr(node, "_parameter_overrides", ()))
     declared = set(node.get_parameters_by_prefix(""))
     known = declared | known_in_the_package()
-    unknown = sorted(name for name in given - known if not name.startswith("qos_overrides."))
+    unknown = sorted(name for name in given - known if not _BY_NAME.fullmatch(name))
     if unknown:
         raise ParameterError("; ".join(_unknown(name, known) for name in unknown))
 

@@ -80,8 +80,8 @@ class NativeLoop:
         self._active = False
         self._event = os.eventfd(0, os.EFD_NONBLOCK)
         state_qos = qos.LOCKSTEP if lockstep else qos.STATE_SUBSCRIPTION
-        self._states = node.create_subscription(
-            JointState, "joint_states", lambda message: None, state_qos, callback_group=PrivateGroup()
+        self._states = qos.subscription(
+            node, JointState, "joint_states", lambda message: None, state_qos, callback_group=PrivateGroup()
         )
         entities = [self._states, *topics.publishers]
         self._simulated = bool(node.get_parameter("use_sim_time").value)
