@@ -1,4 +1,4 @@
-"""What files for other controllers, and for ROS, set: it counts here too, or the log says that it does not."""
+"""What files for other controllers and for ROS set: it counts here too, or the log tells that not."""
 
 import pytest
 from rclpy.qos import QoSReliabilityPolicy
