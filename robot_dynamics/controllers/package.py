@@ -23,7 +23,7 @@ TEMPLATES = (
     "include/PACKAGE/computed_torque_controller.hpp", "include/PACKAGE/inverse_dynamics_solver.hpp",
     "include/PACKAGE/model.hpp", "include/PACKAGE/settings.hpp",
     "src/computed_torque_controller.cpp", "src/looking_after.cpp", "src/inverse_dynamics_solver.cpp",
-    "test/test_controller.cpp", "test/test_load.cpp", "test/test_solver.cpp",
+    "test/test_controller.cpp", "test/test_load.cpp", "test/test_solver.cpp", "test/time_update.cpp",
 )  # fmt: skip
 """Paths in the package of what is a template in ``templates``, without its suffix ``.in``."""
 
