@@ -82,7 +82,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--license",
         default=LICENSE,
         metavar="SPDX",
-        help="licence that the files of a CMake package name; default: %(default)s",
+        help="licence that the files of a CMake package name; default: %(default)s, the only one with"
+        " --ros2-control",
     )
     parser.add_argument(
         "--name",
@@ -143,6 +144,11 @@ def _write_controllers(arguments: argparse.Namespace, chain: KinematicChain, tex
     for name in ("quantity", "wrench", "cmake"):
         if getattr(arguments, name):
             raise ParameterError(f"--{name} has no meaning with --ros2-control, which writes a whole package")
+    if arguments.license != LICENSE:
+        raise ParameterError(
+            f"--license {quoted(arguments.license)} cannot be with --ros2-control: the package contains the"
+            f" control core of robot_dynamics, whose licence is {LICENSE}"
+        )
     output = Path(arguments.output)
     package = ControllerPackage(
         name=arguments.name or output.resolve().name,

@@ -274,6 +274,7 @@ def test_parameters_are_those_of_the_node(package):
         (["--name", "two__underscores"], "cannot be the name of a ROS package"),
         (["--wrench"], "--wrench has no meaning with --ros2-control"),
         (["--quantity", "gravity"], "--quantity has no meaning with --ros2-control"),
+        (["--license", "MIT"], "whose licence is Apache-2.0"),
     ],
 )
 def test_what_does_not_go_together_is_refused(tmp_path, capsys, arguments, reason):
