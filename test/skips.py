@@ -118,7 +118,12 @@ SKIPS = (
         ("test/ros_*", "test/drills/*", "test/test_harness.py*", *LAUNCH),
         no_module(),
     ),
-    Skip("control_msgs", "(control_msgs) is not installed", ("test/ros_feedforward/*",), no_module()),
+    Skip(
+        "control_msgs",
+        "(control_msgs) is not installed",
+        ("test/ros_feedforward/*", "test/ros_live/*"),
+        no_module(),
+    ),
     Skip("control_msgs", "the package (control_msgs) is not in the ROS workspace", LAUNCH, no_packages()),
     Skip("casadi", "(casadi) is not installed", ("test/backend/*", "test/test_documents.py*"), no_module()),
     Skip("cmake", "no cmake", ("test/backend/*",), no_program("cmake")),

@@ -72,7 +72,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--harmonics", type=whole_number, default=8, metavar="N", help="default: %(default)s")
     add_gravity_argument(parser)
     parser.add_argument(
-        "--send", action="store_true", help="show the motion, ask, and send it as a JointTrajectory"
+        "--send", action="store_true", help="show the motion, ask, and send it to the arm's controller"
     )
     parser.add_argument(
         "--speed", type=number, default=0.1, metavar="SHARE", help="of the sent motion (default: %(default)s)"
@@ -81,7 +81,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--topic",
         default="computed_torque_controller/joint_trajectory",
-        help="of the trajectories (default: %(default)s)",
+        help="of the trajectories; where follow_joint_trajectory is served beside it, that is used"
+        " (default: %(default)s)",
     )
 
 
@@ -148,7 +149,7 @@ def _send(
             arm.follow(whole, progress)
         except KeyboardInterrupt:
             progress.clear()
-            print("holding: the trajectory was replaced by an empty one")
+            print("holding: the motion was taken back")
             raise
         progress.clear()
     print("the motion is over")

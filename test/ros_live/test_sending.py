@@ -33,10 +33,21 @@ def excite(folder, speed):
 
 
 def test_a_motion_is_sent_and_ctrl_c_holds(tmp_path):
+    sent_and_held(tmp_path)
+
+
+def test_a_motion_is_a_goal_where_the_controller_serves_that(tmp_path):
+    pytest.importorskip("control_msgs.action", reason="control_msgs is not installed")
+    said = sent_and_held(tmp_path)
+    assert said.count("following a goal") == 2
+
+
+def sent_and_held(tmp_path):
+    """One motion to its end, one to Ctrl-C; what the controller said."""
     arm = {"robot_description": SCARA.read_text()}
     with (
         NodeProcess("simulator", {**arm, "rate": 200.0}) as simulator,
-        NodeProcess("computed_torque_controller", arm),
+        NodeProcess("computed_torque_controller", {**arm, "state_timeout": 10.0}) as controller,
         peer_with(simulator) as peer,
     ):
         states = []
@@ -45,7 +56,7 @@ def test_a_motion_is_sent_and_ctrl_c_holds(tmp_path):
         sent = excite(tmp_path, "1")
         peer.wait_until(lambda: sent.poll() is not None, "the motion does not end")
         said = sent.communicate()[0]
-        assert sent.returncode == 0, said
+        assert sent.returncode == 0, said + controller.output
         assert "the motion is over" in said
         positions = np.array([state.position for state in states])
         assert (np.ptp(positions, axis=0)[:2] > 0.2).all()
@@ -66,3 +77,4 @@ def test_a_motion_is_sent_and_ctrl_c_holds(tmp_path):
             return np.abs(np.array([state.velocity for state in states[-50:]])).max() < 1e-3
 
         peer.wait_until(rests, "the arm does not hold")
+        return controller.output

@@ -1,7 +1,11 @@
-"""A motion sent to a robot as a JointTrajectory, watched to its end, and ended by a hold on Ctrl-C."""
+"""A motion sent to a robot, watched to its end, and ended by a hold on Ctrl-C.
+
+It goes as a goal of ``FollowJointTrajectory`` where the controller serves that, else on its topic.
+"""
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Callable, Sequence
 
@@ -10,10 +14,11 @@ import rclpy
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
-from trajectory_msgs.msg import JointTrajectory
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics.errors import RobotDynamicsError, StateError
 from robot_dynamics.identification.excitation.points import Points
+from robot_dynamics.ros.live.goal_client import GoalClient
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.messages import JointOrder
 from robot_dynamics.ros.support.trajectories import points_message
@@ -25,6 +30,11 @@ SETTLING = 1.0
 """Seconds after the end of the motion that are waited for."""
 ARRIVED = 0.05
 """Farthest from its end where the arm counts as arrived [rad or m]."""
+
+BRAKING = 0.5
+"""Seconds in which a motion on the topic is brought to rest."""
+_DISCOVERY = 1.0
+"""How much later than its topic a controller's action may be seen [s]."""
 
 Progress = Callable[[str, float], None]
 
@@ -47,6 +57,9 @@ class Sender:
         self._executor.add_node(self._node)
         self._order, self._names = JointOrder(list(joint_names)), list(joint_names)
         self._position: Array | None = None
+        self._velocity = np.zeros(len(self._names))
+        self._ctrl_c = _CtrlC()
+        self._goals = GoalClient(self._node, topic)
         self._trajectories = self._node.create_publisher(JointTrajectory, topic, qos.TRAJECTORY)
         self._node.create_subscription(JointState, states, self._on_state, qos.STATE_PUBLISHER)
 
@@ -55,6 +68,7 @@ class Sender:
 
     def __exit__(self, *_: object) -> None:
         self._executor.shutdown()
+        self._goals.close()
         self._node.destroy_node()
         self._context.try_shutdown()
 
@@ -73,23 +87,25 @@ class Sender:
         """Send a motion that begins where the arm is, and see it through; Ctrl-C makes the arm hold.
 
         Raises:
-            RobotDynamicsError: nobody listens, or the arm does not end where the motion does.
+            RobotDynamicsError: nobody listens, the controller gives up, or the arm does not end where the
+                motion does.
         """
         topic = self._trajectories.topic_name
         self._wait(
-            lambda: self._trajectories.get_subscription_count() > 0, f"nobody follows trajectories on {topic}"
+            lambda: self._goals.ready or self._trajectories.get_subscription_count() > 0,
+            f"nobody follows trajectories on {topic}",
         )
+        if self._goals.possible:
+            self._until(lambda: self._goals.ready, _DISCOVERY)
+        follow = self._follow_as_goal if self._goals.ready else self._follow_on_topic
         length = float(points.time[-1])
-        self._trajectories.publish(points_message(points))
-        try:
-            began = time.monotonic()
-            while (passed := time.monotonic() - began) < length + SETTLING:
-                self._executor.spin_once(timeout_sec=0.1)
-                progress("the arm moves; Ctrl-C makes it hold", min(1.0, passed / length))
-        except KeyboardInterrupt:
-            self._trajectories.publish(JointTrajectory(joint_names=self._names))
-            self._trajectories.wait_for_all_acked()
-            raise
+        began = time.monotonic()
+
+        def tell() -> None:
+            progress("the arm moves; Ctrl-C makes it hold", min(1.0, (time.monotonic() - began) / length))
+
+        with self._ctrl_c:
+            follow(points, tell)
         missed = np.abs(self.where() - points.positions[-1])
         if missed.max() > ARRIVED:
             worst = int(np.argmax(missed))
@@ -98,17 +114,94 @@ class Sender:
                 " says why"
             )
 
+    def _follow_as_goal(self, points: Points, tell: Callable[[], None]) -> None:
+        try:
+            ended = self._goals.send(points_message(points), lambda done: self._until(done, PATIENCE))
+            while not ended.done():
+                if not self._goals.ready:
+                    raise RobotDynamicsError(f"{self._goals.name} is gone; where the arm is, is not known")
+                self._spin()
+                tell()
+        except KeyboardInterrupt:
+            if not self._goals.cancel(lambda done: self._until(done, SETTLING)):
+                self._hold_on_topic()
+            raise
+        self._goals.check(ended)
+
+    def _follow_on_topic(self, points: Points, tell: Callable[[], None]) -> None:
+        try:
+            end = time.monotonic() + float(points.time[-1]) + SETTLING
+            self._trajectories.publish(points_message(points))
+            while time.monotonic() < end:
+                self._spin()
+                tell()
+        except KeyboardInterrupt:
+            self._hold_on_topic()
+            raise
+
+    def _hold_on_topic(self) -> None:
+        """Make the arm rest where it can soon be.
+
+        An empty trajectory makes this package's controller hold. `joint_trajectory_controller` refuses it as
+        no trajectory at all, so a short way to rest follows.
+        """
+        self._trajectories.publish(JointTrajectory(joint_names=self._names))
+        self._trajectories.wait_for_all_acked()
+        rest = JointTrajectoryPoint(velocities=[0.0] * len(self._names))
+        rest.positions = [float(x) for x in self.where() + 0.5 * BRAKING * self._velocity]
+        rest.time_from_start.nanosec = round(1e9 * BRAKING)
+        self._trajectories.publish(JointTrajectory(joint_names=self._names, points=[rest]))
+        self._trajectories.wait_for_all_acked()
+
     def _on_state(self, message: JointState) -> None:
         if not set(self._names) <= set(message.name):
             return
         try:
-            self._position = self._order.read(message).position.copy()
+            state = self._order.read(message)
         except StateError:
             return
+        self._position = state.position.copy()
+        if state.velocity is not None:
+            self._velocity = state.velocity.copy()
+
+    def _spin(self) -> None:
+        self._executor.spin_once(timeout_sec=0.1)
+        self._ctrl_c.check()
 
     def _wait(self, condition: Callable[[], bool], otherwise: str) -> None:
-        deadline = time.monotonic() + PATIENCE
+        if not self._until(condition, PATIENCE):
+            raise RobotDynamicsError(f"{otherwise} within {PATIENCE:g} s")
+
+    def _until(self, condition: Callable[[], bool], patience: float) -> bool:
+        deadline = time.monotonic() + patience
         while not condition():
             if time.monotonic() > deadline:
-                raise RobotDynamicsError(f"{otherwise} within {PATIENCE:g} s")
-            self._executor.spin_once(timeout_sec=0.1)
+                return False
+            self._spin()
+        return True
+
+
+class _CtrlC:
+    """Ctrl-C as an exception of this module's own making, once, and only between two spins.
+
+    Python raises its own wherever it is; in a destructor of rclpy it is lost, and with it the wish to stop.
+    """
+
+    def __init__(self) -> None:
+        self._came = self._told = False
+
+    def __enter__(self) -> _CtrlC:
+        self._before = signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        signal.signal(signal.SIGINT, self._before)
+
+    def check(self) -> None:
+        """Raise KeyboardInterrupt if it came and that was not told yet."""
+        if self._came and not self._told:
+            self._told = True
+            raise KeyboardInterrupt
+
+    def _note(self, *_: object) -> None:
+        self._came = True
