@@ -83,18 +83,18 @@ def angular_motion(angles: ArrayLike, rates: ArrayLike, accelerations: ArrayLike
     """
     angles, rates, accelerations = (np.asarray(v, dtype=float) for v in (angles, rates, accelerations))
     _, y, z = np.moveaxis(angles, -1, 0)
-    _, dy, dz = np.moveaxis(rates, -1, 0)
+    dx, dy, dz = np.moveaxis(rates, -1, 0)
+    ax, ay, az = np.moveaxis(accelerations, -1, 0)
     cy, sy, cz, sz = np.cos(y), np.sin(y), np.cos(z), np.sin(z)
-    zero, one = np.zeros_like(y), np.ones_like(y)
-    # Columns: the axes about which θx, θy and θz turn.
-    axes = _matrix((cz * cy, -sz, zero), (sz * cy, cz, zero), (-sy, zero, one))
-    axes_rate = _matrix(
-        (-sz * cy * dz - cz * sy * dy, -cz * dz, zero),
-        (cz * cy * dz - sz * sy * dy, -sz * dz, zero),
-        (-cy * dy, zero, zero),
-    )
-    velocity = (axes @ rates[..., None])[..., 0]
-    return velocity, (axes @ accelerations[..., None] + axes_rate @ rates[..., None])[..., 0]
+    # The axes about which θx, θy and θz turn are (cz cy, sz cy, -sy), (-sz, cz, 0) and (0, 0, 1).
+    level, level_rate = cy * dx, cy * ax - sy * dy * dx
+    velocity = [cz * level - sz * dy, sz * level + cz * dy, dz - sy * dx]
+    acceleration = [
+        cz * level_rate - sz * ay - dz * velocity[1],
+        sz * level_rate + cz * ay + dz * velocity[0],
+        az - sy * ax - cy * dy * dx,
+    ]
+    return _columns(velocity), _columns(acceleration)
 
 
 def rotation_of(orientation: ArrayLike) -> Array:
@@ -144,4 +144,17 @@ def rotation_vector(rotation: Array) -> Array:
 
 
 def _matrix(*rows: Sequence[Array]) -> Array:
-    return np.stack([np.stack(np.broadcast_arrays(*row), axis=-1) for row in rows], axis=-2)
+    """(..., 3, 3) of entries that are arrays (...) each, rows first."""
+    result = np.empty((*np.shape(rows[0][0]), 3, 3))
+    for i, row in enumerate(rows):
+        for j, entry in enumerate(row):
+            result[..., i, j] = entry
+    return result
+
+
+def _columns(entries: Sequence[Array]) -> Array:
+    """(..., 3) of three arrays (...)."""
+    result = np.empty((*np.shape(entries[0]), 3))
+    for i, entry in enumerate(entries):
+        result[..., i] = entry
+    return result

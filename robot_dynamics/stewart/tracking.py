@@ -50,7 +50,6 @@ class PoseTracker:
         rates: (6,) of the leg lengths [m/s].
         twist: (6,) linear velocity of the origin and angular velocity, base frame [m/s, rad/s].
         jacobian: (6, 6) from the twist to the rates of the leg lengths.
-        condition_number: of the Jacobian, with the machine's characteristic length.
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -62,8 +61,9 @@ class PoseTracker:
         self.twist: Array = np.zeros(6)
         self.rates: Array = np.zeros(6)
         self.jacobian: Array = np.zeros((6, 6))
-        self.condition_number = math.inf
         self._known = False
+        self._condition: float | None = math.inf
+        self._condition_bound = math.inf
 
     def update(self, lengths: Array, rates: Array) -> None:
         """Find the pose with these leg lengths near the last one; a failure leaves the last one in place.
@@ -88,6 +88,17 @@ class PoseTracker:
         self._accept(found.position, found.quaternion, found.rotation, found.jacobian, rates)
         self._known = True
 
+    @property
+    def condition_number(self) -> float:
+        """Of the Jacobian, with the machine's characteristic length; infinite before the first pose."""
+        if self._condition is None:
+            self._condition = _condition_number(self.jacobian * self._scale)
+        return self._condition
+
+    def conditioned(self, limit: float) -> bool:
+        """Whether the condition number is within a limit: most poses are by a bound that costs less."""
+        return self._condition_bound <= limit or self.condition_number <= limit
+
     @staticmethod
     def _met(found: _Found) -> bool:
         return found.residual <= TOLERANCE
@@ -98,7 +109,7 @@ class PoseTracker:
             rotation = np.array(quaternion_rows(quaternion))
             present, jacobian = self._legs(position, rotation)
             error = lengths - present
-            residual = float(np.abs(error).max())
+            residual = max(map(abs, error.tolist()))
             found = _Found(position, quaternion, rotation, jacobian, residual)
             if not residual < 1.0 or residual <= TOLERANCE or step_number == MAX_STEPS:
                 break
@@ -140,14 +151,22 @@ class PoseTracker:
     def _accept(
         self, position: Array, quaternion: Quaternion, rotation: Array, jacobian: Array, rates: Array
     ) -> None:
-        singular = np.linalg.svd(jacobian * self._scale, compute_uv=False)
-        condition = float(singular[0] / singular[-1]) if singular[-1] > 0.0 else math.inf
-        if condition > SINGULAR:
-            raise SingularityError("the platform is in a singular pose")
+        scaled = jacobian * self._scale
+        try:
+            inverse = np.linalg.inv(scaled)
+        except np.linalg.LinAlgError:
+            raise SingularityError("the platform is in a singular pose") from None
+        # Frobenius' norms bound the spectral ones from above.
+        sizes = float(np.vdot(scaled, scaled)) * float(np.vdot(inverse, inverse))
+        bound, condition = math.sqrt(sizes), None
+        if not bound <= SINGULAR:
+            bound = condition = _condition_number(scaled)
+            if condition > SINGULAR:
+                raise SingularityError("the platform is in a singular pose")
         self.rates, self.jacobian = rates, jacobian
-        self.twist = np.asarray(np.linalg.solve(jacobian, rates))
+        self.twist = np.asarray(self._scale * (inverse @ rates))
         self.position, self.quaternion, self.rotation = position, quaternion, rotation
-        self.condition_number = condition
+        self._condition, self._condition_bound = condition, bound
 
     def _legs(self, position: Array, rotation: Array) -> tuple[Array, Array]:
         """Leg lengths (6,) and Jacobian (6, 6)."""
@@ -160,6 +179,11 @@ class PoseTracker:
         jacobian[:, 4] = arms[:, 2] * s[:, 0] - arms[:, 0] * s[:, 2]
         jacobian[:, 5] = arms[:, 0] * s[:, 1] - arms[:, 1] * s[:, 0]
         return lengths, jacobian
+
+
+def _condition_number(matrix: Array) -> float:
+    singular = np.linalg.svd(matrix, compute_uv=False)
+    return float(singular[0] / singular[-1]) if singular[-1] > 0.0 else math.inf
 
 
 def turned(quaternion: Quaternion, vector: Array) -> Quaternion:

@@ -99,7 +99,7 @@ class Conductor:
         """Follow poses that come one by one."""
         poses = PoseStream(self._parameters.stream_timeout)
         motion = self.lead(time, start, Standstill())
-        motion.goal = Following(poses, motion.governor)
+        motion.goal, motion.governor.confined = Following(poses), True
         return poses
 
     def rise(self, time: float) -> None:
@@ -121,6 +121,10 @@ class Conductor:
         return blind
 
     # Their ends
+
+    def changes(self, time: float) -> bool:
+        """Whether :meth:`next_motion` has something to do at ``time`` [s]."""
+        return self.mode is Mode.RISING or (self.motion is not None and self.motion.end <= time)
 
     def next_motion(self, time: float, start: Reference) -> GovernedMotion | None:
         """What follows by itself at ``time`` [s], from the reference ``start``; None: nothing."""

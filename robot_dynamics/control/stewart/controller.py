@@ -165,9 +165,8 @@ class StewartController(PlatformCore):
         if not self.phase.controls:
             return command
         self._watch_state()
-        following = self._conductor.next_motion(time, self._present())
-        if following is not None:
-            self._take_up(following)
+        if self._conductor.changes(time):
+            self._take_up(self._conductor.next_motion(time, self._present()))
         share = self._conductor.brakes.share(time)
         if share < 1.0:
             self._stewart_law.observer.frozen = True

@@ -19,10 +19,13 @@ from robot_dynamics.stewart.kinematics import condition_number, leg_geometry
 from robot_dynamics.stewart.machine import Machine
 from robot_dynamics.stewart.orientation import rotation_from_vector, rotation_vector
 from robot_dynamics.stewart.sound_checks import Limits
+from robot_dynamics.stewart.tracking import turned
 
 ROUNDING = 1e-9
 STOP_SAMPLES = 8
 """Poses of a stop that are looked at."""
+STOP_SHARES = np.linspace(0.0, 1.0, STOP_SAMPLES)
+COVERED = STOP_SHARES - 0.5 * STOP_SHARES**2
 STROKE_MARGIN = 5e-4
 """Of a stroke, that references leave at its ends: a stop is looked at in samples."""
 LADDER = 17
@@ -62,8 +65,8 @@ class Pace:
         """How long stops from twists (..., 6) take [s]."""
         return np.asarray(
             np.maximum(
-                np.linalg.norm(twist[..., :3], axis=-1) / self.acceleration,
-                np.linalg.norm(twist[..., 3:], axis=-1) / self.angular_acceleration,
+                np.sqrt((twist[..., :3] ** 2).sum(axis=-1)) / self.acceleration,
+                np.sqrt((twist[..., 3:] ** 2).sum(axis=-1)) / self.angular_acceleration,
             )
         )
 
@@ -94,31 +97,43 @@ class Envelope:
         return np.where(np.isfinite(strokes), STROKE_MARGIN * strokes, 0.0)
 
     def safe_steps(
-        self, position: Array, rotation: Array, twist: Array, accelerations: Array, step: float, pace: Pace
-    ) -> NDArray[np.bool_]:
-        """(M,) which accelerations (M, 6) over ``step`` [s] from a reference are safe."""
+        self,
+        position: Array,
+        rotation: Array,
+        twist: Array,
+        accelerations: Array,
+        step: float,
+        pace: Pace,
+        place: Array | None = None,
+    ) -> tuple[NDArray[np.bool_], bool]:
+        """(M,) which accelerations (M, 6) over ``step`` [s] from a reference are safe.
+
+        With a ``place`` (6,), translation and rotation vector from the reference, also whether the machine
+        can rest there: all in one evaluation, which costs little more than one pose.
+        """
         count = len(accelerations)
         after = twist + step * accelerations
         times = np.maximum(pace.stop_time(after), step)
         # From the present, through the end of the step, to the standstill.
-        share = np.linspace(0.0, 1.0, STOP_SAMPLES)
-        covered = (share - 0.5 * share**2)[None, :, None] * (times[:, None] * after)[:, None, :]
+        covered = COVERED[None, :, None] * (times[:, None] * after)[:, None, :]
         moved = step * (twist + 0.5 * step * accelerations)
         stopping = moved[:, None] + covered
-        twists = (1.0 - share)[None, :, None] * after[:, None]
+        twists = (1.0 - STOP_SHARES)[None, :, None] * after[:, None]
         slowing = np.broadcast_to((-after / times[:, None])[:, None], twists.shape)
         both = np.broadcast_to(accelerations[:, None], (count, 2, 6))
         ends = np.stack([np.broadcast_to(twist, after.shape), after], axis=1)
         starts = np.stack([np.zeros_like(moved), moved], axis=1)
+        rest = np.zeros((0 if place is None else 1, 6))
         kept = self._kept(
             position,
             rotation,
-            np.concatenate([starts, stopping], axis=1).reshape(-1, 6),
-            np.concatenate([ends, twists], axis=1).reshape(-1, 6),
-            np.concatenate([both, slowing], axis=1).reshape(-1, 6),
+            np.concatenate([rest + (0.0 if place is None else place), _rows(starts, stopping)]),
+            np.concatenate([rest, _rows(ends, twists)]),
+            np.concatenate([rest, _rows(both, slowing)]),
             pace,
         )
-        return np.asarray(kept.reshape(count, -1).all(axis=1))
+        steps = kept[len(rest) :].reshape(count, -1).all(axis=1)
+        return np.asarray(steps), bool(kept[: len(rest)].all())
 
     def reachable(self, position: Array, rotation: Array, pace: Pace, levels: int = 2) -> tuple[Array, Array]:
         """The pose itself if the machine can rest there; else the last on the way from home to it.
@@ -153,7 +168,7 @@ class Envelope:
         limits, home = self.limits, self._machine.home_directions
         local = (home @ self._machine.home_rotation) @ turns.swapaxes(-1, -2)
         jacobian = legs.jacobian
-        rates = np.abs(np.einsum("nij,nj->ni", jacobian, twists))
+        rates = np.abs((jacobian @ twists[:, :, None])[:, :, 0])
         kept: NDArray[np.bool_] = (
             (legs.lengths <= limits.longest - self._margin)
             & (legs.lengths >= limits.shortest + self._margin)
@@ -176,25 +191,25 @@ class Envelope:
         return kept
 
 
+def _rows(steps: Array, stops: Array) -> Array:
+    return np.concatenate([steps, stops], axis=1).reshape(-1, 6)
+
+
 def turned_by(rotation: Array, vectors: Array) -> Array:
     """(N, 4) quaternions of a rotation (3, 3) after further ones by rotation vectors (N, 3)."""
-    angles = np.sqrt((vectors * vectors).sum(axis=1))
-    half = 0.5 * np.sinc(angles / (2.0 * np.pi))
-    (a, b, c), d = half * vectors.T, np.cos(0.5 * angles)
+    halves = 0.5 * np.sqrt((vectors * vectors).sum(axis=1))
+    turns = np.empty((len(vectors), 4))
+    np.multiply(vectors, 0.5 * (np.sin(halves) / np.maximum(halves, 1e-300))[:, None], out=turns[:, :3])
+    turns[halves < 1e-150, :3] = 0.0
+    np.cos(halves, out=turns[:, 3])
     x, y, z, w = _quaternion(rotation)
-    return np.column_stack(
-        [
-            d * x + a * w + b * z - c * y,
-            d * y - a * z + b * w + c * x,
-            d * z + a * y - b * x + c * w,
-            d * w - a * x - b * y - c * z,
-        ]
-    )
+    # The product with the rotation's quaternion, which is linear in the turn's.
+    return np.asarray(turns @ np.array([[w, -z, y, -x], [z, w, -x, -y], [-y, x, w, -z], [x, y, z, w]]))
 
 
 def rotated(rotation: Array, vector: Array) -> Array:
     """(3, 3) a rotation after a further one by a rotation vector (3,), base frame."""
-    return np.array(quaternion_rows(turned_by(rotation, vector[None])[0].tolist()))
+    return np.array(quaternion_rows(turned(_quaternion(rotation), vector)))
 
 
 def _quaternion(rotation: Array) -> tuple[float, float, float, float]:

@@ -48,20 +48,18 @@ class Place:
 
 
 class Following:
-    """To follow a stream as long as it comes; what is out of reach counts as the edge.
+    """To follow a stream as long as it comes.
 
     Attributes:
         stream: of poses.
     """
 
-    def __init__(self, stream: PoseStream, governor: Governor) -> None:
+    def __init__(self, stream: PoseStream) -> None:
         self.stream = stream
-        self._governor = governor
 
     def target(self, time: float) -> Target | None:
         """Where the stream is."""
-        target = self.stream.target(time)
-        return None if target is None else self._governor.within_reach(target)
+        return self.stream.target(time)
 
     def reached(self, governor: Governor, time: float) -> bool:
         """When the stream has ended."""

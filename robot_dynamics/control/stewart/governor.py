@@ -7,7 +7,8 @@ stop. The stop itself was found safe a step before.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,6 +114,7 @@ class Governor:
     Attributes:
         reference: the present one.
         limited: whether the last step was less than what was wanted.
+        confined: a target out of reach counts as the last place within reach on the way to it from home.
     """
 
     def __init__(self, machine: Machine, envelope: Envelope, pace: Pace, start: Reference) -> None:
@@ -121,6 +123,7 @@ class Governor:
         self.pace = pace
         self.reference = start
         self.limited = False
+        self.confined = False
 
     def advance(self, time: float, target: Target | None) -> Reference:
         """The reference at ``time`` [s] and its acceleration until the next call.
@@ -133,15 +136,21 @@ class Governor:
         here = self.reference.at(time)
         stop = -here.twist / max(float(self.pace.stop_time(here.twist)), step)
         wanted = stop if target is None else self._wanted(here, target, step)
+        confined = target if self.confined else None
+        safe, within = self._safe(here, wanted[None], step, confined)
+        if confined is not None and not within:
+            target = self._within_reach(confined)
+            wanted = self._wanted(here, target, step)
+            safe, _ = self._safe(here, wanted[None], step)
         chosen, self.limited = wanted, False
-        if not self._safe(here, wanted[None], step)[0]:
+        if not safe[0]:
             tried = self._alternatives(here, wanted, stop, target, step)
-            safe = self._safe(here, tried, step)
+            safe, _ = self._safe(here, tried, step)
             chosen, self.limited = tried[int(np.argmax(safe))] if safe.any() else stop, True
-        self.reference = replace(here, acceleration=chosen)
+        self.reference = Reference(time, here.position, here.rotation, here.twist, chosen)
         return self.reference
 
-    def within_reach(self, target: Target) -> Target:
+    def _within_reach(self, target: Target) -> Target:
         """A target whose pose the machine can rest in: the last such on the way from home to it."""
         position, rotation = self._envelope.reachable(target.position, target.rotation, self.pace)
         if position is target.position:
@@ -156,9 +165,13 @@ class Governor:
         turn = np.abs(rotation_vector(target.rotation @ here.rotation.T)).max()
         return bool(max(error, turn) < near and np.abs(here.twist).max() < slow)
 
-    def _safe(self, here: Reference, accelerations: Array, step: float) -> NDArray[np.bool_]:
+    def _safe(
+        self, here: Reference, accelerations: Array, step: float, target: Target | None = None
+    ) -> tuple[NDArray[np.bool_], bool]:
+        """(M,) which accelerations are safe, and whether the machine can rest at a target."""
+        place = None if target is None else _way(here, target)
         return self._envelope.safe_steps(
-            here.position, here.rotation, here.twist, accelerations, step, self.pace
+            here.position, here.rotation, here.twist, accelerations, step, self.pace, place
         )
 
     def _alternatives(
@@ -178,19 +191,15 @@ class Governor:
 
     def _wanted(self, here: Reference, target: Target, step: float) -> Array:
         """The acceleration towards a target that would do without the legs' limits."""
-        error = np.concatenate(
-            [target.position - here.position, rotation_vector(target.rotation @ here.rotation.T)]
-        )
+        error = _way(here, target)
         hold = max(4.0 * step, 0.02)  # time constants of the approach: of the rate, and four of the place
         approach = error / (4.0 * hold)
         for part, way, most in (
             (approach[:3], error[:3], self.pace.acceleration),
             (approach[3:], error[3:], self.pace.angular_acceleration),
         ):
-            size, fastest = (
-                float(np.linalg.norm(part)),
-                float(np.sqrt(2.0 * BRAKING * most * np.linalg.norm(way))),
-            )
+            size = math.sqrt(float(part @ part))
+            fastest = math.sqrt(2.0 * BRAKING * most * math.sqrt(float(way @ way)))
             if size > fastest:
                 part *= fastest / size
         rate = target.twist + approach
@@ -200,3 +209,9 @@ class Governor:
         if most_asked > 1.0:
             rate = rate / most_asked
         return self.pace.cut(target.acceleration + (rate - here.twist) / hold)
+
+
+def _way(here: Reference, target: Target) -> Array:
+    """(6,) from a reference to a target: translation and rotation vector, base frame."""
+    turn = rotation_vector(target.rotation @ here.rotation.T)
+    return np.concatenate([target.position - here.position, turn])

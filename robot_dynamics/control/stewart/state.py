@@ -62,11 +62,10 @@ class TaskSpaceObserver:
         state.pose.update(lengths, velocity)
         state.lengths = lengths
         state.time = time
-        condition = state.pose.condition_number
-        if condition > self._limit:
+        if not state.pose.conditioned(self._limit):
             raise SingularityError(
-                f"the condition number is {condition:.3g}, beyond the limit of {self._limit:g}: the platform"
-                " is too near to a singular pose"
+                f"the condition number is {state.pose.condition_number:.3g}, beyond the limit of"
+                f" {self._limit:g}: the platform is too near to a singular pose"
             )
         return state
 

@@ -28,6 +28,10 @@ class StateWatch:
         self._speed = (1.0 + margin) * np.array([one.speed for one in limits])
         self._base = self._cosine([one.base_angle for one in limits], margin)
         self._platform = self._cosine([one.platform_angle for one in limits], margin)
+        self._most = np.concatenate(
+            [self._longest, -self._shortest, self._speed, -self._base, -self._platform]
+        )
+        self._seen = np.empty(len(self._most))
 
     @staticmethod
     def _cosine(angles: list[float], margin: float) -> Array:
@@ -35,7 +39,17 @@ class StateWatch:
 
     def judge(self, pose: PoseTracker, lengths: Array) -> str:
         """Why a state is not as it should be, the first reason; empty when it is."""
+        vectors = pose.jacobian[:, :3]
         speeds = np.abs(pose.rates)
+        base = np.einsum("ij,ij->i", vectors, self._home)
+        platform = np.einsum("ij,ij->i", vectors @ pose.rotation, self._local)
+        seen = self._seen
+        seen[:6], seen[12:18] = lengths, speeds
+        np.negative(lengths, out=seen[6:12])
+        np.negative(base, out=seen[18:24])
+        np.negative(platform, out=seen[24:])
+        if (seen <= self._most).all():
+            return ""
         for words, unit, value, limit in (
             ("length", "m", lengths, self._longest),
             ("length", "m", -lengths, -self._shortest),
@@ -44,11 +58,9 @@ class StateWatch:
             if (value > limit).any():
                 leg = int(np.argmax(value - limit))
                 return self._words(leg, words, abs(float(value[leg])), abs(float(limit[leg])), unit)
-        vectors = pose.jacobian[:, :3]
-        local = vectors @ pose.rotation
         for words, cosine, limit in (
-            ("angle at the base", (vectors * self._home).sum(axis=1), self._base),
-            ("angle at the platform", (local * self._local).sum(axis=1), self._platform),
+            ("angle at the base", base, self._base),
+            ("angle at the platform", platform, self._platform),
         ):
             if (cosine < limit).any():
                 leg = int(np.argmin(cosine - limit))
