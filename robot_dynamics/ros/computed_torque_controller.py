@@ -34,6 +34,7 @@ from robot_dynamics.ros.control.tracking import JointReferencePublisher, Trackin
 from robot_dynamics.ros.control.trajectory_topic import TrajectoryTopic
 from robot_dynamics.ros.models.arm_model import ArmModel, ModelLoader
 from robot_dynamics.ros.support import parameters, spin
+from robot_dynamics.ros.support.joint_limits import declared_rules, without_joint
 
 
 class ComputedTorqueController(LifecycleNode):
@@ -55,19 +56,25 @@ class ComputedTorqueController(LifecycleNode):
         parameters.watch(self, self._actuators, self._on_actuators, check=self._check_actuators)
         self._reference = JointReferencePublisher(self)
         self._errors = TrackingErrors()
+        self._rules = declared_rules(self)
         self._topic = TrajectoryTopic(
             self,
             self._front,
             JointTrajectory,
             "~/joint_trajectory",
             "arm",
-            _wanted,
+            self._wanted,
             self._on_taken_over,
         )
         self._action: TrajectoryAction | None = None
         if deferred_server.AVAILABLE:
             self._action = TrajectoryAction(
-                self, self._loop, self._on_goal, self._front.events.refuse_request, self._front.hold
+                self,
+                self._loop,
+                self._on_goal,
+                self._front.events.refuse_request,
+                self._front.hold,
+                self._rules,
             )
         elif constraints := Constraints(self).given:
             self.get_logger().warning(
@@ -106,6 +113,8 @@ class ComputedTorqueController(LifecycleNode):
             model.chain, self._drives(model), self._control_parameters, self._front.native
         )
         names = model.chain.joint_names
+        if unknown := without_joint(self._rules, names):
+            self.get_logger().warning(unknown)
         self._reference.begin(names)
         self._errors.begin(names)
         if self._state is not None:
@@ -188,7 +197,16 @@ class ComputedTorqueController(LifecycleNode):
             answer.followed(followed)
 
         self._front.planner.follow(
-            lambda: _wanted(controller, trajectory), tell, answer.refused, answer.wanted
+            lambda: self._wanted(controller, trajectory), tell, answer.refused, answer.wanted
+        )
+
+    def _wanted(self, controller: AnyArmController, trajectory: RawTrajectory | GoalTrajectory) -> Wanted:
+        """What a trajectory asks of a controller; TrajectoryError for points that are not usable."""
+        names, table, rules = trajectory.joint_names, trajectory.table(), self._rules
+        return Wanted(
+            trajectory.stamp,
+            trajectory.points,
+            lambda departure: controller.plan(names, table, departure, rules),
         )
 
     # Reports
@@ -223,14 +241,6 @@ class ComputedTorqueController(LifecycleNode):
             "backend": self._model.dynamics.backend,
             **self._model.in_force(),
         }
-
-
-def _wanted(controller: AnyArmController, trajectory: RawTrajectory | GoalTrajectory) -> Wanted:
-    """What a trajectory asks of a controller; TrajectoryError for points that are not usable."""
-    names, table = trajectory.joint_names, trajectory.table()
-    return Wanted(
-        trajectory.stamp, trajectory.points, lambda departure: controller.plan(names, table, departure)
-    )
 
 
 def main(args: list[str] | None = None) -> int:

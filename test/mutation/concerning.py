@@ -10,6 +10,7 @@ ROS = ("test/ros_controller", "test/ros_feedforward", "test/ros_model", "test/ro
 
 PATHS = (
     "test/control/test_trajectory.py",
+    "test/control/test_path_rules.py",
     "test/control/test_spline.py",
     "test/control/test_planning.py",
     "test/control/test_controller.py",
@@ -51,6 +52,7 @@ CONCERNING: dict[str, tuple[str, ...]] = {
     "control/schedule.py": ("test/control/test_feedforward.py", *CORE),
     "control/arm": (*ARM, "test/test_parameter_classes.py", "test/test_values.py"),
     "control/arm/trajectory.py": PATHS,
+    "control/arm/path_rules.py": PATHS,
     "control/waypoints.py": PATHS,
     "control/spline.py": PATHS,
     "control/tridiagonal.py": PATHS,

@@ -9,8 +9,9 @@ from robot_dynamics.control.arm.inverse_dynamics import DrivenDynamics
 from robot_dynamics.control.arm.laws import LAWS
 from robot_dynamics.control.arm.laws.base import ArmLaw
 from robot_dynamics.control.arm.parameters import ArmParameters, arm_bounds
+from robot_dynamics.control.arm.path_rules import PathRules
 from robot_dynamics.control.arm.state import JointSpaceObserver, JointSpaceState
-from robot_dynamics.control.arm.trajectory import Reference, plan
+from robot_dynamics.control.arm.trajectory import ANY_PATH, Reference, plan
 from robot_dynamics.control.core import ControlCore
 from robot_dynamics.control.protocol import Departure, Planned, Trajectory
 from robot_dynamics.control.waypoints import Waypoint, WaypointTable
@@ -87,6 +88,7 @@ class ArmController(ControlCore[JointSpaceState, Reference]):
         joint_names: Sequence[str],
         waypoints: Sequence[Waypoint] | WaypointTable,
         departure: Departure[Reference],
+        rules: PathRules = ANY_PATH,
     ) -> Planned[Reference]:
         """A trajectory for :meth:`accept`; changes nothing, so it may take its time in any thread.
 
@@ -94,12 +96,13 @@ class ArmController(ControlCore[JointSpaceState, Reference]):
             joint_names: order of the waypoints' values.
             waypoints: see ``trajectory.plan``.
             departure: where and when it begins.
+            rules: see ``trajectory.plan``.
 
         Raises:
             TrajectoryError: the trajectory cannot be followed.
         """
         trajectory = plan(
-            self.chain, joint_names, waypoints, departure.start, departure.origin, departure.now
+            self.chain, joint_names, waypoints, departure.start, departure.origin, departure.now, rules
         )
         return Planned(trajectory, departure.epoch)
 

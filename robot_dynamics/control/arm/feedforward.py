@@ -10,8 +10,9 @@ import numpy as np
 
 from robot_dynamics.control.arm.effort_limits import EffortLimitParameters
 from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics, feedforward, gravity_load
+from robot_dynamics.control.arm.path_rules import PathRules
 from robot_dynamics.control.arm.sampling import EffortSamples, sample_efforts
-from robot_dynamics.control.arm.trajectory import Reference, Trajectory, plan
+from robot_dynamics.control.arm.trajectory import ANY_PATH, Reference, Trajectory, plan
 from robot_dynamics.control.cross_fade import CrossFade
 from robot_dynamics.control.schedule import Schedule
 from robot_dynamics.control.waypoints import Waypoint, WaypointTable
@@ -167,6 +168,7 @@ class Feedforward:
         waypoints: Sequence[Waypoint] | WaypointTable,
         start: float | None,
         now: float,
+        rules: PathRules = ANY_PATH,
     ) -> Plan:
         """A trajectory from where the reference is, or else from where the arm is.
 
@@ -175,6 +177,7 @@ class Feedforward:
             waypoints: see ``trajectory.plan``.
             start: when time 0 of the waypoints is [s]; ``now`` if None.
             now: the present [s].
+            rules: see ``trajectory.plan``.
 
         Raises:
             TrajectoryError: it cannot be followed; names what is wrong.
@@ -184,7 +187,7 @@ class Feedforward:
         departure = now if start is None else max(start, now)
         moving = self.moving(now)
         origin = self._schedule.reference(departure) if moving else Reference.at_rest(self.position)
-        path = plan(self.chain, joint_names, waypoints, now if start is None else start, origin, now)
+        path = plan(self.chain, joint_names, waypoints, now if start is None else start, origin, now, rules)
         samples = sample_efforts(path.spline, self.dynamics, self._tolerance(path))
         return self._within_limits(path, samples, moving)
 

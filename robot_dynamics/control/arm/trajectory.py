@@ -7,18 +7,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from robot_dynamics.control.arm.path_rules import PathRules, with_others_held
 from robot_dynamics.control.spline import QuinticSpline, minimum_jerk_spline
 from robot_dynamics.control.waypoints import (
     Waypoint,
     WaypointTable,
     check_times,
-    joint_order,
     tabulate,
     waypoints_ahead,
 )
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.spatial import Array
+
+ANY_PATH = PathRules()
+"""Nothing beyond the chain's own limits; every joint is named."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,7 @@ def plan(
     start_time: float,
     origin: Reference,
     now: float,
+    rules: PathRules = ANY_PATH,
 ) -> Trajectory:
     """A trajectory that leaves ``origin`` without a jump and passes every waypoint that is still ahead.
 
@@ -73,20 +77,25 @@ def plan(
 
     Args:
         chain: gives joint order and limits.
-        joint_names: order of the waypoints' values; every joint of the chain exactly once.
+        joint_names: order of the waypoints' values; every joint of the chain exactly once, unless the rules
+            let some be left out.
         waypoints: at non-negative, strictly increasing times; as objects, or as arrays in the same order.
         start_time: when time 0 of the waypoints is, on the controller's clock [s].
         origin: reference at the moment of departure, in chain order.
         now: the controller's clock [s].
+        rules: what the path may be beyond the chain's own limits.
 
     Raises:
         TrajectoryError: names the joint or waypoint at fault and what would be right.
     """
-    order = joint_order(chain.joint_names, joint_names)
+    moved, order = rules.order(chain.joint_names, joint_names)
     table = waypoints if isinstance(waypoints, WaypointTable) else tabulate(waypoints, joint_names)
     check_times(table.times)
     departure = max(now, start_time)
     ahead = table.where(waypoints_ahead(table.times, start_time, departure, now)).in_order(order)
+    if len(moved) < chain.dof:
+        state = (origin.position, origin.velocity, origin.acceleration)
+        ahead = with_others_held(ahead, moved, chain.joint_names, state)
     _check_end(ahead.velocities[-1], ahead.accelerations[-1], chain)
     spline = minimum_jerk_spline(
         np.concatenate(([departure], ahead.times + start_time)),
@@ -95,6 +104,7 @@ def plan(
         np.vstack((origin.acceleration, ahead.accelerations)),
     )
     _check_limits(chain, spline, origin)
+    rules.check(chain.joint_names, spline)
     return Trajectory(spline)
 
 

@@ -11,7 +11,8 @@ import numpy as np
 from robot_dynamics.control.arm.actuators import ActuatedArm
 from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.parameters import ArmParameters
-from robot_dynamics.control.arm.trajectory import Reference, Trajectory, plan
+from robot_dynamics.control.arm.path_rules import PathRules
+from robot_dynamics.control.arm.trajectory import ANY_PATH, Reference, Trajectory, plan
 from robot_dynamics.control.native.library import Results, Settings, address, load_core
 from robot_dynamics.control.native.plans import Plans
 from robot_dynamics.control.native.settings import arm_settings, check_mode
@@ -172,10 +173,11 @@ class NativeArmController:
         joint_names: Sequence[str],
         waypoints: Sequence[Waypoint] | WaypointTable,
         departure: Departure[Reference],
+        rules: PathRules = ANY_PATH,
     ) -> Planned[Reference]:
         """A trajectory for :meth:`accept`; see ``ArmController.plan``."""
         trajectory = plan(
-            self.chain, joint_names, waypoints, departure.start, departure.origin, departure.now
+            self.chain, joint_names, waypoints, departure.start, departure.origin, departure.now, rules
         )
         return Planned(trajectory, departure.epoch)
 

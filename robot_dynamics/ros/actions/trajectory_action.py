@@ -13,6 +13,7 @@ from action_msgs.msg import GoalStatus
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode
 
+from robot_dynamics.control.arm.path_rules import PathRules
 from robot_dynamics.control.arm.tolerances import (
     GoalMonitor,
     JointTolerance,
@@ -20,10 +21,9 @@ from robot_dynamics.control.arm.tolerances import (
     ToleranceParameters,
     Tolerances,
 )
-from robot_dynamics.control.arm.trajectory import Reference
+from robot_dynamics.control.arm.trajectory import ANY_PATH, Reference
 from robot_dynamics.control.native.choice import AnyArmController
 from robot_dynamics.control.protocol import Trajectory
-from robot_dynamics.control.waypoints import joint_order
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
 from robot_dynamics.ros.actions.constraints import Constraints
 from robot_dynamics.ros.actions.deferred_server import DeferredActionServer, FollowJointTrajectory
@@ -82,6 +82,7 @@ class TrajectoryAction:
         follow: plans a goal's trajectory and answers later, or at once.
         complain: logs and counts a goal that is not followed.
         hold: holds where the arm is.
+        rules: of trajectories.
     """
 
     def __init__(
@@ -91,12 +92,14 @@ class TrajectoryAction:
         follow: Callable[[GoalTrajectory, GoalAnswer], None],
         complain: Callable[[str], None] | None = None,
         hold: Callable[[], object] | None = None,
+        rules: PathRules = ANY_PATH,
     ) -> None:
         self._node = node
         self._complain = complain or BurstLog(node.get_logger().error)
         self._loop = loop
         self._hold = hold or (lambda: loop.controller.hold() if loop.controller is not None else None)
         self._follow = follow
+        self._rules = rules
         self._parameters = parameters.declare(node, ToleranceParameters)
         parameters.watch(node, self._parameters, self._on_parameters, check=self._check)
         self._constraints = Constraints(node)
@@ -166,7 +169,7 @@ class TrajectoryAction:
             return controller.phase.value
         trajectory = trajectory_of(goal)
         try:
-            joint_order(controller.chain.joint_names, trajectory.joint_names)
+            self._rules.order(controller.chain.joint_names, trajectory.joint_names)
             self._tolerances(goal, trajectory, controller)
         except RobotDynamicsError as error:
             return str(error)
@@ -236,7 +239,9 @@ class TrajectoryAction:
     def _code_of_refusal(self, trajectory: GoalTrajectory, controller: AnyArmController) -> int:
         """The error code of a goal, should its trajectory be refused."""
         result = FollowJointTrajectory.Result
-        if sorted(trajectory.joint_names) != sorted(controller.chain.joint_names):
+        try:
+            self._rules.order(controller.chain.joint_names, trajectory.joint_names)
+        except TrajectoryError:
             return int(result.INVALID_JOINTS)
         dated = trajectory.stamp and trajectory.points
         if dated and self._loop.clock.seconds(trajectory.stamp) + trajectory.duration <= controller.time:

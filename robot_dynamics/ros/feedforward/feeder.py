@@ -13,6 +13,7 @@ from robot_dynamics.ros.actions.goal_trajectory import GoalTrajectory
 from robot_dynamics.ros.feedforward.messages import hold_message, plan_message
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.burst_log import BurstLog
+from robot_dynamics.ros.support.joint_limits import declared_rules, without_joint
 from robot_dynamics.ros.support.messages import JointOrder
 
 THROTTLE = 2.0
@@ -29,6 +30,7 @@ class Feeder:
         last_plan: that was sent; None before the first.
         sent: trajectories.
         refused: messages.
+        rules: of trajectories.
 
     Args:
         node: gets subscription and publisher.
@@ -43,6 +45,7 @@ class Feeder:
         self.last_plan: Plan | None = None
         self.sent = 0
         self.refused = 0
+        self.rules = declared_rules(node)
         self._node = node
         self._log = node.get_logger()
         self._complain = BurstLog(self._log.error)
@@ -59,6 +62,8 @@ class Feeder:
         self.feedforward = feedforward
         self._order = JointOrder(feedforward.chain.joint_names)
         self._state_at = None
+        if unknown := without_joint(self.rules, feedforward.chain.joint_names):
+            self._log.warning(unknown)
 
     def now(self) -> float:
         """ROS time on the node's clock [s]."""
@@ -99,7 +104,7 @@ class Feeder:
         if reason or feedforward is None:
             raise TrajectoryError(reason)
         start = None if given.stamp == 0 else 1e-9 * (given.stamp - self._epoch)
-        plan = feedforward.plan(given.joint_names, given.table(), start, self.now())
+        plan = feedforward.plan(given.joint_names, given.table(), start, self.now(), self.rules)
         if plan.beyond:
             self._log.warning(f"the trajectory needs more than the limit of {', '.join(plan.beyond)}")
         return plan, plan_message(plan, feedforward, self._epoch, self._efforts)

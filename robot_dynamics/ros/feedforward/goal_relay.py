@@ -11,7 +11,6 @@ from rclpy.lifecycle import LifecycleNode
 from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics.control.arm.feedforward import Plan
-from robot_dynamics.control.waypoints import joint_order
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.ros.actions.deferred_server import DeferredActionServer, FollowJointTrajectory
 from robot_dynamics.ros.actions.goal_trajectory import trajectory_of
@@ -120,7 +119,7 @@ class GoalRelay:
         if not trajectory.points:
             return "the trajectory has no points; cancel the goal to stop the arm"
         try:
-            joint_order(feedforward.chain.joint_names, trajectory.joint_names)
+            self._feeder.rules.order(feedforward.chain.joint_names, trajectory.joint_names)
         except RobotDynamicsError as error:
             return str(error)
         return ""

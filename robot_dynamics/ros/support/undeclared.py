@@ -16,6 +16,10 @@ from robot_dynamics.resources import share_directory
 _BY_NAME = re.compile(
     r"qos_overrides\..+"
     r"|constraints\.(goal_time|stopped_velocity_tolerance|.+\.(trajectory|goal))"
+    # joint_limits.yaml of MoveIt as a whole, also what no node here looks at
+    r"|joint_limits\..+\.(has_(position|velocity|acceleration|jerk)_limits|(min|max)_position)"
+    r"|joint_limits\..+\.max_(velocity|acceleration|jerk)"
+    r"|default_(velocity|acceleration)_scaling_factor"
 )
 _EVERYWHERE = {"use_sim_time", "robot_description", "start_type_description_service"}
 # A line of a parameter file that sets a parameter, or shows in a comment how it would be set.
