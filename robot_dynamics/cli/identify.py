@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
         drives=read_drives(arguments.drives, chain) if arguments.drives else None,
     )
     learn, validate = (
-        [read_log(path, chain.joint_names, arguments.topic) for path in paths]
+        [read_log(path, chain.joint_names, arguments.topic, dict(arguments.lock)) for path in paths]
         for paths in (arguments.runs, arguments.validate)
     )
     found = identify(chain, learn, validate, options)

@@ -9,7 +9,7 @@ headers have none.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,8 @@ from robot_dynamics.spatial import Array
 
 BAG_SUFFIXES = (".db3", ".mcap")
 MESSAGE = "sensor_msgs/msg/JointState"
+LOCKED = 0.01
+"""How far from its position a locked joint may be [rad or m]."""
 
 
 @dataclass(frozen=True)
@@ -46,31 +48,45 @@ class Log:
     effort: Array
 
 
-def read_log(path: str, joint_names: Sequence[str], topic: str | None = None) -> Log:
+def read_log(
+    path: str,
+    joint_names: Sequence[str],
+    topic: str | None = None,
+    locked: Mapping[str, float] | None = None,
+) -> Log:
     """The motion of the joints ``joint_names`` in a bag (its folder or file) or a CSV file.
 
     Args:
         path: a folder of rosbag2, a file ``.db3`` or ``.mcap``, or a CSV file.
         joint_names: in the order of the result's columns.
         topic: of the joint states in a bag; None where there is only one.
+        locked: positions of joints that are not among those [rad or m]; the log may have them or not.
 
     Raises:
-        LogError: it cannot be read, or lacks a joint or an effort.
+        LogError: it cannot be read, lacks a joint or an effort, or a locked joint is elsewhere.
     """
     place = Path(path)
     if place.is_dir() or place.suffix in BAG_SUFFIXES:
-        return _read_bag(place, tuple(joint_names), topic)
+        return _read_bag(place, tuple(joint_names), topic, locked or {})
     with open_regular(path, "CSV file or bag", LogError) as stream:
-        return _read_table(text_lines(stream, path), tuple(joint_names), path)
+        return _read_table(text_lines(stream, path), tuple(joint_names), path, locked or {})
 
 
-def _read_table(lines: Any, names: tuple[str, ...], source: str) -> Log:
+def _check_locked(source: str, name: str, said: float, position: float) -> None:
+    if not abs(position - said) <= LOCKED:
+        raise LogError(
+            f"{source}: {name} is locked at {said:g}, but the log has it at {position:.4g};"
+            f" a joint that was not moved needs --lock {name}=POSITION as it was, one that moved none"
+        )
+
+
+def _read_table(lines: Any, names: tuple[str, ...], source: str, locked: Mapping[str, float]) -> Log:
     reader = rows(lines, source)
     _, first = next(reader, (1, []))
     header = [name.strip() for name in first]
     check_header(header, source)
     columns = {name: index for index, name in enumerate(header)}
-    for name in names:
+    for name in (*names, *locked):
         if name in columns:
             columns.setdefault(f"{name}.position", columns[name])
     if "time" not in columns:
@@ -83,11 +99,16 @@ def _read_table(lines: Any, names: tuple[str, ...], source: str) -> Log:
                 f" {', '.join(header)}"
             )
     wanted = ["time", *(f"{name}.{kind}" for kind in ("position", "velocity", "effort") for name in names)]
+    wanted += [f"{name}.position" for name in locked]
     used = {columns[name] for name in wanted if name in columns}
     entries = array("d")
     for row in numbers(reader, header, used, source):
         entries.extend(row)
     values = np.frombuffer(entries).reshape(-1, len(header))
+    for name, said in locked.items():
+        if f"{name}.position" in columns and len(values):
+            found = values[:, columns[f"{name}.position"]]
+            _check_locked(source, name, said, float(found[np.argmax(np.abs(found - said))]))
 
     def gathered(quantity: str) -> Array:
         absent = np.full(len(values), np.nan)
@@ -99,7 +120,7 @@ def _read_table(lines: Any, names: tuple[str, ...], source: str) -> Log:
     )
 
 
-def _read_bag(place: Path, names: tuple[str, ...], topic: str | None) -> Log:
+def _read_bag(place: Path, names: tuple[str, ...], topic: str | None, locked: Mapping[str, float]) -> Log:
     try:
         from rosbags.highlevel import AnyReader
         from rosbags.typesys import Stores, get_typestore
@@ -114,7 +135,7 @@ def _read_bag(place: Path, names: tuple[str, ...], topic: str | None) -> Log:
             chosen = [known for known in connections if topic in (None, known.topic)]
             if not chosen:
                 raise LogError(f"{place}: no {MESSAGE} on {topic}; topics of that type: {', '.join(topics)}")
-            states = _States(str(place), names)
+            states = _States(str(place), names, locked)
             for connection, receipt, data in reader.messages(chosen):
                 states.add(reader.deserialize(data, connection.msgtype), receipt)
     except RobotDynamicsError:
@@ -133,8 +154,8 @@ def _wrong_topics(place: Path, topics: Sequence[str]) -> str:
 class _States:
     """Collects the messages that have all joints."""
 
-    def __init__(self, source: str, names: tuple[str, ...]) -> None:
-        self._source, self._names = source, names
+    def __init__(self, source: str, names: tuple[str, ...], locked: Mapping[str, float]) -> None:
+        self._source, self._names, self._locked = source, names, locked
         self._stamps: list[float] = []
         self._receipts: list[float] = []
         self._rows: list[list[Any]] = []
@@ -151,6 +172,8 @@ class _States:
                 f"{self._source}: a message has {len(message.position)} positions for"
                 f" {len(message.name)} joints"
             )
+        for name in self._locked.keys() & index.keys():
+            _check_locked(self._source, name, self._locked[name], float(message.position[index[name]]))
         if len(message.effort) != len(message.name):
             raise LogError(
                 f"{self._source}: {len(message.effort)} efforts for {len(message.name)} joints;"

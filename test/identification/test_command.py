@@ -11,7 +11,10 @@ from test_logs import write_table
 
 import robot_dynamics as rd
 from robot_dynamics.cli.main import main
+from robot_dynamics.control.arm.actuators import direction
 from robot_dynamics.identification import inertial
+from robot_dynamics.identification.logs import Log
+from robot_dynamics.identification.regressor import regressor
 from robot_dynamics.resources import resource
 
 for module in ("scipy", "cvxpy", "matplotlib"):
@@ -56,6 +59,32 @@ def test_a_payload_of_a_robot_that_is_known(tmp_path, capsys):
     assert result["payload"]["center"] == pytest.approx([0.0, 0.03, 0.05], abs=3e-3)
     last = rd.load_urdf(tmp_path / "out" / "identified.urdf").joints[-1].body
     assert last.mass == pytest.approx(chain.joints[-1].body.mass + 1.5, abs=0.01)
+
+
+@pytest.mark.filterwarnings("ignore::robot_dynamics.ModelWarning")
+def test_a_joint_that_stood_still_is_locked_where_it_stood(tmp_path, capsys):
+    whole = rd.load_urdf(PUMA)
+    true = simulated.parameters(simulated.another(whole, 1), damping=1.0, friction=0.5)
+    time, q, qd, qdd = simulated.trajectory(whole.dof, 1)
+    q[:, 3], qd[:, 3], qdd[:, 3] = 0.7, 0.0, 0.0
+    effort = regressor(whole, q, qd, qdd) @ true
+    effort += 0.02 * np.random.default_rng(5).normal(size=effort.shape)
+    write_table(tmp_path / "run.csv", Log("run", whole.joint_names, time, q, qd, effort))
+    arguments = ["identify", str(PUMA), str(tmp_path / "run.csv"), "-o", str(tmp_path / "out"), "--lock"]
+    assert main([*arguments, "joint4=0.7"]) == 0
+    result = json.loads((tmp_path / "out" / "result.json").read_text(encoding="utf-8"))
+    assert result["error"]["validate"] < 0.002 < 0.05 < result["error"]["prior"]
+    # The whole description, its fourth joint at 0.7, moves as the robot did.
+    found = rd.load_urdf(tmp_path / "out" / "identified.urdf")
+    rotors = np.insert(result["friction"]["rotor_inertia"], 3, 0.0)
+    without = simulated.parameters(found)
+    without[60:66] = rotors
+    moving = [0, 1, 2, 4, 5]
+    here = (regressor(found, q, qd, qdd) @ without)[:, moving]
+    there = (effort - qd - 0.5 * direction(qd))[:, moving]
+    assert np.linalg.norm(here - there) < 0.005 * np.linalg.norm(there)
+    assert main([*arguments, "joint4=0"]) == 1
+    assert "joint4 is locked at 0, but the log has it at 0.7" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
