@@ -76,7 +76,7 @@ def _check_locked(source: str, name: str, said: float, position: float) -> None:
     if not abs(position - said) <= LOCKED:
         raise LogError(
             f"{source}: {name} is locked at {said:g}, but the log has it at {position:.4g};"
-            f" a joint that was not moved needs --lock {name}=POSITION as it was, one that moved none"
+            " lock it where it stood, or not at all if it moved"
         )
 
 
