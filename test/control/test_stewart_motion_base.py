@@ -225,7 +225,7 @@ def test_an_emergency_stop_brakes_the_platform_where_it_stands(base):
     np.testing.assert_allclose(run.plant.platform_pose[0], place, atol=3e-3)
 
 
-@pytest.mark.parametrize(("safe_output", "bound"), [("settle", 0.06), ("gravity_fade", None)])
+@pytest.mark.parametrize(("safe_output", "bound"), [("settle", 0.05), ("gravity_fade", None)])
 def test_without_states_it_comes_down_as_the_model_says(base, safe_output, bound):
     run = Run(base, plant=True, safe_output=safe_output)
     for _ in range(10):

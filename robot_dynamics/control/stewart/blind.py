@@ -7,39 +7,35 @@ What the model does not know grows with time: the slower the way, the longer nob
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 
 import numpy as np
 
 from robot_dynamics.control.cross_fade import ramp_down
+from robot_dynamics.control.stewart.envelope import Forces
 from robot_dynamics.control.stewart.governed import GovernedMotion
+from robot_dynamics.control.stewart.governor import Reference
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.spatial import Array
-from robot_dynamics.stewart.dynamics import State, simulate
-from robot_dynamics.stewart.machine import Machine
 from robot_dynamics.stewart.motion import Motion
-from robot_dynamics.stewart.orientation import (
-    quaternion_from_rotation,
-    rotation_from_quaternion,
-    rotation_vector,
-)
+from robot_dynamics.stewart.orientation import quaternion_from_rotation, rotation_vector
 
 FEEDBACK = (100.0, 20.0)
 """Gains of the simulated error on the acceleration [1/s², 1/s]."""
 LONGEST = 0.05
 """Time over which forces are simulated at most at once [s]."""
-
-Forces = Callable[[Motion], Array]
-"""Leg forces (6,) of a motion [N]; not finite where there are none."""
+STEP = 0.005
+"""Longest step of the simulation [s]."""
+PROBES = np.vstack([np.zeros(6), np.eye(6)])
+"""Accelerations whose forces tell those of any other, since these are linear in it."""
 
 
 class BlindDescent:
     """Forces without states.
 
     Args:
-        machine: the platform with all that it carries.
+        forces: the model with all that the platform carries.
         motion: the way down, which begins at the last known pose and twist.
-        forces: of the model.
         limits: (6,) of the forces [N].
         fade: how long they fade at the park pose [s].
 
@@ -47,56 +43,70 @@ class BlindDescent:
         state: of the simulated platform.
     """
 
-    def __init__(
-        self, machine: Machine, motion: GovernedMotion, forces: Forces, limits: Array, fade: float
-    ) -> None:
-        self._machine, self._motion, self._forces = machine, motion, forces
+    def __init__(self, forces: Forces, motion: GovernedMotion, limits: Array, fade: float) -> None:
+        self._forces, self._motion = forces, motion
         self._limits, self._fade = limits, fade
-        start = motion.governor.reference
-        quaternion = quaternion_from_rotation(start.rotation)
-        self.state = State(start.position, quaternion, start.twist[:3], start.twist[3:])
-        self._time = start.time
-        self._sent: Array | None = None
+        self.state = motion.governor.reference
+        self._sent: Array = np.zeros(6)
+        self._begun = False
 
     def forces_at(self, time: float) -> Array:
         """(6,) forces from ``time`` [s] until the next call, on the clock of the motion [N]."""
-        if time > self._time:
-            self._simulate(min(time - self._time, LONGEST))
+        before = self.state.time
+        if time > before:
+            self._simulate(min(time - before, LONGEST))
             self._motion.advance(time)
-            self._time = time
+            self.state = self.state.seen_from(time)
         reference = self._motion.sample(time)
         share = ramp_down(time - self._motion.end, self._fade) if time > self._motion.end else 1.0
-        if self._sent is None or share == 1.0:
-            forces = self._forces(self._corrected(reference))
-            self._sent = np.clip(np.nan_to_num(forces), -self._limits, self._limits)
+        if not self._begun or share == 1.0:
+            self._sent, self._begun = self._wanted(reference), True
         return share * self._sent
 
     def _simulate(self, duration: float) -> None:
-        sent = self._sent
-        if sent is None or self._time >= self._motion.end:
+        """Go on under what was sent last, by midpoint steps."""
+        if not self._begun or self.state.time >= self._motion.end:
             return
+        count = max(1, math.ceil(duration / STEP - 1e-9))
+        step = duration / count
         try:
-            self.state = simulate(self._machine, self.state, lambda _, __: sent, duration, duration)[1][-1]
-        except RobotDynamicsError:
+            for _ in range(count):
+                state = self.state
+                middle = state.accelerated(self._acceleration(state)).at(state.time + 0.5 * step)
+                self.state = state.accelerated(self._acceleration(middle)).at(state.time + step)
+        except (RobotDynamicsError, np.linalg.LinAlgError):
             # Nothing is known of the platform from here on: what was sent last fades.
-            self._motion.end = self._time
+            self._motion.end = self.state.time
 
-    def _corrected(self, reference: Motion) -> Motion:
-        """The simulated pose and twist, with the acceleration that brings them to the reference."""
-        state = self.state
-        rotation = rotation_from_quaternion(state.orientation)
-        kp, kv = FEEDBACK
-        linear = kp * (reference.position - state.position) + kv * (
-            reference.linear_velocity - state.linear_velocity
+    def _acceleration(self, state: Reference) -> Array:
+        """(6,) of the simulated platform under what was sent last."""
+        forces = self._forces_of(state, PROBES)
+        return np.asarray(np.linalg.solve((forces[1:] - forces[0]).T, self._sent - forces[0]))
+
+    def _wanted(self, reference: Motion) -> Array:
+        """(6,) forces that bring the simulated platform to a reference."""
+        state, (kp, kv) = self.state, FEEDBACK
+        rate = np.concatenate([reference.linear_velocity, reference.angular_velocity])
+        error = np.concatenate(
+            [reference.position - state.position, rotation_vector(reference.rotation @ state.rotation.T)]
         )
-        angular = kp * rotation_vector(reference.rotation @ rotation.T) + kv * (
-            reference.angular_velocity - state.angular_velocity
+        wanted = np.concatenate([reference.linear_acceleration, reference.angular_acceleration])
+        wanted = wanted + kp * error + kv * (rate - state.twist)
+        try:
+            forces = self._forces_of(state, wanted[None])[0]
+        except RobotDynamicsError:
+            return np.zeros(6)
+        return np.asarray(np.clip(np.nan_to_num(forces), -self._limits, self._limits))
+
+    def _forces_of(self, state: Reference, accelerations: Array) -> Array:
+        """(N, 6) of a pose and twist with accelerations (N, 6)."""
+        count = len(accelerations)
+        quaternion = quaternion_from_rotation(state.rotation)
+        forces = self._forces(
+            np.tile(state.position, (count, 1)),
+            np.tile(quaternion, (count, 1)),
+            np.tile(state.rotation, (count, 1, 1)),
+            np.tile(state.twist, (count, 1)),
+            accelerations,
         )
-        return reference._replace(
-            position=state.position,
-            rotation=rotation,
-            linear_velocity=state.linear_velocity,
-            angular_velocity=state.angular_velocity,
-            linear_acceleration=reference.linear_acceleration + linear,
-            angular_acceleration=reference.angular_acceleration + angular,
-        )
+        return np.asarray(forces)

@@ -194,9 +194,8 @@ class StewartController(PlatformCore):
             pose, limits = self.pose, self._bounds.effort
             last = Reference(since, pose.position, pose.rotation, pose.twist, np.zeros(6))
             self._blind = BlindDescent(
-                self._carried_platform().machine,
+                self._model_forces,
                 self._conductor.blind(since, last),
-                lambda motion: self._stewart_law.forces_of(motion, self._legs.state.wrench),
                 limits,
                 self._parameters.safe_fade_time,
             )

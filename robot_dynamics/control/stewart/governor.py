@@ -96,6 +96,14 @@ class Reference:
             self.acceleration,
         )
 
+    def accelerated(self, acceleration: Array) -> Reference:
+        """The same with another acceleration (6,)."""
+        return Reference(self.time, self.position, self.rotation, self.twist, acceleration)
+
+    def seen_from(self, time: float) -> Reference:
+        """The same pose and twist as those of another moment [s]."""
+        return Reference(time, self.position, self.rotation, self.twist, self.acceleration)
+
     @property
     def motion(self) -> Motion:
         """As a motion without load."""
@@ -147,7 +155,7 @@ class Governor:
             tried = self._alternatives(here, wanted, stop, target, step)
             safe, _ = self._safe(here, tried, step)
             chosen, self.limited = tried[int(np.argmax(safe))] if safe.any() else stop, True
-        self.reference = Reference(time, here.position, here.rotation, here.twist, chosen)
+        self.reference = here.accelerated(chosen)
         return self.reference
 
     def _within_reach(self, target: Target) -> Target:
