@@ -112,6 +112,14 @@ def is_regular(path: str | os.PathLike[str]) -> bool:
         return False
 
 
+def exists(path: str | os.PathLike[str]) -> bool:
+    """Whether ``path`` names anything at all; false for names that nothing can have."""
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):
+        return False
+
+
 def _name(path: object) -> object:
     return os.fspath(path) if isinstance(path, os.PathLike) else path
 

@@ -132,6 +132,7 @@ def test_lost_feedback_fades_and_impossible_lengths_are_a_safe_output(platform):
     [
         ({"machine": "no_such_machine"}, "no_such_machine"),
         ({"machine": "/nowhere/machine.yaml"}, "/nowhere/machine.yaml does not exist"),
+        ({"machine": "/dev/zero"}, "parameter 'machine': /dev/zero is no regular file"),
         ({"zero_lengths": [0.5, 0.5]}, "zero_lengths"),
         ({"kp": [1.0, 2.0]}, "kp"),
     ],

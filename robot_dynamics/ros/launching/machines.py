@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from robot_dynamics.errors import ParameterError
+from robot_dynamics.inputs.files import exists, is_regular
 from robot_dynamics.resources import resource
 from robot_dynamics.ros.launching.descriptions import effort_joints
 from robot_dynamics.stewart.loader import load_machine
@@ -21,8 +22,9 @@ def machine_path(given: Mapping[str, str]) -> Path:
         ParameterError: it does not exist.
     """
     path = Path(given["machine_file"] or resource(f"config/{given['platform']}.yaml"))
-    if not path.is_file():
-        raise ParameterError(f"argument 'machine_file': {path} does not exist")
+    if not is_regular(path):
+        lacks = "is no regular file" if exists(path) else "does not exist"
+        raise ParameterError(f"argument 'machine_file': {path} {lacks}")
     return path.resolve()
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from robot_dynamics import stewart
 from robot_dynamics.errors import ParameterError, RobotDynamicsError
-from robot_dynamics.inputs.files import is_regular
+from robot_dynamics.inputs.files import exists, is_regular
 from robot_dynamics.resources import resource
 
 LONGEST_NAME = 100
@@ -23,7 +23,8 @@ def load_machine(name: str) -> tuple[stewart.StewartPlatform, list[str]]:
     path = Path(name)
     if not is_regular(path):
         if path.suffix or path.name != name or len(name) > LONGEST_NAME:
-            raise ParameterError(f"parameter 'machine': {name} does not exist")
+            lacks = "is no regular file" if exists(path) else "does not exist"
+            raise ParameterError(f"parameter 'machine': {name} {lacks}")
         path = resource(f"config/{name}.yaml")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
