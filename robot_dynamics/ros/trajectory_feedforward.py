@@ -13,15 +13,18 @@ from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.arm.effort_limits import unlimited
-from robot_dynamics.control.arm.feedforward import EffortPath, Feedforward, FeedforwardParameters
-from robot_dynamics.errors import ModelError, RobotDynamicsError
+from robot_dynamics.control.arm.feedforward import Feedforward, Plan
+from robot_dynamics.control.arm.feedforward_parameters import EffortPath, FeedforwardParameters
+from robot_dynamics.errors import ModelError, TrajectoryError
 from robot_dynamics.ros.actions import deferred_server
-from robot_dynamics.ros.actions.goal_trajectory import GoalTrajectory
 from robot_dynamics.ros.control.front import Autostart
 from robot_dynamics.ros.control.lifecycle import Lifecycle
+from robot_dynamics.ros.control.native.raw_trajectory import RawTrajectory
+from robot_dynamics.ros.control.trajectory_topic import SHORT
 from robot_dynamics.ros.feedforward.effort_stream import EffortStream
 from robot_dynamics.ros.feedforward.feeder import Feeder
 from robot_dynamics.ros.feedforward.goal_relay import GoalRelay
+from robot_dynamics.ros.feedforward.messages import FilledTrajectory
 from robot_dynamics.ros.models.arm_model import ArmModel, ModelLoader
 from robot_dynamics.ros.support import diagnostics, parameters, qos, spin
 
@@ -53,7 +56,8 @@ class TrajectoryFeedforward(LifecycleNode):
         self._relay: GoalRelay | None = None
         if deferred_server.AVAILABLE:
             self._relay = GoalRelay(self, self._feeder, DOWNSTREAM)
-        qos.subscription(self, JointTrajectory, "~/joint_trajectory", self._on_trajectory, qos.TRAJECTORY)
+        topic, received = "~/joint_trajectory", self._on_trajectory
+        qos.subscription(self, JointTrajectory, topic, received, qos.TRAJECTORY, raw=True)
         self.create_service(Trigger, "~/hold", self._on_hold)
         self._diagnostics = diagnostics.DiagnosticsPublisher(self, self._status)
         self._loader = ModelLoader(self, self._on_model, self._on_change)
@@ -153,21 +157,30 @@ class TrajectoryFeedforward(LifecycleNode):
 
     def forget(self) -> None:
         """Forget what was planned; the model stays for the next configure."""
-        self._feeder.feedforward = None
+        self._feeder.forget()
 
     # Requests
 
-    def _on_trajectory(self, message: JointTrajectory) -> None:
-        if not message.points and self._feeder.active:
+    def _on_trajectory(self, data: bytes) -> None:
+        if len(data) <= SHORT and self._feeder.active and self._empty(data):
             reason = self._hold("an empty trajectory has ended it")
             self.get_logger().info(f"empty trajectory: {reason or HELD}")
             return
+        self._feeder.follow(
+            lambda: RawTrajectory(JointTrajectory, data),
+            lambda filled: filled.data,
+            self._pass_on,
+            lambda reason: self._feeder.refuse(f"trajectory refused: {reason}"),
+        )
+
+    def _empty(self, data: bytes) -> bool:
         try:
-            plan, filled = self._feeder.plan(GoalTrajectory.of(message))
-        except RobotDynamicsError as error:
-            self._feeder.refuse(f"trajectory refused: {error}")
-            return
-        if self._relay is not None and self._relay.busy:
+            return not RawTrajectory(JointTrajectory, data).points
+        except TrajectoryError:
+            return False
+
+    def _pass_on(self, plan: Plan, filled: FilledTrajectory) -> None:
+        if self._relay is not None and self._relay.passing:
             self._relay.take_over(plan, filled)
         else:
             self._feeder.send(filled)

@@ -9,7 +9,8 @@ import pytest
 from robot_dynamics import load_urdf
 from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.effort_limits import EffortLimitParameters, unlimited
-from robot_dynamics.control.arm.feedforward import Feedforward, FeedforwardParameters
+from robot_dynamics.control.arm.feedforward import Feedforward
+from robot_dynamics.control.arm.feedforward_parameters import FeedforwardParameters
 from robot_dynamics.control.arm.parameters import ArmParameters
 from robot_dynamics.control.arm.trajectory import Reference, Waypoint, plan
 from robot_dynamics.errors import ParameterError

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from arms import GRAVITY, LENGTH, MASS, Pendulum, pendulum_chain, two_joint_chain
 
-from robot_dynamics.control.arm.feedforward import Feedforward, FeedforwardParameters
+from robot_dynamics.control.arm.feedforward import Feedforward
+from robot_dynamics.control.arm.feedforward_parameters import FeedforwardParameters
 from robot_dynamics.control.waypoints import Waypoint
 from robot_dynamics.errors import ParameterError, TrajectoryError
 

@@ -7,7 +7,8 @@ import pytest
 from arms import GRAVITY, LENGTH, Pendulum, pendulum_chain
 
 from robot_dynamics.control.arm.controller import ArmController
-from robot_dynamics.control.arm.feedforward import Feedforward, FeedforwardParameters
+from robot_dynamics.control.arm.feedforward import Feedforward
+from robot_dynamics.control.arm.feedforward_parameters import FeedforwardParameters
 from robot_dynamics.control.arm.parameters import ArmParameters
 
 PERIOD, CHANGE = 0.001, 0.2

@@ -157,7 +157,8 @@ def test_points_carry_the_models_efforts_within_the_stated_error():
         before = robot.now()
         sent = robot.give(trajectory([(0.6, [0.8, -0.6]), (1.2, [0.1, 0.5])]))
         assert list(sent.joint_names) == NAMES
-        assert before < stamp_to_nanoseconds(sent.header.stamp) < robot.now()
+        # It is sent before it begins, so that the controller meets its first point in time.
+        assert before < stamp_to_nanoseconds(sent.header.stamp) < robot.now() + 10 * SECOND
         np.testing.assert_allclose(sent.points[0].positions, [0.2, -0.1])
         np.testing.assert_allclose(sent.points[-1].positions, [0.1, 0.5], atol=1e-9)
         assert times(sent)[0] == 0.0
@@ -245,6 +246,8 @@ def test_efforts_go_on_the_command_topic_in_time_where_the_controller_refuses_th
         begun = len(robot.commands)
         robot.be([0.3, -0.3])
         rest = effort([0.3, -0.3], [0.0, 0.0], [0.0, 0.0])
+        end = stamp_to_nanoseconds(sent.header.stamp) + 4 * SECOND // 10
+        peer.wait_until(lambda: robot.now() > end, "the clock stands")
         peer.wait_until(lambda: np.allclose(robot.commands[-1].data, rest), "no holding effort at the end")
         moments = np.linspace(0.0, 1.0, 4001)[:, None]
         goal = np.array([[0.3, -0.3]])

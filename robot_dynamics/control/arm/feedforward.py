@@ -2,95 +2,41 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics.control.arm.effort_limits import EffortLimitParameters
+from robot_dynamics.control.arm.feedforward_parameters import FeedforwardParameters
 from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics, feedforward, gravity_load
 from robot_dynamics.control.arm.path_rules import PathRules
 from robot_dynamics.control.arm.sampling import EffortSamples, sample_efforts
 from robot_dynamics.control.arm.trajectory import ANY_PATH, Reference, Trajectory, plan
 from robot_dynamics.control.cross_fade import CrossFade
+from robot_dynamics.control.protocol import Departure, Planned
 from robot_dynamics.control.schedule import Schedule
 from robot_dynamics.control.waypoints import Waypoint, WaypointTable
-from robot_dynamics.errors import ParameterError, TrajectoryError
+from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.model.chain import KinematicChain
-from robot_dynamics.parameters import parameter, per_joint, validate
+from robot_dynamics.parameters import per_joint
 from robot_dynamics.spatial import Array
 
 
-class EffortPath(enum.Enum):
-    """How the efforts reach the actuators."""
+@dataclass(frozen=True)
+class PathDeparture(Departure[Reference]):
+    """Where and when a plan may begin.
 
-    TRAJECTORY = "trajectory"
-    COMMANDS = "commands"
+    Attributes:
+        moving: whether a trajectory is being followed.
+        revision: of what is followed; see :meth:`Feedforward.objection`.
+    """
+
+    moving: bool
+    revision: int
 
 
 @dataclass(frozen=True)
-class FeedforwardParameters(EffortLimitParameters):
-    """How the feeder samples a trajectory and sends its efforts."""
-
-    effort_path: str = parameter(
-        EffortPath.TRAJECTORY.value,
-        "trajectory puts the efforts into the points, for a joint_trajectory_controller of Jazzy or later;"
-        " commands sends them in time on effort_controller/commands, for one that refuses them",
-        choices=[path.value for path in EffortPath],
-        read_only=True,
-    )
-    effort_error: tuple[float, ...] = parameter(
-        (),
-        "How far interpolated efforts may be from the model's, one per joint or one for all; empty: see"
-        " effort_error_share",
-        unit="N·m or N",
-        minimum=0.0,
-        maximum=1e6,
-    )
-    effort_error_share: float = parameter(
-        0.001,
-        "The same as a share of the joint's effort limit or, without one, of its largest effort on the way",
-        minimum=1e-5,
-        maximum=1.0,
-    )
-    refuse_beyond_limits: bool = parameter(
-        False, "Refuse a trajectory that needs more effort than the limits allow, instead of cutting it"
-    )
-    command_rate: float = parameter(
-        250.0,
-        "Rate of effort_controller/commands, where it is used",
-        unit="Hz",
-        minimum=1.0,
-        maximum=2000.0,
-        read_only=True,
-    )
-    state_timeout: float = parameter(
-        0.5,
-        "Without a joint state for so long no trajectory is taken, and efforts on the command topic fade",
-        unit="s",
-        minimum=1e-3,
-        maximum=60.0,
-    )
-    safe_fade_time: float = parameter(
-        2.0, "How long efforts on the command topic take to fade to zero", unit="s", minimum=0.0, maximum=60.0
-    )
-    model_change_time: float = parameter(
-        0.2,
-        "How long efforts on the command topic take to go over to a model that was changed; 0 is at once",
-        unit="s",
-        minimum=0.0,
-        maximum=60.0,
-    )
-
-    def __post_init__(self) -> None:
-        validate(self)
-        if 0.0 in self.effort_error:
-            raise ParameterError("parameter 'effort_error' is 0 for a joint; it must be positive")
-
-
-@dataclass(frozen=True)
-class Plan:
+class Plan(Planned[Reference]):
     """A trajectory ready to be sent.
 
     Attributes:
@@ -98,12 +44,14 @@ class Plan:
         samples: its points with efforts, within the limits.
         beyond: names of the joints whose efforts were cut.
         moving: whether it begins while another trajectory is being followed.
+        revision: of its departure.
     """
 
     trajectory: Trajectory
     samples: EffortSamples
     beyond: tuple[str, ...]
     moving: bool
+    revision: int
 
 
 class Feedforward:
@@ -113,6 +61,9 @@ class Feedforward:
         chain: the arm.
         dynamics: its model with its drives.
         parameters: replaceable at any time.
+
+    Attributes:
+        epoch: counts what makes an unfinished plan void.
     """
 
     def __init__(
@@ -124,6 +75,8 @@ class Feedforward:
         self._cross_fade = CrossFade()
         self.parameters = parameters
         self.position: Array | None = None
+        self.epoch = 0
+        self._revision = 0
         self._schedule: Schedule[Reference] = Schedule(Reference.at_rest(np.zeros(chain.dof)))
 
     @property
@@ -182,31 +135,76 @@ class Feedforward:
         Raises:
             TrajectoryError: it cannot be followed; names what is wrong.
         """
+        return self.plan_from(joint_names, waypoints, self.departure(start, now), rules)
+
+    def departure(self, start: float | None, now: float, allowance: float = 0.0) -> PathDeparture:
+        """Where a plan may begin that is ready within ``allowance`` [s].
+
+        Args:
+            start: when time 0 of the waypoints is [s]; as soon as possible if None.
+            now: the present [s].
+            allowance: how long planning may take [s].
+
+        Raises:
+            TrajectoryError: where the arm is is not known.
+        """
         if self.position is None:
             raise TrajectoryError("where the arm is is not known yet: there is no joint state")
-        departure = now if start is None else max(start, now)
-        moving = self.moving(now)
-        origin = self._schedule.reference(departure) if moving else Reference.at_rest(self.position)
-        path = plan(self.chain, joint_names, waypoints, now if start is None else start, origin, now, rules)
+        moving, earliest = self.moving(now), now + allowance
+        begin = earliest if start is None else start
+        departs = max(begin, earliest)
+        origin = self._schedule.reference(departs) if moving else Reference.at_rest(self.position)
+        return PathDeparture(begin, earliest, origin, self.epoch, moving, self._revision)
+
+    def plan_from(
+        self,
+        joint_names: Sequence[str],
+        waypoints: Sequence[Waypoint] | WaypointTable,
+        departure: PathDeparture,
+        rules: PathRules = ANY_PATH,
+    ) -> Plan:
+        """A trajectory that leaves ``departure``; it changes nothing, and may run in another thread.
+
+        Raises:
+            TrajectoryError: it cannot be followed; names what is wrong.
+        """
+        begin, origin, now = departure.start, departure.origin, departure.now
+        path = plan(self.chain, joint_names, waypoints, begin, origin, now, rules)
         samples = sample_efforts(path.spline, self.dynamics, self._tolerance(path))
-        return self._within_limits(path, samples, moving)
+        return self._within_limits(path, samples, departure)
+
+    def objection(self, plan: Plan, now: float) -> str:
+        """Why ``plan`` cannot be followed any more, or must be made again; empty when it can."""
+        if plan.epoch != self.epoch or plan.revision != self._revision:
+            return "a hold or another trajectory came first"
+        late = now - plan.trajectory.start
+        return f"planning took {late:.3f} s longer than it was allowed to" if late > 0.0 else ""
 
     def follow(self, plan: Plan) -> None:
         """``plan`` is under way, or waits for its start with the arm where it is."""
         if self._schedule.empty and self.position is not None:
             self._schedule.stop(Reference.at_rest(self.position))
+        self._revision += 1
         self._schedule.follow(plan.trajectory)
 
     def drop(self) -> None:
-        """Nothing is under way any more."""
-        self._schedule.stop(Reference.at_rest(np.zeros(self.chain.dof)))
+        """Nothing is under way any more, and what is being planned is void."""
+        self.epoch += 1
+        self._stop()
 
     def drop_plan(self, plan: Plan) -> bool:
-        """``plan`` has ended early; whether it was the last, for one that has replaced it goes on."""
+        """``plan`` has ended early; whether it was the last, for one that has replaced it goes on.
+
+        What is being planned is not void: it has to leave from another place.
+        """
         if not self._schedule.empty and not self._schedule.holds(plan.trajectory):
             return False
-        self.drop()
+        self._stop()
         return True
+
+    def _stop(self) -> None:
+        self._revision += 1
+        self._schedule.stop(Reference.at_rest(np.zeros(self.chain.dof)))
 
     def moving(self, now: float) -> bool:
         """Whether a trajectory is under way or waits for its start."""
@@ -247,7 +245,7 @@ class Feedforward:
             scale = np.where(np.isfinite(scale), scale, largest)
         return np.asarray(self.parameters.effort_error_share * scale)
 
-    def _within_limits(self, path: Trajectory, samples: EffortSamples, moving: bool) -> Plan:
+    def _within_limits(self, path: Trajectory, samples: EffortSamples, departure: PathDeparture) -> Plan:
         cut = np.clip(samples.efforts, -self._limits, self._limits)
         names = self.chain.joint_names
         beyond = tuple(names[j] for j in np.flatnonzero((cut != samples.efforts).any(axis=0)))
@@ -260,4 +258,4 @@ class Feedforward:
         limited = EffortSamples(
             samples.times, samples.positions, samples.velocities, samples.accelerations, cut, samples.error
         )
-        return Plan(path, limited, beyond, moving)
+        return Plan(path, departure.epoch, limited, beyond, departure.moving, departure.revision)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic
+from typing import Any, Generic, Protocol, TypeVar
 
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
@@ -13,7 +13,7 @@ from rclpy.node import Node
 from robot_dynamics.control.native.plans import PLAN_WAITS
 from robot_dynamics.control.protocol import Departure, Planned, Trajectory
 from robot_dynamics.errors import TrajectoryError
-from robot_dynamics.ros.control.loop import C, ControlLoop
+from robot_dynamics.ros.control.loop import StateClock
 from robot_dynamics.ros.support.background import Background
 from robot_dynamics.ros.support.faults import explain
 
@@ -26,6 +26,47 @@ MOST_WAITING = 10
 RETRY = 0.05
 """Steady seconds until a plan is made again whose predecessor has not been looked at."""
 SUPERSEDED = "a hold, a jump, a loss of states or another trajectory came first"
+
+
+class Followed(Protocol):
+    """What follows the plans: a controller, or what stands for one. See ``protocol.Controller``."""
+
+    @property
+    def time(self) -> float:
+        """The present [s]."""
+
+    @property
+    def epoch(self) -> int:
+        """Counts what makes an unfinished plan void."""
+
+    def hold(self) -> None:
+        """Stop following."""
+
+    def departure(self, start: float | None, allowance: float) -> Departure[Any]:
+        """Where a plan may begin that is ready within ``allowance`` [s]."""
+
+    def accept(self, planned: Planned[Any]) -> str:
+        """Follow a finished plan, or tell why it is discarded."""
+
+
+F = TypeVar("F", bound=Followed)
+F_co = TypeVar("F_co", bound=Followed, covariant=True)
+
+
+class Follows(Protocol[F_co]):
+    """Who has what follows the plans."""
+
+    @property
+    def controller(self) -> F_co | None:
+        """In force; None while there is none."""
+
+    @property
+    def active(self) -> bool:
+        """Whether trajectories are followed."""
+
+    @property
+    def clock(self) -> StateClock:
+        """Of the controller in force."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +85,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class _Job(Generic[C]):
+class _Job(Generic[F]):
     """A trajectory on its way.
 
     Attributes:
@@ -56,7 +97,7 @@ class _Job(Generic[C]):
         wanted: whether it still is.
     """
 
-    controller: C
+    controller: F
     generation: int
     decode: Callable[[], Wanted]
     followed: Callable[[Trajectory[Any] | None], None]
@@ -64,7 +105,7 @@ class _Job(Generic[C]):
     wanted: Callable[[], bool]
 
 
-class Planner(Generic[C]):
+class Planner(Generic[F]):
     """Decodes and plans one trajectory after the other in a thread, and hands them over in the node's own.
 
     A plan departs at now and its allowance. It is discarded when a hold, a jump, a loss of states or another
@@ -77,14 +118,14 @@ class Planner(Generic[C]):
         lockstep: do everything at once.
     """
 
-    def __init__(self, node: Node, loop: ControlLoop[C], lockstep: bool) -> None:
+    def __init__(self, node: Node, loop: Follows[F], lockstep: bool) -> None:
         self._node = node
         self._loop = loop
         self._lockstep = lockstep
         self._generation = 0
         self._seen: tuple[object, int] | None = None
         self._background = Background(node)
-        self._jobs: deque[_Job[C]] = deque()
+        self._jobs: deque[_Job[F]] = deque()
 
     def follow(
         self,
@@ -116,7 +157,7 @@ class Planner(Generic[C]):
         if len(self._jobs) == 1:
             self._begin(job)
 
-    def _at_once(self, job: _Job[C]) -> None:
+    def _at_once(self, job: _Job[F]) -> None:
         try:
             wanted = job.decode()
             if wanted.points:
@@ -132,7 +173,7 @@ class Planner(Generic[C]):
 
     # One job after the other; each step ends with the next one, or with the job
 
-    def _begin(self, job: _Job[C]) -> None:
+    def _begin(self, job: _Job[F]) -> None:
         self._background.submit(
             "trajectory",
             job.decode,
@@ -140,7 +181,7 @@ class Planner(Generic[C]):
             lambda reason: self._refuse(job, reason),
         )
 
-    def _plan(self, job: _Job[C], wanted: Wanted, allowance: float = ALLOWANCE, attempt: int = 1) -> None:
+    def _plan(self, job: _Job[F], wanted: Wanted, allowance: float = ALLOWANCE, attempt: int = 1) -> None:
         """The message is decoded: let it be planned."""
         if not wanted.points:
             job.controller.hold()
@@ -173,13 +214,13 @@ class Planner(Generic[C]):
 
         timer = self._node.create_timer(RETRY, go_on, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
-    def _again(self, job: _Job[C], wanted: Wanted) -> None:
+    def _again(self, job: _Job[F], wanted: Wanted) -> None:
         try:
             self._plan(job, wanted)
         except TrajectoryError as error:
             self._refuse(job, str(error))
 
-    def _refuse(self, job: _Job[C], reason: str) -> None:
+    def _refuse(self, job: _Job[F], reason: str) -> None:
         if self._jobs and self._jobs[0] is job:
             self._end(lambda: job.refused(reason))
         else:
@@ -196,12 +237,12 @@ class Planner(Generic[C]):
 
     # The controller
 
-    def _departure(self, job: _Job[C], wanted: Wanted, allowance: float) -> Departure[Any]:
+    def _departure(self, job: _Job[F], wanted: Wanted, allowance: float) -> Departure[Any]:
         self._check(job)
         start = None if wanted.stamp == 0 else self._loop.clock.seconds(wanted.stamp)
         return job.controller.departure(start, allowance)
 
-    def _hand_over(self, job: _Job[C], planned: Planned[Any]) -> str:
+    def _hand_over(self, job: _Job[F], planned: Planned[Any]) -> str:
         """See ``Controller.accept``."""
         self._check(job)
         reason = job.controller.accept(planned)
@@ -209,7 +250,7 @@ class Planner(Generic[C]):
             self._seen = job.controller, job.controller.epoch
         return reason
 
-    def _check(self, job: _Job[C]) -> None:
+    def _check(self, job: _Job[F]) -> None:
         """TrajectoryError when the job is void."""
         if not job.wanted():
             raise TrajectoryError("it is not wanted any more")

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from robot_dynamics.control.arm.feedforward import EffortPath, Feedforward, FeedforwardParameters, Plan
+from robot_dynamics.control.arm.feedforward import Feedforward, PathDeparture, Plan
+from robot_dynamics.control.arm.feedforward_parameters import EffortPath, FeedforwardParameters
+from robot_dynamics.control.protocol import Planned
 from robot_dynamics.errors import StateError, TrajectoryError
 from robot_dynamics.ros.actions.goal_trajectory import GoalTrajectory
-from robot_dynamics.ros.feedforward.messages import hold_message, plan_message
+from robot_dynamics.ros.control.loop import StateClock
+from robot_dynamics.ros.control.native.raw_trajectory import RawTrajectory
+from robot_dynamics.ros.control.planner import Planner, Wanted
+from robot_dynamics.ros.feedforward.messages import FilledTrajectory, hold_message
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.burst_log import BurstLog
 from robot_dynamics.ros.support.joint_limits import declared_rules, without_joint
@@ -18,6 +26,47 @@ from robot_dynamics.ros.support.messages import JointOrder
 
 THROTTLE = 2.0
 """Seconds between two log lines about the same fault."""
+
+
+class Follower:
+    """Stands for the controller that follows the plans, as :class:`Planner` asks it.
+
+    Args:
+        feeder: of the node.
+        feedforward: in force.
+    """
+
+    def __init__(self, feeder: Feeder, feedforward: Feedforward) -> None:
+        self._feeder = feeder
+        self._feedforward = feedforward
+
+    @property
+    def time(self) -> float:
+        """The present [s]."""
+        return self._feeder.now()
+
+    @property
+    def epoch(self) -> int:
+        """Counts what makes an unfinished plan void."""
+        return self._feedforward.epoch
+
+    def hold(self) -> None:
+        """Nothing: whoever sent a trajectory without points is told so."""
+
+    def departure(self, start: float | None, allowance: float) -> PathDeparture:
+        """Where a plan may begin that is ready within ``allowance`` [s].
+
+        Raises:
+            TrajectoryError: no trajectory is taken now.
+        """
+        if reason := self._feeder.refusal():
+            raise TrajectoryError(reason)
+        return self._feedforward.departure(start, self.time, allowance)
+
+    def accept(self, planned: Planned[Any]) -> str:
+        """Why a finished plan is not sent; empty when it is."""
+        assert isinstance(planned, Plan)
+        return self._feeder.refusal() or self._feedforward.objection(planned, self.time)
 
 
 class Feeder:
@@ -31,6 +80,8 @@ class Feeder:
         sent: trajectories.
         refused: messages.
         rules: of trajectories.
+        clock: ROS time on the node's clock.
+        controller: what stands for the controller where trajectories are planned.
 
     Args:
         node: gets subscription and publisher.
@@ -54,16 +105,25 @@ class Feeder:
         self._order = JointOrder(())
         self._state_at: float | None = None
         self._epoch = node.get_clock().now().nanoseconds
+        self.clock = StateClock()
+        self.clock.seconds(self._epoch)
+        self.controller: Follower | None = None
+        self._planner: Planner[Follower] = Planner(node, self, lockstep=False)
         self._out = qos.publisher(node, JointTrajectory, f"{downstream}/joint_trajectory", qos.TRAJECTORY)
         qos.subscription(node, JointState, "joint_states", self._on_state, qos.STATE_SUBSCRIPTION)
 
     def use(self, feedforward: Feedforward) -> None:
         """Plan with another model from now on; where the arm is must be told anew."""
         self.feedforward = feedforward
+        self.controller = Follower(self, feedforward)
         self._order = JointOrder(feedforward.chain.joint_names)
         self._state_at = None
         if unknown := without_joint(self.rules, feedforward.chain.joint_names):
             self._log.warning(unknown)
+
+    def forget(self) -> None:
+        """The node is not configured any more."""
+        self.feedforward = self.controller = None
 
     def now(self) -> float:
         """ROS time on the node's clock [s]."""
@@ -94,24 +154,57 @@ class Feeder:
             return f"no joint state for {self.settings.state_timeout:g} s"
         return ""
 
-    def plan(self, given: GoalTrajectory) -> tuple[Plan, JointTrajectory]:
-        """What to send on for a trajectory, and the plan behind it.
+    def follow(
+        self,
+        measure: Callable[[], RawTrajectory | GoalTrajectory],
+        prepare: Callable[[FilledTrajectory], object],
+        planned: Callable[[Plan, FilledTrajectory], None],
+        refused: Callable[[str], None],
+        wanted: Callable[[], bool] = lambda: True,
+    ) -> None:
+        """Let a trajectory be planned in a thread; efforts go on meanwhile.
 
-        Raises:
-            TrajectoryError: it cannot be followed, or there is no joint state to begin from.
+        Args:
+            measure: the trajectory; called in the thread, it touches nothing of the node.
+            prepare: makes what will be sent, in the thread.
+            planned: told what to send on, and the plan behind it, in the node's thread.
+            refused: told why it is not followed, in the node's thread.
+            wanted: whether it still is.
         """
-        reason, feedforward = self.refusal(), self.feedforward
-        if reason or feedforward is None:
-            raise TrajectoryError(reason)
-        start = None if given.stamp == 0 else 1e-9 * (given.stamp - self._epoch)
-        plan = feedforward.plan(given.joint_names, given.table(), start, self.now(), self.rules)
-        if plan.beyond:
-            self._log.warning(f"the trajectory needs more than the limit of {', '.join(plan.beyond)}")
-        return plan, plan_message(plan, feedforward, self._epoch, self._efforts)
+        feedforward = self.feedforward
+        if reason := self.refusal():
+            refused(reason)
+            return
+        assert feedforward is not None
+        made: list[tuple[Plan, FilledTrajectory]] = []
 
-    def send(self, message: JointTrajectory) -> None:
+        def decode() -> Wanted:
+            given = measure()
+            names, table = given.joint_names, given.table() if given.points else None
+
+            def plan(departure: Any) -> Plan:
+                plan = feedforward.plan_from(names, table or (), departure, self.rules)
+                filled = FilledTrajectory(plan, feedforward.chain.joint_names, self._epoch, self._efforts)
+                prepare(filled)
+                made[:] = [(plan, filled)]
+                return plan
+
+            return Wanted(given.stamp, given.points, plan)
+
+        def take(trajectory: object) -> None:
+            if trajectory is None:
+                refused("the trajectory has no points")
+                return
+            plan, filled = made[0]
+            if plan.beyond:
+                self._log.warning(f"the trajectory needs more than the limit of {', '.join(plan.beyond)}")
+            planned(plan, filled)
+
+        self._planner.follow(decode, take, refused, wanted)
+
+    def send(self, message: JointTrajectory | FilledTrajectory) -> None:
         """Send a trajectory to the controller."""
-        self._out.publish(message)
+        self._out.publish(message.data if isinstance(message, FilledTrajectory) else message)
 
     def begin(self, plan: Plan) -> None:
         """``plan`` is on its way to the controller."""
@@ -129,7 +222,7 @@ class Feeder:
     def ended(self, plan: Plan) -> None:
         """The controller has ended ``plan`` early; unless another has replaced it, the arm is held."""
         if self.feedforward is not None and self.feedforward.drop_plan(plan):
-            self.hold()
+            self._stand()
 
     def drop(self) -> None:
         """Nothing is under way any more."""
@@ -145,8 +238,12 @@ class Feeder:
         if self.feedforward is None:
             return "the node is not configured"
         self.drop()
+        return self._stand()
+
+    def _stand(self) -> str:
+        """Send a hold; returns why that is impossible."""
         reason = self._blind()
-        if not reason:
+        if not reason and self.feedforward is not None:
             self.send(hold_message(self.feedforward, self.now(), self._efforts))
         return reason
 

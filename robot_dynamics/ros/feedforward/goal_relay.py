@@ -8,13 +8,13 @@ from action_msgs.msg import GoalStatus
 from rclpy.action import ActionClient
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode
-from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics.control.arm.feedforward import Plan
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.ros.actions.deferred_server import DeferredActionServer, FollowJointTrajectory
 from robot_dynamics.ros.actions.goal_trajectory import trajectory_of
 from robot_dynamics.ros.feedforward.feeder import Feeder
+from robot_dynamics.ros.feedforward.messages import FilledTrajectory
 from robot_dynamics.ros.support.spin import see_through
 
 WATCH_PERIOD = 0.5
@@ -62,6 +62,7 @@ class GoalRelay:
         self._feeder = feeder
         self._controller = controller
         self._goals: list[_Goal] = []
+        self._planned: list[_Goal] = []
         self._ending = False
         self._server = DeferredActionServer(node, self._on_goal, self._on_cancel, self._refuses)
         self._client = ActionClient(node, FollowJointTrajectory, f"{controller}/follow_joint_trajectory")
@@ -69,18 +70,25 @@ class GoalRelay:
 
     @property
     def busy(self) -> bool:
-        """Whether a goal is under way."""
+        """Whether a goal is under way, or being planned."""
+        return bool(self._goals or self._planned)
+
+    @property
+    def passing(self) -> bool:
+        """Whether a goal is on its way to the controller, or under way there."""
         return bool(self._goals)
 
-    def take_over(self, plan: Plan, filled: JointTrajectory) -> None:
+    def take_over(self, plan: Plan, filled: FilledTrajectory) -> None:
         """Send a trajectory of the topic in place of the goals under way: as a goal, which replaces them.
 
         On the controller's topic it would leave its goal in force, and succeed it at the end of another path.
         """
-        self._send(_Goal(None), plan, FollowJointTrajectory.Goal(trajectory=filled))
+        self._send(_Goal(None), plan, FollowJointTrajectory.Goal(trajectory=filled.message))
 
     def cancel_all(self, reason: str) -> None:
-        """Ask the controller to end every goal; their clients get ``reason``."""
+        """Ask the controller to end every goal, and plan no other; their clients get ``reason``."""
+        for goal in self._planned:
+            goal.reason = goal.reason or reason
         for goal in self._goals:
             goal.reason = goal.reason or reason
             self._cancel(goal)
@@ -93,7 +101,7 @@ class GoalRelay:
         """
         self._ending = True
         see_through(self._node, lambda: all(goal.ended for goal in self._goals), seconds)
-        for goal in list(self._goals):
+        for goal in [*self._goals, *self._planned]:
             self._abort(goal, goal.reason or f"{self._node.get_name()} ends")
 
     # Goals of clients
@@ -125,21 +133,39 @@ class GoalRelay:
         return ""
 
     def _on_goal(self, handle: Any) -> None:
-        given = handle.request
-        try:
-            plan, filled = self._feeder.plan(trajectory_of(given))
-        except RobotDynamicsError as error:
-            self._feeder.refuse(f"goal refused: {error}")
+        given, goal = handle.request, _Goal(handle)
+        self._planned.append(goal)
+
+        def planned(plan: Plan, filled: FilledTrajectory) -> None:
+            self._planned.remove(goal)
+            content = FollowJointTrajectory.Goal()
+            for name in content.get_fields_and_field_types():
+                setattr(content, name, getattr(given, name) if name != "trajectory" else filled.message)
+            self._send(goal, plan, content)
+
+        def refused(reason: str) -> None:
+            if goal not in self._planned:
+                return
+            self._planned.remove(goal)
+            if goal.cancel and not goal.reason:
+                code = FollowJointTrajectory.Result.SUCCESSFUL
+                self._server.finish(handle, _CANCELED, code, "canceled")
+                return
+            reason = goal.reason or reason
+            self._feeder.refuse(f"goal refused: {reason}")
             code = FollowJointTrajectory.Result.INVALID_GOAL
-            self._server.finish(handle, _ABORTED, code, str(error))
-            return
-        content = FollowJointTrajectory.Goal()
-        for name in content.get_fields_and_field_types():
-            setattr(content, name, getattr(given, name) if name != "trajectory" else filled)
-        self._send(_Goal(handle), plan, content)
+            self._server.finish(handle, _ABORTED, code, reason)
+
+        self._feeder.follow(
+            lambda: trajectory_of(given),
+            lambda filled: filled.message,
+            planned,
+            refused,
+            lambda: handle.is_active and not goal.cancel and not goal.reason,
+        )
 
     def _on_cancel(self, handle: Any) -> None:
-        for goal in self._goals:
+        for goal in (*self._goals, *self._planned):
             if goal.upstream == handle:
                 self._cancel(goal)
 
@@ -213,7 +239,7 @@ class GoalRelay:
                 self._abort(goal, f"{self._controller} has gone")
 
     def _abort(self, goal: _Goal, reason: str) -> None:
-        self._goals.remove(goal)
+        (self._goals if goal in self._goals else self._planned).remove(goal)
         what = "trajectory" if goal.upstream is None else "goal"
         self._feeder.refuse(f"{what} aborted: {reason}")
         if goal.upstream is not None:

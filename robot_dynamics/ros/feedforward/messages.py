@@ -2,47 +2,92 @@
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from rclpy.serialization import serialize_message
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics.control.arm.feedforward import Feedforward, Plan
 from robot_dynamics.control.arm.sampling import evaluate
 from robot_dynamics.ros.support.messages import set_stamp, to_array
+from robot_dynamics.spatial import Array
+
+POINT_FIELDS = ("positions", "velocities", "accelerations", "effort")
+"""Of a point, in the order in which a message has them."""
 
 
-def plan_message(plan: Plan, feedforward: Feedforward, epoch: int, efforts: bool) -> JointTrajectory:
-    """The trajectory to send on, stamped with the moment that it was planned for.
+class FilledTrajectory:
+    """What is sent on for a plan: points stamped from the moment that it was planned for.
 
     Without a stamp the controller would begin when the message arrives, and be behind the plan from then on:
     the next trajectory, which departs from the plan, would step its reference.
 
     Args:
         plan: of the trajectory that was given.
-        feedforward: names the joints.
+        joint_names: in the order of the plan.
         epoch: time 0 of the plan's clock [ns].
         efforts: whether the points carry the model's efforts; without, they are the path's knots alone.
     """
-    message = JointTrajectory(joint_names=list(feedforward.chain.joint_names))
-    begin = plan.trajectory.start
-    set_stamp(message.header.stamp, epoch + round(1e9 * begin))
-    samples, spline = plan.samples, plan.trajectory.spline
-    times = samples.times
-    states = (samples.positions, samples.velocities, samples.accelerations)
-    if not efforts:
-        # Quintics between the knots are the path itself; nothing else needs points.
-        times, states = spline.times, evaluate(spline, spline.times)
-    # The controller takes no trajectory whose end moves, not even by a rounding error.
-    states[1][-1] = 0.0
-    for k, moment in enumerate(times):
-        point = JointTrajectoryPoint(
-            positions=to_array(states[0][k]),
-            velocities=to_array(states[1][k]),
-            accelerations=to_array(states[2][k]),
+
+    def __init__(self, plan: Plan, joint_names: Sequence[str], epoch: int, efforts: bool) -> None:
+        begin, samples, spline = plan.trajectory.start, plan.samples, plan.trajectory.spline
+        times: Array = samples.times
+        states: tuple[Array, ...] = (samples.positions, samples.velocities, samples.accelerations)
+        if not efforts:
+            # Quintics between the knots are the path itself; nothing else needs points.
+            times, states = spline.times, evaluate(spline, spline.times)
+        # The controller takes no trajectory whose end moves, not even by a rounding error.
+        states[1][-1] = 0.0
+        self._columns = (*states, samples.efforts) if efforts else states
+        self._since = [round(1e9 * since) for since in (times - begin).tolist()]
+        self._head = JointTrajectory(joint_names=list(joint_names))
+        set_stamp(self._head.header.stamp, epoch + round(1e9 * begin))
+
+    @cached_property
+    def message(self) -> JointTrajectory:
+        """As an object."""
+        message = JointTrajectory(header=self._head.header, joint_names=self._head.joint_names)
+        for since, *values in zip(self._since, *self._columns, strict=True):
+            point = JointTrajectoryPoint()
+            for field, row in zip(POINT_FIELDS, values, strict=False):
+                setattr(point, field, to_array(row))
+            set_stamp(point.time_from_start, since)
+            message.points.append(point)
+        return message
+
+    @cached_property
+    def data(self) -> bytes:
+        """As it is sent: made without an object for each point, which would hold the interpreter."""
+        joints, given = len(self._head.joint_names), len(self._columns)
+        filled = POINT_FIELDS[:given]
+        whole = given == len(POINT_FIELDS)
+        # Values lie at multiples of 8 bytes. A point of all fields leaves the next one there, one whose
+        # efforts are absent 4 bytes behind, where the count of its positions needs no gap.
+        row = np.dtype(
+            [
+                part
+                for k, name in enumerate(filled)
+                for part in (
+                    (f"{name} count", "<u4"),
+                    *([(f"{name} gap", "<u4")] if k or whole else []),
+                    (name, "<f8", (joints,)),
+                )
+            ]
+            + ([] if whole else [("no efforts", "<u4")])
+            + [("sec", "<i4"), ("nanosec", "<u4")]
         )
-        set_stamp(point.time_from_start, round(1e9 * (moment - begin)))
-        if efforts:
-            point.effort = to_array(samples.efforts[k])
-        message.points.append(point)
-    return message
+        rows = np.zeros(len(self._since), row)
+        for name, values in zip(filled, self._columns, strict=True):
+            rows[f"{name} count"], rows[name] = joints, values
+        rows["sec"], rows["nanosec"] = np.divmod(np.array(self._since, dtype=np.int64), 10**9)
+        head = bytes(serialize_message(self._head))[:-4] + struct.pack("<I", len(rows))
+        aligned, points = (len(head) - 4) % 8 == 0, rows.tobytes()
+        if aligned != whole:
+            points = points[:4] + (bytes(4) + points[4:] if aligned else points[8:])
+        return head + points
 
 
 def hold_message(feedforward: Feedforward, now: float, efforts: bool) -> JointTrajectory:
