@@ -156,6 +156,8 @@ def test_what_takes_over_from_a_goal_ends_it_with_its_reason():
         begin = stamp_to_nanoseconds(first.header.stamp)
         assert begin > 0, "the controller would begin later than the plan"
         node.wait_for_output("sent .* points")
+        clock = peer.node.get_clock()
+        peer.wait_until(lambda: clock.now().nanoseconds > begin, "the plan does not begin")
 
         # On the controller's topic it would leave the goal in force, and succeed it somewhere else.
         topic.publish(world.goal(-0.5).trajectory)
