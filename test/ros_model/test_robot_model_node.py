@@ -192,7 +192,7 @@ def test_a_sound_description_is_well_and_gravity_without_samples_is_in_doubt():
     with NodeProcess(NODE, parameters) as node, peer_with(node) as peer:
         values = Report(peer).wait_for(OK, "the description is sound")
         assert values["model"] == "two: base -> lower, 2 joints"
-        assert float(values["payload [kg]"]) == 1.5
+        assert values["payload [kg]"] == "1.5 at 0, 0, 0 m"
         assert float(values["mass of the moving links [kg]"]) == pytest.approx(4.5)
         assert values["robot compensates gravity"] == "False"
     with NodeProcess(NODE, {**parameters, "gravity_from_imu": True}) as node, peer_with(node) as peer:

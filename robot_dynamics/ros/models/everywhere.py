@@ -90,20 +90,25 @@ class _Caller:
         """Set what each node has; what was set is taken back where one refuses."""
         before: dict[str, list[Parameter]] = {}
         for owner, names in found.items():
-            old = self.call(GetParameters, f"{owner}/get_parameters", GetParameters.Request(names=names))
-            values = [parameter_value_to_python(value) for value in old.values]
+            before[owner] = self._values(owner, names)
             try:
                 self.set_one(owner, [Parameter(name, value=wanted[name]) for name in names])
             except RobotDynamicsError as error:
+                del before[owner]
                 for one, parameters in before.items():
                     self.set_one(one, parameters)
                 raise RobotDynamicsError(f"{error}; every node has its old values") from error
-            before[owner] = [
-                Parameter(name, value=value)
-                for name, value in zip(names, values, strict=True)
-                if value is not None
-            ]
         return dict(found)
+
+    def _values(self, owner: str, names: Sequence[str]) -> list[Parameter]:
+        """What a node has, one by one: of several it tells none where one has no value yet."""
+        found = []
+        for name in names:
+            answer = self.call(GetParameters, f"{owner}/get_parameters", GetParameters.Request(names=[name]))
+            for value in map(parameter_value_to_python, answer.values):
+                if value is not None:
+                    found.append(Parameter(name, value=value))
+        return found
 
     def set_one(self, owner: str, parameters: Sequence[Parameter]) -> None:
         """Set parameters of one node, all or none."""
