@@ -95,8 +95,14 @@ def test_one_command_sets_every_node_of_a_robot_or_none():
         for node in (first, second):
             node.wait_for_output("model of")
         simulator.wait_for_output("simulating")
-        done = command("payload_mass=2", "payload_center=[0, 0, 0.1]")
-        assert done.returncode == 0, done.stderr
+
+        def both():
+            # On a busy machine the second node may be seen later than the command looks for it.
+            done = command("payload_mass=2", "payload_center=[0, 0, 0.1]")
+            assert done.returncode == 0, done.stderr
+            return "left/robot_model" in done.stdout and "left/computed_torque_controller" in done.stdout
+
+        peer.wait_until(both, "the command does not find both nodes")
         for node in (first, second):
             node.wait_for_output("in force from now on: payload .kg. 2 at 0, 0, 0.1 m")
         assert value(peer, "left/simulator", "payload_mass") == 0.0
