@@ -17,8 +17,13 @@ def start(*words, slow=None, folder=None):
     path = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
     return subprocess.Popen(
         [sys.executable, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        env={**os.environ, "PYTHONPATH": path},
+        env={**os.environ, "PYTHONPATH": path}, preexec_fn=heed_sigint,
     )  # fmt: skip
+
+
+def heed_sigint():
+    """What runs in the background of a shell script ignores SIGINT, and so would its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @pytest.mark.parametrize(
@@ -34,7 +39,10 @@ def test_a_program_that_is_importing_ends_without_a_word(module, slow, code, tmp
     with start("-m", module, *words, slow=slow, folder=tmp_path) as process:
         assert process.stdout.readline() == "importing\n"
         process.send_signal(signal.SIGINT)
-        said = process.communicate(timeout=PATIENCE)
+        try:
+            said = process.communicate(timeout=PATIENCE)
+        finally:
+            process.kill()
     assert (process.returncode, *said) == (code, "", "")
 
 

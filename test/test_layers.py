@@ -153,6 +153,7 @@ def test_every_dependency_of_setup_py_is_declared_for_ros():
         "transforms3d": "python3-transforms3d",
         "urdfdom-py": "urdfdom_py",
         "pyyaml": "python3-yaml",
+        "tqdm": "python3-tqdm",
     }
     declared = (PACKAGE.parent / "package.xml").read_text(encoding="utf-8")
     for requirement in importlib.metadata.requires("robot_dynamics") or []:

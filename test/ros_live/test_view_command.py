@@ -45,6 +45,8 @@ def start(*arguments):
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
+        # What runs in the background of a shell script ignores SIGINT, and so would its children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
