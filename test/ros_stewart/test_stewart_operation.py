@@ -43,10 +43,15 @@ def test_services_streams_payload_and_brakes():
         assert "neither parked nor stopped" in call("unpark").message
         poses = peer.publisher(PoseStamped, f"{NODE}/pose_command", qos.COMMAND)
         pose = PoseStamped()
-        pose.header.stamp = nanoseconds_to_stamp(legs.now)
         pose.pose.position.z, pose.pose.orientation.w = 0.56, 1.0
+
+        def stream():
+            # A pose that is no newer than the one before keeps no stream alive.
+            pose.header.stamp = nanoseconds_to_stamp(legs.now)
+            poses.publish(pose)
+
         peer.repeat_until(
-            lambda: poses.publish(pose),
+            stream,
             lambda: "the platform: following a trajectory" in node.output or legs.answer(home) is None,
             "the stream is not followed",
         )
