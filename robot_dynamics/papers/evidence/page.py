@@ -10,6 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from robot_dynamics.dynamics.export import write_files
 from robot_dynamics.errors import ParameterError, RobotDynamicsError
 from robot_dynamics.papers.evidence.finding import Item, Paper, Verdict
 
@@ -34,12 +35,12 @@ def write(papers: Sequence[Paper], items: Sequence[Item], folder: Path) -> list[
         "index.html": html(papers, items),
         "items.json": json.dumps([item.as_dict() for item in items], indent=2, ensure_ascii=False) + "\n",
     }
-    return _save(texts, folder)
+    return write_files(folder, texts)
 
 
 def write_markdown(papers: Sequence[Paper], items: Sequence[Item], folder: Path) -> list[Path]:
     """Write evidence.md and errata.md into ``folder``, and the pictures into a folder there; their paths."""
-    paths = _save({"evidence.md": _evidence(papers, items), "errata.md": _errata(items)}, folder)
+    paths = write_files(folder, {"evidence.md": _evidence(papers, items), "errata.md": _errata(items)})
     pictures = folder / PICTURES
     try:
         pictures.mkdir(parents=True, exist_ok=True)
@@ -166,13 +167,3 @@ def _errata(items: Sequence[Item]) -> str:
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ").replace("*", "\\*").replace("_", "\\_")
-
-
-def _save(texts: dict[str, str], folder: Path) -> list[Path]:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, text in texts.items():
-            (folder / name).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise ParameterError(f"cannot write to {folder}: {error.strerror}") from error
-    return [folder / name for name in texts]

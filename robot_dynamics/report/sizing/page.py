@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.errors import ParameterError, RobotDynamicsError, shown
+from robot_dynamics.dynamics.export import write_files
+from robot_dynamics.errors import RobotDynamicsError, shown
 from robot_dynamics.report.sizing import pictures
 from robot_dynamics.report.sizing.axes import NAMES, PLANES, is_turn, shown_unit, shown_value
 from robot_dynamics.report.sizing.envelopes import Envelope, envelope_rows, envelopes
@@ -70,13 +71,7 @@ def write(found: Study, folder: Path) -> list[Path]:
     """
     tables = _tables(found)
     texts = {"index.html": _html(found, tables), **{name: text for name, (_, text) in tables.items()}}
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, text in texts.items():
-            (folder / name).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise ParameterError(f"cannot write to {folder}: {error.strerror}") from error
-    return [folder / name for name in texts]
+    return write_files(folder, texts)
 
 
 def _html(found: Study, tables: dict[str, tuple[str, str]]) -> str:
