@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from robot_dynamics.control.arm.actuators import ActuatedArm
-from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.parameters import ArmParameters
 from robot_dynamics.control.arm.path_rules import PathRules
 from robot_dynamics.control.arm.trajectory import ANY_PATH, Reference, Trajectory, plan
-from robot_dynamics.control.native.library import Results, Settings, address, load_core
-from robot_dynamics.control.native.plans import Plans
+from robot_dynamics.control.native.controller import NativeController
+from robot_dynamics.control.native.library import Settings
 from robot_dynamics.control.native.settings import arm_settings, check_mode
-from robot_dynamics.control.native.snapshot import PHASES, Snapshot, discontinuity
-from robot_dynamics.control.protocol import Command, Departure, Phase, Planned
-from robot_dynamics.control.protocol import Trajectory as Timed
+from robot_dynamics.control.protocol import Departure, Planned
 from robot_dynamics.control.waypoints import Waypoint, WaypointTable
-from robot_dynamics.errors import StateError, TrajectoryError
+from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.spatial import Array
 
 
-class NativeArmController:
+class NativeArmController(NativeController[Reference]):
     """Control of one arm, as :class:`~robot_dynamics.control.arm.controller.ArmController`, its twin, in C.
-
-    Whoever runs the cycle, this object in Python or a thread that knows nothing of Python, alone calls
-    :meth:`update`, :meth:`observe`, :meth:`lost_states` and :meth:`safe_command`. Everything else may be
-    called from one other thread at any time: what it changes is handed over as a finished value and counts
-    from the next cycle on.
 
     Args:
         chain: the arm.
@@ -44,24 +33,9 @@ class NativeArmController:
 
     def __init__(self, chain: KinematicChain, dynamics: ActuatedArm, parameters: ArmParameters) -> None:
         self.chain = chain
-        self._library = load_core()
         self._parameters = parameters
         self._dynamics = dynamics
-        self._settings: dict[int, tuple[Any, ...]] = {}
-        self._number = self._model = self._law = 0
-        self._predecessor: NativeArmController | None = None
-        self._run_elsewhere: Callable[[str], None] | None = None
-        self.handle: int = self._library.rd_core_new(chain.dof, ctypes.byref(self._new_settings(True, True)))
-        if not self.handle:
-            raise MemoryError("no memory for a controller")
-        self._snapshot = Snapshot(self._library, self.handle, chain.dof)
-        self._plans = Plans(self._library, self.handle, self._snapshot)
-        self._results = Results()
-        self._library.rd_core_results(self.handle, ctypes.byref(self._results))
-        self._views = {
-            name: np.ctypeslib.as_array(getattr(self._results, name), (chain.dof,))
-            for name in ("effort", "unlimited", "position", "velocity", "acceleration")
-        }
+        super().__init__(chain.dof)
 
     def __repr__(self) -> str:
         return (
@@ -69,39 +43,13 @@ class NativeArmController:
             f" {self.phase.value})"
         )
 
-    def __del__(self) -> None:
-        if getattr(self, "handle", 0):
-            self._library.rd_core_free(self.handle)
+    def core_settings(self) -> tuple[Settings, Any]:
+        """See :class:`NativeController`."""
+        return arm_settings(self.chain, self._dynamics, self._parameters)
 
-    def driven_by(self, perform: Callable[[str], None] | None) -> None:
-        """Let another thread run the cycle: from now on ``perform("hold")`` asks that one to hold."""
-        self._run_elsewhere = perform
-
-    # What is known
-
-    @property
-    def phase(self) -> Phase:
-        """What the controller is doing."""
-        now = self._snapshot.read()
-        phase = PHASES[now.phase]
-        return Phase.TRACKING if phase.controls and self._plans.waiting(now) else phase
-
-    @property
-    def epoch(self) -> int:
-        """Counts what makes an unfinished plan void: holds, discontinuities, losses and newer plans."""
-        now = self._snapshot.read()
-        return int(now.epoch) + (1 if self._plans.waiting(now) else 0)
-
-    @property
-    def time(self) -> float:
-        """Of the last joint state [s]."""
-        return float(self._snapshot.read().time)
-
-    @property
-    def discontinuity(self) -> str:
-        """Why the last state cannot follow from the one before; empty when it can."""
-        self._library.rd_core_results(self.handle, ctypes.byref(self._results))
-        return discontinuity(self._results)
+    def reference_of(self, position: Array, velocity: Array, acceleration: Array) -> Reference:
+        """Joint positions are an arm's coordinates."""
+        return Reference(position, velocity, acceleration)
 
     @property
     def effort_limits(self) -> Array:
@@ -126,47 +74,12 @@ class NativeArmController:
         value.limits_of(self.chain)
         before, self._parameters = self._parameters, value
         another = (before.mode, before.kp, before.kv) != (value.mode, value.kp, value.kv)
-        self._offer_settings(False, another)
-
-    # What is handed over
+        self.offer_settings(False, another)
 
     def change_model(self, dynamics: ActuatedArm) -> None:
         """Use another model of the same arm; the efforts go over to it in ``model_change_time``."""
         self._dynamics = dynamics
-        self._offer_settings(True, False)
-
-    def take_over_from(self, other: ArmController | NativeArmController) -> None:
-        """Begin with the effort of another controller of the same joints, and leave it likewise."""
-        if isinstance(other, NativeArmController) and other is not self._predecessor:
-            other._predecessor = None
-            self._predecessor = other
-            self._library.rd_core_succeed(self.handle, other.handle)
-
-    def departure(self, start: float | None, allowance: float = 0.0) -> Departure[Reference]:
-        """Where a plan may begin; asked before planning.
-
-        Args:
-            start: when time 0 of the waypoints is [s]; as soon as possible when None.
-            allowance: how long planning may take [s].
-
-        Raises:
-            TrajectoryError: the controller does not control.
-        """
-        phase = self.phase
-        if not phase.controls:
-            raise TrajectoryError(f"the controller is not ready for a trajectory: {phase.value}")
-        epoch = self.epoch
-        now = self.time + allowance
-        begin = now if start is None else start
-        return Departure(begin, now, self.reference(max(begin, now)), epoch)
-
-    def accept(self, planned: Planned[Reference]) -> str:
-        """Follow a finished plan, or tell why it is discarded; see ``ControlCore.accept``.
-
-        Where another thread runs the cycle, the next one decides.
-        """
-        discarded = self._plans.accept(planned)
-        return discarded if discarded or self._run_elsewhere is None else self._plans.verdict()
+        self.offer_settings(True, False)
 
     def plan(
         self,
@@ -194,70 +107,3 @@ class NativeArmController:
             raise TrajectoryError(discarded)
         assert isinstance(planned.trajectory, Trajectory)
         return planned.trajectory
-
-    # What is followed
-
-    def reference(self, time: float) -> Reference:
-        """The reference at ``time`` [s]."""
-        return self._plans.reference(time)
-
-    def follows(self, trajectory: Timed[Reference]) -> bool:
-        """Whether ``trajectory`` is being followed, will be from its start on, or was followed to its end.
-
-        Who looks at a cycle of a moment ago must not believe that the trajectory was dropped because it has
-        ended since.
-        """
-        return self._plans.follows(trajectory)
-
-    def hold(self) -> None:
-        """Stop following and hold where the arm is."""
-        if self._run_elsewhere is not None:
-            self._run_elsewhere("hold")
-        else:
-            self._library.rd_core_hold(self.handle)
-
-    # The cycle
-
-    def update(self, time: float, position: Array, velocity: Array) -> Command:
-        """One control cycle; see ``ControlCore.update``."""
-        q, qd = np.ascontiguousarray(position, dtype=float), np.ascontiguousarray(velocity, dtype=float)
-        answered = self._library.rd_core_update(self.handle, time, address(q), address(qd))
-        if not answered:
-            raise StateError("the model has no finite effort for this state")
-        return self._command()
-
-    def observe(self, position: Array) -> None:
-        """Keep the last known position fresh while the controller does not control."""
-        q = np.ascontiguousarray(position, dtype=float)
-        self._library.rd_core_observe(self.handle, address(q))
-
-    def lost_states(self) -> None:
-        """Joint states have stopped: from now on ``safe_command`` is what goes out."""
-        self._library.rd_core_lost_states(self.handle)
-
-    def safe_command(self, since: float) -> Command:
-        """The declared safe output, ``since`` seconds after the fault began."""
-        self._library.rd_core_safe_command(self.handle, since)
-        return self._command()
-
-    def _command(self) -> Command:
-        effort, unlimited, *reference = (view.copy() for view in self._views.values())
-        return Command(effort, unlimited, Reference(*reference), PHASES[self._snapshot.read().phase])
-
-    # Settings
-
-    def _offer_settings(self, model: bool, law: bool) -> None:
-        settings = self._new_settings(model, law)
-        oldest = self._snapshot.read().oldest_settings
-        self._settings = {n: kept for n, kept in self._settings.items() if n >= oldest}
-        self._library.rd_core_offer_settings(self.handle, ctypes.byref(settings))
-
-    def _new_settings(self, model: bool, law: bool) -> Settings:
-        """The present parameters and model as a value of the core's, kept until it is not used any more."""
-        self._number += 1
-        self._model += model
-        self._law += law
-        settings, kept = arm_settings(self.chain, self._dynamics, self._parameters)
-        settings.number, settings.model, settings.law = self._number, self._model, self._law
-        self._settings[self._number] = settings, kept
-        return settings

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import ctypes
 import time
+from collections.abc import Callable
+from typing import Generic, Protocol, TypeGuard
 
 import numpy as np
 
-from robot_dynamics.control.arm.trajectory import Reference, Trajectory
 from robot_dynamics.control.native.library import Plan, address
 from robot_dynamics.control.native.library import Snapshot as Head
 from robot_dynamics.control.native.snapshot import PHASES, VERDICTS, Snapshot
-from robot_dynamics.control.protocol import Planned
+from robot_dynamics.control.protocol import Planned, R, R_co, Trajectory
+from robot_dynamics.control.spline import QuinticSpline
 from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.spatial import Array
 
 PLAN_WAITS = "the trajectory before it waits for the next joint state"
 VOID = "a hold, a jump, a loss of states or another trajectory came first"
@@ -21,18 +24,35 @@ VERDICT_PATIENCE = 0.1
 VERDICT_POLL = 2e-4
 
 
-class Plans:
+class SplineTrajectory(Trajectory[R_co], Protocol[R_co]):
+    """A trajectory whose coordinates run along quintics."""
+
+    @property
+    def spline(self) -> QuinticSpline:
+        """Of the coordinates of references."""
+
+
+def along_a_spline(trajectory: Trajectory[R]) -> TypeGuard[SplineTrajectory[R]]:
+    """Whether a trajectory is one that a core in C can follow."""
+    return isinstance(getattr(trajectory, "spline", None), QuinticSpline)
+
+
+class Plans(Generic[R]):
     """The plans of one core.
 
     Args:
         library: of the core.
         handle: address of the core.
         snapshot: of the core.
+        at_rest: the reference that stays at a place (n,).
     """
 
-    def __init__(self, library: ctypes.CDLL, handle: int, snapshot: Snapshot) -> None:
+    def __init__(
+        self, library: ctypes.CDLL, handle: int, snapshot: Snapshot, at_rest: Callable[[Array], R]
+    ) -> None:
         self._library, self._handle, self._snapshot = library, handle, snapshot
-        self._kept: dict[int, tuple[Trajectory, object]] = {}
+        self._at_rest = at_rest
+        self._kept: dict[int, tuple[SplineTrajectory[R], object]] = {}
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -42,13 +62,13 @@ class Plans:
         number = max(self._kept, default=0)
         return number if number > now.considered else 0
 
-    def reference(self, time: float) -> Reference:
+    def reference(self, time: float) -> R:
         """The reference at ``time`` [s], as the core will have it if nothing comes in between."""
         now = self._snapshot.read()
         for number in (self.waiting(now), now.next, now.current):
             if number and time >= self._kept[number][0].start:
                 return self._kept[number][0].sample(time)
-        return Reference.at_rest(self._snapshot.hold)
+        return self._at_rest(self._snapshot.hold)
 
     def follows(self, trajectory: object) -> bool:
         """Whether ``trajectory`` waits, is followed, or was followed to its end last."""
@@ -58,11 +78,11 @@ class Plans:
             for number in (self.waiting(now), now.next, now.current, now.finished)
         )
 
-    def accept(self, planned: Planned[Reference]) -> str:
+    def accept(self, planned: Planned[R]) -> str:
         """Hand a plan over, or tell why it is void already."""
         trajectory = planned.trajectory
-        if not isinstance(trajectory, Trajectory):
-            raise TrajectoryError("this controller follows planned joint trajectories only")
+        if not along_a_spline(trajectory):
+            raise TrajectoryError("this controller follows planned trajectories along quintics only")
         now = self._snapshot.read()
         waiting = self.waiting(now)
         if planned.epoch != now.epoch + bool(waiting) or not PHASES[now.phase].controls:
