@@ -35,7 +35,7 @@ static const double zero_friction[1];
 static rd_settings make_settings(uint64_t number)
 {
     return (rd_settings){
-        .number = number, .model = 1, .law = 1, .inverse_dynamics = weight, .rotor_inertia = none, .damping = none,
+        .number = number, .model = 1, .law = 1, .machine = &rd_arm, .inverse_dynamics = weight, .rotor_inertia = none, .damping = none,
         .friction = zero_friction,
         .static_friction = zero_friction, .stribeck_velocity = fast, .friction_offset = none, .limits = limit, .velocity_bounds = fast, .effort_steps = limit, .kp = kp, .kv = kv,
         .state_timeout = 0.1, .safe_fade_time = 0.05, .model_change_time = 0.2, .front_timeout = 1.0,

@@ -31,6 +31,8 @@ class NativeArmController(NativeController[Reference]):
         BackendError: there is no compiler, or the model or its law are not there in C.
     """
 
+    machine = "rd_arm"
+
     def __init__(self, chain: KinematicChain, dynamics: ActuatedArm, parameters: ArmParameters) -> None:
         self.chain = chain
         self._parameters = parameters

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from typing import Any, Generic
+from typing import Any, ClassVar, Generic
 
 import numpy as np
 
-from robot_dynamics.control.native.library import Results, Settings, address, load_core
+from robot_dynamics.control.native.library import Results, Settings, address, load_core, machine_address
 from robot_dynamics.control.native.plans import Plans
 from robot_dynamics.control.native.snapshot import PHASES, Snapshot, discontinuity
 from robot_dynamics.control.protocol import Command, Departure, Phase, Planned, R
@@ -27,6 +27,7 @@ class NativeController(Generic[R]):
 
     Args:
         joints: n.
+        library: of a core that has the machine's functions; the arms' when None.
 
     Attributes:
         handle: address of the ``rd_core``.
@@ -35,8 +36,11 @@ class NativeController(Generic[R]):
         BackendError: there is no compiler, or the model or its law are not there in C.
     """
 
-    def __init__(self, joints: int) -> None:
-        self._library = load_core()
+    machine: ClassVar[str]
+    """Name of the ``rd_machine`` in the library."""
+
+    def __init__(self, joints: int, library: ctypes.CDLL | None = None) -> None:
+        self._library = load_core() if library is None else library
         self._settings: dict[int, tuple[Any, ...]] = {}
         self._number = self._model = self._law = 0
         self._predecessor: NativeController[R] | None = None
@@ -206,6 +210,7 @@ class NativeController(Generic[R]):
         self._model += model
         self._law += law
         settings, kept = self.core_settings()
+        settings.machine = machine_address(self._library, self.machine)
         settings.number, settings.model, settings.law = self._number, self._model, self._law
         self._settings[self._number] = settings, kept
         return settings

@@ -51,49 +51,6 @@ static void take_plan(rd_core *core, double before)
     }
 }
 
-/* The schedule */
-
-static void rest(const rd_core *core, const rd_motion *out, const double *place)
-{
-    rd_copy(out->position, place, core->n);
-    memset(out->velocity, 0, sizeof(double) * (size_t)core->n);
-    memset(out->acceleration, 0, sizeof(double) * (size_t)core->n);
-}
-
-static void refer(rd_core *core, double time, const rd_motion *out)
-{
-    rd_cursor *cursors[] = {&core->next, &core->current};
-    for (int i = 0; i < 2; ++i) {
-        if (cursors[i]->plan && time >= cursors[i]->plan->times[0]) {
-            rd_sample(cursors[i], core->n, time, out);
-            return;
-        }
-    }
-    rest(core, out, core->hold);
-}
-
-static void stop(rd_core *core)
-{
-    rd_copy(core->hold, core->state.position, core->n);
-    core->current.plan = core->next.plan = NULL;
-    ++core->epoch;
-}
-
-static void advance(rd_core *core, double time)
-{
-    if (core->next.plan && time >= core->next.plan->times[0]) {
-        core->current = core->next;
-        core->next.plan = NULL;
-    }
-    const rd_plan *plan = core->current.plan;
-    if (plan && time >= plan->times[plan->knots - 1]) {
-        rd_sample(&core->current, core->n, time, &core->ahead);
-        rd_copy(core->hold, core->ahead.position, core->n);
-        core->finished = plan->number;
-        core->current.plan = NULL;
-    }
-}
-
 static void measure_period(rd_core *core, double elapsed)
 {
     if (!(LONGEST_PERIOD > elapsed && elapsed > 0.0)) {
@@ -110,7 +67,7 @@ static void measure_period(rd_core *core, double elapsed)
 
 static void capture(rd_core *core)
 {
-    stop(core);
+    rd_stop(core);
     core->knows_inertia = 0;
     core->has_sent = 0; /* from here on the efforts are others, as was asked for */
     core->phase = RD_HOLDING;
@@ -118,10 +75,17 @@ static void capture(rd_core *core)
 
 static void limit(rd_core *core, const double *effort)
 {
+    const rd_machine *machine = core->settings->machine;
+    if (effort != core->unlimited) {
+        rd_copy(core->unlimited, effort, core->n);
+    }
+    if (machine->limit) {
+        machine->limit(core, core->unlimited, core->effort);
+        return;
+    }
     for (int j = 0; j < core->n; ++j) {
         const double most = core->settings->limits[j];
         const double least = effort[j] > -most ? effort[j] : -most;
-        core->unlimited[j] = effort[j];
         core->effort[j] = least < most ? least : most;
     }
 }
@@ -162,18 +126,18 @@ static int find_effort(rd_core *core, double time, double *effort)
     const double half = settings->looks_ahead ? 0.5 * period : 0.0;
     const rd_motion *ahead = &core->reference;
     core->replaced = NULL;
-    if (half > 0.0 && settings->mode == RD_COMPUTED_TORQUE) {
+    if (half > 0.0 && settings->machine->looks_ahead >> settings->mode & 1U) {
         ahead = &core->ahead;
-        refer(core, time + half, ahead);
+        rd_refer(core, time + half, ahead);
     }
-    if (!rd_law_effort(core, settings, ahead, half, effort)) {
+    if (!settings->machine->effort(core, settings, ahead, half, effort)) {
         return 0;
     }
     if (settings->model_change_time == 0.0 && (replaced || core->departs)) {
         core->has_sent = 0;
     }
     if (replaced) {
-        if (!rd_law_effort(core, replaced, ahead, half, core->before)) {
+        if (!replaced->machine->effort(core, replaced, ahead, half, core->before)) {
             return 0;
         }
         begin_fading(core, time, core->before, effort);
@@ -190,7 +154,7 @@ static int find_effort(rd_core *core, double time, double *effort)
 /* The command for the reference of now: 0 where the model fails, -1 where it gives no finite effort. */
 static int answer(rd_core *core, double time)
 {
-    refer(core, time, &core->reference);
+    rd_refer(core, time, &core->reference);
     if (!find_effort(core, time, core->unlimited)) {
         return 0;
     }
@@ -218,13 +182,27 @@ static int command(rd_core *core, double time)
     return answered;
 }
 
+/* Take a measured state; one in which the machine cannot be changes nothing. */
+static int find_place(rd_core *core, double time, const double *position, const double *velocity)
+{
+    const rd_machine *machine = core->settings->machine;
+    if (machine->find_place && !machine->find_place(core, time, position, velocity)) {
+        return 0;
+    }
+    rd_copy(core->state.position, position, core->n);
+    rd_copy(core->state.velocity, velocity, core->n);
+    return 1;
+}
+
 int rd_core_update(rd_core *core, double time, const double *position, const double *velocity)
 {
     const double before = core->time;
     rd_core_take_settings(core);
     take_predecessor(core);
-    rd_copy(core->state.position, position, core->n);
-    rd_copy(core->state.velocity, velocity, core->n);
+    if (!find_place(core, time, position, velocity)) {
+        rd_core_publish(core);
+        return 0;
+    }
     const int lost = !rd_controls(core->phase);
     core->fault_began = core->phase == RD_FAULT ? core->fault_began : time;
     rd_check_state(core, time, position, velocity, !lost);
@@ -239,7 +217,7 @@ int rd_core_update(rd_core *core, double time, const double *position, const dou
         core->departs = 0;
     }
     take_plan(core, before);
-    advance(core, time);
+    rd_advance(core, time);
     if (!core->current.plan && !core->next.plan) {
         core->phase = RD_HOLDING;
     }
@@ -259,8 +237,7 @@ int rd_core_update(rd_core *core, double time, const double *position, const dou
 void rd_core_observe(rd_core *core, const double *position)
 {
     rd_core_take_settings(core);
-    rd_copy(core->state.position, position, core->n);
-    memset(core->state.velocity, 0, sizeof(double) * (size_t)core->n);
+    find_place(core, core->time, position, core->zero);
     rd_core_publish(core);
 }
 
@@ -275,7 +252,7 @@ void rd_core_hold(rd_core *core)
 void rd_core_lost_states(rd_core *core)
 {
     if (core->phase != RD_WAITING) {
-        stop(core);
+        rd_stop(core);
         core->phase = RD_STALE;
         core->departs = core->has_sent = 0;
     }
@@ -289,11 +266,11 @@ void rd_core_safe_command(rd_core *core, double since)
     const double share = rd_ramp_down(since, settings->safe_fade_time);
     double *effort = core->before;
     int carries = settings->safe_output == RD_GRAVITY_FADE && isfinite(core->time) && share > 0.0;
-    carries = carries && rd_law_load(core, settings, effort) && rd_all_finite(effort, core->n);
+    carries = carries && settings->machine->load(core, settings, effort) && rd_all_finite(effort, core->n);
     for (int j = 0; j < core->n; ++j) {
         effort[j] = carries ? share * effort[j] : 0.0;
     }
     limit(core, effort);
-    rest(core, &core->reference, core->state.position);
+    rd_rest(core, &core->reference, core->place);
     rd_core_publish(core);
 }

@@ -1,4 +1,5 @@
-/* The control core of an arm in C: what robot_dynamics.control.core.ControlCore is in Python, cycle for cycle.
+/* The control core in C: what robot_dynamics.control.core.ControlCore is in Python, cycle for cycle, for every machine
+ * that can be told as a rd_machine.
  *
  * States in, efforts out; no allocation after rd_core_new, no locks, no Python, no ROS. One thread at a time
  * runs the cycle (rd_core_update, _observe, _lost_states, _safe_command, _hold); any other thread may hand over
@@ -20,14 +21,46 @@ typedef int (*rd_kernel)(const double *const *in, double *out);
 enum { RD_WAITING, RD_HOLDING, RD_TRACKING, RD_STALE, RD_FAULT };                       /* phases */
 enum { RD_COMPUTED_TORQUE, RD_FEEDFORWARD, RD_GRAVITY_COMPENSATION, RD_PD };            /* modes */
 enum { RD_GRAVITY_FADE, RD_ZERO };                                                      /* safe outputs */
-enum { RD_CONTINUOUS, RD_BACKWARDS, RD_JUMPED, RD_AHEAD, RD_TOO_FAST, RD_EFFORT_STEP }; /* discontinuities */
+enum { RD_CONTINUOUS, RD_BACKWARDS, RD_JUMPED, RD_AHEAD, RD_TOO_FAST, RD_EFFORT_STEP, RD_BEYOND }; /* discontinuities */
 enum { RD_PENDING, RD_ACCEPTED, RD_SUPERSEDED, RD_LATE };                               /* verdicts on a plan */
 
-/* Model, law and parameters. Never changed once it is handed over; read only while it is in use. */
+struct rd_core;
+struct rd_settings;
+struct rd_platform_model;
+
 typedef struct {
+    double *position, *velocity, *acceleration; /* (n) */
+} rd_motion;
+
+/* What a machine adds to the state machine, called in its cycle; NULL where it has nothing to add. States, efforts and
+ * their limits are those of the joints; references are in coordinates of the machine's own. */
+typedef struct {
+    size_t state_size;            /* bytes that every core has for it in machine_state */
+    unsigned looks_ahead;         /* bit m: the law of mode m does */
+    int told;                     /* doubles that it tells, behind the arrays of a snapshot */
+    void (*begin)(struct rd_core *core); /* fills machine_state, which is zero */
+    /* Finds the core's place from the joints' state: whether it could; if not, it changes nothing. */
+    int (*find_place)(struct rd_core *core, double time, const double *position, const double *velocity);
+    /* The law's effort, and the one that carries the weight: whether the model has one. */
+    int (*effort)(struct rd_core *core, const struct rd_settings *settings, const rd_motion *ahead, double half_period,
+                  double *effort);
+    int (*load)(const struct rd_core *core, const struct rd_settings *settings, double *effort);
+    /* The effort that the drives can give instead of one beyond a limit; NULL: joint by joint. */
+    void (*limit)(struct rd_core *core, const double *unlimited, double *effort);
+    /* Whether the measured state is beyond what the machine may do; notes what. */
+    int (*watch)(struct rd_core *core);
+    void (*change_law)(struct rd_core *core); /* other gains or another mode are in core->settings */
+    void (*tell)(const struct rd_core *core, double *told);
+} rd_machine;
+
+/* Model, law and parameters. Never changed once it is handed over; read only while it is in use. */
+typedef struct rd_settings {
     uint64_t number;              /* of the settings: 1, 2, ... in the order in which they are handed over */
     uint64_t model, law;          /* another number: another model, other gains or another mode */
-    rd_kernel inverse_dynamics;   /* of q, qd, qdd and, where they are inputs, gravity and payload */
+    const rd_machine *machine;    /* the same as long as a core lives */
+    rd_kernel inverse_dynamics;   /* of q, qd, qdd and, where they are inputs, gravity and payload; a platform's: of a
+                                     motion (25) */
+    const struct rd_platform_model *platform; /* of a platform; else NULL */
     const double *gravity;        /* (3), NULL where it is no input [m/s^2] */
     const double *payload;        /* (10), NULL where it is no input: m, m c (3), inertia xx, xy, yy, xz, yz, zz
                                      about the tip frame's origin [kg, kg m, kg m^2] */
@@ -42,10 +75,6 @@ typedef struct {
     int32_t driven;               /* whether the drives add anything */
     int32_t mode, looks_ahead, safe_output;
 } rd_settings;
-
-typedef struct {
-    double *position, *velocity, *acceleration; /* (n) */
-} rd_motion;
 
 /* References that come from outside cycle by cycle; written by the thread that runs the cycle, before it does. */
 typedef struct {
@@ -91,6 +120,8 @@ typedef struct rd_core {
     double last_time;
     double fault_began;           /* time of the first state in a row without a usable effort [s] */
     rd_motion state;              /* measured; no accelerations */
+    double *place;                /* (n) where the machine is, in the coordinates of its references */
+    void *machine_state;
     rd_motion reference, ahead;
     double *hold;                 /* (n) where to stay without a plan */
     double *last_effort, *departing, *difference, *inertia;
@@ -109,7 +140,7 @@ typedef struct rd_core {
     struct rd_snapshot *shown;
 } rd_core;
 
-/* What other threads may know. The arrays follow it: hold, position, velocity (n). */
+/* What other threads may know. The arrays follow it: hold, position, velocity (n), and what the machine tells. */
 typedef struct rd_snapshot {
     uint64_t epoch;
     uint64_t current, next;       /* numbers of the plans in force and waiting; 0: none */
@@ -152,6 +183,7 @@ void rd_core_offer_plan(rd_core *core, const rd_plan *plan);
 /* Begin with the last effort of another core of the same joints, if that one controls then. */
 void rd_core_succeed(rd_core *core, rd_core *predecessor);
 void rd_core_snapshot(rd_core *core, rd_snapshot *copy);
+size_t rd_core_snapshot_size(const rd_core *core);
 
 /* Parts, used by the core. */
 static inline void rd_copy(double *to, const double *from, int n)
@@ -170,8 +202,16 @@ static inline int rd_controls(int phase)
 int rd_all_finite(const double *values, int n);
 double rd_ramp_down(double since, double duration);
 void rd_sample(rd_cursor *cursor, int n, double time, const rd_motion *out);
-int rd_law_effort(rd_core *core, const rd_settings *settings, const rd_motion *ahead, double half_period,
-                  double *effort);
-int rd_law_load(const rd_core *core, const rd_settings *settings, double *effort);
+void rd_rest(const rd_core *core, const rd_motion *out, const double *place);
+void rd_refer(rd_core *core, double time, const rd_motion *out); /* the reference at a time */
+void rd_stop(rd_core *core);                                    /* drop what is followed, for the present place */
+void rd_advance(rd_core *core, double time);                    /* begin and end plans */
 #endif
+
+#ifdef __cplusplus
+extern "C"
+#else
+extern
+#endif
+const rd_machine rd_arm; /* law.c */
 #endif

@@ -43,7 +43,7 @@ rd_follower *rd_follower_new(int n, const rd_settings *settings, size_t record_b
     const size_t each = (size_t)n;
     rd_core *core = rd_core_new(n, settings);
     follower->session = core ? rd_session_new(core, record_bytes) : NULL;
-    follower->snapshot = calloc(1, sizeof(rd_snapshot) + 3 * each * sizeof(double));
+    follower->snapshot = core ? calloc(1, rd_core_snapshot_size(core)) : NULL;
     double *place = follower->store = calloc(FOLLOWER_ARRAYS * each, sizeof(double));
     if (!follower->session || !follower->snapshot || !place) {
         if (!follower->session) {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARRAYS = 24 }; /* of n doubles in a core's store */
+enum { ARRAYS = 25 }; /* of n doubles in a core's store */
 
 void rd_core_publish(rd_core *core)
 {
@@ -28,13 +28,26 @@ void rd_core_publish(rd_core *core)
     rd_copy(shown->values, core->hold, core->n);
     rd_copy(shown->values + core->n, core->state.position, core->n);
     rd_copy(shown->values + 2 * core->n, core->state.velocity, core->n);
+    if (core->settings->machine->tell) {
+        core->settings->machine->tell(core, shown->values + 3 * core->n);
+    }
     atomic_thread_fence(memory_order_release);
     atomic_fetch_add_explicit(&core->sequence, 1, memory_order_relaxed);
 }
 
+static size_t snapshot_size(int n, const rd_machine *machine)
+{
+    return sizeof(rd_snapshot) + sizeof(double) * (3 * (size_t)n + (size_t)machine->told);
+}
+
+size_t rd_core_snapshot_size(const rd_core *core)
+{
+    return snapshot_size(core->n, core->settings->machine);
+}
+
 void rd_core_snapshot(rd_core *core, rd_snapshot *out)
 {
-    const size_t size = sizeof(rd_snapshot) + sizeof(double) * 3 * (size_t)core->n;
+    const size_t size = rd_core_snapshot_size(core);
     uint_fast64_t before, after;
     do {
         before = atomic_load_explicit(&core->sequence, memory_order_acquire);
@@ -47,9 +60,11 @@ void rd_core_snapshot(rd_core *core, rd_snapshot *out)
 rd_core *rd_core_new(int n, const rd_settings *settings)
 {
     rd_core *core = calloc(1, sizeof *core);
+    const rd_machine *machine = settings->machine;
     const size_t each = (size_t)n;
     if (!core || !(core->store = calloc(ARRAYS * each, sizeof(double)))
-        || !(core->shown = calloc(1, sizeof(rd_snapshot) + 3 * each * sizeof(double)))) {
+        || !(core->machine_state = calloc(1, machine->state_size + 1))
+        || !(core->shown = calloc(1, snapshot_size(n, machine)))) {
         rd_core_free(core);
         return NULL;
     }
@@ -59,7 +74,7 @@ rd_core *rd_core_new(int n, const rd_settings *settings)
         &core->reference.acceleration, &core->ahead.position, &core->ahead.velocity, &core->ahead.acceleration,
         &core->hold, &core->last_effort, &core->departing, &core->difference, &core->inertia, &core->effort,
         &core->unlimited, &core->last_position, &core->last_velocity, &core->before, &core->scratch[0],
-        &core->scratch[1], &core->scratch[2], &core->scratch[3], &core->zero, &core->sent,
+        &core->scratch[1], &core->scratch[2], &core->scratch[3], &core->zero, &core->sent, &core->place,
     };
     for (int i = 0; i < ARRAYS; ++i, place += n) {
         *arrays[i] = place;
@@ -67,6 +82,12 @@ rd_core *rd_core_new(int n, const rd_settings *settings)
     core->n = n;
     core->settings = settings;
     core->time = core->last_time = -INFINITY;
+    if (!machine->find_place) {
+        core->place = core->state.position;
+    }
+    if (machine->begin) {
+        machine->begin(core);
+    }
     rd_core_publish(core);
     return core;
 }
@@ -75,6 +96,7 @@ void rd_core_free(rd_core *core)
 {
     if (core) {
         free(core->store);
+        free(core->machine_state);
         free(core->shown);
         free(core);
     }
@@ -127,7 +149,9 @@ void rd_core_take_settings(rd_core *core)
         core->replaced = before;
     }
     if (offered->law != before->law) {
-        core->knows_inertia = 0;
+        if (offered->machine->change_law) {
+            offered->machine->change_law(core);
+        }
         if (rd_controls(core->phase) && core->knows_effort) {
             rd_copy(core->departing, core->last_effort, core->n);
             core->departs = 1;

@@ -42,7 +42,7 @@ static int inverse_dynamics(int n, const rd_settings *s, const double *q, const 
     return 1;
 }
 
-int rd_law_load(const rd_core *core, const rd_settings *s, double *effort)
+static int arm_load(const rd_core *core, const rd_settings *s, double *effort)
 {
     return inverse_dynamics(core->n, s, core->state.position, core->zero, core->zero, core->zero, effort);
 }
@@ -67,7 +67,7 @@ static int computed_torque(rd_core *core, const rd_settings *s, const rd_motion 
 static int joint_inertia(rd_core *core, const rd_settings *s)
 {
     double *load = core->scratch[0], *unit = core->scratch[1], *effort = core->scratch[2];
-    if (!rd_law_load(core, s, load)) {
+    if (!arm_load(core, s, load)) {
         return 0;
     }
     memset(unit, 0, sizeof(double) * (size_t)core->n);
@@ -95,7 +95,7 @@ static int proportional_derivative(rd_core *core, const rd_settings *s, double *
     return 1;
 }
 
-int rd_law_effort(rd_core *core, const rd_settings *s, const rd_motion *ahead, double half, double *effort)
+static int arm_effort(rd_core *core, const rd_settings *s, const rd_motion *ahead, double half, double *effort)
 {
     const rd_motion *r = &core->reference;
     switch (s->mode) {
@@ -104,8 +104,17 @@ int rd_law_effort(rd_core *core, const rd_settings *s, const rd_motion *ahead, d
     case RD_FEEDFORWARD:
         return inverse_dynamics(core->n, s, r->position, r->velocity, r->acceleration, r->velocity, effort);
     case RD_GRAVITY_COMPENSATION:
-        return rd_law_load(core, s, effort);
+        return arm_load(core, s, effort);
     default:
         return proportional_derivative(core, s, effort);
     }
 }
+
+static void forget_inertia(rd_core *core)
+{
+    core->knows_inertia = 0;
+}
+
+const rd_machine rd_arm = {
+    .looks_ahead = 1U << RD_COMPUTED_TORQUE, .effort = arm_effort, .load = arm_load, .change_law = forget_inertia,
+};

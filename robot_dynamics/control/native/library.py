@@ -35,7 +35,7 @@ class Settings(ctypes.Structure):
         *(
             (name, ctypes.c_void_p)
             for name in (
-                "inverse_dynamics", "gravity", "payload", "rotor_inertia", "damping", "friction",
+                "machine", "inverse_dynamics", "platform", "gravity", "payload", "rotor_inertia", "damping", "friction",
                 "static_friction", "stribeck_velocity", "friction_offset", "limits", "velocity_bounds",
                 "effort_steps", "kp", "kv",
             )
@@ -115,6 +115,7 @@ SIGNATURES: dict[str, tuple[Any, Sequence[Any]]] = {
     "rd_core_offer_plan": (None, [_POINTER, _POINTER]),
     "rd_core_succeed": (None, [_POINTER, _POINTER]),
     "rd_core_snapshot": (None, [_POINTER, _POINTER]),
+    "rd_core_snapshot_size": (ctypes.c_size_t, [_POINTER]),
 }
 """Result and arguments of each function of the core."""
 
@@ -127,6 +128,11 @@ def load_core() -> ctypes.CDLL:
         BackendError: there is no compiler, or it fails.
     """
     return load(joined_source(PACKAGE, SOURCES), FLAGS, SIGNATURES, (Settings, Plan, Snapshot, Results))
+
+
+def machine_address(library: ctypes.CDLL, name: str) -> int:
+    """Where a library has the functions of a machine, e.g. ``rd_arm``."""
+    return ctypes.addressof(ctypes.c_char.in_dll(library, name))
 
 
 def _compiled(source: str, flags: Sequence[str]) -> Path:

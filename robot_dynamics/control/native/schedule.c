@@ -64,3 +64,46 @@ void rd_sample(rd_cursor *cursor, int n, double time, const rd_motion *out)
         evaluate(plan, k, (time - plan->times[k]) / (plan->times[k + 1] - plan->times[k]), n, out);
     }
 }
+
+/* What is followed */
+
+void rd_rest(const rd_core *core, const rd_motion *out, const double *place)
+{
+    rd_copy(out->position, place, core->n);
+    memset(out->velocity, 0, sizeof(double) * (size_t)core->n);
+    memset(out->acceleration, 0, sizeof(double) * (size_t)core->n);
+}
+
+void rd_refer(rd_core *core, double time, const rd_motion *out)
+{
+    rd_cursor *cursors[] = {&core->next, &core->current};
+    for (int i = 0; i < 2; ++i) {
+        if (cursors[i]->plan && time >= cursors[i]->plan->times[0]) {
+            rd_sample(cursors[i], core->n, time, out);
+            return;
+        }
+    }
+    rd_rest(core, out, core->hold);
+}
+
+void rd_stop(rd_core *core)
+{
+    rd_copy(core->hold, core->place, core->n);
+    core->current.plan = core->next.plan = NULL;
+    ++core->epoch;
+}
+
+void rd_advance(rd_core *core, double time)
+{
+    if (core->next.plan && time >= core->next.plan->times[0]) {
+        core->current = core->next;
+        core->next.plan = NULL;
+    }
+    const rd_plan *plan = core->current.plan;
+    if (plan && time >= plan->times[plan->knots - 1]) {
+        rd_sample(&core->current, core->n, time, &core->ahead);
+        rd_copy(core->hold, core->ahead.position, core->n);
+        core->finished = plan->number;
+        core->current.plan = NULL;
+    }
+}

@@ -24,6 +24,7 @@ class Snapshot:
         hold: (n,) where the machine is held without a plan [rad or m].
         position: (n,) measured last [rad or m].
         velocity: (n,) measured last [rad/s or m/s].
+        told: what the machine tells beside, see ``rd_machine`` in core.h.
 
     Args:
         library: of the core.
@@ -34,10 +35,12 @@ class Snapshot:
     def __init__(self, library: ctypes.CDLL, handle: int, joints: int) -> None:
         self._library, self._handle = library, handle
         size = ctypes.sizeof(Head)
-        picture = np.zeros(size // 8 + 3 * joints)
+        picture = np.zeros(library.rd_core_snapshot_size(handle) // 8)
         self._picture, self._address = picture, address(picture)
         self._head = Head.from_buffer(picture.data)
-        self.hold, self.position, self.velocity = picture[size // 8 :].reshape(3, joints)
+        arrays = picture[size // 8 :]
+        self.hold, self.position, self.velocity = arrays[: 3 * joints].reshape(3, joints)
+        self.told = arrays[3 * joints :]
 
     def read(self) -> Head:
         """Take the picture; valid until the next one."""
