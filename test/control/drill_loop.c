@@ -110,9 +110,9 @@ int main(void)
     states(&loop, 3, 0.3, 0.0);
     tell("holding", &loop, core);
 
-    const rd_plan late = {1, core->epoch, 3, (double[]){0.0, 0.1, 0.2}, coefficients[0][0], NULL};
-    const rd_plan plan = {2, core->epoch, 3, times, coefficients[0][0], NULL};
-    const rd_plan superseded = {3, core->epoch, 3, times, coefficients[0][0], NULL};
+    const rd_plan late = {1, core->epoch, 0, 3, (double[]){0.0, 0.1, 0.2}, coefficients[0][0], NULL};
+    const rd_plan plan = {2, core->epoch, 0, 3, times, coefficients[0][0], NULL};
+    const rd_plan superseded = {3, core->epoch, 0, 3, times, coefficients[0][0], NULL};
     rd_core_offer_plan(core, &late);
     states(&loop, 1, 0.3, 0.0);
     printf("late plan: %d\n", core->verdict);

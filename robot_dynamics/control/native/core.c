@@ -31,6 +31,12 @@ static void take_predecessor(rd_core *core)
     }
 }
 
+static int is_followed(const rd_core *core, uint64_t number)
+{
+    return (core->current.plan && core->current.plan->number == number)
+        || (core->next.plan && core->next.plan->number == number);
+}
+
 static void take_plan(rd_core *core, double before)
 {
     const rd_plan *plan = atomic_exchange_explicit(&core->offered_plan, NULL, memory_order_acquire);
@@ -39,13 +45,14 @@ static void take_plan(rd_core *core, double before)
     }
     core->considered = plan->number;
     core->late = before - plan->times[0];
-    if (plan->epoch != core->epoch || !rd_controls(core->phase)) {
+    const int due = plan->continues ? is_followed(core, plan->continues) : plan->epoch == core->epoch;
+    if (!due || !rd_controls(core->phase)) {
         core->verdict = RD_SUPERSEDED;
     } else if (core->late > 0.0) {
         core->verdict = RD_LATE;
     } else {
         core->verdict = RD_ACCEPTED;
-        ++core->epoch;
+        core->epoch += plan->continues == 0;
         core->next = (rd_cursor){plan, 0};
         core->phase = RD_TRACKING;
     }

@@ -86,6 +86,8 @@ typedef struct {
 typedef struct {
     uint64_t number;              /* 1, 2, ... in the order in which they are handed over */
     uint64_t epoch;               /* of the core when the plan's departure was asked for */
+    uint64_t continues;           /* number of the plan that it goes on with: in force instead of the epoch, which
+                                     stays; 0: none */
     size_t knots;                 /* K >= 2 */
     const double *times;          /* (K) on the controller's clock [s] */
     const double *coefficients;   /* (K - 1, 6, n) of the powers of the share of the segment that has passed */

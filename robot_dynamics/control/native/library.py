@@ -35,9 +35,9 @@ class Settings(ctypes.Structure):
         *(
             (name, ctypes.c_void_p)
             for name in (
-                "machine", "inverse_dynamics", "platform", "gravity", "payload", "rotor_inertia", "damping", "friction",
-                "static_friction", "stribeck_velocity", "friction_offset", "limits", "velocity_bounds",
-                "effort_steps", "kp", "kv",
+                "machine", "inverse_dynamics", "platform", "gravity", "payload", "rotor_inertia", "damping",
+                "friction", "static_friction", "stribeck_velocity", "friction_offset", "limits",
+                "velocity_bounds", "effort_steps", "kp", "kv",
             )
         ),
         *(
@@ -57,6 +57,7 @@ class Plan(ctypes.Structure):
     _fields_: ClassVar = [
         ("number", ctypes.c_uint64),
         ("epoch", ctypes.c_uint64),
+        ("continues", ctypes.c_uint64),
         ("knots", ctypes.c_size_t),
         ("times", ctypes.c_void_p),
         ("coefficients", ctypes.c_void_p),

@@ -95,7 +95,7 @@ class Plans(Generic[R]):
         spline = trajectory.spline
         times, coefficients = np.ascontiguousarray(spline.times), np.ascontiguousarray(spline.coefficients)
         # It takes the place of one that waits: that one would never have been followed.
-        given = Plan(number, now.epoch, len(times), address(times), address(coefficients))
+        given = Plan(number, now.epoch, 0, len(times), address(times), address(coefficients))
         oldest, finished = now.oldest_plan, now.finished
         self._kept = {n: kept for n, kept in self._kept.items() if n >= oldest or n == finished}
         self._kept[number] = trajectory, (given, times, coefficients)
