@@ -68,6 +68,11 @@ class Conductor:
         self.brakes.timing = _timing(parameters)
 
     @property
+    def stream_timeout(self) -> float:
+        """A stream pauses when no pose comes for so long [s]."""
+        return self._parameters.stream_timeout
+
+    @property
     def resting(self) -> bool:
         """Whether the platform is left to brakes or stops."""
         return self.mode in (Mode.PARKED, Mode.STOPPED)

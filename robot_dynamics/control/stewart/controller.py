@@ -12,18 +12,16 @@ from robot_dynamics.control.protocol import Command, Departure, Planned
 from robot_dynamics.control.stewart.basis import PlatformCore
 from robot_dynamics.control.stewart.blind import BlindDescent
 from robot_dynamics.control.stewart.conductor import Conductor, Mode
-from robot_dynamics.control.stewart.governed import Following, GovernedMotion
+from robot_dynamics.control.stewart.governed import GovernedMotion
 from robot_dynamics.control.stewart.governor import Reference
+from robot_dynamics.control.stewart.operator import Operator
 from robot_dynamics.control.stewart.parameters import StewartParameters
-from robot_dynamics.control.stewart.stream import PoseStream, Sample
+from robot_dynamics.control.stewart.stream import Sample
 from robot_dynamics.control.stewart.watch import StateWatch
-from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.inputs.arrays import of_type
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart import Motion, StewartPlatform
 
-STANDING = 1e-3
-"""A reference that is slower needs no way to stop [m/s, rad/s]."""
 LONGEST_STEP = 0.5
 """A later stamp is a jump, over which nothing is governed [s]."""
 
@@ -54,8 +52,7 @@ class StewartController(PlatformCore):
         super().__init__(platform, parameters, zero_lengths)
         self._conductor = Conductor(platform.machine, self._model_forces, self._parameters)
         self._watch = StateWatch(platform.machine, self._parameters.watch_margin)
-        self._stream: PoseStream | None = None
-        self._stopped_stream = -np.inf
+        self._operator = Operator(self, self._conductor)
         self._blind: BlindDescent | None = None
 
     def __repr__(self) -> str:
@@ -80,72 +77,33 @@ class StewartController(PlatformCore):
         return self._conductor.brakes.engaged(self.time) or not self.phase.controls
 
     def command_pose(self, sample: Sample) -> None:
-        """Take a pose of a stream; the first begins to follow it, in place of everything else.
-
-        Raises:
-            TrajectoryError: the platform is not ready for it, or a hold has ended the stream and it has not
-                paused since.
-        """
-        stream = self._stream
-        if (
-            stream is None
-            or self._conductor.motion is None
-            or stream is not _stream_of(self._conductor.motion)
-        ):
-            self.departure(None)
-            if sample.time - self._stopped_stream < self._parameters.stream_timeout:
-                self._stopped_stream = sample.time
-                raise TrajectoryError("a hold has ended this stream; let it pause to begin another")
-            self._stream = stream = self._conductor.stream(self.time, self._present())
-            self._take_up(self._conductor.motion)
-        stream.add(sample)
+        """Take a pose of a stream; see :meth:`Operator.command_pose`."""
+        self._operator.command_pose(sample, self.time)
 
     def hold(self) -> None:
-        """Stop within the pace of governed motions and hold there; what rests on brakes stays there."""
-        if not self.phase.controls or self._conductor.resting or self._conductor.mode is Mode.STOPPING:
-            return
-        if self._stream is not None and self._conductor.motion is not None:
-            self._stopped_stream = self.time
-        self._conductor.release()
-        present = self._present()
-        if np.abs(present.twist).max() > STANDING:
-            self._take_up(self._conductor.stop(self.time, present))
-        else:
-            super().hold()
+        """Stop within the pace of governed motions and hold there; see :meth:`Operator.hold`."""
+        self._operator.hold(self.time)
 
     def park(self) -> str:
         """Settle down to the park pose; why not, if so."""
-        if not self.phase.controls or self._conductor.mode is not Mode.OPERATIONAL:
-            return f"the platform is not ready for it: {self.state}"
-        self._take_up(self._conductor.settle(self.time, self._present()))
-        return ""
+        return self._operator.park()
 
     def unpark(self) -> str:
         """Leave the brakes, and from the park pose go home; why not, if so."""
-        if not self.phase.controls or not self._conductor.resting:
-            return f"the platform is neither parked nor stopped: {self.state}"
-        super().hold()
-        self._conductor.rise(self.time)
-        return ""
+        return self._operator.unpark(self.time)
 
     def emergency_stop(self) -> str:
         """Stop and brake; why not, if so."""
-        if not self.phase.controls:
-            return f"the platform is not under control: {self.state}; the brakes are engaged"
-        if not self._conductor.resting:
-            self._take_up(self._conductor.emergency_stop(self.time, self._present()))
-        return ""
+        return self._operator.emergency_stop()
 
     @property
     def state(self) -> str:
         """Mode and phase in words."""
-        mode = self._conductor.mode
-        return self.phase.value if mode is Mode.OPERATIONAL else mode.value
+        return self._operator.state
 
     def departure(self, start: float | None, allowance: float = 0.0) -> Departure[Motion]:
         """See :class:`ControlCore`; only in operation."""
-        if self._conductor.mode is not Mode.OPERATIONAL:
-            raise TrajectoryError(f"the platform is not ready for a trajectory: {self.state}")
+        self._operator.check_operational()
         return super().departure(start, allowance)
 
     def accept(self, planned: Planned[Motion]) -> str:
@@ -166,7 +124,7 @@ class StewartController(PlatformCore):
             return command
         self._watch_state()
         if self._conductor.changes(time):
-            self._take_up(self._conductor.next_motion(time, self._present()))
+            self.take_up(self._conductor.next_motion(time, self.present))
         share = self._conductor.brakes.share(time)
         if share < 1.0:
             self._stewart_law.observer.frozen = True
@@ -211,13 +169,20 @@ class StewartController(PlatformCore):
             pose = self.pose
             self._capture()
             here = Reference(self.time, pose.position, pose.rotation, pose.twist, np.zeros(6))
-            self._take_up(self._conductor.settle(self.time, here))
+            self.take_up(self._conductor.settle(self.time, here))
 
-    def _present(self) -> Reference:
+    # What the operator needs
+
+    @property
+    def present(self) -> Reference:
         """The reference of now."""
         return Reference.of(self.time, self.reference(self.time))
 
-    def _take_up(self, motion: GovernedMotion | None) -> None:
+    def capture(self) -> None:
+        """Hold where the platform is, at once."""
+        super().hold()
+
+    def take_up(self, motion: GovernedMotion | None) -> None:
         """Follow a governed motion, whatever the mode."""
         if motion is not None:
             super().accept(Planned(motion, self.epoch))
@@ -229,7 +194,3 @@ class StewartController(PlatformCore):
         wrench = self._legs.state.wrench
         law = self._stewart_law
         return law.forces_of_many(positions, quaternions, rotations, twists, accelerations, wrench)
-
-
-def _stream_of(motion: GovernedMotion) -> PoseStream | None:
-    return motion.goal.stream if isinstance(motion.goal, Following) else None

@@ -1,0 +1,137 @@
+"""What may be asked of a platform beside trajectories: streams, stops, parking; whoever runs its cycle."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from robot_dynamics.control.protocol import Phase
+from robot_dynamics.control.stewart.conductor import Conductor, Mode
+from robot_dynamics.control.stewart.governed import Following, GovernedMotion
+from robot_dynamics.control.stewart.governor import Reference
+from robot_dynamics.control.stewart.stream import PoseStream, Sample
+from robot_dynamics.errors import TrajectoryError
+
+STANDING = 1e-3
+"""A reference that is slower needs no way to stop [m/s, rad/s]."""
+
+
+class Follower(Protocol):
+    """What follows the motions: the state machine of a controller."""
+
+    @property
+    def phase(self) -> Phase:
+        """What it is doing."""
+
+    @property
+    def present(self) -> Reference:
+        """Where and when a governed motion may begin."""
+
+    def capture(self) -> None:
+        """Hold where the platform is."""
+
+    def take_up(self, motion: GovernedMotion) -> None:
+        """Follow a governed motion from its start on, whatever the mode."""
+
+
+class Operator:
+    """Turns what is asked into motions of a conductor.
+
+    Args:
+        follower: follows them.
+        conductor: of the platform.
+    """
+
+    def __init__(self, follower: Follower, conductor: Conductor) -> None:
+        self._follower, self._conductor = follower, conductor
+        self._stream: PoseStream | None = None
+        self._stopped_stream = -np.inf
+
+    @property
+    def state(self) -> str:
+        """Mode and phase in words."""
+        mode = self._conductor.mode
+        return self._follower.phase.value if mode is Mode.OPERATIONAL else mode.value
+
+    def check_operational(self) -> None:
+        """TrajectoryError where no trajectory may be followed now."""
+        if self._conductor.mode is not Mode.OPERATIONAL:
+            raise TrajectoryError(f"the platform is not ready for a trajectory: {self.state}")
+
+    def command_pose(self, sample: Sample, time: float) -> None:
+        """Take a pose of a stream; the first begins to follow it, in place of everything else.
+
+        Args:
+            sample: the pose.
+            time: the present [s].
+
+        Raises:
+            TrajectoryError: the platform is not ready for it, or a hold has ended the stream and it has not
+                paused since.
+        """
+        stream, motion = self._stream, self._conductor.motion
+        if stream is None or motion is None or stream is not _stream_of(motion):
+            self.check_operational()
+            if not self._follower.phase.controls:
+                raise TrajectoryError(
+                    f"the controller is not ready for a trajectory: {self._follower.phase.value}"
+                )
+            if sample.time - self._stopped_stream < self._conductor.stream_timeout:
+                self._stopped_stream = sample.time
+                raise TrajectoryError("a hold has ended this stream; let it pause to begin another")
+            present = self._follower.present
+            self._stream = stream = self._conductor.stream(present.time, present)
+            self._take_up(self._conductor.motion)
+        stream.add(sample)
+
+    def hold(self, time: float) -> None:
+        """Stop within the pace of governed motions and hold there; what rests on brakes stays there.
+
+        Args:
+            time: the present [s].
+        """
+        conductor = self._conductor
+        if not self._follower.phase.controls or conductor.resting or conductor.mode is Mode.STOPPING:
+            return
+        if self._stream is not None and conductor.motion is not None:
+            self._stopped_stream = time
+        conductor.release()
+        present = self._follower.present
+        if np.abs(present.twist).max() > STANDING:
+            self._take_up(conductor.stop(present.time, present))
+        else:
+            self._follower.capture()
+
+    def park(self) -> str:
+        """Settle down to the park pose; why not, if so."""
+        if not self._follower.phase.controls or self._conductor.mode is not Mode.OPERATIONAL:
+            return f"the platform is not ready for it: {self.state}"
+        present = self._follower.present
+        self._take_up(self._conductor.settle(present.time, present))
+        return ""
+
+    def unpark(self, time: float) -> str:
+        """Leave the brakes at ``time`` [s], and from the park pose go home; why not, if so."""
+        if not self._follower.phase.controls or not self._conductor.resting:
+            return f"the platform is neither parked nor stopped: {self.state}"
+        self._follower.capture()
+        self._conductor.rise(time)
+        return ""
+
+    def emergency_stop(self) -> str:
+        """Stop and brake; why not, if so."""
+        if not self._follower.phase.controls:
+            return f"the platform is not under control: {self.state}; the brakes are engaged"
+        if not self._conductor.resting:
+            present = self._follower.present
+            self._take_up(self._conductor.emergency_stop(present.time, present))
+        return ""
+
+    def _take_up(self, motion: GovernedMotion | None) -> None:
+        if motion is not None:
+            self._follower.take_up(motion)
+
+
+def _stream_of(motion: GovernedMotion) -> PoseStream | None:
+    return motion.goal.stream if isinstance(motion.goal, Following) else None
