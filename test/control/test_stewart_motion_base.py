@@ -9,7 +9,7 @@ from robot_dynamics.control.stewart.brakes import Brakes, BrakeTiming
 from robot_dynamics.control.stewart.conductor import Mode
 from robot_dynamics.control.stewart.controller import StewartController
 from robot_dynamics.control.stewart.parameters import StewartParameters
-from robot_dynamics.control.stewart.stream import PoseStream, Sample
+from robot_dynamics.control.stewart.stream import PoseStream, Sample, check_stamp
 from robot_dynamics.control.stewart.trajectory import PoseWaypoint
 from robot_dynamics.errors import ParameterError, TrajectoryError
 from robot_dynamics.stewart.orientation import rotation_from_vector, rotation_vector
@@ -127,21 +127,69 @@ def test_a_stream_is_followed_one_period_behind_and_settles_when_it_ends(base, r
 
 def test_what_comes_late_twice_or_from_the_past_does_no_harm():
     stream = PoseStream(0.1)
+
+    def add(stamp, place, twist=None, late=0.0):
+        return stream.add(Sample(stamp, np.full(3, place), np.eye(3), twist), stamp + late)
+
     assert stream.target(0.0) is None
     assert stream.ended(0.0)
-    assert stream.add(Sample(1.0, np.zeros(3), np.eye(3), None))
+    assert add(1.0, 0.0)
     np.testing.assert_array_equal(stream.target(1.0).position, np.zeros(3))
-    assert not stream.add(Sample(1.0, np.ones(3), np.eye(3), None))
-    assert not stream.add(Sample(0.5, np.ones(3), np.eye(3), None))
+    assert not add(1.0, 1.0)
+    assert not add(0.5, 1.0)
     for k in range(1, 4):
-        assert stream.add(Sample(1.0 + 0.01 * k, np.full(3, 0.001 * k), np.eye(3), None))
+        assert add(1.0 + 0.01 * k, 0.001 * k)
     np.testing.assert_allclose(stream.target(1.03).position, 0.002, atol=1e-12)
     np.testing.assert_allclose(stream.target(1.045).position, 0.0035, atol=1e-12)  # late: straight on
-    np.testing.assert_allclose(stream.target(1.2).twist, 0.0)  # too late: rest
-    assert stream.add(Sample(1.5, np.ones(3), np.eye(3), None))  # after a gap: anew
+    assert stream.target(1.2) is None  # too late: stop
+    assert add(1.5, 1.0)  # after a gap: anew
     np.testing.assert_array_equal(stream.target(1.5).position, np.ones(3))
     assert not stream.ended(1.55)
     assert stream.ended(1.61)
+    for stamp in (1.39, 2.6):
+        with pytest.raises(TrajectoryError, match="that of the last joint state"):
+            check_stamp(stamp, 1.5, 0.1)
+
+
+@pytest.mark.parametrize("twists", [False, True])
+@pytest.mark.parametrize("late", [0.0, 0.008])
+def test_a_stream_is_read_by_its_stamps_however_it_arrives(twists, late):
+    """Poses of a sine, a third of them missing, that come late and in bursts; read at any time."""
+    random = np.random.default_rng(5)
+    omega, stream, worst = 2.0 * np.pi, PoseStream(0.1), 0.0
+    stamps = np.arange(0.0, 1.0, 0.002)
+    stamps = stamps[random.random(len(stamps)) > 0.33]
+    arrivals = np.maximum.accumulate(stamps + random.uniform(0.0, late + 0.002, len(stamps)))
+    waiting = list(zip(stamps, arrivals, strict=True))
+    for time in np.arange(0.0, 1.0, 0.00137):
+        while waiting and waiting[0][1] <= time:
+            stamp, now = waiting.pop(0)
+            place = np.array([0.05 * np.sin(omega * stamp), 0.0, 0.0])
+            twist = np.array([0.05 * omega * np.cos(omega * stamp), *np.zeros(5)])
+            stream.add(Sample(stamp, place, np.eye(3), twist if twists else None), now)
+        if time > 0.1:
+            behind = time - 0.002
+            assert stream.period == pytest.approx(0.002)
+            target = stream.target(time)
+            worst = max(worst, abs(target.position[0] - 0.05 * np.sin(omega * behind)))
+            assert target.acceleration[0] == pytest.approx(-0.05 * omega**2 * np.sin(omega * behind), abs=0.5)
+    assert worst < 5e-5
+
+
+def test_a_gap_is_bridged_where_twists_are_given_and_jumped_where_they_are_not():
+    omega, place = 2.0 * np.pi, lambda t: np.array([0.05 * np.sin(omega * t), 0.0, 0.0])
+    for twists in (True, False):
+        stream = PoseStream(0.1)
+        for stamp in (0.0, 0.01, 0.02, 0.03, 0.11):
+            twist = np.array([0.05 * omega * np.cos(omega * stamp), *np.zeros(5)]) if twists else None
+            stream.add(Sample(stamp, place(stamp), np.eye(3), twist), stamp)
+        assert stream.period == pytest.approx(0.01)
+        target = stream.target(0.08)
+        if twists:
+            np.testing.assert_allclose(target.position, place(0.07), atol=1e-5)
+        else:
+            np.testing.assert_array_equal(target.position, place(0.11))
+            np.testing.assert_array_equal(target.twist, np.zeros(6))
 
 
 def test_a_hold_stops_within_the_pace_and_ends_a_stream_until_it_pauses(base):

@@ -10,7 +10,7 @@ from robot_dynamics.control.protocol import Phase
 from robot_dynamics.control.stewart.conductor import Conductor, Mode
 from robot_dynamics.control.stewart.governed import Following, GovernedMotion
 from robot_dynamics.control.stewart.governor import Reference
-from robot_dynamics.control.stewart.stream import PoseStream, Sample
+from robot_dynamics.control.stewart.stream import PoseStream, Sample, check_stamp
 from robot_dynamics.errors import TrajectoryError
 
 STANDING = 1e-3
@@ -67,23 +67,26 @@ class Operator:
             time: the present [s].
 
         Raises:
-            TrajectoryError: the platform is not ready for it, or a hold has ended the stream and it has not
-                paused since.
+            TrajectoryError: the platform is not ready for it, its stamp is of another clock, or a hold has
+                ended the stream and it has not paused since.
         """
         stream, motion = self._stream, self._conductor.motion
-        if stream is None or motion is None or stream is not _stream_of(motion):
+        begins = stream is None or motion is None or stream is not _stream_of(motion)
+        if begins:
             self.check_operational()
             if not self._follower.phase.controls:
                 raise TrajectoryError(
                     f"the controller is not ready for a trajectory: {self._follower.phase.value}"
                 )
+        check_stamp(sample.time, time, self._conductor.stream_timeout)
+        if stream is None or begins:
             if sample.time - self._stopped_stream < self._conductor.stream_timeout:
                 self._stopped_stream = sample.time
                 raise TrajectoryError("a hold has ended this stream; let it pause to begin another")
             present = self._follower.present
             self._stream = stream = self._conductor.stream(present.time, present)
             self._take_up(self._conductor.motion)
-        stream.add(sample)
+        stream.add(sample, time)
 
     def hold(self, time: float) -> None:
         """Stop within the pace of governed motions and hold there; what rests on brakes stays there.

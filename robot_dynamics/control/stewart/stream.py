@@ -1,7 +1,12 @@
-"""Poses that come one by one, as a target that moves smoothly, a period behind."""
+"""Poses that come one by one, as a target that moves smoothly, a period behind.
+
+Stamps tell how a stream moves, and arrivals whether it still comes: poses that come late, in bursts or not at
+all, as on a busy machine, say no less about the motion.
+"""
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -10,11 +15,21 @@ import numpy as np
 
 from robot_dynamics.control.stewart.envelope import rotated
 from robot_dynamics.control.stewart.governor import Target
+from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.orientation import rotation_vector
 
 LONGEST_PERIOD = 0.05
-"""A longer time between two poses is a gap [s]."""
+"""A longer time between the stamps of two poses without twists is a gap; a target without a next pose goes on
+for so long [s]."""
+MOST_AHEAD = 1.0
+"""Stamps further ahead of the states are of another clock [s]."""
+LEAST_STEP = 1e-5
+"""Stamps nearer to each other are the same [s]."""
+KEPT = 256
+"""Poses, at most."""
+GAPS = 16
+"""Of so many times between two poses the lower quartile is the period: some poses may be lost."""
 
 
 class Sample(NamedTuple):
@@ -33,65 +48,129 @@ class Sample(NamedTuple):
     twist: Array | None
 
 
+def check_stamp(stamp: float, now: float, timeout: float) -> None:
+    """Refuse a stamp [s] of another clock, or one so old that its stream would have ended.
+
+    Raises:
+        TrajectoryError: it is no such stamp.
+    """
+    ahead = stamp - now
+    if not -timeout <= ahead <= MOST_AHEAD:
+        raise TrajectoryError(
+            f"its stamp is {abs(ahead):.3g} s {'after' if ahead > 0.0 else 'before'} that of the last joint"
+            f" state; it must be between {timeout:g} s before and {MOST_AHEAD:g} s after it"
+        )
+
+
 class PoseStream:
-    """Interpolates the last poses of a stream by cubics, one period behind: there is a next one then.
+    """Interpolates a stream by cubics, one period behind: there is a next pose then.
+
+    Where the next comes late, the target goes straight on with the last acceleration for ``LONGEST_PERIOD``,
+    and stops then.
 
     Args:
-        timeout: the stream has ended when its last pose is older [s].
+        timeout: the stream has ended when no pose has come for so long [s].
+
+    Attributes:
+        period: time between two poses, as the last ones came [s].
     """
 
     def __init__(self, timeout: float) -> None:
         self._timeout = timeout
-        self._samples: deque[Sample] = deque(maxlen=4)
+        self._samples: list[Sample] = []
+        self._times: list[float] = []
+        self._gaps: deque[float] = deque(maxlen=GAPS)
+        self._alive = -np.inf
         self.period = 0.0
 
-    def add(self, sample: Sample) -> bool:
-        """Take a pose; whether it was used: one that does not come after the last is not."""
+    def add(self, sample: Sample, now: float) -> bool:
+        """Take a pose that has come at ``now`` [s]; whether it is used: one that is no newer is not."""
         if self._samples:
-            elapsed = sample.time - self._samples[-1].time
-            if elapsed <= 1e-5:
+            last = self._samples[-1]
+            elapsed = sample.time - last.time
+            if elapsed <= LEAST_STEP:
                 return False
-            if elapsed > LONGEST_PERIOD:
-                self._samples.clear()
+            twists = sample.twist is not None and last.twist is not None
+            if elapsed > (self._timeout if twists else LONGEST_PERIOD):
+                self._forget(len(self._samples))
             else:
-                self.period += (elapsed - self.period) * (0.1 if self.period else 1.0)
+                self._gaps.append(elapsed)
+                self.period = sorted(self._gaps)[len(self._gaps) // 4]
+        if len(self._samples) >= KEPT:
+            self._forget(KEPT // 2)
         self._samples.append(sample)
+        self._times.append(sample.time)
+        self._alive = max(now, sample.time)
         return True
 
     def ended(self, time: float) -> bool:
-        """Whether the last pose is too old at ``time`` [s]."""
-        return not self._samples or time - self._samples[-1].time > self._timeout
+        """Whether no pose has come for too long at ``time`` [s]."""
+        return time - self._alive > self._timeout
 
     def target(self, time: float) -> Target | None:
-        """Where the stream was one period before ``time`` [s]; its last pose where that comes late."""
-        samples = self._samples
+        """Where the stream was one period before ``time`` [s]; None: nobody knows, so stop."""
+        samples, times = self._samples, self._times
         if not samples:
             return None
         behind = time - self.period
-        if len(samples) == 1 or behind >= samples[-1].time + self.period:
-            return Target.rest(samples[-1].position, samples[-1].rotation)
-        if len(samples) == 4 and all(sample.twist is None for sample in samples):
-            return _through(samples, behind)
-        k = len(samples) - 1
-        while k > 1 and behind < samples[k - 1].time:
-            k -= 1
-        return _between(samples[k - 1], samples[k], self._twist(k - 1), self._twist(k), behind)
+        if behind > times[-1]:
+            return self._beyond(behind - times[-1])
+        k = bisect_left(times, behind)
+        if k == 0:
+            return Target.rest(samples[0].position, samples[0].rotation)
+        a, b = samples[k - 1], samples[k]
+        if a.twist is not None and b.twist is not None:
+            return _between(a, b, a.twist, b.twist, behind)
+        if len(samples) < 4:
+            return _between(a, b, self._slope_at(k - 1), self._slope_at(k), behind)
+        first = min(max(k - 2, 0), len(samples) - 4)
+        return _through(samples[first : first + 4], samples[k - 1], b.time - a.time, behind)
 
-    def _twist(self, k: int) -> Array:
-        """That of a sample, or the mean of the slopes to its neighbours."""
+    def _slope_at(self, k: int) -> Array:
+        """Twist of a sample as given, or the mean of the slopes to its neighbours."""
         given = self._samples[k].twist
         if given is not None:
             return given
-        slopes = [_slope(self._samples[i], self._samples[i + 1]) for i in (k - 1, k) if self._has(i)]
-        return np.asarray(np.mean(slopes, axis=0))
+        near = self._samples[max(k - 1, 0) : k + 2]
+        return np.asarray(np.mean([_slope(near[i], near[i + 1]) for i in range(len(near) - 1)], axis=0))
 
-    def _has(self, i: int) -> bool:
-        return 0 <= i < len(self._samples) - 1
+    def _beyond(self, late: float) -> Target | None:
+        """The last pose, gone on with for ``late`` seconds.
+
+        Twist and acceleration are taken over at least as long a time before it: noise grows no more then.
+        """
+        last = self._samples[-1]
+        if len(self._samples) == 1 and last.twist is None:
+            return Target.rest(last.position, last.rotation)
+        if late > LONGEST_PERIOD:
+            return None
+        span = max(late, self.period) * (1.0 - 1e-6)
+        before = self._before(last.time - span)
+        acceleration = np.zeros(6)
+        if last.twist is not None:
+            twist = last.twist
+            if before.twist is not None and before is not last:
+                acceleration = (twist - before.twist) / (last.time - before.time)
+        else:
+            twist = _slope(before, last)
+            earlier = self._before(before.time - span)
+            if earlier is not before:
+                bend = (twist - _slope(earlier, before)) / (last.time - earlier.time)
+                twist, acceleration = twist + (last.time - before.time) * bend, 2.0 * bend
+        moved = late * (twist + 0.5 * late * acceleration)
+        rotation = rotated(last.rotation, moved[3:])
+        return Target(last.position + moved[:3], rotation, twist + late * acceleration, acceleration)
+
+    def _before(self, time: float) -> Sample:
+        """The newest sample that is not after ``time`` [s]; the first where there is none."""
+        return self._samples[max(bisect_right(self._times, time) - 1, 0)]
+
+    def _forget(self, count: int) -> None:
+        del self._samples[:count], self._times[:count]
 
 
-def _through(samples: Sequence[Sample], time: float) -> Target:
-    """The cubic through four samples; past the last, straight on."""
-    middle, span = samples[2], samples[3].time - samples[2].time
+def _through(samples: Sequence[Sample], middle: Sample, span: float, time: float) -> Target:
+    """The cubic through four samples, in spans from one of them."""
     nodes = (np.array([sample.time for sample in samples]) - middle.time) / span
     places = np.array(
         [
@@ -102,13 +181,11 @@ def _through(samples: Sequence[Sample], time: float) -> Target:
         ]
     )
     c = np.linalg.solve(nodes[:, None] ** np.arange(4), places)
-    s = min((time - middle.time) / span, 1.0)
+    s = (time - middle.time) / span
+    moved = c[0] + s * (c[1] + s * (c[2] + s * c[3]))
     twist = (c[1] + s * (2.0 * c[2] + 3.0 * s * c[3])) / span
-    past = max(time - samples[3].time, 0.0)
-    moved = c[0] + s * (c[1] + s * (c[2] + s * c[3])) + past * twist
-    acceleration = (2.0 * c[2] + 6.0 * s * c[3]) / span**2 if past == 0.0 else np.zeros(6)
-    rotation = rotated(middle.rotation, moved[3:])
-    return Target(middle.position + moved[:3], rotation, twist, acceleration)
+    acceleration = (2.0 * c[2] + 6.0 * s * c[3]) / span**2
+    return Target(middle.position + moved[:3], rotated(middle.rotation, moved[3:]), twist, acceleration)
 
 
 def _slope(a: Sample, b: Sample) -> Array:
@@ -117,16 +194,12 @@ def _slope(a: Sample, b: Sample) -> Array:
 
 
 def _between(a: Sample, b: Sample, start: Array, end: Array, time: float) -> Target:
-    """The cubic from one sample to the next; past it, straight on."""
+    """The cubic from one sample to the next."""
     span = b.time - a.time
     way = _slope(a, b) * span
     s = (time - a.time) / span
-    if s > 1.0:
-        moved, twist, acceleration = way + end * (time - b.time), end, np.zeros(6)
-    else:
-        c2, c3 = 3.0 * way - span * (2.0 * start + end), span * (start + end) - 2.0 * way
-        moved = s * (span * start + s * (c2 + s * c3))
-        twist = start + s * (2.0 * c2 + 3.0 * s * c3) / span
-        acceleration = (2.0 * c2 + 6.0 * s * c3) / span**2
-    rotation = rotated(a.rotation, moved[3:])
-    return Target(a.position + moved[:3], rotation, twist, acceleration)
+    c2, c3 = 3.0 * way - span * (2.0 * start + end), span * (start + end) - 2.0 * way
+    moved = s * (span * start + s * (c2 + s * c3))
+    twist = start + s * (2.0 * c2 + 3.0 * s * c3) / span
+    acceleration = (2.0 * c2 + 6.0 * s * c3) / span**2
+    return Target(a.position + moved[:3], rotated(a.rotation, moved[3:]), twist, acceleration)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 
 import numpy as np
@@ -15,11 +16,15 @@ from robot_dynamics.control.stewart.controller import StewartController
 from robot_dynamics.control.stewart.stream import Sample
 from robot_dynamics.errors import ParameterError, RobotDynamicsError
 from robot_dynamics.ros.control.front import ControlFront
+from robot_dynamics.ros.control.python_loop import PythonLoop
 from robot_dynamics.ros.support import qos
+from robot_dynamics.ros.support.hot_loop import take_all
 from robot_dynamics.ros.support.messages import stamp_to_nanoseconds
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.orientation import rotation_of
 
+TWISTS = 32
+"""Twists that are kept for their poses."""
 LOOK = 0.01
 """Steady seconds between two looks at the brakes where no states come."""
 
@@ -35,12 +40,16 @@ class Operation:
 
     def __init__(self, node: Node, front: ControlFront[StewartController], base_frame: str) -> None:
         self._node, self._front, self._base_frame = node, front, base_frame
-        self._twist: tuple[int, Array] | None = None
+        self._twists: deque[tuple[int, Array]] = deque(maxlen=TWISTS)
         self._brake: bool | None = None
         self._state = ""
         self._brakes = node.create_publisher(Bool, "~/brake", qos.DESCRIPTION)
-        node.create_subscription(PoseStamped, "~/pose_command", self._on_pose, qos.COMMAND)
-        node.create_subscription(TwistStamped, "~/twist_command", self._on_twist, qos.COMMAND)
+        poses = node.create_subscription(PoseStamped, "~/pose_command", self._on_pose, qos.STREAM)
+        self._twist_commands = node.create_subscription(
+            TwistStamped, "~/twist_command", self._on_twist, qos.STREAM
+        )
+        if isinstance(front.loop, PythonLoop):
+            front.loop.ahead = (poses,)
         for name, ask in (
             ("park", StewartController.park),
             ("unpark", StewartController.unpark),
@@ -85,7 +94,12 @@ class Operation:
     def _on_twist(self, message: TwistStamped) -> None:
         linear, angular = message.twist.linear, message.twist.angular
         twist = np.array([linear.x, linear.y, linear.z, angular.x, angular.y, angular.z])
-        self._twist = stamp_to_nanoseconds(message.header.stamp), twist
+        self._twists.append((stamp_to_nanoseconds(message.header.stamp), twist))
+
+    def _twist_at(self, stamp: int) -> Array | None:
+        """The twist that came before the pose of a stamp [ns]."""
+        take_all(self._twist_commands)
+        return next((twist for at, twist in reversed(self._twists) if at == stamp), None)
 
     def _on_pose(self, message: PoseStamped) -> None:
         controller = self._front.loop.controller
@@ -106,7 +120,7 @@ class Operation:
         time = controller.time if stamp == 0 else self._front.loop.clock.seconds(stamp)
         place, turn = message.pose.position, message.pose.orientation
         position = np.array([place.x, place.y, place.z])
-        twist = self._twist[1] if stamp and self._twist is not None and self._twist[0] == stamp else None
+        twist = self._twist_at(stamp) if stamp else None
         if not np.isfinite(position).all() or (twist is not None and not np.isfinite(twist).all()):
             raise ParameterError("it is not finite")
         return Sample(time, position, rotation_of([turn.x, turn.y, turn.z, turn.w]), twist)

@@ -8,6 +8,7 @@ from typing import Generic
 
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
+from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 
 from robot_dynamics.control.protocol import Command, Phase
@@ -19,7 +20,7 @@ from robot_dynamics.ros.control.loop import C, Cycle, StateClock
 from robot_dynamics.ros.control.outlet import CommandTopics, Outlet
 from robot_dynamics.ros.control.watchdog import SAFE_PERIOD, SafeOutput, Trouble
 from robot_dynamics.ros.support import qos
-from robot_dynamics.ros.support.hot_loop import spin_on
+from robot_dynamics.ros.support.hot_loop import spin_on, take_all
 from robot_dynamics.ros.support.messages import JointOrder
 from robot_dynamics.ros.support.spin import StopEvent
 
@@ -45,6 +46,9 @@ class PythonLoop(Generic[C]):
         events: told what happens.
         on_cycle: called after each answer.
         fill: adds what a controller knows to the stamped command, beside the efforts.
+
+    Attributes:
+        ahead: subscriptions whose messages are taken right before each state is answered.
     """
 
     def __init__(
@@ -62,6 +66,7 @@ class PythonLoop(Generic[C]):
         self._events = events
         self._on_cycle = on_cycle
         self._fill = fill
+        self.ahead: Sequence[Subscription] = ()
         self._in_force: _InForce[C] | None = None
         self._clock = StateClock()
         self._active = False
@@ -180,6 +185,8 @@ class PythonLoop(Generic[C]):
         if not self._active:
             in_force.controller.observe(position)
             return
+        for subscription in self.ahead:
+            take_all(subscription)
         try:
             command = in_force.controller.update(now, position, velocity)
         except RobotDynamicsError as error:

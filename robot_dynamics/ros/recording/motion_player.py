@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from geometry_msgs.msg import PoseStamped, TwistStamped
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 from robot_dynamics.control.stewart.recorded import RecordedMotion
 from robot_dynamics.ros.support import qos, spin
+from robot_dynamics.ros.support.hot_loop import spin_on
 from robot_dynamics.ros.support.messages import stamp_to_nanoseconds
 from robot_dynamics.stewart.orientation import quaternion_from_rotation
 
-WAKE = 0.1
-"""Seconds between two looks at whether the player is to end."""
 PERIOD = 0.001
 """Least time between two poses, on the clock of the states [s]."""
 SECOND = 1_000_000_000
@@ -32,7 +32,8 @@ class MotionPlayer(Node):
         platform: name of the platform's node.
 
     Attributes:
-        done: whether the hold has been asked for.
+        states: the clock.
+        done: called when the hold has been asked for.
     """
 
     def __init__(self, motion: RecordedMotion, lead: float, platform: str) -> None:
@@ -40,11 +41,14 @@ class MotionPlayer(Node):
         self._motion, self._lead = motion, lead
         self._begin: int | None = None
         self._last = 0
-        self._playing = self._ended = self.done = False
-        self._poses = self.create_publisher(PoseStamped, f"{platform}/pose_command", qos.COMMAND)
-        self._twists = self.create_publisher(TwistStamped, f"{platform}/twist_command", qos.COMMAND)
+        self._playing = self._ended = False
+        self.done: Callable[[], None] = lambda: None
+        self._poses = self.create_publisher(PoseStamped, f"{platform}/pose_command", qos.STREAM)
+        self._twists = self.create_publisher(TwistStamped, f"{platform}/twist_command", qos.STREAM)
         self._hold = self.create_client(Trigger, f"{platform}/hold")
-        self.create_subscription(JointState, "joint_states", self._on_state, qos.STATE_SUBSCRIPTION)
+        self.states = self.create_subscription(
+            JointState, "joint_states", self._on_state, qos.STATE_SUBSCRIPTION
+        )
 
     def _on_state(self, message: JointState) -> None:
         stamp = stamp_to_nanoseconds(message.header.stamp) or self.get_clock().now().nanoseconds
@@ -81,17 +85,14 @@ class MotionPlayer(Node):
         self._poses.publish(pose)
 
     def _on_held(self, _: object) -> None:
-        self.done = True
+        self.done()
 
 
 def play(motion: RecordedMotion, lead: float, platform: str) -> int:
     """Play a motion to its end, or until SIGINT or SIGTERM; returns the exit code of the process."""
 
     def until_done(node: MotionPlayer, stop: spin.StopEvent) -> None:
-        executor = SingleThreadedExecutor(context=node.context)
-        executor.add_node(node)
-        while not (stop.is_set() or node.done):
-            executor.spin_once(timeout_sec=WAKE)
-        executor.shutdown()
+        node.done = stop.set
+        spin_on(node, stop, node.states)
 
     return spin.run(lambda: MotionPlayer(motion, lead, platform), [], loop=until_done)

@@ -11,6 +11,7 @@ the executor alone runs everything: slower, but the same.
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from collections.abc import Callable
 from typing import Any
@@ -65,8 +66,9 @@ def _loop(node: Node, stop: spin.StopEvent, subscription: Subscription, housekee
         wait = _Wait(node, subscription, stack)
 
         def serve(patience: int = 0) -> None:
+            # Not for ever, should messages come faster than they are dealt with.
             if wait.wait(patience):
-                _take_all(subscription)
+                _take_all(subscription, time.monotonic_ns() + patience)
 
         while not stop.is_set():
             try:
@@ -95,7 +97,8 @@ def take_all(subscription: Subscription) -> bool:
     return True
 
 
-def _take_all(subscription: Subscription) -> None:
+def _take_all(subscription: Subscription, until: float = math.inf) -> None:
+    """Hand over what has arrived: one message, and more of them up to a time [steady ns]."""
     while True:
         try:
             with_info = subscription._callback_type is Subscription.CallbackType.WithMessageInfo
@@ -108,6 +111,8 @@ def _take_all(subscription: Subscription) -> None:
         except (AttributeError, TypeError) as error:
             raise _ForeignVersion(str(error)) from error
         subscription.callback(*arguments)
+        if time.monotonic_ns() >= until:
+            return
 
 
 def run_ready(executor: Executor, limit: int = BATCH, between: Callable[[], object] = lambda: None) -> None:

@@ -43,6 +43,9 @@ deep enough that a recorder beside the loop loses nothing."""
 COMMAND = _profile(1, reliable=True)
 """Effort commands, both sides: only the newest counts."""
 
+STREAM = _profile(10, reliable=True)
+"""Poses and twists of a stream, both sides: those that a pause has kept waiting count too."""
+
 TRAJECTORY = _profile(10, reliable=True)
 """Trajectories in."""
 
