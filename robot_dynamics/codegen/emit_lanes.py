@@ -25,8 +25,8 @@ from robot_dynamics.codegen.text import ProgramText, render
 # Vectors that pass through a block together: enough to fetch a block's code once for many states, few enough
 # to keep what passes from block to block near.
 TILE = 8
-# The most that the slots of a tile may take on the stack [bytes].
-SLOT_BYTES = 256 * 1024
+# The most that the inputs, slots and results of a tile should take on the stack [bytes].
+TILE_BYTES = 96 * 1024
 # Compilers take time that grows faster than a function. Beyond so many instructions a single state passes
 # through the blocks like many.
 LONGEST_SINGLE = 20_000
@@ -130,33 +130,46 @@ class _Targets:
 def _blocks(program: Program, shared: Collection[str]) -> str:
     """One function per block and the one that calls them in turn for a tile of states."""
     parts = partition(program)
-    # A tile's slots stay on the stack and in the nearest caches; the vectors of AVX-512 have eight lanes.
-    tile = max(1, min(TILE, SLOT_BYTES // (64 * max(1, parts.slots))))
+    targets = _Targets.of(program)
+    sizes = (max(1, program.input_size), max(1, parts.slots), len(targets.places))
+    # A tile stays on the stack and in the nearest caches; the vectors of AVX-512 have eight lanes.
+    tile = max(1, min(TILE, TILE_BYTES // (64 * sum(sizes))))
     functions = [f"/* Vectors of states that pass through a block together. */\n#define TILE {tile}\n"]
-    functions += [_block(program, shared, number, block) for number, block in enumerate(parts.blocks)]
-    parameter = _Targets.of(program).parameter
-    lines = [f"lanes slots[{max(1, parts.slots)}][TILE];", "lanes total = {0};"]
-    lines += [f"total += block{i}(vectors, in, slots, out);" for i in range(len(parts.blocks))]
+    functions += [_block(program, number, block) for number, block in enumerate(parts.blocks)]
+    names = ("inputs", "slots", "results")
+    lines = [f"lanes {', '.join(f'{n}[{size}][TILE]' for n, size in zip(names, sizes, strict=True))};"]
+    lines += ["const size_t vectors = (count + LANES - 1) / LANES;", "lanes total = {0};"]
+    first = 0
+    for number, argument in enumerate(program.inputs):
+        size, to = argument.size, f"inputs[{first}]"
+        if argument.name in shared:
+            lines.append(f"repeat_row(vectors, {size}, in[{number}], {to}, TILE);")
+        else:
+            lines.append(f"load_rows(count, {size}, in[{number}], {to}, TILE);")
+        first += size
+    for block in range(len(parts.blocks)):
+        # While the blocks compute, the memory behind the results comes near.
+        for number, size in enumerate(targets.sizes):
+            lines.append(f"ask_for({targets.array(number)}, {size} * count, {block}, {len(parts.blocks)});")
+        lines.append(f"total += block{block}(vectors, inputs, slots, results);")
+    first = 0
+    for number, size in enumerate(targets.sizes):
+        lines.append(f"store_rows(count, {size}, results[{first}], TILE, {targets.array(number)});")
+        first += size
     lines.append("return all_zero(total);")
-    head = "/* vectors * LANES states, no more than TILE * LANES. */\n"
-    head += f"static int tile(size_t vectors, const double *const *in, {parameter})"
+    head = "/* Up to TILE * LANES states. */\n"
+    head += f"static int tile(size_t count, const double *const *in, {targets.parameter})"
     return "\n".join([*functions, f"{head}\n{{\n{indented(lines)}}}\n"])
 
 
-def _block(program: Program, shared: Collection[str], number: int, block: Block) -> str:
+def _block(program: Program, number: int, block: Block) -> str:
     """Function ``block<number>``: its results times zero, added up."""
     text = render(block.program, suffix="_lanes", named_results=True)
-    order = _positions(program)
-    size = {argument.name: argument.size for argument in program.inputs}
+    first = _first_elements(program)
     loads = []
-    for name, a, i in text.loads:
-        if a == KEPT:
-            load = f"slots[{block.loads[i]}][v]"
-        elif a in shared:
-            load = f"zero + in[{order[a]}][{i}]"
-        else:
-            load = f"gather(in[{order[a]}] + {size[a]} * LANES * v + {i}, {size[a]})"
-        loads.append(f"const lanes {name} = {load};")
+    for name, argument, i in text.loads:
+        place = f"slots[{block.loads[i]}]" if argument == KEPT else f"inputs[{first[argument] + i}]"
+        loads.append(f"const lanes {name} = {place}[v];")
     loads += [f"const lanes {name} = {expression};" for name, expression in text.prologue]
     lines = ["const lanes zero = {0};", f"lanes {', '.join(f'total{k} = {{0}}' for k in range(CHAINS))};"]
     each_vector = "for (size_t v = 0; v < vectors; ++v) {"
@@ -168,8 +181,7 @@ def _block(program: Program, shared: Collection[str], number: int, block: Block)
         lines += ["}", f"sincos_lanes({count} * vectors, angle, sine, cosine);"]
     table = {"sin": "sine", "cos": "cosine"}
     body = [*loads, *(f"const lanes {n} = {table[f]}[{count} * v + {i}];" for n, f, i in text.functions)]
-    targets = _Targets.of(program)
-    stores = _stores(text, block, targets)
+    stores = _stores(text, block)
     defined = {name for name, _ in text.body}
     body += [line for result, using in stores.items() if result not in defined for line in using]
     for (name, _), statement in zip(text.body, statements(text, "lanes"), strict=True):
@@ -181,72 +193,55 @@ def _block(program: Program, shared: Collection[str], number: int, block: Block)
         f"return {' + '.join(f'total{k}' for k in range(CHAINS))};",
     ]
     head = f"static __attribute__((noinline)) lanes block{number}(\n"
-    head += f"    size_t vectors, const double *const *in, lanes (*slots)[TILE], {targets.parameter})"
+    head += "    size_t vectors, lanes (*inputs)[TILE], lanes (*slots)[TILE], lanes (*results)[TILE])"
     return f"{head}\n{{\n{indented(lines)}}}\n"
 
 
-def _stores(text: ProgramText, block: Block, targets: _Targets) -> dict[str, list[str]]:
+def _stores(text: ProgramText, block: Block) -> dict[str, list[str]]:
     """What to do with the result that an expression names, as soon as it is known."""
     stores: dict[str, list[str]] = {}
     kept = len(block.stores)
     for slot, result in zip(block.stores, text.results[:kept], strict=True):
         stores.setdefault(result, []).append(f"slots[{slot}][v] = {result};")
     for number, (place, result) in enumerate(zip(block.outputs, text.results[kept:], strict=True)):
-        output, element = targets.places[place]
-        array, stride = targets.array(output), targets.sizes[output]
         stores.setdefault(result, []).append(
-            f"scatter({array} + {stride} * LANES * v + {element}, {stride}, zero + {result});"
-            f" total{number % CHAINS} += 0.0 * {result};"
+            f"results[{place}][v] = zero + {result}; total{number % CHAINS} += 0.0 * {result};"
         )
     return stores
 
 
 def _batch(program: Program, shared: Collection[str]) -> str:
-    """The loop over tiles; what remains is padded with copies of the last state."""
-    rows = {i: a.size for i, a in enumerate(program.inputs) if a.name not in shared}
+    """The loop over tiles."""
     targets = _Targets.of(program)
     several = len(targets.sizes) > 1
     names = ", ".join(f"in[{i}]" for i in range(len(program.inputs)))
-    advance = "".join(f"        row[{i}] += {size} * LANES * vectors;\n" for i, size in rows.items())
-    buffers = "".join(f"        double padded{i}[{size} * LANES];\n" for i, size in rows.items())
-    fill = "".join(
-        f"            for (int j = 0; j < {size}; ++j)"
-        f" padded{i}[{size} * lane + j] = row[{i}][{size} * from + j];\n"
-        for i, size in rows.items()
-    )
-    padded = ", ".join(f"padded{i}" if i in rows else f"in[{i}]" for i in range(len(program.inputs)))
-    place, result = ("place", "results") if several else ("out", "result")
-    moved, results, copies = "", "", ""
-    for k, size in enumerate(targets.sizes):
-        own = f"result{k}" if several else "result"
-        to = targets.array(k, place)
-        moved += f"        {to} += {size} * LANES * vectors;\n"
-        results += f"        double {own}[{size} * LANES];\n"
-        copies += f"        for (size_t i = 0; i < {size} * count; ++i) {to}[i] = {own}[i];\n"
-    start = ""
-    if several:
-        outputs = range(len(targets.sizes))
-        start = f"    double *place[] = {{{', '.join(f'out[{k}]' for k in outputs)}}};\n"
-        results += f"        double *const results[] = {{{', '.join(f'result{k}' for k in outputs)}}};\n"
-    return f"""int kernel_batch(size_t count, const double *const *in, {targets.parameter})
-{{
-    const double *row[] = {{{names}}};
-{start}    int finite = 1;
-    while (count >= LANES) {{
-        const size_t vectors = count / LANES < TILE ? count / LANES : TILE;
-        finite &= tile(vectors, row, {place});
-{advance}{moved}        count -= LANES * vectors;
-    }}
-    if (count) {{
-{buffers}{results}        for (size_t lane = 0; lane < LANES; ++lane) {{
-            const size_t from = lane < count ? lane : count - 1;
-{fill}        }}
-        const double *const rows[] = {{{padded}}};
-        finite &= tile(1, rows, {result});
-{copies}    }}
-    return finite;
-}}
-"""
+    place = "place" if several else "out"
+    moved = [f"row[{i}] += {a.size} * states;" for i, a in enumerate(program.inputs) if a.name not in shared]
+    moved += [f"{targets.array(k, place)} += {size} * states;" for k, size in enumerate(targets.sizes)]
+    outputs = ", ".join(f"out[{k}]" for k in range(len(targets.sizes)))
+    lines = [f"const double *row[] = {{{names}}};"]
+    lines += [f"double *place[] = {{{outputs}}};"] if several else []
+    lines += [
+        "int finite = 1;",
+        "while (count) {",
+        "    const size_t states = count < TILE * LANES ? count : TILE * LANES;",
+        f"    finite &= tile(states, row, {place});",
+        *(f"    {line}" for line in moved),
+        "    count -= states;",
+        "}",
+        "return finite;",
+    ]
+    head = f"int kernel_batch(size_t count, const double *const *in, {targets.parameter})"
+    return f"{head}\n{{\n{indented(lines)}}}\n"
+
+
+def _first_elements(program: Program) -> dict[str, int]:
+    """Number of every input's first element among those of all inputs."""
+    first, number = {}, 0
+    for argument in program.inputs:
+        first[argument.name] = number
+        number += argument.size
+    return first
 
 
 def _positions(program: Program) -> dict[str, int]:

@@ -103,42 +103,136 @@ static inline lanes sqrt_lanes(lanes x)
     return x;
 }
 
-/* Element `column` of LANES rows of `stride` doubles. Written out: a loop that the compiler does not unroll would
- * assemble the vector in memory, and reading it back from there stalls. */
-static inline lanes gather(const double *column, size_t stride)
-{
+/* Where states are rows of an array: LANES of its entries wherever they lie. */
+typedef double unaligned __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
+
+#ifdef __clang__
+#define PICK(x, y, ...) __builtin_shufflevector(x, y, __VA_ARGS__)
+#else
+#define PICK(x, y, ...) __builtin_shuffle(x, y, (lane_bits){__VA_ARGS__})
+#endif
 #if LANES == 2
-    return (lanes){column[0], column[stride]};
+#define LOWER(x, y) PICK(x, y, 0, 2)
+#define UPPER(x, y) PICK(x, y, 1, 3)
 #elif LANES == 4
-    return (lanes){column[0], column[stride], column[2 * stride], column[3 * stride]};
+#define LOWER(x, y) PICK(x, y, 0, 4, 1, 5)
+#define UPPER(x, y) PICK(x, y, 2, 6, 3, 7)
 #elif LANES == 8
-    return (lanes){column[0],          column[stride],     column[2 * stride], column[3 * stride],
-                   column[4 * stride], column[5 * stride], column[6 * stride], column[7 * stride]};
+#define LOWER(x, y) PICK(x, y, 0, 8, 1, 9, 2, 10, 3, 11)
+#define UPPER(x, y) PICK(x, y, 4, 12, 5, 13, 6, 14, 7, 15)
 #else
 #error "LANES must be 2, 4 or 8"
 #endif
+
+/* Transpose LANES vectors: each riffle of the two halves moves one bit of an entry's row into its column. Unrolled,
+ * because vectors that are picked by a loop's counter wait in memory. */
+static inline void transpose(lanes *square)
+{
+    lanes riffled[LANES];
+#pragma GCC unroll 3
+    for (int bits = 1; bits < LANES; bits *= 2) {
+#pragma GCC unroll 4
+        for (int i = 0; i < LANES / 2; ++i) {
+            riffled[2 * i] = LOWER(square[i], square[i + LANES / 2]);
+            riffled[2 * i + 1] = UPPER(square[i], square[i + LANES / 2]);
+        }
+#pragma GCC unroll 8
+        for (int i = 0; i < LANES; ++i) {
+            square[i] = riffled[i];
+        }
+    }
 }
 
-static inline void scatter(double *column, size_t stride, lanes values)
+/* First entry of group g of LANES columns of `size`: the last group overlaps the one before. */
+static inline size_t group(size_t g, size_t size)
 {
-    column[0] = values[0];
-    column[stride] = values[1];
-#if LANES >= 4
-    column[2 * stride] = values[2];
-    column[3 * stride] = values[3];
-#endif
-#if LANES == 8
-    column[4 * stride] = values[4];
-    column[5 * stride] = values[5];
-    column[6 * stride] = values[6];
-    column[7 * stride] = values[7];
-#endif
+    return size >= LANES && (g + 1) * LANES > size ? size - LANES : g * LANES;
+}
+
+/* The columns of `count` rows of `size` doubles: state LANES * v + lane in the lane of columns[k * tile + v]. Vectors
+ * are filled with copies of the last row. */
+static inline void load_rows(size_t count, size_t size, const double *rows, lanes *columns, size_t tile)
+{
+    const double *const end = rows + count * size;
+    for (size_t v = 0; v * LANES < count; ++v) {
+        for (size_t g = 0; g * LANES < size; ++g) {
+            const size_t first = group(g, size);
+            lanes square[LANES];
+#pragma GCC unroll 8
+            for (size_t lane = 0; lane < LANES; ++lane) {
+                const size_t row = v * LANES + lane < count ? v * LANES + lane : count - 1;
+                const double *const from = rows + row * size + first;
+                if (end - from >= LANES) {
+                    square[lane] = *(const unaligned *)from;
+                } else {
+                    lanes row_end = {0};
+                    for (size_t k = 0; k < size; ++k) {
+                        row_end[k] = from[k];
+                    }
+                    square[lane] = row_end;
+                }
+            }
+            transpose(square);
+#pragma GCC unroll 8
+            for (size_t k = 0; k < LANES; ++k) {
+                if (first + k < size) {
+                    columns[(first + k) * tile + v] = square[k];
+                }
+            }
+        }
+    }
+}
+
+/* Columns of one row that stands for all states. */
+static inline void repeat_row(size_t vectors, size_t size, const double *row, lanes *columns, size_t tile)
+{
+    for (size_t k = 0; k < size; ++k) {
+        for (size_t v = 0; v < vectors; ++v) {
+            columns[k * tile + v] = (lanes){0} + row[k];
+        }
+    }
+}
+
+/* Ask for the memory that a share of `count` doubles will be written to: part `part` of `parts`. */
+static inline void ask_for(double *first, size_t count, size_t part, size_t parts)
+{
+    for (size_t i = count * part / parts; i < count * (part + 1) / parts; i += 64 / sizeof(double)) {
+        __builtin_prefetch(first + i, 1, 2);
+    }
+}
+
+/* The way back. A row may be written past its end where the next one follows, which is written after it. */
+static inline void store_rows(size_t count, size_t size, const lanes *columns, size_t tile, double *rows)
+{
+    double *const end = rows + count * size;
+    for (size_t v = 0; v * LANES < count; ++v) {
+        for (size_t g = 0; g * LANES < size; ++g) {
+            const size_t first = group(g, size);
+            lanes square[LANES];
+#pragma GCC unroll 8
+            for (size_t k = 0; k < LANES; ++k) {
+                square[k] = columns[(first + k < size ? first + k : first) * tile + v];
+            }
+            transpose(square);
+#pragma GCC unroll 8
+            for (size_t lane = 0; lane < LANES; ++lane) {
+                double *const to = rows + (v * LANES + lane) * size + first;
+                if (end - to >= LANES) {
+                    *(unaligned *)to = square[lane];
+                } else if (to < end) {
+                    const lanes row_end = square[lane];
+                    for (size_t k = 0; k < size; ++k) {
+                        to[k] = row_end[k];
+                    }
+                }
+            }
+        }
+    }
 }
 
 /* A sum of (value * 0): zero when every value is finite. */
 static inline double not_finite(const double *values, size_t count)
 {
-    typedef double unaligned __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
     lanes sums[4] = {{0}, {0}, {0}, {0}};
     double rest = 0.0;
     size_t i = 0;

@@ -1,4 +1,4 @@
-"""The vector sine and cosine against extended precision."""
+"""The vector sine and cosine against extended precision; states between rows and lanes."""
 
 import ctypes
 import subprocess
@@ -19,19 +19,39 @@ void both(size_t count, const double *x, double *s, double *c)
         for (int j = 0; j < LANES; ++j) { s[i + j] = sine[j]; c[i + j] = cosine[j]; }
     }
 }
+
+enum { MOST = 4 };
+
+/* Through lanes and back; the columns as they stood in the lanes. */
+void rows(size_t count, size_t size, const double *in, double *out, double *columns)
+{
+    lanes kept[20 * MOST] = {0};
+    load_rows(count, size, in, kept, MOST);
+    for (size_t k = 0; k < size; ++k)
+        for (size_t i = 0; i < (count + LANES - 1) / LANES * LANES; ++i)
+            columns[k * MOST * LANES + i] = kept[k * MOST + i / LANES][i % LANES];
+    store_rows(count, size, kept, MOST, out);
+}
+
+size_t width(void) { return LANES; }
 """
 LARGEST = 1e5
 EXTENDED = np.finfo(np.longdouble).nmant >= 63
 
 
 @pytest.fixture(scope="module", params=["-march=native", "-DLANES=8", "-ffp-contract=off", "-DLANES=2"])
-def sincos(request, tmp_path_factory):
+def library(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("lanes")
     source = files("robot_dynamics.codegen").joinpath("lanes.h").read_text() + HARNESS
     (folder / "lanes.c").write_text(source)
     call = [*find_compiler().command, "-O2", "-shared", "-fPIC", "-w", request.param]
     subprocess.run([*call, "lanes.c", "-o", "lanes.so", "-lm"], cwd=folder, check=True)
-    function = ctypes.CDLL(str(folder / "lanes.so")).both
+    return ctypes.CDLL(str(folder / "lanes.so"))
+
+
+@pytest.fixture(scope="module")
+def sincos(library):
+    function = library.both
 
     def both(x):
         x = np.ascontiguousarray(x, dtype=float)
@@ -87,3 +107,18 @@ def test_not_finite_stays_in_its_lane(sincos):
     rest = [1, 4, 5, 6, 7]
     np.testing.assert_allclose(s[rest], np.sin(x[rest]), rtol=1e-15)
     np.testing.assert_allclose(c[rest], np.cos(x[rest]), rtol=1e-15)
+
+
+def test_rows_come_back_from_the_lanes_and_nothing_beside_them_is_written(library):
+    lanes = library.width()
+    for size in (1, 2, 3, 6, 7, 8, 9, 15, 16, 20):
+        for count in (1, 2, lanes - 1, lanes, lanes + 1, 3 * lanes, 4 * lanes - 1, 4 * lanes):
+            given = np.random.default_rng(count).normal(size=(count, size))
+            guarded, columns = np.full(count * size + 40, np.nan), np.empty((size, 4 * lanes))
+            arrays = (given, guarded[20:], columns)
+            addresses = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
+            library.rows(ctypes.c_size_t(count), ctypes.c_size_t(size), *addresses)
+            np.testing.assert_array_equal(guarded[20:-20], given.ravel())
+            assert np.isnan(guarded[:20]).all() and np.isnan(guarded[-20:]).all()
+            padded = np.concatenate([given, np.repeat(given[-1:], -count % lanes, axis=0)])
+            np.testing.assert_array_equal(columns[:, : len(padded)], padded.T)
