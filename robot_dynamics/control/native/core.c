@@ -16,12 +16,6 @@ int rd_all_finite(const double *values, int n)
     return total == 0.0;
 }
 
-double rd_ramp_down(double since, double duration)
-{
-    const double share = duration > 0.0 ? 1.0 - since / duration : 0.0;
-    return share > 0.0 ? share : 0.0;
-}
-
 static void take_predecessor(rd_core *core)
 {
     rd_core *other = atomic_exchange_explicit(&core->predecessor, NULL, memory_order_acquire);
@@ -97,35 +91,6 @@ static void limit(rd_core *core, const double *effort)
     }
 }
 
-/* What is left at `time` of the difference from a law that was in use before, added to `effort`. */
-static void add_fading(rd_core *core, double time, double *effort)
-{
-    if (!core->fades) {
-        return;
-    }
-    const double share = rd_ramp_down(time - core->fade_began, core->fade_duration);
-    if (share == 0.0) {
-        core->fades = 0;
-        return;
-    }
-    for (int j = 0; j < core->n; ++j) {
-        effort[j] += share * core->difference[j];
-    }
-}
-
-/* From `before` the efforts go over to those of the law, `effort`; `before` is used up. */
-static void begin_fading(rd_core *core, double time, double *before, const double *effort)
-{
-    for (int j = 0; j < core->n; ++j) {
-        before[j] -= effort[j];
-    }
-    add_fading(core, time, before);
-    rd_copy(core->difference, before, core->n);
-    core->fade_began = time;
-    core->fade_duration = core->settings->model_change_time;
-    core->fades = 1;
-}
-
 static int find_effort(rd_core *core, double time, double *effort)
 {
     const rd_settings *settings = core->settings, *replaced = core->replaced;
@@ -147,14 +112,14 @@ static int find_effort(rd_core *core, double time, double *effort)
         if (!replaced->machine->effort(core, replaced, ahead, half, core->before)) {
             return 0;
         }
-        begin_fading(core, time, core->before, effort);
+        rd_begin_fading(core, time, core->before, effort);
     }
     if (core->departs) {
         core->fades = 0; /* the last effort had what was left of it */
-        begin_fading(core, time, core->departing, effort);
+        rd_begin_fading(core, time, core->departing, effort);
         core->departs = 0;
     }
-    add_fading(core, time, effort);
+    rd_add_fading(core, time, effort);
     return 1;
 }
 
@@ -187,6 +152,23 @@ static int command(rd_core *core, double time)
         }
     }
     return answered;
+}
+
+/* A machine that has come to be where it may not be holds from the next cycle on. */
+static void watch(rd_core *core)
+{
+    const rd_machine *machine = core->settings->machine;
+    if (!machine->watch || core->discontinuity || !rd_controls(core->phase)) {
+        return;
+    }
+    const int before = core->is_beyond;
+    core->is_beyond = machine->watch(core);
+    if (core->is_beyond && !before) {
+        ++core->beyond;
+        capture(core);
+    } else {
+        core->discontinuity = RD_CONTINUOUS;
+    }
 }
 
 /* Take a measured state; one in which the machine cannot be changes nothing. */
@@ -236,6 +218,8 @@ int rd_core_update(rd_core *core, double time, const double *position, const dou
         rd_copy(core->last_effort, core->unlimited, core->n);
         rd_copy(core->sent, core->effort, core->n);
         core->knows_effort = core->has_sent = 1;
+        rd_brake(core, time);
+        watch(core);
     }
     rd_core_publish(core);
     return answered != 0;
@@ -278,6 +262,7 @@ void rd_core_safe_command(rd_core *core, double since)
         effort[j] = carries ? share * effort[j] : 0.0;
     }
     limit(core, effort);
+    rd_brake(core, core->time);
     rd_rest(core, &core->reference, core->place);
     rd_core_publish(core);
 }

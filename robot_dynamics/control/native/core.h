@@ -21,6 +21,7 @@ typedef int (*rd_kernel)(const double *const *in, double *out);
 enum { RD_WAITING, RD_HOLDING, RD_TRACKING, RD_STALE, RD_FAULT };                       /* phases */
 enum { RD_COMPUTED_TORQUE, RD_FEEDFORWARD, RD_GRAVITY_COMPENSATION, RD_PD };            /* modes */
 enum { RD_GRAVITY_FADE, RD_ZERO };                                                      /* safe outputs */
+enum { RD_ALL, RD_FALLING, RD_RISING };                                                 /* efforts beside brakes */
 enum { RD_CONTINUOUS, RD_BACKWARDS, RD_JUMPED, RD_AHEAD, RD_TOO_FAST, RD_EFFORT_STEP, RD_BEYOND }; /* discontinuities */
 enum { RD_PENDING, RD_ACCEPTED, RD_SUPERSEDED, RD_LATE };                               /* verdicts on a plan */
 
@@ -47,7 +48,7 @@ typedef struct {
     int (*load)(const struct rd_core *core, const struct rd_settings *settings, double *effort);
     /* The effort that the drives can give instead of one beyond a limit; NULL: joint by joint. */
     void (*limit)(struct rd_core *core, const double *unlimited, double *effort);
-    /* Whether the measured state is beyond what the machine may do; notes what. */
+    /* Whether the measured state is beyond what the machine may do; notes what. The machine then holds. */
     int (*watch)(struct rd_core *core);
     void (*change_law)(struct rd_core *core); /* other gains or another mode are in core->settings */
     void (*tell)(const struct rd_core *core, double *told);
@@ -72,8 +73,10 @@ typedef struct rd_settings {
     double control_period, state_timeout, safe_fade_time, model_change_time, front_timeout; /* [s] */
     double stiction_velocity;     /* [rad/s or m/s] */
     double state_jump, stamp_step; /* [rad or m], [s] */
+    double brake_from, brake_fade; /* see brakes; on the core's clock [s] */
     int32_t driven;               /* whether the drives add anything */
     int32_t mode, looks_ahead, safe_output;
+    int32_t brakes;               /* what brakes leave of the efforts: all, falling or rising from brake_from on */
 } rd_settings;
 
 /* References that come from outside cycle by cycle; written by the thread that runs the cycle, before it does. */
@@ -117,6 +120,9 @@ typedef struct rd_core {
     int verdict;
     double late;                  /* by which a late plan missed its departure [s] */
     int knows_last, knows_effort, departs, fades, knows_inertia;
+    int is_beyond;                /* the measured state was in the last cycle, see watch of rd_machine */
+    uint64_t beyond;              /* how often it has come to be */
+    int braked;                   /* whether brakes have taken anything from the last effort */
     int has_sent;                 /* whether the next effort has to follow the one in sent */
     double fade_began, fade_duration;
     double last_time;
@@ -149,6 +155,7 @@ typedef struct rd_snapshot {
     uint64_t finished, considered;
     uint64_t oldest_settings;     /* settings with a smaller number are not used any more */
     uint64_t oldest_plan;
+    uint64_t beyond;              /* how often a measured state has come to be beyond what the machine may do */
     double time, period, late;
     int32_t phase, verdict;
     double values[];
@@ -203,6 +210,9 @@ static inline int rd_controls(int phase)
 }
 int rd_all_finite(const double *values, int n);
 double rd_ramp_down(double since, double duration);
+void rd_add_fading(rd_core *core, double time, double *effort);
+void rd_begin_fading(rd_core *core, double time, double *before, const double *effort);
+void rd_brake(rd_core *core, double time); /* leaves of the command what brakes leave */
 void rd_sample(rd_cursor *cursor, int n, double time, const rd_motion *out);
 void rd_rest(const rd_core *core, const rd_motion *out, const double *place);
 void rd_refer(rd_core *core, double time, const rd_motion *out); /* the reference at a time */

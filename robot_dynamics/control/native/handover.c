@@ -20,6 +20,7 @@ void rd_core_publish(rd_core *core)
     shown->considered = core->considered;
     shown->oldest_settings = (core->replaced ? core->replaced : core->settings)->number;
     shown->oldest_plan = oldest ? oldest->number : core->considered + 1;
+    shown->beyond = core->beyond;
     shown->time = core->time;
     shown->period = core->period;
     shown->late = core->late;

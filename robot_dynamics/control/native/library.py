@@ -17,7 +17,7 @@ from robot_dynamics.native.library import joined_source, shared_library
 from robot_dynamics.spatial import Array
 
 PACKAGE = "robot_dynamics.control.native"
-SOURCES = ("core.h", "schedule.c", "law.c", "plausibility.c", "handover.c", "core.c")
+SOURCES = ("core.h", "schedule.c", "law.c", "plausibility.c", "fading.c", "handover.c", "core.c")
 # Without fused products the C core rounds as its Python twin does.
 FLAGS = ("-std=gnu11", "-ffp-contract=off")
 
@@ -44,10 +44,10 @@ class Settings(ctypes.Structure):
             (name, ctypes.c_double)
             for name in (
                 "control_period", "state_timeout", "safe_fade_time", "model_change_time", "front_timeout",
-                "stiction_velocity", "state_jump", "stamp_step",
+                "stiction_velocity", "state_jump", "stamp_step", "brake_from", "brake_fade",
             )
         ),
-        *((name, ctypes.c_int32) for name in ("driven", "mode", "looks_ahead", "safe_output")),
+        *((name, ctypes.c_int32) for name in ("driven", "mode", "looks_ahead", "safe_output", "brakes")),
     ]  # fmt: skip
 
 
@@ -79,6 +79,7 @@ class Snapshot(ctypes.Structure):
                 "considered",
                 "oldest_settings",
                 "oldest_plan",
+                "beyond",
             )
         ),
         *((name, ctypes.c_double) for name in ("time", "period", "late")),

@@ -7,56 +7,13 @@
 #define LEAST_FRACTION 1e-3
 #define MOST_SWEEPS 60
 
-static void turned(double q[4], const double v[3])
+static void swap(double *one, double *other, int count)
 {
-    const double angle = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
-    const double half = angle > 1e-12 ? sin(0.5 * angle) / angle : 0.5;
-    const double a = half * v[0], b = half * v[1], c = half * v[2], d = cos(0.5 * angle);
-    const double x = q[0], y = q[1], z = q[2], w = q[3];
-    const double p[4] = {d * x + a * w + b * z - c * y, d * y - a * z + b * w + c * x,
-                         d * z + a * y - b * x + c * w, d * w - a * x - b * y - c * z};
-    const double norm = sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3]);
-    for (int i = 0; i < 4; i++) {
-        q[i] = p[i] / norm;
+    for (int i = 0; i < count; i++) {
+        const double value = one[i];
+        one[i] = other[i];
+        other[i] = value;
     }
-}
-
-/* Solve matrix x = right (6) by elimination with row pivots; both are overwritten. Whether there is a solution. */
-static int solved(double matrix[6][6], double right[6])
-{
-    for (int k = 0; k < 6; k++) {
-        int pivot = k;
-        for (int i = k + 1; i < 6; i++) {
-            if (fabs(matrix[i][k]) > fabs(matrix[pivot][k])) {
-                pivot = i;
-            }
-        }
-        if (!(fabs(matrix[pivot][k]) > 0.0)) {
-            return 0;
-        }
-        for (int j = 0; j < 6; j++) {
-            const double other = matrix[k][j];
-            matrix[k][j] = matrix[pivot][j];
-            matrix[pivot][j] = other;
-        }
-        const double other = right[k];
-        right[k] = right[pivot];
-        right[pivot] = other;
-        for (int i = k + 1; i < 6; i++) {
-            const double factor = matrix[i][k] / matrix[k][k];
-            for (int j = k; j < 6; j++) {
-                matrix[i][j] -= factor * matrix[k][j];
-            }
-            right[i] -= factor * right[k];
-        }
-    }
-    for (int k = 5; k >= 0; k--) {
-        for (int j = k + 1; j < 6; j++) {
-            right[k] -= matrix[k][j] * right[j];
-        }
-        right[k] /= matrix[k][k];
-    }
-    return 1;
 }
 
 static double greatest(const double values[6])
@@ -108,12 +65,67 @@ static int usable(const double lengths[6], const double pose[7])
 /* A twist for rates (6), which it replaces. */
 static int twist_of(const double jacobian[36], double values[6])
 {
-    double matrix[6][6];
+    double matrix[36];
     for (int i = 0; i < 36; i++) {
-        matrix[i / 6][i % 6] = jacobian[i];
+        matrix[i] = jacobian[i];
     }
     const double size = greatest(values);
-    return solved(matrix, values) && greatest(values) <= LONGEST_STEP * size;
+    return stewart_solve(matrix, values, 1) && greatest(values) <= LONGEST_STEP * size;
+}
+
+void stewart_turn(double q[4], const double v[3])
+{
+    const double angle = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+    const double half = angle > 1e-12 ? sin(0.5 * angle) / angle : 0.5;
+    const double a = half * v[0], b = half * v[1], c = half * v[2], d = cos(0.5 * angle);
+    const double x = q[0], y = q[1], z = q[2], w = q[3];
+    const double p[4] = {d * x + a * w + b * z - c * y, d * y - a * z + b * w + c * x,
+                         d * z + a * y - b * x + c * w, d * w - a * x - b * y - c * z};
+    const double norm = sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3]);
+    for (int i = 0; i < 4; i++) {
+        q[i] = p[i] / norm;
+    }
+}
+
+int stewart_solve(double matrix[36], double *right, int columns)
+{
+    int sign = 1;
+    for (int k = 0; k < 6; k++) {
+        int pivot = k;
+        for (int i = k + 1; i < 6; i++) {
+            if (fabs(matrix[6 * i + k]) > fabs(matrix[6 * pivot + k])) {
+                pivot = i;
+            }
+        }
+        if (!(fabs(matrix[6 * pivot + k]) > 0.0)) {
+            return 0;
+        }
+        if ((pivot != k) != (matrix[6 * pivot + k] < 0.0)) {
+            sign = -sign;
+        }
+        if (pivot != k) {
+            swap(matrix + 6 * k, matrix + 6 * pivot, 6);
+            swap(right + columns * k, right + columns * pivot, columns);
+        }
+        for (int i = k + 1; i < 6; i++) {
+            const double factor = matrix[6 * i + k] / matrix[6 * k + k];
+            for (int j = k; j < 6; j++) {
+                matrix[6 * i + j] -= factor * matrix[6 * k + j];
+            }
+            for (int c = 0; c < columns; c++) {
+                right[columns * i + c] -= factor * right[columns * k + c];
+            }
+        }
+    }
+    for (int k = 5; k >= 0; k--) {
+        for (int c = 0; c < columns; c++) {
+            for (int j = k + 1; j < 6; j++) {
+                right[columns * k + c] -= matrix[6 * k + j] * right[columns * j + c];
+            }
+            right[columns * k + c] /= matrix[6 * k + k];
+        }
+    }
+    return sign;
 }
 
 void stewart_inverse_kinematics(const stewart_geometry *geometry, const double pose[7], double lengths[6],
@@ -158,7 +170,7 @@ int stewart_forward_kinematics(const stewart_geometry *geometry, const double le
     for (int i = 0; i < 7; i++) {
         now[i] = pose[i];
     }
-    turned(now + 3, (const double[3]){0.0, 0.0, 0.0});
+    stewart_turn(now + 3, (const double[3]){0.0, 0.0, 0.0});
     shortfall(geometry, lengths, now, error, jacobian);
     while (greatest(error) > tolerance && taken < most_steps) {
         double step[6], fraction = 1.0;
@@ -175,7 +187,7 @@ int stewart_forward_kinematics(const stewart_geometry *geometry, const double le
             for (int i = 0; i < 7; i++) {
                 trial[i] = now[i] + (i < 3 ? fraction * step[i] : 0.0);
             }
-            turned(trial + 3, angles);
+            stewart_turn(trial + 3, angles);
             shortfall(geometry, lengths, trial, missing, jacobian);
             if (square(missing) < square(error)) {
                 for (int i = 0; i < 7; i++) {

@@ -49,6 +49,13 @@ STEWART_API int stewart_twist(const stewart_geometry *geometry, const double pos
  * infinite in a singular pose. */
 STEWART_API double stewart_condition_number(const stewart_geometry *geometry, const double jacobian[36]);
 
+/* Turn a unit quaternion x, y, z, w further by a rotation vector in the base frame [rad]. */
+STEWART_API void stewart_turn(double quaternion[4], const double vector[3]);
+
+/* Solve a system of six equations for several right sides (6 x columns, row by row) by elimination with row pivots;
+ * both are overwritten. Sign of the matrix's determinant; 0: there is no solution. */
+STEWART_API int stewart_solve(double matrix[36], double *right, int columns);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,54 @@
+/* What comes and goes in ramps: a law that is replaced, a load that is let go, efforts beside brakes. */
+#include "core.h"
+
+double rd_ramp_down(double since, double duration)
+{
+    const double share = duration > 0.0 ? 1.0 - since / duration : 0.0;
+    return share > 0.0 ? share : 0.0;
+}
+
+/* What is left at `time` of the difference from a law that was in use before, added to `effort`. */
+void rd_add_fading(rd_core *core, double time, double *effort)
+{
+    if (!core->fades) {
+        return;
+    }
+    const double share = rd_ramp_down(time - core->fade_began, core->fade_duration);
+    if (share == 0.0) {
+        core->fades = 0;
+        return;
+    }
+    for (int j = 0; j < core->n; ++j) {
+        effort[j] += share * core->difference[j];
+    }
+}
+
+/* From `before` the efforts go over to those of the law, `effort`; `before` is used up. */
+void rd_begin_fading(rd_core *core, double time, double *before, const double *effort)
+{
+    for (int j = 0; j < core->n; ++j) {
+        before[j] -= effort[j];
+    }
+    rd_add_fading(core, time, before);
+    rd_copy(core->difference, before, core->n);
+    core->fade_began = time;
+    core->fade_duration = core->settings->model_change_time;
+    core->fades = 1;
+}
+
+static double brake_share(const rd_settings *settings, double time)
+{
+    const double since = time - settings->brake_from;
+    const double falling = since > 0.0 ? rd_ramp_down(since, settings->brake_fade) : 1.0;
+    return settings->brakes == RD_FALLING ? falling : settings->brakes == RD_RISING ? 1.0 - falling : 1.0;
+}
+
+/* Leave of the command what brakes leave. */
+void rd_brake(rd_core *core, double time)
+{
+    const double share = brake_share(core->settings, time);
+    core->braked = share < 1.0;
+    for (int j = 0; core->braked && j < core->n; ++j) {
+        core->effort[j] *= share;
+    }
+}

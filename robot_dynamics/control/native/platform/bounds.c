@@ -1,0 +1,172 @@
+/* What a platform's legs may do: robot_dynamics.control.stewart.saturation and .watch; and its table of functions. */
+#include "platform.h"
+
+#include <math.h>
+
+void rd_bound_disturbance(const rd_platform_model *model, double disturbance[6])
+{
+    for (int part = 0; part < 2; ++part) {
+        double *z = disturbance + 3 * part;
+        const double size = sqrt(z[0] * z[0] + z[1] * z[1] + z[2] * z[2]), most = model->disturbance_bounds[part];
+        for (int i = 0; size > most && i < 3; ++i) {
+            z[i] *= most / size;
+        }
+    }
+}
+
+/* The greatest share (0 to 1) of a step (6) after which start (6) keeps to the limits. */
+static double share_within(const double *start, const double *step, const double *limits)
+{
+    double share = 1.0;
+    for (int i = 0; i < 6; ++i) {
+        if (fabs(start[i] + step[i]) > limits[i]) {
+            share = fmin(share, (copysign(limits[i], step[i]) - start[i]) / step[i]);
+        }
+    }
+    return share > 0.0 ? share : 0.0;
+}
+
+static int within(const double *forces, const double *limits)
+{
+    int kept = 1;
+    for (int i = 0; i < 6; ++i) {
+        kept &= fabs(forces[i]) <= limits[i];
+    }
+    return kept;
+}
+
+/* Between the forces that bear the platform without acceleration and those that are wanted, as far as the legs can: it
+ * accelerates less, and not another way. */
+void rd_platform_limit(rd_core *core, const double *unlimited, double *effort)
+{
+    rd_platform *platform = rd_platform_of(core);
+    const double *limits = core->settings->limits;
+    double start[6], step[6];
+    if (within(unlimited, limits)) {
+        rd_copy(effort, unlimited, 6);
+        return;
+    }
+    platform->frozen = 1;
+    const int borne =
+        rd_platform_forces(core, core->settings, platform->pose, platform->twist, platform->disturbance, start);
+    const double carried = borne ? share_within(core->zero, start, limits) : 0.0;
+    for (int i = 0; i < 6; ++i) {
+        start[i] = borne ? carried * start[i] : 0.0;
+        step[i] = unlimited[i] - start[i];
+    }
+    const double share = share_within(start, step, limits);
+    for (int i = 0; i < 6; ++i) {
+        const double cut = start[i] + share * step[i];
+        /* Rounding must not pass a limit either. */
+        effort[i] = fmin(fmax(cut, -limits[i]), limits[i]);
+    }
+}
+
+/* The leg that is farthest beyond its limit, if one is; notes it. */
+static int beyond(rd_core *core, int kind, const double *values, const double *limits)
+{
+    int worst = -1;
+    double most = 0.0;
+    for (int leg = 0; leg < 6; ++leg) {
+        if (values[leg] - limits[leg] > most) {
+            most = values[leg] - limits[leg];
+            worst = leg;
+        }
+    }
+    if (worst < 0) {
+        return 0;
+    }
+    const int angle = kind == RD_BASE_ANGLE || kind == RD_PLATFORM_ANGLE;
+    const double value = values[worst], limit = limits[worst];
+    rd_note(core, RD_BEYOND + 6 * kind + worst, angle ? acos(-value) : fabs(value),
+            angle ? acos(-limit) : fabs(limit));
+    return 1;
+}
+
+int rd_platform_watch(rd_core *core)
+{
+    const rd_platform *platform = rd_platform_of(core);
+    const rd_platform_model *model = core->settings->platform;
+    const double *r = platform->rotation;
+    double values[5][6], limits[5][6];
+    if (!model->watches) {
+        return 0;
+    }
+    for (int i = 0; i < 6; ++i) {
+        const double *leg = platform->jacobian + 6 * i, *base = model->base_axes[i], *top = model->platform_axes[i];
+        values[RD_TOO_LONG][i] = platform->lengths[i];
+        values[RD_TOO_SHORT][i] = -platform->lengths[i];
+        values[RD_TOO_QUICK][i] = fabs(platform->rates[i]);
+        values[RD_BASE_ANGLE][i] = -(leg[0] * base[0] + leg[1] * base[1] + leg[2] * base[2]);
+        values[RD_PLATFORM_ANGLE][i] = 0.0;
+        for (int j = 0; j < 3; ++j) {
+            values[RD_PLATFORM_ANGLE][i] -= (leg[0] * r[j] + leg[1] * r[3 + j] + leg[2] * r[6 + j]) * top[j];
+        }
+        limits[RD_TOO_LONG][i] = model->longest[i];
+        limits[RD_TOO_SHORT][i] = -model->shortest[i];
+        limits[RD_TOO_QUICK][i] = model->speed[i];
+        limits[RD_BASE_ANGLE][i] = -model->base_cosine[i];
+        limits[RD_PLATFORM_ANGLE][i] = -model->platform_cosine[i];
+    }
+    for (int kind = 0; kind < 5; ++kind) {
+        if (beyond(core, kind, values[kind], limits[kind])) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* The table */
+
+static void begin(rd_core *core)
+{
+    rd_platform *platform = rd_platform_of(core);
+    const rd_platform_model *model = core->settings->platform;
+    rd_copy(platform->pose, model->home, 7);
+    rd_rotation(platform->pose + 3, platform->rotation);
+    rd_copy(core->place, platform->pose, 3);
+    rd_roll_pitch_yaw(platform->rotation, core->place + 3);
+    stewart_inverse_kinematics(&model->geometry, platform->pose, platform->lengths, platform->jacobian);
+    platform->condition = INFINITY;
+    platform->time = platform->disturbance_time = platform->given[6] = -INFINITY;
+    atomic_store(&platform->box.values[6], -INFINITY);
+}
+
+static void change_law(rd_core *core)
+{
+    const rd_platform_model *model = core->settings->platform;
+    double *disturbance = rd_platform_of(core)->disturbance;
+    rd_bound_disturbance(model, disturbance);
+    if (model->disturbance_gain == 0.0) {
+        rd_copy(disturbance, core->zero, 6);
+    }
+}
+
+static void tell(const rd_core *core, double *told)
+{
+    const rd_platform *platform = rd_platform_of(core);
+    rd_copy(told, platform->pose, 7);
+    rd_copy(told + 7, platform->twist, 6);
+    rd_copy(told + 13, platform->rates, 6);
+    rd_copy(told + 19, platform->disturbance, 6);
+    told[25] = platform->condition;
+}
+
+void rd_platform_sizes(size_t *sizes)
+{
+    sizes[0] = sizeof(rd_platform_model);
+}
+
+const rd_machine rd_platform_machine = {
+    .state_size = sizeof(rd_platform),
+    .looks_ahead = 1U << RD_COMPUTED_FORCE | 1U << RD_REFERENCE_FEEDFORWARD,
+    .told = RD_TOLD,
+    .begin = begin,
+    .find_place = rd_platform_find_place,
+    .effort = rd_platform_effort,
+    .load = rd_platform_load,
+    .limit = rd_platform_limit,
+    .watch = rd_platform_watch,
+    .change_law = change_law,
+    .tell = tell,
+};

@@ -1,0 +1,199 @@
+/* The laws of a platform: robot_dynamics.control.stewart.laws, .payload and .disturbance. */
+#include "platform.h"
+
+#include <math.h>
+
+static const double LONGEST_GAP = 0.05; /* between two states, over which a disturbance is estimated [s] */
+
+static void cross(const double a[3], const double b[3], double out[3])
+{
+    out[0] = a[1] * b[2] - a[2] * b[1];
+    out[1] = a[2] * b[0] - a[0] * b[2];
+    out[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+/* Base frame to platform frame, and the product of a matrix (9) with a vector. */
+static void turned_back(const double rotation[9], const double vector[3], double out[3])
+{
+    for (int i = 0; i < 3; ++i) {
+        out[i] = rotation[i] * vector[0] + rotation[3 + i] * vector[1] + rotation[6 + i] * vector[2];
+    }
+}
+
+static void times(const double matrix[9], const double vector[3], double out[3])
+{
+    for (int i = 0; i < 3; ++i) {
+        out[i] = matrix[3 * i] * vector[0] + matrix[3 * i + 1] * vector[1] + matrix[3 * i + 2] * vector[2];
+    }
+}
+
+/* Add the force and the moment of a payload on the platform to a wrench, all in the platform's frame. */
+static void add_payload(const rd_platform_model *model, const double quaternion[4], const double twist[6],
+                        const double acceleration[6], double wrench[6])
+{
+    const double *arm = model->payload_center, *inertia = model->payload_inertia;
+    double rotation[9], w[3], alpha[3], lifted[3], lift[3], across[3], inward[3], around[3], momentum[3], turning[3];
+    double gyroscopic[3], force[3], moment[3];
+    rd_rotation(quaternion, rotation);
+    for (int i = 0; i < 3; ++i) {
+        lifted[i] = acceleration[i] - model->gravity[i];
+    }
+    turned_back(rotation, twist + 3, w);
+    turned_back(rotation, acceleration + 3, alpha);
+    turned_back(rotation, lifted, lift);
+    cross(alpha, arm, across);
+    cross(w, arm, inward);
+    cross(w, inward, around);
+    times(inertia, alpha, turning);
+    times(inertia, w, momentum);
+    cross(w, momentum, gyroscopic);
+    for (int i = 0; i < 3; ++i) {
+        force[i] = -model->payload_mass * (lift[i] + across[i] + around[i]);
+    }
+    cross(arm, force, moment);
+    for (int i = 0; i < 3; ++i) {
+        wrench[i] += force[i];
+        wrench[3 + i] += moment[i] - turning[i] - gyroscopic[i];
+    }
+}
+
+int rd_platform_forces(const rd_core *core, const rd_settings *s, const double pose[7], const double twist[6],
+                       const double acceleration[6], double *forces)
+{
+    double motion[25];
+    const double *in[] = {motion};
+    rd_copy(motion, pose, 7);
+    rd_copy(motion + 7, twist, 6);
+    rd_copy(motion + 13, acceleration, 6);
+    rd_copy(motion + 19, rd_platform_of(core)->wrench, 6);
+    if (s->platform->payload_mass > 0.0) {
+        add_payload(s->platform, pose + 3, twist, acceleration, motion + 19);
+    }
+    return s->inverse_dynamics(in, forces);
+}
+
+/* References */
+
+void rd_platform_motion(const rd_motion *reference, double pose[7], double twist[6], double acceleration[6])
+{
+    const double *angles = reference->position + 3, *d = reference->velocity + 3, *a = reference->acceleration + 3;
+    const double cy = cos(angles[1]), sy = sin(angles[1]), cz = cos(angles[2]), sz = sin(angles[2]);
+    /* The axes of roll, pitch and yaw are (cz cy, sz cy, -sy), (-sz, cz, 0) and (0, 0, 1). */
+    const double level = cy * d[0], level_rate = cy * a[0] - sy * d[1] * d[0];
+    rd_copy(pose, reference->position, 3);
+    rd_quaternion(angles, pose + 3);
+    rd_copy(twist, reference->velocity, 3);
+    rd_copy(acceleration, reference->acceleration, 3);
+    twist[3] = cz * level - sz * d[1];
+    twist[4] = sz * level + cz * d[1];
+    twist[5] = d[2] - sy * d[0];
+    acceleration[3] = cz * level_rate - sz * a[1] - d[2] * twist[4];
+    acceleration[4] = sz * level_rate + cz * a[1] + d[2] * twist[3];
+    acceleration[5] = a[2] - sy * a[0] - cy * d[1] * d[0];
+}
+
+void rd_pose_error(const double wanted[7], const double pose[7], double error[6])
+{
+    const double *p = wanted + 3, *q = pose + 3;
+    /* The quaternion of the rotation from the pose to the one that is wanted. */
+    double v[3] = {p[0] * q[3] - p[3] * q[0] - p[1] * q[2] + p[2] * q[1],
+                   p[1] * q[3] - p[3] * q[1] - p[2] * q[0] + p[0] * q[2],
+                   p[2] * q[3] - p[3] * q[2] - p[0] * q[1] + p[1] * q[0]};
+    const double w = p[0] * q[0] + p[1] * q[1] + p[2] * q[2] + p[3] * q[3];
+    const double sine = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+    double scale = sine > 1e-12 ? 2.0 * atan2(sine, fabs(w)) / sine : 2.0;
+    scale = w < 0.0 ? -scale : scale;
+    for (int i = 0; i < 3; ++i) {
+        error[i] = wanted[i] - pose[i];
+        error[3 + i] = scale * v[i];
+    }
+}
+
+/* The law */
+
+/* Coulomb friction of magnitude 1 of the legs under a twist, smooth through zero. */
+static void dry_friction(const rd_settings *s, const double jacobian[36], const double twist[6], double out[6])
+{
+    for (int i = 0; i < 6; ++i) {
+        double rate = 0.0;
+        for (int j = 0; j < 6; ++j) {
+            rate += jacobian[6 * i + j] * twist[j];
+        }
+        double slow = rate / s->stiction_velocity;
+        slow = slow > 1.0 ? 1.0 : slow < -1.0 ? -1.0 : slow;
+        out[i] = 0.5 * slow * (3.0 - slow * slow);
+    }
+}
+
+/* What the model does not know of is integrated from the error that it leaves. */
+static void estimate_disturbance(rd_core *core, const rd_platform_model *model, const double error[6])
+{
+    rd_platform *platform = rd_platform_of(core);
+    const double elapsed = platform->time - platform->disturbance_time;
+    platform->disturbance_time = platform->time;
+    if (!platform->frozen && !core->braked && 0.0 < elapsed && elapsed < LONGEST_GAP) {
+        for (int i = 0; i < 6; ++i) {
+            platform->disturbance[i] += model->disturbance_gain * elapsed * error[i];
+        }
+        rd_bound_disturbance(model, platform->disturbance);
+    }
+    platform->frozen = 0;
+}
+
+static int computed_force(rd_core *core, const rd_settings *s, const rd_motion *ahead, double half, double *effort)
+{
+    const rd_platform_model *model = s->platform;
+    rd_platform *platform = rd_platform_of(core);
+    const double *v = platform->twist;
+    double wanted[7], rate[6], unused[6], a[6], error[6], later[7], later_twist[6], led[6], turn[3];
+    rd_platform_motion(ahead, wanted, rate, a);
+    if (ahead != &core->reference) {
+        rd_platform_motion(&core->reference, wanted, rate, unused);
+    }
+    rd_pose_error(wanted, platform->pose, error);
+    for (int i = 0; i < 6; ++i) {
+        a[i] = a[i] + s->kv[i] * (rate[i] - v[i]) + s->kp[i] * error[i];
+    }
+    if (model->disturbance_gain > 0.0) {
+        estimate_disturbance(core, model, error);
+        for (int i = 0; i < 6; ++i) {
+            a[i] += platform->disturbance[i];
+        }
+    }
+    rd_copy(later, platform->pose, 7);
+    for (int i = 0; i < 6; ++i) {
+        const double step = half * (v[i] + 0.5 * half * a[i]);
+        *(i < 3 ? &later[i] : &turn[i - 3]) = i < 3 ? later[i] + step : step;
+        later_twist[i] = v[i] + half * a[i];
+        led[i] = v[i] + (s->kv[i] > 0.0 ? a[i] / s->kv[i] : 0.0);
+    }
+    stewart_turn(later + 3, turn);
+    if (!rd_platform_forces(core, s, later, later_twist, a, effort)) {
+        return 0;
+    }
+    /* Dry friction is overcome along the twist to which the law leads; the model has that of the one it is given. */
+    double heading[6], known[6];
+    dry_friction(s, platform->jacobian, led, heading);
+    dry_friction(s, platform->jacobian, later_twist, known);
+    for (int i = 0; i < 6; ++i) {
+        effort[i] += model->coulomb[i] * (heading[i] - known[i]);
+    }
+    return 1;
+}
+
+int rd_platform_effort(rd_core *core, const rd_settings *s, const rd_motion *ahead, double half, double *effort)
+{
+    if (s->mode == RD_COMPUTED_FORCE) {
+        return computed_force(core, s, ahead, half, effort);
+    }
+    double pose[7], twist[6], acceleration[6];
+    rd_platform_motion(ahead, pose, twist, acceleration);
+    return rd_platform_forces(core, s, pose, twist, acceleration, effort);
+}
+
+int rd_platform_load(const rd_core *core, const rd_settings *s, double *effort)
+{
+    const rd_platform *platform = rd_platform_of(core);
+    /* What the model does not know of is carried on. */
+    return rd_platform_forces(core, s, platform->pose, RD_AT_REST, platform->disturbance, effort);
+}

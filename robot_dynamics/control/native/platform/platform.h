@@ -1,0 +1,104 @@
+/* A Stewart platform for the control core: what robot_dynamics.control.stewart is in Python, cycle for cycle.
+ *
+ * Its state is that of the legs (6), its references are x, y, z [m] and roll, pitch, yaw [rad] of the platform's frame.
+ * Poses are x, y, z and a unit quaternion x, y, z, w; twists, accelerations and errors (6) are linear, then angular, all
+ * in the base frame. No allocation, no locks, bounded time.
+ */
+#ifndef RD_PLATFORM_H
+#define RD_PLATFORM_H
+
+#include "core.h"
+#include "kinematics.h"
+
+enum { RD_COMPUTED_FORCE, RD_REFERENCE_FEEDFORWARD }; /* modes */
+enum { RD_TOO_LONG, RD_TOO_SHORT, RD_TOO_QUICK, RD_BASE_ANGLE, RD_PLATFORM_ANGLE }; /* see rd_platform_watch */
+enum { RD_TOLD = 26 };            /* pose, twist, rates, disturbance, bound of the condition number */
+
+/* A machine, its load and the parameters that only a platform has. */
+typedef struct rd_platform_model {
+    stewart_geometry geometry;
+    double home[7];               /* pose */
+    double up[3];                 /* unit vector against gravity, base frame */
+    double stroke;                /* the longest [m] */
+    double zero_lengths[6];       /* at which the joint positions are zero [m] */
+    double condition_limit;
+    double gravity[3];            /* base frame [m/s^2] */
+    double payload_mass;          /* [kg] beside the machine's own platform; 0: none */
+    double payload_center[3];     /* platform frame [m] */
+    double payload_inertia[9];    /* about its centre of mass, row by row, platform frame [kg m^2] */
+    double coulomb[6];            /* dry friction of the actuators [N] */
+    double disturbance_gain;      /* [1/s^3]; 0: no observer */
+    double disturbance_bounds[2]; /* of its linear and angular part [m/s^2, rad/s^2] */
+    double longest[6], shortest[6], speed[6];  /* of legs that are watched [m, m/s]; infinite where there is none */
+    double base_cosine[6], platform_cosine[6]; /* of the greatest joint angles */
+    double base_axes[6][3], platform_axes[6][3]; /* legs' directions at home, base and platform frame */
+    int32_t watches;              /* whether limits of measured states are looked after */
+} rd_platform_model;
+
+/* A wrench that comes from another thread; what is read while it is written does not count. */
+typedef struct {
+    atomic_uint_fast64_t sequence;             /* odd while it is being written */
+    _Atomic double values[7];                  /* force, moment about the origin, platform frame [N, N m]; until [s] */
+} rd_wrench_box;
+
+/* What a core keeps for its platform. */
+typedef struct {
+    double pose[7];
+    double rotation[9];           /* row by row, from the platform frame to the base frame */
+    double jacobian[36];          /* from the twist to the rates of the lengths */
+    double twist[6], rates[6], lengths[6];
+    double condition;             /* bound from above of the Jacobian's condition number */
+    int known;                    /* whether there has been a pose */
+    double time;                  /* of the state [s] */
+    double wrench[6];             /* in force */
+    double given[7];              /* the wrench read last, and until when it counts */
+    double disturbance[6];        /* estimated acceleration that the model does not know of */
+    double disturbance_time;      /* [s] */
+    int frozen;                   /* the last forces were cut: the error tells nothing of a disturbance */
+    rd_wrench_box box;
+} rd_platform;
+
+#define RD_AT_REST ((const double[6]){0.0})
+
+static inline rd_platform *rd_platform_of(const rd_core *core)
+{
+    return core->machine_state;
+}
+
+/* The pose (pose.c) */
+
+/* Rotation (9) of a unit quaternion; roll, pitch, yaw of a rotation; and the quaternion of these. */
+void rd_rotation(const double quaternion[4], double rotation[9]);
+void rd_roll_pitch_yaw(const double rotation[9], double angles[3]);
+void rd_quaternion(const double angles[3], double quaternion[4]);
+int rd_platform_find_place(rd_core *core, double time, const double *position, const double *velocity);
+
+/* Forces (forces.c) */
+
+/* A reference as pose, twist and acceleration; the difference of two poses as an error (6). */
+void rd_platform_motion(const rd_motion *reference, double pose[7], double twist[6], double acceleration[6]);
+void rd_pose_error(const double wanted[7], const double pose[7], double error[6]);
+/* Forces (6) of a motion under the wrench of now, payload included: whether they are finite. */
+int rd_platform_forces(const rd_core *core, const rd_settings *settings, const double pose[7], const double twist[6],
+                       const double acceleration[6], double *forces);
+int rd_platform_effort(rd_core *core, const rd_settings *settings, const rd_motion *ahead, double half_period,
+                       double *effort);
+int rd_platform_load(const rd_core *core, const rd_settings *settings, double *effort);
+
+/* Limits (bounds.c) */
+
+void rd_platform_limit(rd_core *core, const double *unlimited, double *effort);
+/* Notes RD_BEYOND + 6 kind + leg, the measured value and the limit. */
+int rd_platform_watch(rd_core *core);
+/* Shortens the linear and the angular part of a disturbance to what the settings allow. */
+void rd_bound_disturbance(const rd_platform_model *model, double disturbance[6]);
+
+/* From another thread: the platform bears a wrench (6) in its own frame until a time on the core's clock [s]. One
+ * thread at a time. */
+void rd_platform_offer_wrench(rd_core *core, const double *wrench, double until);
+/* Size of rd_platform_model, and how many values a platform tells. */
+void rd_platform_sizes(size_t *sizes);
+
+extern const rd_machine rd_platform_machine;
+
+#endif
