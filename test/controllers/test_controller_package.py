@@ -227,7 +227,7 @@ def test_efforts_are_those_of_the_node_s_native_loop_to_the_last_bit(replay):
     motion = Motion(*(part.ctypes.data for part in given))
     stream = NativeStream(0.0, motion, motion)
     bounds = np.array([0.0, np.inf])
-    plan = Plan(1, native.epoch, 2, bounds.ctypes.data, None, ctypes.addressof(stream))
+    plan = Plan(1, native.epoch, 0, 2, bounds.ctypes.data, None, ctypes.addressof(stream))
     native._library.rd_core_offer_plan(native.handle, ctypes.byref(plan))
     for k in range(1, len(times)):
         stream.time = 1e-9 * float(times[k])
