@@ -13,8 +13,9 @@ from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.arm.effort_limits import unlimited
-from robot_dynamics.control.arm.feedforward import Feedforward, Plan
+from robot_dynamics.control.arm.feedforward import Feedforward
 from robot_dynamics.control.arm.feedforward_parameters import EffortPath, FeedforwardParameters
+from robot_dynamics.control.arm.feeding import Plan
 from robot_dynamics.errors import ModelError, TrajectoryError
 from robot_dynamics.ros.actions import deferred_server
 from robot_dynamics.ros.control.front import Autostart

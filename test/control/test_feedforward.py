@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from arms import GRAVITY, LENGTH, MASS, Pendulum, pendulum_chain, two_joint_chain
+from scipy.interpolate import BPoly
 
 from robot_dynamics.control.arm.feedforward import Feedforward
 from robot_dynamics.control.arm.feedforward_parameters import FeedforwardParameters
@@ -221,3 +222,68 @@ def test_an_effort_that_is_no_number_is_never_sent():
     made = Feedforward(pendulum_chain(), Broken(), settings())
     made.observe(np.zeros(1))
     assert made.effort(0.0).tolist() == [0.0]
+
+
+def message_points(planned):
+    """Times, positions, velocities, accelerations, efforts of all points that are sent."""
+    lead, samples = planned.lead, planned.samples
+    return [
+        np.concatenate([getattr(lead, name), getattr(samples, name)])
+        for name in ("times", "positions", "velocities", "accelerations", "efforts")
+    ]
+
+
+def as_the_controller_does(planned, time):
+    """Position and effort at ``time`` between the points, by SciPy's quintic and by a straight line."""
+    times, *states, efforts = message_points(planned)
+    k = int(np.clip(np.searchsorted(times, time, side="right") - 1, 0, len(times) - 2))
+    ends = np.stack([state[k : k + 2, 0] for state in states], axis=1)
+    path = BPoly.from_derivatives(times[k : k + 2], ends)
+    return float(path(time)), float(np.interp(time, times, efforts[:, 0]))
+
+
+@pytest.mark.parametrize("departs", [None, 0.9], ids=["at once", "with a stamp"])
+def test_until_a_plan_departs_its_points_are_those_of_what_it_replaces(departs):
+    """So it does not matter when the controller takes it up."""
+    made = feeder(limit=40.0)
+    first = made.plan(*swing(1.4), None, 0.0)
+    made.follow(first)
+    departure = made.departure(departs, 0.5, allowance=0.1, delivery=0.2)
+    second = made.plan_from(*swing(0.2, 2.0), departure)
+    leaves = departs or 0.8
+    assert (second.trajectory.start, second.lead.times[0]) == (pytest.approx(leaves), 0.5)
+    assert np.diff(message_points(second)[0]).min() > 1e-5
+    for time in np.linspace(0.5, leaves, 57):
+        expected = as_the_controller_does(first, time)
+        position, effort = as_the_controller_does(second, time)
+        assert position == pytest.approx(expected[0], abs=1e-9)
+        assert effort == pytest.approx(expected[1], abs=0.04), "what straight lines may leave"
+    assert made.objection(second, 0.55) == ""
+    assert "longer than it was allowed to" in made.objection(second, leaves - 0.19)
+
+
+def test_a_plan_departs_from_where_the_arm_is_held_and_not_from_where_it_sags_to():
+    made = feeder()
+    made.follow(made.plan(*swing(1.4), None, 0.0))
+    assert not made.moving(2.0)
+    for measured, departs in ((1.385, 1.4), (1.3, 1.3)):
+        made.observe(np.array([measured]))
+        planned = made.plan_from(*swing(0.5), made.departure(None, 2.0, 0.1))
+        np.testing.assert_allclose(planned.lead.positions, [[departs]], atol=1e-9)
+        np.testing.assert_allclose(planned.samples.positions[0], [departs], atol=1e-9)
+    made.observe(np.array([1.2]))
+    made.drop()
+    made.observe(np.array([1.19]))
+    assert made.departure(None, 3.0).origin.position.tolist() == [1.2]
+
+
+def test_what_the_controller_does_not_take_leaves_what_it_would_have_replaced():
+    made = feeder()
+    made.follow(made.plan(*swing(1.4), None, 0.0))
+    expected = made.departure(None, 0.7).origin.position
+    refused = made.plan(*swing(0.2), None, 0.5)
+    made.follow(refused)
+    late = made.plan(*swing(0.9), None, 0.55)
+    made.withdraw(refused)
+    np.testing.assert_array_equal(made.departure(None, 0.7).origin.position, expected)
+    assert "came first" in made.objection(late, 0.55)

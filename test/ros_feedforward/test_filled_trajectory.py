@@ -13,7 +13,8 @@ from robot_dynamics.ros.feedforward.messages import FilledTrajectory
 @pytest.mark.parametrize("efforts", [True, False])
 @pytest.mark.parametrize("joints", [1, 2, 7])
 @pytest.mark.parametrize("name", ["a", "joint", "shoulder_1"])
-def test_bytes_and_object_are_the_same_message(name, joints, efforts):
+@pytest.mark.parametrize("lead_points", [0, 2])
+def test_bytes_and_object_are_the_same_message(name, joints, efforts, lead_points):
     rng = np.random.default_rng(joints)
     names = [f"{name}{k}" for k in range(joints)]
     columns = [rng.normal(size=(5, joints)) for _ in range(4)]
@@ -22,13 +23,25 @@ def test_bytes_and_object_are_the_same_message(name, joints, efforts):
         times=times,
         **dict(zip(("positions", "velocities", "accelerations", "efforts"), columns, strict=True)),
     )
+    lead = SimpleNamespace(
+        times=times[:lead_points] - 1.0,
+        **dict(
+            zip(
+                ("positions", "velocities", "accelerations", "efforts"),
+                [rng.normal(size=(lead_points, joints)) for _ in range(4)],
+                strict=True,
+            )
+        ),
+    )
     spline = SimpleNamespace(times=times[[0, -1]], coefficients=rng.normal(size=(1, 6, joints)))
-    made = SimpleNamespace(samples=samples, trajectory=SimpleNamespace(start=3.0, spline=spline))
+    made = SimpleNamespace(samples=samples, lead=lead, trajectory=SimpleNamespace(start=3.0, spline=spline))
     filled = FilledTrajectory(made, names, 5 * 10**9, efforts)
     read = deserialize_message(filled.data, JointTrajectory)
     assert read == filled.message
-    assert read.header.stamp.sec == 8
+    begins = 7 if lead_points else 8
+    assert read.header.stamp.sec == begins
+    assert read.header.stamp.sec + read.points[-1].time_from_start.sec == 208
     assert read.points[-1].time_from_start.nanosec == 250_000_000
-    assert len(read.points) == (5 if efforts else 2)
+    assert len(read.points) == lead_points + (5 if efforts else 2)
     assert len(read.points[0].effort) == (joints if efforts else 0)
     assert not any(read.points[-1].velocities)

@@ -111,6 +111,12 @@ def times(message):
     return np.array([1e-9 * stamp_to_nanoseconds(point.time_from_start) for point in message.points])
 
 
+def ends(message):
+    return stamp_to_nanoseconds(message.header.stamp) + stamp_to_nanoseconds(
+        message.points[-1].time_from_start
+    )
+
+
 def column(message, field):
     return np.array([getattr(point, field) for point in message.points])
 
@@ -157,13 +163,15 @@ def test_points_carry_the_models_efforts_within_the_stated_error():
         before = robot.now()
         sent = robot.give(trajectory([(0.6, [0.8, -0.6]), (1.2, [0.1, 0.5])]))
         assert list(sent.joint_names) == NAMES
-        # It is sent before it begins, so that the controller meets its first point in time.
-        assert before < stamp_to_nanoseconds(sent.header.stamp) < robot.now() + 10 * SECOND
-        np.testing.assert_allclose(sent.points[0].positions, [0.2, -0.1])
+        # It begins with what is under way, so that the controller may take it up before it departs.
+        assert before < stamp_to_nanoseconds(sent.header.stamp) < robot.now()
+        lead = times(sent)[-1] - 1.2
+        assert 0.02 < lead < 10.0
+        np.testing.assert_allclose([sent.points[k].positions for k in (0, 1)], [[0.2, -0.1]] * 2)
         np.testing.assert_allclose(sent.points[-1].positions, [0.1, 0.5], atol=1e-9)
         assert times(sent)[0] == 0.0
-        assert times(sent)[-1] == pytest.approx(1.2, abs=1e-8)
-        assert np.any(np.abs(times(sent) - 0.6) < 1e-4), "a waypoint was left out"
+        assert times(sent)[1] == pytest.approx(lead, abs=1e-8)
+        assert np.any(np.abs(times(sent) - lead - 0.6) < 1e-4), "a waypoint was left out"
         assert np.all(np.diff(times(sent)) > 0.0)
         assert not any(sent.points[-1].velocities)
         worst = assert_interpolates(sent, 0.005 * np.array([40.0, 20.0]))
@@ -191,7 +199,8 @@ def test_a_new_trajectory_continues_the_old_one_without_a_jump():
         robot = started(peer)
         begin = robot.now() + SECOND // 5
         first = robot.give(trajectory([(20.0, [1.0, -1.0])], stamp=begin))
-        assert stamp_to_nanoseconds(first.header.stamp) == begin
+        assert stamp_to_nanoseconds(first.header.stamp) < begin
+        assert ends(first) == begin + 20 * SECOND
         peer.wait_until(lambda: robot.now() > begin + SECOND // 5, "time stands still")
         second = robot.give(trajectory([(2.0, [0.0, 0.5])]))
         at = 1e-9 * (stamp_to_nanoseconds(second.header.stamp) - begin)
@@ -240,14 +249,13 @@ def test_efforts_go_on_the_command_topic_in_time_where_the_controller_refuses_th
         )
         sent = robot.give(trajectory([(0.4, [0.3, -0.3])]))
         assert all(len(point.effort) == 0 for point in sent.points)
-        assert len(sent.points) == 2
+        assert len(sent.points) == 3, "the path's ends, and what leads to it"
         assert stamp_to_nanoseconds(sent.header.stamp) > 0
         # Every effort on the way is the model's at some moment of the path; the last holds where the arm is.
         begun = len(robot.commands)
         robot.be([0.3, -0.3])
         rest = effort([0.3, -0.3], [0.0, 0.0], [0.0, 0.0])
-        end = stamp_to_nanoseconds(sent.header.stamp) + 4 * SECOND // 10
-        peer.wait_until(lambda: robot.now() > end, "the clock stands")
+        peer.wait_until(lambda: robot.now() > ends(sent), "the clock stands")
         peer.wait_until(lambda: np.allclose(robot.commands[-1].data, rest), "no holding effort at the end")
         moments = np.linspace(0.0, 1.0, 4001)[:, None]
         goal = np.array([[0.3, -0.3]])

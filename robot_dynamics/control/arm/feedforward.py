@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from robot_dynamics.control.arm.feedforward_parameters import FeedforwardParameters
+from robot_dynamics.control.arm.feeding import Lead, PathDeparture, Plan, lead_times, sample_lead
 from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics, feedforward, gravity_load
 from robot_dynamics.control.arm.path_rules import PathRules
 from robot_dynamics.control.arm.sampling import EffortSamples, sample_efforts
 from robot_dynamics.control.arm.trajectory import ANY_PATH, Reference, Trajectory, plan
 from robot_dynamics.control.cross_fade import CrossFade
-from robot_dynamics.control.protocol import Departure, Planned
 from robot_dynamics.control.schedule import Schedule
 from robot_dynamics.control.waypoints import Waypoint, WaypointTable
 from robot_dynamics.errors import TrajectoryError
@@ -21,37 +21,9 @@ from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.parameters import per_joint
 from robot_dynamics.spatial import Array
 
-
-@dataclass(frozen=True)
-class PathDeparture(Departure[Reference]):
-    """Where and when a plan may begin.
-
-    Attributes:
-        moving: whether a trajectory is being followed.
-        revision: of what is followed; see :meth:`Feedforward.objection`.
-    """
-
-    moving: bool
-    revision: int
-
-
-@dataclass(frozen=True)
-class Plan(Planned[Reference]):
-    """A trajectory ready to be sent.
-
-    Attributes:
-        trajectory: the path over time.
-        samples: its points with efforts, within the limits.
-        beyond: names of the joints whose efforts were cut.
-        moving: whether it begins while another trajectory is being followed.
-        revision: of its departure.
-    """
-
-    trajectory: Trajectory
-    samples: EffortSamples
-    beyond: tuple[str, ...]
-    moving: bool
-    revision: int
+NEAR = 0.02
+"""An arm at rest this near to where the last trajectory ended is taken to be held there; one that is farther
+has been moved by somebody else [rad or m]."""
 
 
 class Feedforward:
@@ -77,7 +49,10 @@ class Feedforward:
         self.position: Array | None = None
         self.epoch = 0
         self._revision = 0
-        self._schedule: Schedule[Reference] = Schedule(Reference.at_rest(np.zeros(chain.dof)))
+        # Nobody knows yet what holds the arm.
+        self._schedule: Schedule[Reference] = Schedule(Reference.at_rest(np.full(chain.dof, np.nan)))
+        self._points: Array = np.zeros(0)
+        self._undo: tuple[Plan, Schedule[Reference], Array] | None = None
 
     @property
     def parameters(self) -> FeedforwardParameters:
@@ -137,24 +112,41 @@ class Feedforward:
         """
         return self.plan_from(joint_names, waypoints, self.departure(start, now), rules)
 
-    def departure(self, start: float | None, now: float, allowance: float = 0.0) -> PathDeparture:
+    def departure(
+        self, start: float | None, now: float, allowance: float = 0.0, delivery: float = 0.0
+    ) -> PathDeparture:
         """Where a plan may begin that is ready within ``allowance`` [s].
 
         Args:
             start: when time 0 of the waypoints is [s]; as soon as possible if None.
             now: the present [s].
             allowance: how long planning may take [s].
+            delivery: how long the finished plan may be on its way to the controller [s].
 
         Raises:
             TrajectoryError: where the arm is is not known.
         """
         if self.position is None:
             raise TrajectoryError("where the arm is is not known yet: there is no joint state")
-        moving, earliest = self.moving(now), now + allowance
+        moving, earliest = self.moving(now), now + allowance + delivery
         begin = earliest if start is None else start
         departs = max(begin, earliest)
-        origin = self._schedule.reference(departs) if moving else Reference.at_rest(self.position)
-        return PathDeparture(begin, earliest, origin, self.epoch, moving, self._revision)
+        rest = self._resting(self.position)
+        times = lead_times(now, departs, self._points if moving else np.zeros(0))
+        path = [self._schedule.reference(time) if moving else rest for time in (*times, departs)]
+        return PathDeparture(
+            *(begin, earliest, path[-1], self.epoch, moving, self._revision, delivery, Lead(times, path[:-1]))
+        )
+
+    def _resting(self, position: Array) -> Reference:
+        """What holds an arm at rest: where the last trajectory ended or was dropped, or else where it is.
+
+        An arm sags a little from where it is held: departing from there would step the controller's
+        reference.
+        """
+        held = self._schedule.reference(np.inf)
+        near = bool((np.abs(position - held.position) <= NEAR).all())
+        return held if near else Reference.at_rest(position)
 
     def plan_from(
         self,
@@ -177,15 +169,24 @@ class Feedforward:
         """Why ``plan`` cannot be followed any more, or must be made again; empty when it can."""
         if plan.epoch != self.epoch or plan.revision != self._revision:
             return "a hold or another trajectory came first"
-        late = now - plan.trajectory.start
+        late = now + plan.delivery - plan.trajectory.start
         return f"planning took {late:.3f} s longer than it was allowed to" if late > 0.0 else ""
 
     def follow(self, plan: Plan) -> None:
         """``plan`` is under way, or waits for its start with the arm where it is."""
+        self._undo = plan, copy.copy(self._schedule), self._points
         if self._schedule.empty and self.position is not None:
-            self._schedule.stop(Reference.at_rest(self.position))
+            self._schedule.stop(self._resting(self.position))
         self._revision += 1
         self._schedule.follow(plan.trajectory)
+        self._points = np.concatenate((plan.lead.times, plan.samples.times))
+
+    def withdraw(self, plan: Plan) -> None:
+        """The controller has not taken ``plan``: what it would have replaced goes on."""
+        if self._undo is not None and self._undo[0] is plan:
+            _, self._schedule, self._points = self._undo
+            self._undo = None
+            self._revision += 1
 
     def drop(self) -> None:
         """Nothing is under way any more, and what is being planned is void."""
@@ -204,7 +205,9 @@ class Feedforward:
 
     def _stop(self) -> None:
         self._revision += 1
-        self._schedule.stop(Reference.at_rest(np.zeros(self.chain.dof)))
+        self._undo = None
+        unknown: Array = np.full(self.chain.dof, np.nan)
+        self._schedule.stop(Reference.at_rest(unknown if self.position is None else self.position))
 
     def moving(self, now: float) -> bool:
         """Whether a trajectory is under way or waits for its start."""
@@ -258,4 +261,8 @@ class Feedforward:
         limited = EffortSamples(
             samples.times, samples.positions, samples.velocities, samples.accelerations, cut, samples.error
         )
-        return Plan(path, departure.epoch, limited, beyond, departure.moving, departure.revision)
+        lead = sample_lead(departure.lead, self.dynamics, self._limits)
+        return Plan(
+            *(path, departure.epoch, limited, beyond, departure.moving),
+            *(departure.revision, departure.delivery, lead),
+        )

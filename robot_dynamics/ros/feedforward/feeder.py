@@ -10,8 +10,9 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from robot_dynamics.control.arm.feedforward import Feedforward, PathDeparture, Plan
+from robot_dynamics.control.arm.feedforward import Feedforward
 from robot_dynamics.control.arm.feedforward_parameters import EffortPath, FeedforwardParameters
+from robot_dynamics.control.arm.feeding import PathDeparture, Plan
 from robot_dynamics.control.protocol import Planned
 from robot_dynamics.errors import StateError, TrajectoryError
 from robot_dynamics.ros.actions.goal_trajectory import GoalTrajectory
@@ -26,6 +27,10 @@ from robot_dynamics.ros.support.messages import JointOrder
 
 THROTTLE = 2.0
 """Seconds between two log lines about the same fault."""
+DELIVERY = (0.02, 0.5)
+"""What a trajectory gets at least, and at most, for its way to the controller [s]."""
+MARGIN, FORGETTING = 1.5, 0.9
+"""A goal gets this much more time than the slowest before it took, which is forgotten by and by."""
 
 
 class Follower:
@@ -61,7 +66,7 @@ class Follower:
         """
         if reason := self._feeder.refusal():
             raise TrajectoryError(reason)
-        return self._feedforward.departure(start, self.time, allowance)
+        return self._feedforward.departure(start, self.time, allowance, self._feeder.delivery)
 
     def accept(self, planned: Planned[Any]) -> str:
         """Why a finished plan is not sent; empty when it is."""
@@ -80,6 +85,7 @@ class Feeder:
         sent: trajectories.
         refused: messages.
         rules: of trajectories.
+        delivery: what a trajectory gets for its way to the controller, to arrive before it departs [s].
         clock: ROS time on the node's clock.
         controller: what stands for the controller where trajectories are planned.
 
@@ -96,6 +102,7 @@ class Feeder:
         self.last_plan: Plan | None = None
         self.sent = 0
         self.refused = 0
+        self.delivery = DELIVERY[0]
         self.rules = declared_rules(node)
         self._node = node
         self._log = node.get_logger()
@@ -218,6 +225,23 @@ class Feeder:
             f"{', in place of the one under way' if plan.moving else ''};"
             f" interpolated efforts are within {plan.samples.error.max():.3g} of the model's"
         )
+
+    def delivered(self, plan: Plan, sent: float) -> None:
+        """The controller has taken what was ``sent`` then [s]: the next trajectory gets as much time."""
+        now = self.now()
+        least, most = DELIVERY
+        self.delivery = min(max(MARGIN * (now - sent), FORGETTING * self.delivery, least), most)
+        late = now - plan.trajectory.start
+        if late > 0.0:
+            self._log.warning(
+                f"the controller has answered {late:.3f} s after the trajectory's departure, which may have"
+                f" stepped its reference; the next one gets {self.delivery:.3f} s for its way"
+            )
+
+    def withdraw(self, plan: Plan) -> None:
+        """The controller does not take ``plan``."""
+        if self.feedforward is not None:
+            self.feedforward.withdraw(plan)
 
     def ended(self, plan: Plan) -> None:
         """The controller has ended ``plan`` early; unless another has replaced it, the arm is held."""

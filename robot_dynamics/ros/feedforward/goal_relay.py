@@ -9,7 +9,7 @@ from rclpy.action import ActionClient
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode
 
-from robot_dynamics.control.arm.feedforward import Plan
+from robot_dynamics.control.arm.feeding import Plan
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.ros.actions.deferred_server import DeferredActionServer, FollowJointTrajectory
 from robot_dynamics.ros.actions.goal_trajectory import trajectory_of
@@ -173,8 +173,11 @@ class GoalRelay:
 
     def _send(self, goal: _Goal, plan: Plan, content: Any) -> None:
         self._goals.append(goal)
-        sent = self._client.send_goal_async(content, lambda message: self._on_feedback(goal, message))
-        sent.add_done_callback(lambda future: self._on_answer(goal, plan, future.result()))
+        sent = self._feeder.now()
+        answer = self._client.send_goal_async(content, lambda message: self._on_feedback(goal, message))
+        # What is planned before the answer comes has to depart from here.
+        self._feeder.begin(plan)
+        answer.add_done_callback(lambda future: self._on_answer(goal, plan, future.result(), sent))
 
     def _cancel(self, goal: _Goal) -> None:
         if not goal.cancel:
@@ -182,7 +185,9 @@ class GoalRelay:
             if goal.downstream is not None:
                 goal.downstream.cancel_goal_async()
 
-    def _on_answer(self, goal: _Goal, plan: Plan, downstream: Any) -> None:
+    def _on_answer(self, goal: _Goal, plan: Plan, downstream: Any, sent: float) -> None:
+        if not downstream.accepted:
+            self._feeder.withdraw(plan)
         if goal not in self._goals:
             return
         if not downstream.accepted:
@@ -192,7 +197,7 @@ class GoalRelay:
         if goal.upstream is None:
             for other in [one for one in self._goals if one is not goal]:
                 self._abort(other, "a trajectory on the topic has taken over")
-        self._feeder.begin(plan)
+        self._feeder.delivered(plan, sent)
         downstream.get_result_async().add_done_callback(
             lambda future: self._on_result(goal, plan, future.result())
         )

@@ -10,7 +10,8 @@ import numpy as np
 from rclpy.serialization import serialize_message
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from robot_dynamics.control.arm.feedforward import Feedforward, Plan
+from robot_dynamics.control.arm.feedforward import Feedforward
+from robot_dynamics.control.arm.feeding import Plan
 from robot_dynamics.control.arm.sampling import evaluate
 from robot_dynamics.ros.support.messages import set_stamp, to_array
 from robot_dynamics.spatial import Array
@@ -20,10 +21,11 @@ POINT_FIELDS = ("positions", "velocities", "accelerations", "effort")
 
 
 class FilledTrajectory:
-    """What is sent on for a plan: points stamped from the moment that it was planned for.
+    """What is sent on for a plan: its points, with those that lead to them, each for its moment.
 
     Without a stamp the controller would begin when the message arrives, and be behind the plan from then on:
-    the next trajectory, which departs from the plan, would step its reference.
+    the next trajectory, which departs from the plan, would step its reference. It begins in the past, with
+    what is under way (see ``robot_dynamics.control.arm.feeding``).
 
     Args:
         plan: of the trajectory that was given.
@@ -33,15 +35,21 @@ class FilledTrajectory:
     """
 
     def __init__(self, plan: Plan, joint_names: Sequence[str], epoch: int, efforts: bool) -> None:
-        begin, samples, spline = plan.trajectory.start, plan.samples, plan.trajectory.spline
+        lead, samples, spline = plan.lead, plan.samples, plan.trajectory.spline
         times: Array = samples.times
         states: tuple[Array, ...] = (samples.positions, samples.velocities, samples.accelerations)
         if not efforts:
             # Quintics between the knots are the path itself; nothing else needs points.
             times, states = spline.times, evaluate(spline, spline.times)
+        columns = [
+            *zip((lead.positions, lead.velocities, lead.accelerations), states, strict=True),
+            *([(lead.efforts, samples.efforts)] if efforts else []),
+        ]
+        self._columns = [np.concatenate(parts) for parts in columns]
         # The controller takes no trajectory whose end moves, not even by a rounding error.
-        states[1][-1] = 0.0
-        self._columns = (*states, samples.efforts) if efforts else states
+        self._columns[1][-1] = 0.0
+        times = np.concatenate((lead.times, times))
+        begin = float(times[0])
         self._since = [round(1e9 * since) for since in (times - begin).tolist()]
         self._head = JointTrajectory(joint_names=list(joint_names))
         set_stamp(self._head.header.stamp, epoch + round(1e9 * begin))
