@@ -13,7 +13,7 @@ as long. Where a program has several outputs, ``double *const *out`` holds one a
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
@@ -58,13 +58,12 @@ def _single(program: Program) -> str:
     lines = [f"const double {name} = in[{order[a]}][{i}];" for name, a, i in text.loads]
     lines += [f"const double {name} = {expression};" for name, expression in text.prologue]
     if text.angles:
-        blocks = f"{len(text.angles)} / LANES + ({len(text.angles)} % LANES != 0)"
         lines += [
-            f"union {{ lanes vector[{blocks}]; double scalar[({blocks}) * LANES]; }} angle, sine, cosine;",
-            f"angle.vector[{len(text.angles)} / LANES - ({len(text.angles)} % LANES == 0)] = (lanes){{0}};",
+            f"const lanes angles[] = {{{_vectors(text.angles)}}};",
+            "enum { VECTORS = sizeof angles / sizeof *angles };",
+            "union { lanes vector[VECTORS]; double scalar[VECTORS * LANES]; } sine, cosine;",
+            "sincos_state(VECTORS, angles, sine.vector, cosine.vector);",
         ]
-        lines += [f"angle.scalar[{i}] = {angle};" for i, angle in enumerate(text.angles)]
-        lines.append(f"sincos_lanes({blocks}, angle.vector, sine.vector, cosine.vector);")
     table = {"sin": "sine", "cos": "cosine"}
     lines += [f"const double {name} = {table[f]}.scalar[{i}];" for name, f, i in text.functions]
     lines += statements(text, "double")
@@ -76,6 +75,17 @@ def _single(program: Program) -> str:
         f"int kernel(const double *const *in, {targets.parameter})\n"
         f"{{\n{_unused(program, text)}{indented(lines)}}}\n"
     )
+
+
+def _vectors(angles: Sequence[str]) -> str:
+    """The angles of one state as vectors of as many lanes as the machine has; zeros fill the last one up."""
+    groups = []
+    for start in range(0, len(angles), 8):
+        group = angles[start : start + 8]
+        size = next(size for size in (2, 4, 8) if len(group) <= size)
+        padded = [*group, *["0.0"] * (size - len(group))]
+        groups.append(f"VECTORS_OF_{size}({', '.join(padded)})")
+    return ", ".join(groups)
 
 
 def _all_finite(targets: _Targets) -> str:

@@ -2,10 +2,8 @@
  *
  * sincos_lanes() is within 2 ulp of the exact sine and cosine for every |x| <= 1e5 rad; outside that range,
  * and for infinities and NaN, it calls the C library. Angles are reduced in three parts of pi/2 (Cody and
- * Waite), with the rounding of the second part made good, to a remainder that is off by little more than its
- * last rounding; the polynomials are those of fdlibm's __kernel_sin and __kernel_cos (Sun Microsystems, 1993),
- * whose error on [-pi/4, pi/4] is below 2^-58. The products with the first two parts are exact, so that
- * fusing them with an addition changes nothing.
+ * Waite) to a remainder that is off by little more than its last rounding; the polynomials are those of
+ * fdlibm's __kernel_sin and __kernel_cos (Sun Microsystems, 1993), whose error on [-pi/4, pi/4] is below 2^-58.
  */
 #include <math.h>
 #include <stddef.h>
@@ -23,6 +21,11 @@
 typedef double lanes __attribute__((vector_size(8 * LANES)));
 typedef long long lane_bits __attribute__((vector_size(8 * LANES)));
 
+/* The compiler fuses a product with the sum that it is part of wherever it can (-ffp-contract=fast); here it can. */
+#if defined(__FMA__) || defined(__aarch64__)
+#define FUSED
+#endif
+
 /* Largest angle that the reduction below is made for [rad]. */
 #define LARGEST_ANGLE 1e5
 
@@ -33,10 +36,19 @@ static inline lane_bits sincos_reduced(lanes x, lanes *sine, lanes *cosine)
     const lanes shifted = x * 6.36619772367581382433e-01 + 6755399441055744.0;
     const lane_bits quadrant = (lane_bits)shifted;
     const lanes k = shifted - 6755399441055744.0;
+#ifdef FUSED
+    /* Parts as long as a double. The first difference is exact: a multiple of 2^-53 below 1. The third part
+     * matters only where the second difference is so small that nothing of it was lost. */
+    const lanes first = x - k * 1.5707963267948966;
+    const lanes second = first - k * 6.123233995736766e-17;
+    const lanes r = second - k * -1.4973849048591698e-33;
+#else
+    /* The products with the first two parts are exact, and the rounding of the second difference is made good. */
     const lanes first = x - k * 1.57079632673412561417e+00;
     const lanes second = first - k * 6.07710050630396597660e-11;
     const lanes lost = (first - second) - k * 6.07710050630396597660e-11;
     const lanes r = second + (lost - k * 2.02226624879595063154e-21);
+#endif
 
     const lanes z = r * r;
     const lanes cube = z * r;
@@ -58,28 +70,73 @@ static inline lane_bits sincos_reduced(lanes x, lanes *sine, lanes *cosine)
     return ~(size <= LARGEST_ANGLE);
 }
 
-/* Sine and cosine of count vectors of angles [rad]; see the head of this file. */
-static void sincos_lanes(size_t count, const lanes *angles, lanes *sines, lanes *cosines)
+/* Correct the sines and cosines of angles out of range. */
+static __attribute__((noinline, cold)) void sincos_outside(size_t count, const lanes *angles, lanes *sines,
+                                                           lanes *cosines)
 {
-    lane_bits outside = {0};
-    long long any = 0;
     for (size_t i = 0; i < count; ++i) {
-        outside |= sincos_reduced(angles[i], &sines[i], &cosines[i]);
-    }
-    for (int lane = 0; lane < LANES; ++lane) {
-        any |= outside[lane];
-    }
-    if (any) {
-        for (size_t i = 0; i < count; ++i) {
-            for (int lane = 0; lane < LANES; ++lane) {
-                if (!(fabs(angles[i][lane]) <= LARGEST_ANGLE)) {
-                    sines[i][lane] = sin(angles[i][lane]);
-                    cosines[i][lane] = cos(angles[i][lane]);
-                }
+        for (int lane = 0; lane < LANES; ++lane) {
+            if (!(fabs(angles[i][lane]) <= LARGEST_ANGLE)) {
+                sines[i][lane] = sin(angles[i][lane]);
+                cosines[i][lane] = cos(angles[i][lane]);
             }
         }
     }
 }
+
+static inline int any_lane(lane_bits bits)
+{
+    long long any = 0;
+    for (int lane = 0; lane < LANES; ++lane) {
+        any |= bits[lane];
+    }
+    return any != 0;
+}
+
+/* Sine and cosine of count vectors of angles [rad]; see the head of this file. */
+static void sincos_lanes(size_t count, const lanes *angles, lanes *sines, lanes *cosines)
+{
+    lane_bits outside = {0};
+    for (size_t i = 0; i < count; ++i) {
+        outside |= sincos_reduced(angles[i], &sines[i], &cosines[i]);
+    }
+    if (__builtin_expect(any_lane(outside), 0)) {
+        sincos_outside(count, angles, sines, cosines);
+    }
+}
+
+/* The same of the angles of a single state, known to be few when this is compiled. */
+static inline __attribute__((always_inline)) void sincos_state(size_t count, const lanes *angles, lanes *sines,
+                                                               lanes *cosines)
+{
+    if (count > 2) {
+        sincos_lanes(count, angles, sines, cosines);
+        return;
+    }
+    lane_bits outside = sincos_reduced(angles[0], &sines[0], &cosines[0]);
+    if (count == 2) {
+        outside |= sincos_reduced(angles[1], &sines[1], &cosines[1]);
+    }
+    if (__builtin_expect(any_lane(outside), 0)) {
+        sincos_outside(count, angles, sines, cosines);
+    }
+}
+
+/* Angles of a single state as vectors, put together in registers: a vector that is read from where its elements
+ * have just been written waits for them to reach the cache. */
+#if LANES == 2
+#define VECTORS_OF_2(a, b) (lanes){a, b}
+#define VECTORS_OF_4(a, b, c, d) (lanes){a, b}, (lanes){c, d}
+#define VECTORS_OF_8(a, b, c, d, e, f, g, h) (lanes){a, b}, (lanes){c, d}, (lanes){e, f}, (lanes){g, h}
+#elif LANES == 4
+#define VECTORS_OF_2(a, b) (lanes){a, b, 0.0, 0.0}
+#define VECTORS_OF_4(a, b, c, d) (lanes){a, b, c, d}
+#define VECTORS_OF_8(a, b, c, d, e, f, g, h) (lanes){a, b, c, d}, (lanes){e, f, g, h}
+#elif LANES == 8
+#define VECTORS_OF_2(a, b) (lanes){a, b, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0}
+#define VECTORS_OF_4(a, b, c, d) (lanes){a, b, c, d, 0.0, 0.0, 0.0, 0.0}
+#define VECTORS_OF_8(a, b, c, d, e, f, g, h) (lanes){a, b, c, d, e, f, g, h}
+#endif
 
 static inline lanes sin_lanes(lanes x)
 {

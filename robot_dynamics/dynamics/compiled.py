@@ -47,7 +47,8 @@ class CompiledDynamics(Quantities):
     is converted first. Results, not arguments, are checked to be finite: a NaN or an infinity in anything
     that the result depends on is refused by name, at no measurable cost; one in an entry that has no
     influence (the angle of a vertical first joint in ``gravity``) goes unnoticed. A batch may differ from
-    single calls in the last bit: it computes its own sines and cosines.
+    single calls in the last bit: it computes its own sines and cosines. Without ``out`` the result
+    for one state may lie in the memory of an earlier one, once nobody refers to that any more.
 
     The functions may be called from several threads at once; long batches let other threads run.
 

@@ -10,7 +10,6 @@ import sysconfig
 import weakref
 from collections.abc import Callable
 from functools import lru_cache
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -18,11 +17,12 @@ import numpy as np
 from robot_dynamics.errors import BackendError
 from robot_dynamics.native.evaluator import Evaluator, Given
 from robot_dynamics.native.kernel import Kernel
-from robot_dynamics.native.library import NativeKernel, shared_library
+from robot_dynamics.native.library import NativeKernel, joined_source, shared_library
 from robot_dynamics.native.signature import Signature
 
 _LOG = logging.getLogger(__name__)
 _PY_ARRAY_NEW = 93  # place in numpy's table of C functions, part of its ABI
+SOURCES = ("bridge_objects.h", "bridge_arguments.h", "bridge_results.h", "bridge.c")
 _FLAGS = {"C_CONTIGUOUS": 0x1, "ALIGNED": 0x100, "WRITEABLE": 0x400}
 
 
@@ -141,7 +141,7 @@ def load_bridge() -> Bridge | None:
     """The bridge, or None (and a note in the log) where Python or numpy are not as it expects."""
     reason = _unsupported()
     if reason is None:
-        source = files("robot_dynamics.native").joinpath("bridge.c").read_text(encoding="utf-8")
+        source = joined_source("robot_dynamics.native", SOURCES)
         try:
             key = f"bridge {sys.implementation.cache_tag} {np.__version__}\n{source}"
             path = shared_library(key, lambda: source)
@@ -184,6 +184,8 @@ def _configure(library: ctypes.PyDLL) -> str | None:
     probe_capsule.argtypes = [ctypes.py_object]
     if not probe_capsule(capsule):
         return "Python lays out its capsules differently"
+    if not library.bridge_probe_references():
+        return "Python counts references differently"
     return _doubt_about_arrays(library)
 
 
@@ -194,23 +196,28 @@ def _doubt_about_arrays(library: ctypes.PyDLL) -> str | None:
     probe.argtypes = [ctypes.py_object, ctypes.POINTER(ctypes.c_int64)]
     constant = np.ones(3)
     constant.flags.writeable = False
+    watched = np.zeros(3)
+    watch = weakref.ref(watched)
     samples: list[Any] = [
         np.zeros(5),
         np.zeros((3, 7)),
         np.zeros((4, 6))[:, ::2],
         constant,
         np.zeros(2, np.float32),
+        watched,
     ]
     probe_new = library.bridge_probe_new
     probe_new.restype = ctypes.py_object
     probe_new.argtypes = [ctypes.c_int, ctypes.POINTER(ctypes.c_ssize_t)]
     for sample in samples:
-        answers = (ctypes.c_int64 * 7)()
+        answers = (ctypes.c_int64 * 9)()
         probe(sample, answers)
         flags = sum(bit for name, bit in _FLAGS.items() if sample.flags[name])
         shape = (*sample.shape, 0, 0)[:2]
         data = sample.__array_interface__["data"][0]
-        if list(answers) != [id(np.ndarray), data, sample.ndim, *shape, id(sample.dtype), flags]:
+        base = 0 if sample.base is None else id(sample.base)
+        known = [id(np.ndarray), data, sample.ndim, *shape, id(sample.dtype), flags, sample is watch(), base]
+        if list(answers) != known:
             return "numpy lays out its arrays differently"
     for expected in samples[:2]:
         made = probe_new(expected.ndim, (ctypes.c_ssize_t * 2)(*expected.shape))

@@ -15,9 +15,18 @@ from pathlib import Path
 
 from robot_dynamics.errors import BackendError, quoted
 
-# Nothing here loosens IEEE arithmetic: NaN and infinities propagate, sums keep their order. Products may be
-# fused with additions (the compilers' default), which changes results by roundings only.
-FLAGS = ("-fno-tree-slp-vectorize", "-fPIC", "-shared", "-fno-math-errno", "-fno-trapping-math", "-w")
+# Nothing here loosens IEEE arithmetic: NaN and infinities propagate, sums keep their order. Products are
+# fused with additions where the CPU can, which changes results by roundings only; codegen/lanes.h relies
+# on it.
+FLAGS = (
+    "-fno-tree-slp-vectorize",
+    "-ffp-contract=fast",
+    "-fPIC",
+    "-shared",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-w",
+)
 FOR_THIS_CPU = "-march=native"
 TIME_LIMIT = 300.0
 # Optimising takes time that grows faster than the program; beyond this size [characters] small code is asked

@@ -2,6 +2,7 @@
 
 import gc
 import weakref
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -130,6 +131,59 @@ def test_results_go_where_they_are_wanted(function, rows, count):
     over = (room.reshape(*leading, 4, 4), np.empty(leading), np.empty((*leading, 2, 3, 2)))
     function(inputs["x"], room[..., :10], out=over)
     np.testing.assert_array_equal(over[0], expected[0])
+
+
+def test_a_result_that_somebody_holds_is_never_filled_again(rows):
+    function = make("c")
+    x, y = rows["x"], rows["y"]
+    held = [function(x[i], y[i]) for i in range(20)]
+    for i, results in enumerate(held):
+        check(results, {"x": x[i], "y": y[i]})
+    arrays = [function(x[i], y[i])[0] for i in range(20)]
+    views = [function(x[i], y[i])[0][1:, ::2] for i in range(20)]
+    buffers = [memoryview(function(x[i], y[i])[2]) for i in range(20)]
+    # The tuple alone is what is asked for, and what refers to one weakly must see it die, not change.
+    watched = weakref.ref(function(x[0], y[0])[0])
+    for i in range(20):
+        function(x[20 + i % 3], y[20 + i % 3])
+        expected = reference(x[i], y[i])
+        np.testing.assert_allclose(arrays[i], expected[0], rtol=1e-13)
+        np.testing.assert_allclose(views[i], expected[0][1:, ::2], rtol=1e-13)
+        np.testing.assert_allclose(buffers[i], expected[2], rtol=1e-13)
+    assert watched() is None or np.allclose(watched(), reference(x[0], y[0])[0])
+    # One that nobody holds is: new memory would cost more than the kernel.
+    del held, arrays, views, buffers
+    places = {tuple(array.ctypes.data for array in function(x[0], y[0])) for _ in range(50)}
+    assert len(places) <= 2
+
+
+def test_an_array_that_was_changed_is_no_place_for_results(rows):
+    function = make("c")
+    x, y = rows["x"][0], rows["y"][0]
+    foreign = np.full(16, 7.0)
+
+    def reshape(array):
+        array.shape = (16,)
+
+    def close(array):
+        array.flags.writeable = False
+
+    def other_numbers(array):
+        array.dtype = np.int64
+
+    def other_memory(array):
+        with suppress(AttributeError):  # older versions of numpy only
+            array.data = foreign.data
+
+    def shrink(array):
+        array.resize((2, 2), refcheck=False)
+
+    for change in (reshape, close, other_numbers, other_memory, shrink):
+        for _ in range(3):
+            change(function(x, y)[0])
+        for _ in range(3):
+            check(function(x, y), {"x": x, "y": y})
+    assert (foreign == 7.0).all()
 
 
 def test_results_that_lie_over_each_other_overwrite_nothing_else(function, rows):

@@ -14,7 +14,7 @@ from random_arms import PinocchioArm, random_chain
 from robot_dynamics import compile_dynamics
 from robot_dynamics.errors import BackendError
 from robot_dynamics.native import bridge, cache
-from robot_dynamics.native.library import NativeKernel
+from robot_dynamics.native.library import NativeKernel, joined_source
 
 SCRIPT = """
 import sys
@@ -116,7 +116,7 @@ def test_a_compiler_that_knows_no_native_flag_is_used_without(chain, own_cache, 
 
 
 def test_no_python_headers_are_needed():
-    source = Path(bridge.__file__).with_name("bridge.c").read_text()
+    source = joined_source("robot_dynamics.native", bridge.SOURCES)
     included = {line for line in source.splitlines() if line.startswith("#include")}
     assert included == {f"#include <{name}.h>" for name in ("stddef", "stdint", "stdlib", "string")}
 
