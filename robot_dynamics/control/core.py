@@ -8,6 +8,7 @@ elsewhere.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Generic
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from robot_dynamics.control.cross_fade import CrossFade, ramp_down
 from robot_dynamics.control.monitors import PeriodMeter
 from robot_dynamics.control.parameters import LoopParameters, SafeOutput
-from robot_dynamics.control.plausibility import Bounds, StateCheck, effort_step
+from robot_dynamics.control.plausibility import Bounds, StateCheck, effort_step, within_a_step
 from robot_dynamics.control.protocol import (
     Command,
     Departure,
@@ -49,6 +50,8 @@ class ControlCore(Generic[S, R]):
     Attributes:
         phase: what the controller is doing.
         discontinuity: why the last state cannot follow from the one before; empty when it can.
+        law: in force.
+        bounds: limits of efforts, and of what can be real.
         epoch: counts what makes an unfinished plan void: holds, discontinuities, losses and newer plans.
     """
 
@@ -59,9 +62,8 @@ class ControlCore(Generic[S, R]):
         self.discontinuity = ""
         self.epoch = 0
         self._observer = observer
-        self._law = law
-        self._bounds = bounds
-        self._least_effort = -bounds.effort
+        self.law = law
+        self.bounds = bounds
         self._settings = parameters
         self._schedule: Schedule[R] = Schedule(observer.at_rest())
         self._meter = PeriodMeter()
@@ -72,6 +74,7 @@ class ControlCore(Generic[S, R]):
         self._replaced: Law[S, R] | None = None
         self._last_effort: Array | None = None
         self._sent: Array | None = None
+        self._left: Array | None = None
         self._departing: Array | None = None
 
     @property
@@ -80,19 +83,9 @@ class ControlCore(Generic[S, R]):
         return self._time
 
     @property
-    def law(self) -> Law[S, R]:
-        """The law in force."""
-        return self._law
-
-    @property
     def effort_limits(self) -> Array:
         """(n,) [N·m or N], infinite where there is none."""
-        return self._bounds.effort
-
-    @property
-    def bounds(self) -> Bounds:
-        """Limits of efforts, and of what can be real."""
-        return self._bounds
+        return self.bounds.effort
 
     # What is handed over
 
@@ -138,24 +131,24 @@ class ControlCore(Generic[S, R]):
         models change.
         """
         if self._replaced is None:
-            self._replaced = self._law
-        self._law = law
+            self._replaced = self.law
+        self.law = law
 
     def use_law(self, law: Law[S, R]) -> None:
         """Use another law or other gains; the efforts go over from the last one in ``model_change_time``."""
-        self._law = law
+        self.law = law
         if self.phase.controls:
             self._departing = self._last_effort
 
     def use_settings(self, parameters: LoopParameters, bounds: Bounds) -> None:
         """Use other parameters of timing and safety, and other limits, from now on."""
         self._settings = parameters
-        self._bounds = bounds
-        self._least_effort = -bounds.effort
+        self.bounds = bounds
         self._sent = None
 
     def take_over_from(self, other: ControlCore[S, R]) -> None:
         """Begin with the effort of another controller of the same joints, and leave it likewise."""
+        self._left = other._left
         if other.phase.controls:
             self._departing = other._last_effort
 
@@ -189,13 +182,13 @@ class ControlCore(Generic[S, R]):
         """
         if not (type(time) is float and math.isfinite(time)):
             time = real_number("time", time)
-        position = measured("position", position, len(self._bounds.effort))
-        velocity = measured("velocity", velocity, len(self._bounds.effort))
+        position = measured("position", position, len(self.bounds.effort))
+        velocity = measured("velocity", velocity, len(self.bounds.effort))
         state = self._observer.update(time, position, velocity)
         lost = not self.phase.controls
         if self.phase is not Phase.FAULT:
             self._fault_began = time
-        self.discontinuity = self._states.add(time, position, velocity, self._bounds, expected=not lost)
+        self.discontinuity = self._states.add(time, position, velocity, self.bounds, expected=not lost)
         self._meter.add(time - self._time)
         self._time = time
         if lost or self.discontinuity:
@@ -209,14 +202,14 @@ class ControlCore(Generic[S, R]):
             self.phase = Phase.HOLDING
         command = self._answer(time, state) if self._states.usable else None
         if command is not None and self._sent is not None:
-            step = effort_step(command.effort, self._sent, self._bounds)
+            step = effort_step(command.effort, self._sent, self.bounds)
             if step:
                 command = self._hold_instead(time, state, step)
         if command is None:
             self.phase = Phase.FAULT
             return self.safe_command(max(0.0, time - self._fault_began))
         self._last_effort, self._sent = command.unlimited, command.effort
-        return command
+        return self._leave(command)
 
     def observe(self, position: Array) -> None:
         """Keep the last known place fresh while not in control; an impossible position changes nothing."""
@@ -235,12 +228,20 @@ class ControlCore(Generic[S, R]):
 
     def safe_command(self, since: float) -> Command:
         """The declared safe output, ``since`` seconds after the fault began; see ``LoopParameters``."""
-        effort = np.zeros(len(self._bounds.effort))
+        effort = np.zeros(len(self.bounds.effort))
         if self._settings.safe_output == SafeOutput.GRAVITY_FADE.value and np.isfinite(self._time):
             share = ramp_down(since, self._settings.safe_fade_time)
-            load = self._law.load(self._observer.state) if share > 0.0 else effort
+            load = self.law.load(self._observer.state) if share > 0.0 else effort
             effort = share * load if np.isfinite(load).all() else effort
-        return self._limited(effort, self._observer.at_rest())
+        return self._leave(self._limited(effort, self._observer.at_rest()), safe=True)
+
+    def _leave(self, command: Command, safe: bool = False) -> Command:
+        """The command as it leaves: a step from what left before; what is safe takes away at once."""
+        effort = command.effort
+        if self._left is not None:
+            effort = within_a_step(effort, self._left, self.bounds, safe)
+        self._left = effort
+        return command if effort is command.effort else replace(command, effort=effort)
 
     def _follow(self, planned: Planned[R]) -> Trajectory[R]:
         """Accept a plan; TrajectoryError with the reason when it is discarded."""
@@ -252,7 +253,7 @@ class ControlCore(Generic[S, R]):
     def _capture(self) -> None:
         """Hold where the machine is."""
         self._schedule.stop(self._observer.at_rest())
-        self._law.settle()
+        self.law.settle()
         self.epoch += 1
         self._sent = None  # from here on the efforts are others, as was asked for
         self.phase = Phase.HOLDING
@@ -270,13 +271,13 @@ class ControlCore(Generic[S, R]):
         self._capture()
         self._cross_fade.end()
         command = self._answer(time, state)
-        steps = command is not None and last is not None and effort_step(command.effort, last, self._bounds)
+        steps = command is not None and last is not None and effort_step(command.effort, last, self.bounds)
         return None if steps else command
 
     def _effort(self, time: float, state: S, reference: R) -> Array:
         """The effort of the law, and what is left of the difference from one that was in use before."""
         half = self._settings.half_period(self._meter.period)
-        law, replaced, self._replaced = self._law, self._replaced, None
+        law, replaced, self._replaced = self.law, self._replaced, None
         ahead = self._schedule.reference(time + half) if half > 0.0 and law.looks_ahead else reference
         effort = law.effort(state, reference, ahead, half)
         duration = self._settings.model_change_time
@@ -296,4 +297,4 @@ class ControlCore(Generic[S, R]):
 
     def _within_limits(self, effort: Array) -> Array:
         """``effort`` (n,) cut joint by joint; a machine may have a better way."""
-        return np.minimum(np.maximum(effort, self._least_effort), self._bounds.effort)
+        return np.minimum(np.maximum(effort, -self.bounds.effort), self.bounds.effort)

@@ -1,7 +1,7 @@
 """Motion that cannot be real: which states and efforts are refused before anything follows them.
 
-Whatever is refused ends in a hold where the machine is found, or in the safe output; efforts are never
-filtered. All limits are declared here.
+Whatever is refused ends in a hold where the machine is found, or in the safe output. No effort is filtered;
+what was asked for is spread over as many cycles as its steps need. All limits are declared here.
 """
 
 from __future__ import annotations
@@ -12,6 +12,9 @@ import numpy as np
 
 from robot_dynamics.parameters import parameter, validate
 from robot_dynamics.spatial import Array
+
+WITHIN = 1.0 - 1e-12
+"""Of a step of the effort: rounding must not pass it either."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,8 @@ class PlausibilityParameters:
     max_effort_step: float = parameter(
         1.0,
         "Largest step of a joint's effort from one cycle to the next, as a share of its limit; beyond it the"
-        " machine holds where it is or, if that steps as far, gets the safe output. 2 allows every step",
+        " machine holds where it is or, if that steps as far, gets the safe output. What was asked for takes"
+        " as many cycles as it needs. 2 allows every step",
         minimum=1e-3,
         maximum=2.0,
     )
@@ -141,3 +145,24 @@ def effort_step(effort: Array, last: Array, bounds: Bounds) -> str:
         return ""
     share = float((step / bounds.effort).max())
     return f"an effort would step by {share:.2f} of its limit in one cycle"
+
+
+def within_a_step(effort: Array, last: Array, bounds: Bounds, safe: bool) -> Array:
+    """The nearest to ``effort`` (n,) that may leave after ``last`` (n,) [N·m or N]; mostly itself.
+
+    A lowered limit counts at once.
+
+    Args:
+        effort: asked for, within the limits.
+        last: what left before.
+        bounds: in force.
+        safe: whether ``effort`` is a safe output's, which may take effort away at once.
+    """
+    far = np.abs(effort - last) > bounds.effort_step
+    if not far.any():
+        return effort
+    least, most = last - WITHIN * bounds.effort_step, last + WITHIN * bounds.effort_step
+    if safe:
+        least, most = np.minimum(least, 0.0), np.maximum(most, 0.0)
+    stepped = np.where(far, np.clip(effort, least, most), effort)
+    return np.asarray(np.clip(stepped, -bounds.effort, bounds.effort))

@@ -44,6 +44,7 @@ class Twins:
         self.chain = chain
         self.python = ArmController(chain, model, parameters)
         self.native = NativeArmController(chain, model, parameters)
+        self.left = None if before is None else before.left
         if before is not None:
             self.python.take_over_from(before.python)
             self.native.take_over_from(before.native)
@@ -63,9 +64,19 @@ class Twins:
             if name == "update" and outcomes[0] == "no effort":
                 self.lost_states()  # as whoever runs the cycle does
             self.compare(*outcomes)
+            if hasattr(outcomes[0], "effort"):
+                self.keeps_to_its_steps(outcomes[0].effort, safe=not outcomes[0].phase.controls)
             return outcomes[0]
 
         return both
+
+    def keeps_to_its_steps(self, effort, safe):
+        """Whatever is asked for; a lowered limit counts at once, and a safe output may take away at once."""
+        bounds, last = self.python.bounds, effort if self.left is None else self.left
+        allowed = np.maximum(bounds.effort_step, np.abs(last) - bounds.effort)
+        assert (np.abs(effort - last) <= (np.maximum(allowed, np.abs(last)) if safe else allowed)).all()
+        assert (np.abs(effort) <= bounds.effort).all()
+        self.left = effort
 
     def set_parameters(self, parameters):
         self.python.parameters = parameters

@@ -19,6 +19,10 @@ int rd_all_finite(const double *values, int n)
 static void take_predecessor(rd_core *core)
 {
     rd_core *other = atomic_exchange_explicit(&core->predecessor, NULL, memory_order_acquire);
+    if (other && other->has_left) {
+        rd_copy(core->left, other->left, core->n);
+        core->has_left = 1;
+    }
     if (other && rd_controls(other->phase) && other->knows_effort) {
         rd_copy(core->departing, other->last_effort, core->n);
         core->departs = 1;
@@ -219,6 +223,7 @@ int rd_core_update(rd_core *core, double time, const double *position, const dou
         rd_copy(core->sent, core->effort, core->n);
         core->knows_effort = core->has_sent = 1;
         rd_brake(core, time);
+        rd_leave(core, 0);
         watch(core);
     }
     rd_core_publish(core);
@@ -263,6 +268,7 @@ void rd_core_safe_command(rd_core *core, double since)
     }
     limit(core, effort);
     rd_brake(core, core->time);
+    rd_leave(core, 1);
     rd_rest(core, &core->reference, core->place);
     rd_core_publish(core);
 }

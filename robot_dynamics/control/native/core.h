@@ -124,6 +124,7 @@ typedef struct rd_core {
     uint64_t beyond;              /* how often it has come to be */
     int braked;                   /* whether brakes have taken anything from the last effort */
     int has_sent;                 /* whether the next effort has to follow the one in sent */
+    int has_left;                 /* whether anything has left, and is in left */
     double fade_began, fade_duration;
     double last_time;
     double fault_began;           /* time of the first state in a row without a usable effort [s] */
@@ -135,6 +136,7 @@ typedef struct rd_core {
     double *last_effort, *departing, *difference, *inertia;
     double *effort, *unlimited;   /* (n) the command */
     double *sent;                 /* (n) the last command of the law */
+    double *left;                 /* (n) what left last, safe outputs too */
     double *last_position, *last_velocity; /* (n) of the state that was checked last */
     double *before;               /* (n) scratch of the cycle */
     double *scratch[4];           /* (n) scratch of the law */
@@ -208,6 +210,8 @@ static inline int rd_controls(int phase)
 {
     return phase == RD_HOLDING || phase == RD_TRACKING;
 }
+/* The last stage of what leaves: steps from what left before are bounded; a safe output may take away at once. */
+void rd_leave(rd_core *core, int safe);
 int rd_all_finite(const double *values, int n);
 double rd_ramp_down(double since, double duration);
 void rd_add_fading(rd_core *core, double time, double *effort);

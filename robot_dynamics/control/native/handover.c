@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARRAYS = 25 }; /* of n doubles in a core's store */
+enum { ARRAYS = 26 }; /* of n doubles in a core's store */
 
 void rd_core_publish(rd_core *core)
 {
@@ -76,6 +76,7 @@ rd_core *rd_core_new(int n, const rd_settings *settings)
         &core->hold, &core->last_effort, &core->departing, &core->difference, &core->inertia, &core->effort,
         &core->unlimited, &core->last_position, &core->last_velocity, &core->before, &core->scratch[0],
         &core->scratch[1], &core->scratch[2], &core->scratch[3], &core->zero, &core->sent, &core->place,
+        &core->left,
     };
     for (int i = 0; i < ARRAYS; ++i, place += n) {
         *arrays[i] = place;

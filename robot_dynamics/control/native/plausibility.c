@@ -4,6 +4,8 @@
 #include <math.h>
 
 static const double ACCELERATION = 500.0, SPEED_MARGIN = 3.0;
+/* Of a step of the effort: rounding must not pass it either. */
+static const double WITHIN = 1.0 - 1e-12;
 
 void rd_note(rd_core *core, int why, double size, double more)
 {
@@ -75,4 +77,21 @@ double rd_effort_step(const rd_core *core)
         far |= step > settings->effort_steps[j];
     }
     return far ? largest : 0.0;
+}
+
+void rd_leave(rd_core *core, int safe)
+{
+    const double *limits = core->settings->limits, *steps = core->settings->effort_steps;
+    for (int j = 0; j < core->n && core->has_left; ++j) {
+        const double last = core->left[j], step = steps[j];
+        if (fabs(core->effort[j] - last) > step) {
+            double least = last - WITHIN * step, most = last + WITHIN * step;
+            least = safe && least > 0.0 ? 0.0 : least;
+            most = safe && most < 0.0 ? 0.0 : most;
+            const double effort = fmin(fmax(core->effort[j], least), most);
+            core->effort[j] = fmin(fmax(effort, -limits[j]), limits[j]); /* a lowered limit counts at once */
+        }
+    }
+    rd_copy(core->left, core->effort, core->n);
+    core->has_left = 1;
 }

@@ -156,7 +156,7 @@ class PlatformCore(ControlCore[TaskSpaceState, Motion]):
         return StewartPlatform(loaded(self.platform.machine, payload))
 
     def _within_limits(self, effort: Array) -> Array:
-        limits = self._bounds.effort
+        limits = self.bounds.effort
         if (np.abs(effort) <= limits).all():
             return effort
         return saturated(effort, self._stewart_law.bearing(self._legs.state), limits)

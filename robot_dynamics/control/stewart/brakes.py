@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+ROUNDING = 1e-9
+"""A smaller share of the forces is none."""
+
 
 @dataclass(frozen=True)
 class BrakeTiming:
@@ -39,14 +42,18 @@ class Brakes:
         self._since = -math.inf
 
     def engage(self, time: float) -> None:
-        """Brake at ``time`` [s]."""
+        """Brake at ``time`` [s]; forces that have not risen yet go down from where they are."""
         if not self.engaging:
-            self.engaging, self._since = True, time
+            missing = 1.0 - self.share(time)
+            # Where anything is missing the brakes have held all the time.
+            held = self.timing.engage + missing * self.timing.fade if missing > ROUNDING else 0.0
+            self.engaging, self._since = True, time - held
 
     def release(self, time: float) -> None:
-        """Let go at ``time`` [s]."""
+        """Let go at ``time`` [s]; forces that have not faded yet go up from where they are."""
         if self.engaging:
-            self.engaging, self._since = False, time
+            self._since = time - self.share(time) * self.timing.fade
+            self.engaging = False
 
     def engaged(self, time: float) -> bool:
         """The command at ``time`` [s]."""
@@ -66,6 +73,6 @@ class Brakes:
 
 def _falling(since: float, duration: float) -> float:
     """1 until the beginning, 0 from ``duration`` on."""
-    if since <= 0.0:
-        return 1.0
-    return max(0.0, 1.0 - since / duration) if duration > 0.0 else 0.0
+    if duration <= 0.0:
+        return 1.0 if since < 0.0 else 0.0
+    return min(1.0, max(0.0, 1.0 - since / duration))

@@ -119,17 +119,19 @@ class StewartController(PlatformCore):
             self._conductor.release()  # another trajectory, a jump or a loss has come first
         elif motion is not None and isinstance(time, float) and time <= self.time + LONGEST_STEP:
             motion.advance(time)
-        command = super().update(time, position, velocity)
-        if not self.phase.controls:
-            return command
-        self._watch_state()
-        if self._conductor.changes(time):
-            self.take_up(self._conductor.next_motion(time, self.present))
-        share = self._conductor.brakes.share(time)
-        if share < 1.0:
-            self._stewart_law.observer.frozen = True
-            command = replace(command, effort=share * command.effort)
-        return command
+        return super().update(time, position, velocity)
+
+    def _leave(self, command: Command, safe: bool = False) -> Command:
+        """See :class:`ControlCore`; what follows on this cycle, and the brakes' share of the forces."""
+        if not safe:
+            self._watch_state()
+            if self._conductor.changes(self.time):
+                self.take_up(self._conductor.next_motion(self.time, self.present))
+            share = self._conductor.brakes.share(self.time)
+            if share < 1.0:
+                self._stewart_law.observer.frozen = True
+                command = replace(command, effort=share * command.effort, unlimited=share * command.unlimited)
+        return super()._leave(command, safe)
 
     def lost_states(self) -> None:
         """See :class:`ControlCore`."""
@@ -145,11 +147,11 @@ class StewartController(PlatformCore):
         twist to the park pose, where the forces fade.
         """
         if self._conductor.resting:
-            return Command(np.zeros(6), np.zeros(6), self._legs.at_rest(), self.phase)
+            return self._leave(Command(np.zeros(6), np.zeros(6), self._legs.at_rest(), self.phase), safe=True)
         if self._settings.safe_output != "settle" or not np.isfinite(self.time):
             return super().safe_command(since)
         if self._blind is None:
-            pose, limits = self.pose, self._bounds.effort
+            pose, limits = self.pose, self.bounds.effort
             last = Reference(since, pose.position, pose.rotation, pose.twist, np.zeros(6))
             self._blind = BlindDescent(
                 self._model_forces,
@@ -158,7 +160,7 @@ class StewartController(PlatformCore):
                 self._parameters.safe_fade_time,
             )
         forces = self._blind.forces_at(since)
-        return Command(forces, forces, self._legs.at_rest(), self.phase)
+        return self._leave(Command(forces, forces, self._legs.at_rest(), self.phase), safe=True)
 
     def _watch_state(self) -> None:
         if self._conductor.mode is not Mode.OPERATIONAL or self.discontinuity:
