@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from geometry_msgs.msg import PoseStamped, TwistStamped
+from rclpy.clock import Clock, ClockType
+from rclpy.duration import Duration
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
@@ -17,6 +19,10 @@ from robot_dynamics.stewart.orientation import quaternion_from_rotation
 
 PERIOD = 0.001
 """Least time between two poses, on the clock of the states [s]."""
+PATIENCE = Duration(nanoseconds=100_000_000)
+"""For the acknowledgement of a message by the platform's node."""
+REMINDER = 2.0
+"""Steady seconds between two words about what is waited for, and between two requests to hold."""
 SECOND = 1_000_000_000
 
 
@@ -24,7 +30,7 @@ class MotionPlayer(Node):
     """Streams a motion to a platform's node: its first pose for a while, the motion, and a hold at its end.
 
     Every joint state is answered by the pose and the twist of its moment: the clock is the states', be it a
-    simulator's.
+    simulator's. Nothing is played before the platform's node has acknowledged a message.
 
     Args:
         motion: what is played.
@@ -33,12 +39,12 @@ class MotionPlayer(Node):
 
     Attributes:
         states: the clock.
-        done: called when the hold has been asked for.
+        done: called when the platform has been told to hold.
     """
 
     def __init__(self, motion: RecordedMotion, lead: float, platform: str) -> None:
         super().__init__("motion_player")
-        self._motion, self._lead = motion, lead
+        self._motion, self._lead, self._platform = motion, lead, platform.rsplit("/", 1)[-1]
         self._begin: int | None = None
         self._last = 0
         self._playing = self._ended = False
@@ -49,10 +55,11 @@ class MotionPlayer(Node):
         self.states = self.create_subscription(
             JointState, "joint_states", self._on_state, qos.STATE_SUBSCRIPTION
         )
+        self.create_timer(REMINDER, self._remind, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def _on_state(self, message: JointState) -> None:
         stamp = stamp_to_nanoseconds(message.header.stamp) or self.get_clock().now().nanoseconds
-        if self._poses.get_subscription_count() == 0 or self._ended:
+        if self._ended or (self._begin is None and not self._heard(message)):
             return
         if self._begin is None or stamp < self._last:
             self._begin = stamp
@@ -68,7 +75,16 @@ class MotionPlayer(Node):
         if since > self._motion.duration + self._lead:
             self._ended = True
             self.get_logger().info("played; holding")
-            self._hold.call_async(Trigger.Request()).add_done_callback(self._on_held)
+            self._ask_to_hold()
+
+    def _heard(self, state: JointState) -> bool:
+        """Whether the platform's node hears this one: told by a twist, which moves nothing without a pose."""
+        for publisher in (self._poses, self._twists):
+            ends = self.get_subscriptions_info_by_topic(publisher.topic_name)
+            if not any(end.node_name == self._platform for end in ends):
+                return False
+        self._twists.publish(TwistStamped(header=state.header))
+        return bool(self._twists.wait_for_all_acked(PATIENCE)) and self._hold.service_is_ready()
 
     def _send(self, state: JointState, time: float, moving: bool) -> None:
         motion = self._motion.at([float(self._motion.times[0]) + time])
@@ -84,8 +100,19 @@ class MotionPlayer(Node):
         self._twists.publish(twist)
         self._poses.publish(pose)
 
+    def _ask_to_hold(self) -> None:
+        self._hold.call_async(Trigger.Request()).add_done_callback(self._on_held)
+
     def _on_held(self, _: object) -> None:
         self.done()
+
+    def _remind(self) -> None:
+        if self._ended:
+            self.get_logger().warning(f"{self._platform} has not answered the request to hold: asked again")
+            self._ask_to_hold()
+        elif self._begin is None:
+            names = ", ".join((self._hold.srv_name, self._poses.topic_name, "joint_states"))
+            self.get_logger().warning(f"waiting for the node {self._platform}: {names}")
 
 
 def play(motion: RecordedMotion, lead: float, platform: str) -> int:
