@@ -222,6 +222,7 @@ int rd_core_update(rd_core *core, double time, const double *position, const dou
         rd_copy(core->last_effort, core->unlimited, core->n);
         rd_copy(core->sent, core->effort, core->n);
         core->knows_effort = core->has_sent = 1;
+        core->settles = 0;
         rd_brake(core, time);
         rd_leave(core, 0);
         watch(core);
@@ -255,19 +256,34 @@ void rd_core_lost_states(rd_core *core)
     rd_core_publish(core);
 }
 
+/* What a machine declares as safe, where it has a way of its own to come to rest; whether it has. */
+static int settle(rd_core *core, double since)
+{
+    const rd_settings *settings = core->settings;
+    if (settings->safe_output != RD_SETTLE || !settings->machine->settle || !isfinite(core->time)
+        || !settings->machine->settle(core, since, !core->settles, core->effort)) {
+        return 0;
+    }
+    core->settles = 1;
+    rd_copy(core->unlimited, core->effort, core->n);
+    return 1;
+}
+
 void rd_core_safe_command(rd_core *core, double since)
 {
     rd_core_take_settings(core);
     const rd_settings *settings = core->settings;
     const double share = rd_ramp_down(since, settings->safe_fade_time);
     double *effort = core->before;
-    int carries = settings->safe_output == RD_GRAVITY_FADE && isfinite(core->time) && share > 0.0;
-    carries = carries && settings->machine->load(core, settings, effort) && rd_all_finite(effort, core->n);
-    for (int j = 0; j < core->n; ++j) {
-        effort[j] = carries ? share * effort[j] : 0.0;
+    if (!settle(core, since)) {
+        int carries = settings->safe_output != RD_ZERO && isfinite(core->time) && share > 0.0;
+        carries = carries && settings->machine->load(core, settings, effort) && rd_all_finite(effort, core->n);
+        for (int j = 0; j < core->n; ++j) {
+            effort[j] = carries ? share * effort[j] : 0.0;
+        }
+        limit(core, effort);
     }
-    limit(core, effort);
-    rd_brake(core, core->time);
+    rd_brake(core, core->time + since);
     rd_leave(core, 1);
     rd_rest(core, &core->reference, core->place);
     rd_core_publish(core);

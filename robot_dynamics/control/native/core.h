@@ -20,7 +20,7 @@ typedef int (*rd_kernel)(const double *const *in, double *out);
 
 enum { RD_WAITING, RD_HOLDING, RD_TRACKING, RD_STALE, RD_FAULT };                       /* phases */
 enum { RD_COMPUTED_TORQUE, RD_FEEDFORWARD, RD_GRAVITY_COMPENSATION, RD_PD };            /* modes */
-enum { RD_GRAVITY_FADE, RD_ZERO };                                                      /* safe outputs */
+enum { RD_GRAVITY_FADE, RD_ZERO, RD_SETTLE };                                           /* safe outputs */
 enum { RD_ALL, RD_FALLING, RD_RISING };                                                 /* efforts beside brakes */
 enum { RD_CONTINUOUS, RD_BACKWARDS, RD_JUMPED, RD_AHEAD, RD_TOO_FAST, RD_EFFORT_STEP, RD_BEYOND }; /* discontinuities */
 enum { RD_PENDING, RD_ACCEPTED, RD_SUPERSEDED, RD_LATE };                               /* verdicts on a plan */
@@ -50,6 +50,9 @@ typedef struct {
     void (*limit)(struct rd_core *core, const double *unlimited, double *effort);
     /* Whether the measured state is beyond what the machine may do; notes what. The machine then holds. */
     int (*watch)(struct rd_core *core);
+    /* The effort of a safe output of the machine's own, `since` seconds after the fault began; it `begins` when it is the
+     * first one since the core has controlled. Whether there is one. */
+    int (*settle)(struct rd_core *core, double since, int begins, double *effort);
     void (*change_law)(struct rd_core *core); /* other gains or another mode are in core->settings */
     void (*tell)(const struct rd_core *core, double *told);
 } rd_machine;
@@ -122,6 +125,7 @@ typedef struct rd_core {
     int knows_last, knows_effort, departs, fades, knows_inertia;
     int is_beyond;                /* the measured state was in the last cycle, see watch of rd_machine */
     uint64_t beyond;              /* how often it has come to be */
+    int settles;                  /* the safe output of the machine's own has begun */
     int braked;                   /* whether brakes have taken anything from the last effort */
     int has_sent;                 /* whether the next effort has to follow the one in sent */
     int has_left;                 /* whether anything has left, and is in left */

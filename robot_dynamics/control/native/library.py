@@ -23,7 +23,7 @@ FLAGS = ("-std=gnu11", "-ffp-contract=off")
 
 MODES = ("computed_torque", "feedforward", "gravity_compensation", "pd")
 """Laws of the core, in the order of its enumeration."""
-SAFE_OUTPUTS = ("gravity_fade", "zero")
+SAFE_OUTPUTS = ("gravity_fade", "zero", "settle")
 """Safe outputs of the core, in the order of its enumeration."""
 
 

@@ -31,15 +31,20 @@ class Brakes:
     forces have risen at t + fade, then the command goes out, and at t + fade + release the platform may move.
     Where a machine has no brakes, the stops on which it rests carry it.
 
-    Args:
+    Attributes:
         timing: see there; replaceable.
+        engaging: whether they are to hold.
+        since: from when on the forces' share counts [s]; minus infinity: always.
+
+    Args:
+        timing: see there.
         parked: whether the platform rests on them to begin with.
     """
 
     def __init__(self, timing: BrakeTiming, parked: bool = False) -> None:
         self.timing = timing
         self.engaging = parked
-        self._since = -math.inf
+        self.since = -math.inf
 
     def engage(self, time: float) -> None:
         """Brake at ``time`` [s]; forces that have not risen yet go down from where they are."""
@@ -47,28 +52,28 @@ class Brakes:
             missing = 1.0 - self.share(time)
             # Where anything is missing the brakes have held all the time.
             held = self.timing.engage + missing * self.timing.fade if missing > ROUNDING else 0.0
-            self.engaging, self._since = True, time - held
+            self.engaging, self.since = True, time - held
 
     def release(self, time: float) -> None:
         """Let go at ``time`` [s]; forces that have not faded yet go up from where they are."""
         if self.engaging:
-            self._since = time - self.share(time) * self.timing.fade
+            self.since = time - self.share(time) * self.timing.fade
             self.engaging = False
 
     def engaged(self, time: float) -> bool:
         """The command at ``time`` [s]."""
-        return self.engaging or time < self._since + self.timing.fade
+        return self.engaging or time < self.since + self.timing.fade
 
     def share(self, time: float) -> float:
         """Of the forces, at ``time`` [s]."""
-        since, timing = time - self._since, self.timing
+        since, timing = time - self.since, self.timing
         if self.engaging:
             return _falling(since - timing.engage, timing.fade)
         return 1.0 - _falling(since, timing.fade)
 
     def free(self, time: float) -> bool:
         """Whether the platform may move at ``time`` [s]."""
-        return not self.engaging and time >= self._since + self.timing.fade + self.timing.release
+        return not self.engaging and time >= self.since + self.timing.fade + self.timing.release
 
 
 def _falling(since: float, duration: float) -> float:

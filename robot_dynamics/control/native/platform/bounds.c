@@ -167,6 +167,7 @@ const rd_machine rd_platform_machine = {
     .load = rd_platform_load,
     .limit = rd_platform_limit,
     .watch = rd_platform_watch,
+    .settle = rd_platform_settle,
     .change_law = change_law,
     .tell = tell,
 };

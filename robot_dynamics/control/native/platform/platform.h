@@ -32,6 +32,9 @@ typedef struct rd_platform_model {
     double longest[6], shortest[6], speed[6];  /* of legs that are watched [m, m/s]; infinite where there is none */
     double base_cosine[6], platform_cosine[6]; /* of the greatest joint angles */
     double base_axes[6][3], platform_axes[6][3]; /* legs' directions at home, base and platform frame */
+    const rd_plan *descent;       /* to the park pose, from time 0 on; NULL: none. See blind.c */
+    double blind_speed;           /* of legs on the way to it [m/s] */
+    double pace[2];               /* linear and angular deceleration of a stop [m/s^2, rad/s^2] */
     int32_t watches;              /* whether limits of measured states are looked after */
 } rd_platform_model;
 
@@ -40,6 +43,17 @@ typedef struct {
     atomic_uint_fast64_t sequence;             /* odd while it is being written */
     _Atomic double values[7];                  /* force, moment about the origin, platform frame [N, N m]; until [s] */
 } rd_wrench_box;
+
+/* A platform without states, see blind.c; times on the clock of the fault [s]. */
+typedef struct {
+    double begun, stop_time, way_time, end;
+    double place[6], rate[6];     /* where it was known last, and how it moved there; coordinates of references */
+    double joins[6], descends;    /* where the descent is joined, and its time then */
+    double way[6];                /* from there to where the platform stops */
+    double time, pose[7], twist[6]; /* of the simulated platform */
+    double sent[6];               /* forces */
+    int sends;                    /* whether there are any */
+} rd_blind;
 
 /* What a core keeps for its platform. */
 typedef struct {
@@ -56,6 +70,7 @@ typedef struct {
     double disturbance_time;      /* [s] */
     int frozen;                   /* the last forces were cut: the error tells nothing of a disturbance */
     rd_wrench_box box;
+    rd_blind blind;
 } rd_platform;
 
 #define RD_AT_REST ((const double[6]){0.0})
@@ -92,6 +107,10 @@ void rd_platform_limit(rd_core *core, const double *unlimited, double *effort);
 int rd_platform_watch(rd_core *core);
 /* Shortens the linear and the angular part of a disturbance to what the settings allow. */
 void rd_bound_disturbance(const rd_platform_model *model, double disturbance[6]);
+
+/* The way down without states (blind.c) */
+
+int rd_platform_settle(rd_core *core, double since, int begins, double *effort);
 
 /* From another thread: the platform bears a wrench (6) in its own frame until a time on the core's clock [s]. One
  * thread at a time. */
