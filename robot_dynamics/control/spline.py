@@ -152,6 +152,20 @@ def _by_power(coefficients: Array) -> Array:
     return np.ascontiguousarray(coefficients.transpose(1, 0, 2)).reshape(6, -1)
 
 
+def hermite_spline(times: Array, begins: Array, ends: Array) -> QuinticSpline:
+    """The quintics with given ends, whose accelerations need not agree from one to the next.
+
+    Args:
+        times: (K,) [s], strictly increasing.
+        begins: (K - 1, 3, n) positions, velocities and accelerations at the beginning of each.
+        ends: (K - 1, 3, n) likewise at the end.
+    """
+    durations = np.diff(times)[:, None, None]
+    scales = durations ** np.arange(3)[:, None]
+    given = np.concatenate([begins * scales, ends * scales], axis=1)
+    return QuinticSpline(times, np.asarray(_HERMITE @ given))
+
+
 def minimum_jerk_spline(
     times: Array, positions: Array, velocities: Array, accelerations: Array
 ) -> QuinticSpline:

@@ -97,6 +97,32 @@ def angular_motion(angles: ArrayLike, rates: ArrayLike, accelerations: ArrayLike
     return _columns(velocity), _columns(acceleration)
 
 
+def angle_motion(angles: ArrayLike, velocity: ArrayLike, acceleration: ArrayLike) -> tuple[Array, Array]:
+    """Rates and second derivatives of roll, pitch and yaw; the inverse of :func:`angular_motion`.
+
+    Args:
+        angles: (..., 3) [θx, θy, θz], θy not ±π/2 [rad].
+        velocity: (..., 3) angular, base frame [rad/s].
+        acceleration: (..., 3) likewise [rad/s²].
+
+    Returns:
+        (..., 3) [rad/s] and (..., 3) [rad/s²].
+    """
+    angles, velocity, acceleration = (np.asarray(v, dtype=float) for v in (angles, velocity, acceleration))
+    _, y, z = np.moveaxis(angles, -1, 0)
+    vx, vy, vz = np.moveaxis(velocity, -1, 0)
+    ax, ay, az = np.moveaxis(acceleration, -1, 0)
+    cy, sy, cz, sz = np.cos(y), np.sin(y), np.cos(z), np.sin(z)
+    dx, dy = (cz * vx + sz * vy) / cy, cz * vy - sz * vx
+    dz = vz + sy * dx
+    level, across = ax + dz * vy, ay - dz * vx
+    ddx = (cz * level + sz * across + sy * dy * dx) / cy
+    return (
+        _columns([dx, dy, dz]),
+        _columns([ddx, cz * across - sz * level, az + sy * ddx + cy * dy * dx]),
+    )
+
+
 def rotation_of(orientation: ArrayLike) -> Array:
     """(..., 3, 3) rotation of a quaternion (..., 4) (x, y, z, w), or of roll, pitch, yaw (..., 3) [rad].
 

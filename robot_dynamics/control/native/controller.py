@@ -92,8 +92,7 @@ class NativeController(Generic[R]):
     @property
     def epoch(self) -> int:
         """Counts what makes an unfinished plan void: holds, discontinuities, losses and newer plans."""
-        now = self._snapshot.read()
-        return int(now.epoch) + (1 if self._plans.waiting(now) else 0)
+        return self._plans.epoch(self._snapshot.read())
 
     @property
     def time(self) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Callable
-from typing import Generic, Protocol, TypeGuard
+from typing import Generic, NamedTuple, Protocol, TypeGuard
 
 import numpy as np
 
@@ -37,6 +37,14 @@ def along_a_spline(trajectory: Trajectory[R]) -> TypeGuard[SplineTrajectory[R]]:
     return isinstance(getattr(trajectory, "spline", None), QuinticSpline)
 
 
+class _Kept(NamedTuple, Generic[R]):
+    """A plan and all that the core reads of it."""
+
+    trajectory: SplineTrajectory[R]
+    plan: Plan
+    arrays: tuple[Array, Array]
+
+
 class Plans(Generic[R]):
     """The plans of one core.
 
@@ -52,7 +60,7 @@ class Plans(Generic[R]):
     ) -> None:
         self._library, self._handle, self._snapshot = library, handle, snapshot
         self._at_rest = at_rest
-        self._kept: dict[int, tuple[SplineTrajectory[R], object]] = {}
+        self._kept: dict[int, _Kept[R]] = {}
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -62,32 +70,47 @@ class Plans(Generic[R]):
         number = max(self._kept, default=0)
         return number if number > now.considered else 0
 
+    def epoch(self, now: Head) -> int:
+        """Counts what makes an unfinished plan void, with a plan that waits."""
+        waiting = self.waiting(now)
+        return int(now.epoch) + bool(waiting and not self._kept[waiting].plan.continues)
+
+    @property
+    def last(self) -> int:
+        """Number of the plan that was handed over last; 0: none yet, or it has been given up."""
+        return max(self._kept, default=0)
+
     def reference(self, time: float) -> R:
         """The reference at ``time`` [s], as the core will have it if nothing comes in between."""
         now = self._snapshot.read()
         for number in (self.waiting(now), now.next, now.current):
-            if number and time >= self._kept[number][0].start:
-                return self._kept[number][0].sample(time)
+            if number and time >= self._kept[number].trajectory.start:
+                return self._kept[number].trajectory.sample(time)
         return self._at_rest(self._snapshot.hold)
 
     def follows(self, trajectory: object) -> bool:
         """Whether ``trajectory`` waits, is followed, or was followed to its end last."""
         now = self._snapshot.read()
         return any(
-            number in self._kept and self._kept[number][0] is trajectory
+            number in self._kept and self._kept[number].trajectory is trajectory
             for number in (self.waiting(now), now.next, now.current, now.finished)
         )
 
-    def accept(self, planned: Planned[R]) -> str:
-        """Hand a plan over, or tell why it is void already."""
+    def accept(self, planned: Planned[R], continues: int = 0) -> str:
+        """Hand a plan over, or tell why it is void already.
+
+        Args:
+            planned: the plan, along a spline.
+            continues: number of the plan in force, if it only goes on with that; 0: it is another one.
+        """
         trajectory = planned.trajectory
         if not along_a_spline(trajectory):
             raise TrajectoryError("this controller follows planned trajectories along quintics only")
         now = self._snapshot.read()
         waiting = self.waiting(now)
-        if planned.epoch != now.epoch + bool(waiting) or not PHASES[now.phase].controls:
+        if planned.epoch != self.epoch(now) or not PHASES[now.phase].controls:
             return VOID
-        if waiting and trajectory.start > self._kept[waiting][0].start:
+        if waiting and trajectory.start > self._kept[waiting].trajectory.start:
             return PLAN_WAITS
         if trajectory.start < now.time:
             return _late(now.time - trajectory.start)
@@ -95,10 +118,10 @@ class Plans(Generic[R]):
         spline = trajectory.spline
         times, coefficients = np.ascontiguousarray(spline.times), np.ascontiguousarray(spline.coefficients)
         # It takes the place of one that waits: that one would never have been followed.
-        given = Plan(number, now.epoch, 0, len(times), address(times), address(coefficients))
+        given = Plan(number, now.epoch, continues, len(times), address(times), address(coefficients))
         oldest, finished = now.oldest_plan, now.finished
         self._kept = {n: kept for n, kept in self._kept.items() if n >= oldest or n == finished}
-        self._kept[number] = trajectory, (given, times, coefficients)
+        self._kept[number] = _Kept(trajectory, given, (times, coefficients))
         self._library.rd_core_offer_plan(self._handle, ctypes.byref(given))
         return ""
 

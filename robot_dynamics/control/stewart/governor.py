@@ -133,27 +133,32 @@ class Governor:
         self.limited = False
         self.confined = False
 
-    def advance(self, time: float, target: Target | None) -> Reference:
+    def advance(
+        self, time: float, target: Target | None, step: float | None = None, free: float = 0.0
+    ) -> Reference:
         """The reference at ``time`` [s] and its acceleration until the next call.
 
         Args:
-            time: not before the last call's; the step to the next is taken to be as long as this one.
+            time: not before the last call's.
             target: where to go; None stops.
+            step: to the next call [s]; as long as from the last one when None.
+            free: for how long the acceleration is safe at least, before the stop must begin [s].
         """
-        step = min(max(time - self.reference.time, 1e-4), 0.1)
+        step = min(max(time - self.reference.time if step is None else step, 1e-4), 0.1)
+        free = max(free, step)
         here = self.reference.at(time)
-        stop = -here.twist / max(float(self.pace.stop_time(here.twist)), step)
+        stop = -here.twist / max(float(self.pace.stop_time(here.twist)), free)
         wanted = stop if target is None else self._wanted(here, target, step)
         confined = target if self.confined else None
-        safe, within = self._safe(here, wanted[None], step, confined)
+        safe, within = self._safe(here, wanted[None], free, confined)
         if confined is not None and not within:
             target = self._within_reach(confined)
             wanted = self._wanted(here, target, step)
-            safe, _ = self._safe(here, wanted[None], step)
+            safe, _ = self._safe(here, wanted[None], free)
         chosen, self.limited = wanted, False
         if not safe[0]:
             tried = self._alternatives(here, wanted, stop, target, step)
-            safe, _ = self._safe(here, tried, step)
+            safe, _ = self._safe(here, tried, free)
             chosen, self.limited = tried[int(np.argmax(safe))] if safe.any() else stop, True
         self.reference = here.accelerated(chosen)
         return self.reference

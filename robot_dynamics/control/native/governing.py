@@ -1,0 +1,159 @@
+"""Governed motions on their way into a control core, piece by piece, each with its own stop.
+
+The governor is asked a few milliseconds ahead of the last state, from the reference that the core follows
+then, and what it says is handed over with the stop that follows if nothing further comes. However late or
+silent this side is, the core follows a reference that keeps the limits and comes to rest.
+"""
+
+from __future__ import annotations
+
+from robot_dynamics.control.native.plans import Plans
+from robot_dynamics.control.native.snapshot import PHASES, VERDICTS, Snapshot
+from robot_dynamics.control.protocol import Planned
+from robot_dynamics.control.stewart.governed import Following, GovernedMotion, Standstill
+from robot_dynamics.control.stewart.governor import Governor, Reference
+from robot_dynamics.control.stewart.pieces import with_stop
+from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.stewart import Motion
+
+FREE = (0.03, 0.25)
+"""For how long a piece goes on before it stops, at least and at most [s]."""
+AHEAD = 3.0
+"""The same in intervals between two pieces, as they have been lately."""
+LEAD = 0.003
+"""Between the last state and the departure of a piece at first, for the work on it [s]."""
+MOST_LEAD = 0.03
+"""The same at most."""
+STREAM_STEP = 0.005
+"""Between two pieces of a stream that is followed [s]."""
+STEP = 0.01
+"""Between two pieces of other motions [s]."""
+ATTEMPTS = 5
+
+
+class Governing:
+    """Leads one core along governed motions.
+
+    Args:
+        plans: of the core.
+        snapshot: of the core.
+
+    Attributes:
+        motion: what is led; None: nothing.
+        elsewhere: whether another thread runs the core's cycles.
+    """
+
+    def __init__(self, plans: Plans[Motion], snapshot: Snapshot) -> None:
+        self._plans, self._snapshot = plans, snapshot
+        self.motion: GovernedMotion | None = None
+        self.elsewhere = False
+        self._lead = LEAD
+        self._epoch = self._number = 0
+        self._at, self._interval = -1.0, STEP
+
+    @property
+    def step(self) -> float:
+        """Between two calls of :meth:`go_on` as they should be [s]."""
+        following = self.motion is not None and isinstance(self.motion.goal, Following)
+        return STREAM_STEP if following else STEP
+
+    @property
+    def departure(self) -> float:
+        """When a piece that is handed over now may begin [s]."""
+        return float(self._snapshot.read().time) + (self._lead if self.elsewhere else 0.0)
+
+    def begin(self, motion: GovernedMotion) -> None:
+        """Lead along a motion from now on, in place of everything else.
+
+        Raises:
+            TrajectoryError: the core does not follow it.
+        """
+        self.motion, reason = motion, ""
+        self._interval = self.step
+        governor = motion.governor
+        for attempt in range(ATTEMPTS):
+            now = self._snapshot.read()
+            self._epoch, self._at = self._plans.epoch(now) + 1, float(now.time)
+            if attempt:
+                governor.reference = self._reference(self.departure)
+            reason = self._hand_over(governor.reference.time, self._epoch - 1, 0)
+            if not reason and self.elsewhere:
+                reason = self._plans.verdict()
+            if not reason:
+                return
+            self._lead = min(2.0 * self._lead, MOST_LEAD)
+        self.motion = None
+        raise TrajectoryError(reason)
+
+    def lost(self) -> bool:
+        """Whether something else has come before the motion: a hold, a jump, a loss or another trajectory."""
+        now = self._snapshot.read()
+        return self.motion is not None and (
+            self._plans.epoch(now) != self._epoch or not PHASES[now.phase].controls
+        )
+
+    def drop(self) -> None:
+        """Lead no more."""
+        self.motion = None
+
+    def go_on(self, time: float | None = None) -> None:
+        """Hand the next piece over, where one is due.
+
+        Args:
+            time: of the state that comes next [s]; where another thread runs the cycles, None.
+        """
+        motion, now = self.motion, self._snapshot.read()
+        if motion is None or motion.end < float("inf"):
+            return
+        self._judge()
+        if self._plans.waiting(now) or now.next or (time is None and now.time == self._at):
+            return
+        departs = self.departure if time is None else time
+        if departs <= self._at:
+            return
+        elapsed, self._at = now.time - self._at, float(now.time)
+        self._interval += 0.2 * (min(max(elapsed, 1e-3), FREE[1]) - self._interval)
+        # Where the piece before has come to its stop already, another plan begins.
+        current = int(now.current)
+        epoch = self._plans.epoch(now)
+        motion.governor.reference = self._reference(departs)
+        if not self._hand_over(departs, epoch, current) and not current:
+            self._epoch = epoch + 1
+
+    def _reference(self, time: float) -> Reference:
+        """What the core will follow at a time [s]."""
+        return Reference.of(time, self._plans.reference(time))
+
+    def _hand_over(self, departs: float, epoch: int, continues: int) -> str:
+        """The piece from a departure on [s]; why it is void already, if so."""
+        motion = self.motion
+        assert motion is not None
+        governor = motion.governor
+        if isinstance(motion.goal, Standstill):
+            # All of it is known at once.
+            stop_time = float(governor.pace.stop_time(governor.reference.twist))
+            motion.end, free = departs + stop_time, 0.0 if stop_time else FREE[0]
+        else:
+            free = min(max(FREE[0], AHEAD * self._interval), FREE[1])
+            governor.advance(departs, motion.goal.target(departs), self._interval, free)
+            if motion.goal.reached(governor, departs):
+                motion.end = departs
+            stop_time = self._stop_time(governor, free)
+        piece = with_stop(governor.reference, free, stop_time)
+        reason = self._plans.accept(Planned(piece, epoch), continues)
+        self._number = self._plans.last
+        return reason
+
+    @staticmethod
+    def _stop_time(governor: Governor, free: float) -> float:
+        """How long the governor takes the stop to be that follows its present step [s]."""
+        after = governor.reference.at(governor.reference.time + free)
+        return max(float(governor.pace.stop_time(after.twist)), free) if after.twist.any() else 0.0
+
+    def _judge(self) -> None:
+        """Whether the last piece came in time; if not, the next one gets more of it."""
+        now = self._snapshot.read()
+        if now.considered == self._number and VERDICTS[now.verdict] == "late":
+            self._lead = min(2.0 * self._lead, MOST_LEAD)
+        else:
+            self._lead = max(LEAD, 0.98 * self._lead)

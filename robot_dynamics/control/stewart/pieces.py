@@ -1,0 +1,62 @@
+"""Governed motion in finished pieces: a step of the governor, and behind it the stop that it has found safe.
+
+Who follows such a piece comes to rest by itself when no further one arrives.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from robot_dynamics.control.spline import hermite_spline
+from robot_dynamics.control.stewart.governor import Reference
+from robot_dynamics.control.stewart.trajectory import PoseTrajectory
+from robot_dynamics.spatial import Array
+from robot_dynamics.stewart.orientation import angle_motion, roll_pitch_yaw
+
+LONGEST = 0.1
+"""Of a stop that is one quintic in roll, pitch and yaw [s]."""
+
+
+def along(references: Sequence[Reference]) -> PoseTrajectory:
+    """The trajectory through references, each with its acceleration until the next one.
+
+    Args:
+        references: at increasing times, two at least.
+    """
+    times = np.array([one.time for one in references])
+    positions = np.array([one.position for one in references])
+    angles = np.unwrap(roll_pitch_yaw(np.array([one.rotation for one in references])), axis=0)
+    twists = np.array([one.twist for one in references])
+    accelerations = np.array([one.acceleration for one in references[:-1]])
+    places = np.hstack([positions, angles])
+    begins = _coordinates(places[:-1], twists[:-1], accelerations)
+    ends = _coordinates(places[1:], twists[1:], accelerations)
+    return PoseTrajectory(hermite_spline(times, begins, ends))
+
+
+def with_stop(reference: Reference, free: float, stop_time: float) -> PoseTrajectory:
+    """A reference with its acceleration for a while, and then a stop straight on.
+
+    Args:
+        reference: to begin with.
+        free: how long its acceleration lasts [s].
+        stop_time: how long the stop takes; 0: no stop but rest [s].
+    """
+    after = reference.at(reference.time + free)
+    if stop_time <= 0.0:
+        return along([reference, after])
+    slowing = after.accelerated(-after.twist / stop_time)
+    count = max(1, math.ceil(stop_time / LONGEST - 1e-9))
+    stops = [slowing.at(after.time + stop_time * k / count) for k in range(count + 1)]
+    return along([reference, *stops] if free > 0.0 else stops)
+
+
+def _coordinates(places: Array, twists: Array, accelerations: Array) -> Array:
+    """(K, 3, 6) places, their rates and second derivatives."""
+    rates, second = angle_motion(places[:, 3:], twists[:, 3:], accelerations[:, 3:])
+    return np.stack(
+        [places, np.hstack([twists[:, :3], rates]), np.hstack([accelerations[:, :3], second])], axis=1
+    )
