@@ -1,5 +1,7 @@
 """A platform as a motion base: streams within limits, stops, settling, brakes; MuJoCo is the machine."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from motion_base import lengths_at, motion_base
@@ -12,6 +14,7 @@ from robot_dynamics.control.stewart.parameters import StewartParameters
 from robot_dynamics.control.stewart.stream import PoseStream, Sample, check_stamp
 from robot_dynamics.control.stewart.trajectory import PoseWaypoint
 from robot_dynamics.errors import ParameterError, TrajectoryError
+from robot_dynamics.stewart import StewartPlatform
 from robot_dynamics.stewart.orientation import rotation_from_vector, rotation_vector
 from robot_dynamics.stewart.tracking import PoseTracker
 
@@ -304,6 +307,13 @@ def test_a_measured_state_beyond_the_limits_ends_what_is_followed(base):
     turned = StewartController(base, StewartParameters(watch_margin=0.0))
     turned.update(0.0, lengths_at(base, turn=(0.0, 0.0, 0.9)), np.zeros(6))
     assert "beyond" in turned.discontinuity
+    singular = StewartPlatform(replace(base.machine, condition_limit=1.6))
+    run = Run(singular)
+    run.control.update(0.0, lengths_at(base, turn=(0.0, 0.0, 0.2)), np.zeros(6))
+    assert run.control.discontinuity == "measured condition number 1.639, beyond 1.6; settling"
+    for _ in range(100):
+        run.cycle()
+    assert run.command.reference.linear_velocity[2] < -0.02  # it may come back from beyond
     calm = StewartController(base)
     calm.update(0.0, lengths_at(base, (0.01, 0.0, 0.0)), np.full(6, 0.5))
     assert calm.discontinuity == ""

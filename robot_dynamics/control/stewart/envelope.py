@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,8 +87,10 @@ class Envelope:
 
     def widen(self, position: Array, rotation: Array) -> None:
         """Allow a pose at the present, e.g. on a stop: one may return from it, but not go further."""
-        self.limits = Limits.of(self._machine).widened(self._machine, position, rotation)
         legs = leg_geometry(self._machine, position, rotation)
+        limits = Limits.of(self._machine).widened(self._machine, position, rotation)
+        present = float(condition_number(legs.jacobian, self._machine.characteristic_length))
+        self.limits = replace(limits, condition=max(limits.condition, present * (1.0 + ROUNDING)))
         inside = np.minimum(self.limits.longest - legs.lengths, legs.lengths - self.limits.shortest)
         self._margin = np.minimum(self._stroke_margin(), inside - ROUNDING)
 

@@ -12,6 +12,9 @@ from robot_dynamics.stewart.kinematics import leg_geometry
 from robot_dynamics.stewart.tracking import PoseTracker
 
 NO_WRENCH = np.zeros(6)
+LEFT_ALONE = 2.0
+"""Beyond so many times the limit of the condition number nothing is controlled any more; between the two the
+watch acts."""
 
 
 class TaskSpaceState:
@@ -54,7 +57,8 @@ class TaskSpaceObserver:
 
         Raises:
             StateError: no pose near the last one has these leg lengths.
-            SingularityError: the platform is in, or too near to, a singular pose.
+            SingularityError: the platform is in a singular pose, or its condition number is beyond
+                ``LEFT_ALONE`` times the machine's limit.
         """
         state = self.state
         state.wrench = self._wrench if time <= self._wrench_until else NO_WRENCH
@@ -62,10 +66,10 @@ class TaskSpaceObserver:
         state.pose.update(lengths, velocity)
         state.lengths = lengths
         state.time = time
-        if not state.pose.conditioned(self._limit):
+        if not state.pose.conditioned(LEFT_ALONE * self._limit):
             raise SingularityError(
                 f"the condition number is {state.pose.condition_number:.3g}, beyond the limit of"
-                f" {self._limit:g}: the platform is too near to a singular pose"
+                f" {self._limit:g} more than {LEFT_ALONE:g} times: too near to a singular pose"
             )
         return state
 
