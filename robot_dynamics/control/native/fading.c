@@ -39,16 +39,17 @@ void rd_begin_fading(rd_core *core, double time, double *before, const double *e
 static double brake_share(const rd_settings *settings, double time)
 {
     const double since = time - settings->brake_from;
-    const double falling = since > 0.0 ? rd_ramp_down(since, settings->brake_fade) : 1.0;
+    const double falling = since >= 0.0 ? rd_ramp_down(since, settings->brake_fade) : 1.0;
     return settings->brakes == RD_FALLING ? falling : settings->brakes == RD_RISING ? 1.0 - falling : 1.0;
 }
 
-/* Leave of the command what brakes leave. */
+/* Leave of the command what brakes leave; what they carry is no effort that a limit has cut. */
 void rd_brake(rd_core *core, double time)
 {
     const double share = brake_share(core->settings, time);
     core->braked = share < 1.0;
     for (int j = 0; core->braked && j < core->n; ++j) {
         core->effort[j] *= share;
+        core->unlimited[j] *= share;
     }
 }
