@@ -28,6 +28,7 @@ from robot_dynamics.ros.control import controller_state
 from robot_dynamics.ros.control.controller_state import ControllerStatePublisher
 from robot_dynamics.ros.control.front import ControlFront
 from robot_dynamics.ros.control.loop import Cycle
+from robot_dynamics.ros.control.native.cycles import CALM, WATCHED, Cycles
 from robot_dynamics.ros.control.native.raw_trajectory import RawTrajectory
 from robot_dynamics.ros.control.planner import Wanted
 from robot_dynamics.ros.control.tracking import JointReferencePublisher, TrackingErrors
@@ -219,6 +220,18 @@ class ComputedTorqueController(LifecycleNode):
             self._state.publish(cycle)
         self._errors.add(cycle)
         self._reference.publish(cycle)
+
+    def on_cycles(self, cycles: Cycles, controller: AnyArmController) -> float:
+        """What the controller did since this was called last, for those who listen."""
+        judged = self._action is not None and self._action.running
+        if self._action is not None and judged:
+            for cycle in cycles:
+                self._action.observe(cycle, controller)
+        if self._state is not None:
+            self._state.publish_due(cycles)
+        self._errors.add_all(cycles)
+        listened_to = self._reference.publish_all(cycles)
+        return WATCHED if judged or listened_to else CALM
 
     def fill_command(self, message: JointState, controller: AnyArmController) -> None:
         """An arm's command is its efforts."""

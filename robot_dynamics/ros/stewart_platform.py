@@ -24,6 +24,7 @@ from robot_dynamics.native.apart import BUILDS
 from robot_dynamics.parameters import parameter, validate
 from robot_dynamics.ros.control.front import ControlFront
 from robot_dynamics.ros.control.loop import Cycle
+from robot_dynamics.ros.control.native.cycles import WATCHED, Cycles
 from robot_dynamics.ros.control.native.raw_trajectory import RawTrajectory
 from robot_dynamics.ros.control.operation import Operation
 from robot_dynamics.ros.control.planner import Wanted
@@ -183,6 +184,12 @@ class StewartPlatformNode(LifecycleNode):
         """Brakes, estimated and wanted pose."""
         self._operation.look()
         self._reports.publish(cycle, controller)
+
+    def on_cycles(self, cycles: Cycles, controller: StewartController) -> float:
+        """Each of them as it would be alone."""
+        for cycle in cycles:
+            self.on_cycle(cycle, controller)
+        return WATCHED
 
     def fill_command(self, message: JointState, controller: StewartController) -> None:
         """Leg lengths and rates beside the forces."""

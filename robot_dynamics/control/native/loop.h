@@ -38,6 +38,7 @@ typedef struct {
     size_t size, count;           /* of a slot [bytes], of slots */
     atomic_size_t written, read;
     atomic_uint_fast64_t lost;
+    int urgent;                   /* the writer's: something was noted that must be told at once */
 } rd_ring;
 
 /* A core in use, and what the loop keeps beside it. */
@@ -99,6 +100,8 @@ rd_session *rd_session_new(rd_core *core, size_t ring_bytes);
 void rd_session_free(rd_session *session);
 void rd_session_attach(rd_session *session, void *outlet);
 int rd_session_read(rd_session *session, rd_record *record); /* see rd_ring_read */
+/* At most `most` of them, one behind the other, each with its arrays; how many. */
+size_t rd_session_read_many(rd_session *session, void *records, size_t most);
 uint64_t rd_session_lost(rd_session *session);               /* records that found no room */
 size_t rd_session_record_size(rd_session *session);
 int64_t rd_session_epoch(rd_session *session);

@@ -82,6 +82,7 @@ void rd_session_note(rd_session *session, const rd_record *about)
         rd_copy(place, arrays[i], core->n);
     }
     rd_ring_commit(&session->ring);
+    session->ring.urgent |= about->kind >= RD_NO_EFFORT || about->back || about->discontinuity;
 }
 
 int rd_ring_read(rd_ring *ring, rd_record *record)
@@ -100,6 +101,17 @@ int rd_ring_read(rd_ring *ring, rd_record *record)
 int rd_session_read(rd_session *session, rd_record *record)
 {
     return rd_ring_read(&session->ring, record);
+}
+
+size_t rd_session_read_many(rd_session *session, void *records, size_t most)
+{
+    uint8_t *place = records;
+    size_t count = 0;
+    while (count < most && rd_ring_read(&session->ring, (rd_record *)place)) {
+        place += session->ring.size;
+        ++count;
+    }
+    return count;
 }
 
 uint64_t rd_session_lost(rd_session *session)

@@ -112,6 +112,11 @@ class TrajectoryAction:
         )
         self._timer.cancel()
 
+    @property
+    def running(self) -> bool:
+        """Whether a goal is being followed."""
+        return self._running is not None
+
     def observe(self, cycle: Cycle, controller: AnyArmController) -> None:
         """Judge the running goal after a control cycle."""
         running = self._running

@@ -9,6 +9,7 @@ from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from robot_dynamics.ros.control.loop import Cycle
+from robot_dynamics.ros.control.native.cycles import Cycles
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.messages import set_stamp, to_array
 from robot_dynamics.spatial import Array
@@ -51,6 +52,14 @@ class ControllerStatePublisher:
     def begin(self, joint_names: Sequence[str]) -> None:
         """These joints report from now on."""
         self._joint_names = list(joint_names)
+
+    def publish_due(self, cycles: Cycles) -> None:
+        """Tell of those that are due."""
+        if not self._publisher.get_subscription_count():
+            return
+        for place, nanoseconds in enumerate(cycles.nanoseconds.tolist()):
+            if not 0 <= nanoseconds - self._sent < PERIOD:
+                self.publish(cycles[place])
 
     def publish(self, cycle: Cycle) -> None:
         """Tell of a cycle, where one is due."""

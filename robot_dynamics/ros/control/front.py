@@ -19,6 +19,7 @@ from robot_dynamics.ros.control.events import LoopEvents
 from robot_dynamics.ros.control.lifecycle import Lifecycle
 from robot_dynamics.ros.control.loop import C, ControlLoop, Cycle
 from robot_dynamics.ros.control.native.choice import native_loop
+from robot_dynamics.ros.control.native.cycles import Cycles
 from robot_dynamics.ros.control.outlet import CommandTopics
 from robot_dynamics.ros.control.planner import Planner
 from robot_dynamics.ros.control.python_loop import PythonLoop
@@ -75,6 +76,12 @@ class Machine(Protocol[C]):
     def on_cycle(self, cycle: Cycle, controller: C) -> None:
         """Publish what is particular to the machine after each command."""
 
+    def on_cycles(self, cycles: Cycles, controller: C) -> float:
+        """The same for the commands of the last moments, where the loop in C has sent them.
+
+        Returns how long the next ones may wait [s].
+        """
+
     def fill_command(self, message: JointState, controller: C) -> None:
         """Add what the controller that commands knows to the stamped command, beside the efforts."""
 
@@ -125,7 +132,9 @@ class ControlFront(Generic[C]):
         self._diagnostics = diagnostics.DiagnosticsPublisher(node, self._status)
         self.events = LoopEvents(node, self._diagnostics.publish)
         topics = CommandTopics(node, command_topic, stamped_topic)
-        in_c = native_loop(node, topics, settings.lockstep, self.events, machine.on_cycle) if native else None
+        in_c = (
+            native_loop(node, topics, settings.lockstep, self.events, machine.on_cycles) if native else None
+        )
         self.native = in_c is not None
         loop: Any = in_c or PythonLoop(
             node, topics, settings.lockstep, self.events, machine.on_cycle, machine.fill_command

@@ -115,17 +115,23 @@ def _take_all(subscription: Subscription, until: float = math.inf) -> None:
             return
 
 
-def run_ready(executor: Executor, limit: int = BATCH, between: Callable[[], object] = lambda: None) -> None:
-    """Run the callbacks that are ready now, at most ``limit`` of them, and do not wait.
+def run_ready(
+    executor: Executor,
+    limit: int = BATCH,
+    between: Callable[[], object] = lambda: None,
+    patience: float = 0.0,
+) -> None:
+    """Run the callbacks that are ready, at most ``limit`` of them.
 
     Args:
         executor: of the node.
         limit: largest number of callbacks.
         between: called after each of them, for what must not wait for all.
+        patience: how long to wait for the first [s].
     """
-    for _ in range(limit):
+    for number in range(limit):
         try:
-            handler, _, _ = executor.wait_for_ready_callbacks(timeout_sec=0.0)
+            handler, _, _ = executor.wait_for_ready_callbacks(timeout_sec=0.0 if number else patience)
         except TimeoutException:
             return
         handler()

@@ -21,7 +21,7 @@ def native_loop(
     topics: CommandTopics,
     lockstep: bool,
     events: LoopEvents,
-    on_cycle: Callable[..., None],
+    on_cycles: Callable[..., float],
 ) -> NativeLoop | None:
     """The loop in C where the parameters want it and the machine has what it takes; else None and a notice.
 
@@ -36,7 +36,7 @@ def native_loop(
     if wanted.native_loop == OFF or (wanted.native_loop == AUTO and lockstep):
         return None
     try:
-        loop = NativeLoop(node, topics, lockstep, events, on_cycle, wanted)
+        loop = NativeLoop(node, topics, lockstep, events, on_cycles, wanted)
     except BackendError as error:
         if wanted.native_loop == ON:
             raise

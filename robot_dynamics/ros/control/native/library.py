@@ -65,7 +65,7 @@ _SIGNATURES: dict[str, tuple[Any, Sequence[Any]]] = {
     "rd_node_sizes": (None, [ctypes.POINTER(_SIZE)]),
     "rd_node_start": (
         _POINTER,
-        [*(_POINTER,) * 6, _INT, _INT, _INT, _INT, ctypes.c_char_p, _SIZE],
+        [*(_POINTER,) * 7, _INT, _INT, _INT, _INT, ctypes.c_char_p, _SIZE],
     ),
     "rd_node_ask_to_stop": (None, [_POINTER]),
     "rd_node_stop": (None, [_POINTER]),
@@ -82,7 +82,7 @@ _SIGNATURES: dict[str, tuple[Any, Sequence[Any]]] = {
     "rd_session_attach": (None, [_POINTER, _POINTER]),
     "rd_session_seconds": (ctypes.c_double, [_POINTER, ctypes.c_int64]),
     "rd_session_epoch": (ctypes.c_int64, [_POINTER]),
-    "rd_session_read": (_INT, [_POINTER, _POINTER]),
+    "rd_session_read_many": (_SIZE, [_POINTER, _POINTER, _SIZE]),
     "rd_session_lost": (ctypes.c_uint64, [_POINTER]),
     "rd_session_record_size": (_SIZE, [_POINTER]),
     "rd_outlet_new": (

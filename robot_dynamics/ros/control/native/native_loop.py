@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import select
 import time
@@ -17,15 +16,16 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
 from robot_dynamics.control.native.arm import NativeArmController
-from robot_dynamics.control.native.snapshot import PHASES, discontinuity
 from robot_dynamics.control.protocol import Phase
 from robot_dynamics.errors import StateError
 from robot_dynamics.ros.control.cycle import CycleMonitor
 from robot_dynamics.ros.control.events import LoopEvents
-from robot_dynamics.ros.control.loop import Cycle, StateClock
-from robot_dynamics.ros.control.native.library import Record, load_node
+from robot_dynamics.ros.control.loop import StateClock
+from robot_dynamics.ros.control.native.cycles import CALM, Cycles
+from robot_dynamics.ros.control.native.library import load_node
 from robot_dynamics.ros.control.native.parameters import SchedulingParameters
 from robot_dynamics.ros.control.native.private_group import PrivateGroup
+from robot_dynamics.ros.control.native.record_reader import RecordReader
 from robot_dynamics.ros.control.native.session import Session
 from robot_dynamics.ros.control.native.thread import ACTIVATE, HALT, HOLD, LoopThread
 from robot_dynamics.ros.control.outlet import CommandTopics
@@ -34,9 +34,8 @@ from robot_dynamics.ros.support.faults import hand_over
 from robot_dynamics.ros.support.hot_loop import run_ready
 from robot_dynamics.ros.support.spin import StopEvent
 
-HOUSEKEEPING = 0.01
-"""Steady seconds between two looks at timers, services, subscriptions and the record of the thread."""
-_ANSWERED, _OBSERVED, _NO_EFFORT, _STATES_LOST, _FRONT_LOST, _SENDERS_GONE, _CLOCK_STANDS = range(7)
+REST = 0.01
+"""Steady seconds between two looks at timers, services and subscriptions, however many messages come."""
 
 
 class NativeLoop:
@@ -51,7 +50,8 @@ class NativeLoop:
         topics: where the efforts go.
         lockstep: receive joint states reliably and do not judge their age.
         events: told what happens.
-        on_cycle: called for each answer, in the node's thread.
+        on_cycles: called for the answers since it was called last, in the node's thread; returns how long the
+            next call may wait [s].
         scheduling: of the thread.
 
     Raises:
@@ -64,7 +64,7 @@ class NativeLoop:
         topics: CommandTopics,
         lockstep: bool,
         events: LoopEvents,
-        on_cycle: Callable[[Cycle, NativeArmController], None],
+        on_cycles: Callable[[Cycles, NativeArmController], float],
         scheduling: SchedulingParameters,
     ) -> None:
         load_node()  # before anything is made that would have to be taken back
@@ -72,8 +72,8 @@ class NativeLoop:
         self._topics = topics
         self._lockstep = lockstep
         self._events = events
-        self._on_cycle = on_cycle
         self._monitor = CycleMonitor()
+        self._reader = RecordReader(events, self._monitor, on_cycles)
         self._sessions: list[Session] = []
         self._in_force: Session | None = None
         self._lost = 0
@@ -90,7 +90,8 @@ class NativeLoop:
             clock = node.create_subscription(
                 Clock, "/clock", lambda message: None, qos.CLOCK_SUBSCRIPTION, callback_group=PrivateGroup()
             )
-        self._thread = LoopThread(node, entities, clock, self._event, lockstep, scheduling)
+        self._called = node.create_guard_condition(lambda: None)
+        self._thread = LoopThread(node, entities, self._called, clock, self._event, lockstep, scheduling)
         # The thread ends before what it uses does, however this process ends.
         weakref.finalize(self, LoopThread.stop, self._thread)
         self.refused_scheduling = self._thread.refused_scheduling()
@@ -178,7 +179,7 @@ class NativeLoop:
         self._active = False
         while self._thread.look().halting and not self._thread.status.failed:
             self._thread.seen()
-            time.sleep(HOUSEKEEPING)
+            time.sleep(REST)
         self._topics.flush()
         self._thread.stop()
 
@@ -186,14 +187,15 @@ class NativeLoop:
         """Run the node until the event."""
         executor = SingleThreadedExecutor(context=self._node.context)
         executor.add_node(self._node)
-        stop.on_set = lambda: os.eventfd_write(self._event, 1)
+        stop.on_set = self._wake
         try:
             while not stop.is_set():
                 try:
-                    self._keep_house()
-                    run_ready(executor)
+                    patience = self._keep_house()
+                    rested = time.monotonic() + REST
+                    run_ready(executor, patience=patience)
                     self._thread.seen()
-                    select.select([self._event], [], [], HOUSEKEEPING)
+                    select.select([self._event], [], [], max(0.0, rested - time.monotonic()))
                 except ExternalShutdownException:
                     raise
                 except Exception as error:
@@ -211,48 +213,25 @@ class NativeLoop:
 
     # Housekeeping
 
-    def _keep_house(self) -> None:
+    def _wake(self) -> None:
+        """Let the node look, whether it rests or waits."""
+        os.eventfd_write(self._event, 1)
+        self._called.trigger()
+
+    def _keep_house(self) -> float:
+        """Look after the thread; returns how long the next look may wait [s]."""
         with contextlib.suppress(BlockingIOError):
             os.eventfd_read(self._event)
         while data := self._thread.foreign():
             self._decode(data)
-        for session in list(self._sessions):
-            for record, cycle in session.records():
-                self._tell(session, record, cycle)
+        patience = min([self._reader.read(session) for session in list(self._sessions)], default=CALM)
         status = self._thread.look()
         if status.foreign_lost > self._lost:
             missed, self._lost = status.foreign_lost - self._lost, status.foreign_lost
             self._events.refuse(f"{missed} joint states refused: too long, or more than can be decoded")
         if status.failed:
             raise RuntimeError("rcl cannot wait for joint states any more")
-
-    def _tell(self, session: Session, record: Record, cycle: Cycle) -> None:
-        """What the thread has recorded."""
-        kind, controller = record.kind, session.controller
-        if kind == _STATES_LOST:
-            self._events.states_lost(record.age, "" if record.back else controller.parameters.safe_output)
-        elif kind == _FRONT_LOST:
-            self._events.front_lost(record.age, controller.parameters.safe_output)
-        elif kind == _SENDERS_GONE:
-            self._events.senders_gone(record.age, "" if record.back else controller.parameters.safe_output)
-        elif kind == _CLOCK_STANDS:
-            stood = record.age if record.age >= 0.0 else math.inf
-            begun = PHASES[record.phase] is not Phase.WAITING
-            self._events.clock_stands(stood, controller.parameters.safe_output if begun else "")
-        else:
-            self._monitor.add(1e-9 * record.arrived, 1e-9 * (record.left - record.arrived))
-        if kind == _NO_EFFORT:
-            self._events.no_effort("the model has no finite effort for this state")
-        if kind != _ANSWERED:
-            return
-        self._on_cycle(cycle, controller)
-        self._events.answered(
-            cycle.command,
-            session.order.joint_names,
-            discontinuity(record),
-            controller.parameters.safe_output,
-            bool(record.back),
-        )
+        return patience
 
     def _decode(self, data: bytes) -> None:
         """A message that the thread did not understand."""
@@ -283,8 +262,7 @@ class NativeLoop:
             return
         used = {status.session, status.safe}
         for session in [s for s in self._sessions if s.handle not in used and s is not self._in_force]:
-            for record, cycle in session.records():
-                self._tell(session, record, cycle)
+            self._reader.read(session)
             self._sessions.remove(session)
             session.controller.driven_by(None)
             session.free()

@@ -44,6 +44,15 @@ static void send_efforts(void *to, rd_session *session, int64_t stamp, const dou
 
 /* Messages in */
 
+/* The front looks by itself before long; what it should see at once it is woken for. */
+static void wake_front(rd_node *node)
+{
+    const uint64_t one = 1;
+    if (write(node->event, &one, sizeof one) < 0 || rcl_trigger_guard_condition(node->front) != RCL_RET_OK) {
+        rcl_reset_error();
+    }
+}
+
 static void pass_on(rd_node *node, const rcl_serialized_message_t *message)
 {
     rd_foreign *foreign = &node->foreign;
@@ -56,10 +65,7 @@ static void pass_on(rd_node *node, const rcl_serialized_message_t *message)
         memcpy(foreign->bytes[written % RD_FOREIGN_SLOTS], message->buffer, message->buffer_length);
         atomic_store_explicit(&foreign->written, written + 1, memory_order_release);
     }
-    const uint64_t one = 1;
-    if (write(node->front, &one, sizeof one) < 0) {
-        return; /* the front looks by itself before long */
-    }
+    wake_front(node);
 }
 
 /* Whether the message is as usual; then it is answered. */
@@ -198,6 +204,10 @@ static void *run(void *argument)
         const int64_t told = node->loop.time.now == RD_NO_EPOCH ? node->last_stamp : node->loop.time.now;
         const int64_t now = node->clock ? told : read_clock(CLOCK_REALTIME);
         due = rd_loop_tick(&node->loop, steady_now(), now);
+        if (node->loop.session && node->loop.session->ring.urgent) {
+            node->loop.session->ring.urgent = 0;
+            wake_front(node);
+        }
     }
     return NULL;
 }
@@ -240,7 +250,8 @@ void rd_node_stop(rd_node *node)
 
 rd_node *rd_node_start(rcl_context_t *context, const rcl_subscription_t *states, const rcl_publisher_t *stamped,
                        const rcl_publisher_t *command, const rcl_guard_condition_t *wake,
-                       const rcl_subscription_t *clock, int front, int lockstep, int priority, int cpu,
+                       const rcl_guard_condition_t *front, const rcl_subscription_t *clock, int event,
+                       int lockstep, int priority, int cpu,
                        char *reason, size_t reason_size)
 {
     _Static_assert(sizeof(pthread_t) == sizeof(uint64_t), "a thread's name must fit");
@@ -256,6 +267,7 @@ rd_node *rd_node_start(rcl_context_t *context, const rcl_subscription_t *states,
     node->command = command;
     node->wake = wake;
     node->front = front;
+    node->event = event;
     node->clock = clock;
     node->priority = priority;
     node->cpu = cpu;

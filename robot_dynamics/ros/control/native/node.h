@@ -43,7 +43,8 @@ typedef struct {
     const rcl_subscription_t *clock;            /* of simulated time; NULL: the clock on the wall counts */
     const rcl_publisher_t *stamped, *command;
     const rcl_guard_condition_t *wake;          /* wakes this thread */
-    int front;                                  /* event descriptor; wakes the front for a foreign message */
+    int event;                                  /* descriptor that wakes the front while it rests */
+    const rcl_guard_condition_t *front;         /* wakes it while it waits for ROS */
     rcl_wait_set_t wait_set;
     rcl_serialized_message_t taken, newer;
     rd_foreign foreign;
@@ -68,7 +69,8 @@ struct rd_node_status {
 /* NULL with rcl's reason in `reason` (so many bytes) if it cannot be. */
 rd_node *rd_node_start(rcl_context_t *context, const rcl_subscription_t *states, const rcl_publisher_t *stamped,
                        const rcl_publisher_t *command, const rcl_guard_condition_t *wake,
-                       const rcl_subscription_t *clock, int front, int lockstep, int priority, int cpu,
+                       const rcl_guard_condition_t *front, const rcl_subscription_t *clock, int event,
+                       int lockstep, int priority, int cpu,
                        char *reason, size_t reason_size);
 /* To stop at once: ask, wake, stop. */
 void rd_node_ask_to_stop(rd_node *node);

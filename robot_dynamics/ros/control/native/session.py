@@ -7,20 +7,18 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from robot_dynamics.control.arm.trajectory import Reference
 from robot_dynamics.control.native.arm import NativeArmController
-from robot_dynamics.control.native.snapshot import PHASES
-from robot_dynamics.control.protocol import Command
-from robot_dynamics.ros.control.loop import Cycle, StateClock
-from robot_dynamics.ros.control.native.library import Record
+from robot_dynamics.errors import BackendError
+from robot_dynamics.ros.control.loop import StateClock
+from robot_dynamics.ros.control.native.cycles import Rows, row_type
 from robot_dynamics.ros.control.native.names import NameLayout, Names
 from robot_dynamics.ros.support.messages import JointOrder
-from robot_dynamics.spatial import Array
 
 RECORD_BYTES = 4_000_000
 """Of the ring that records wait in: several seconds of an arm's cycles."""
+BLOCK = 128
+"""Records that are read at a time."""
 LAYOUTS = 8
-_ARRAYS = 7
 _UNKNOWN_EPOCH = -(2**63)
 
 
@@ -77,10 +75,10 @@ class Session:
         self.clock = SessionClock(library, self.handle)
         self._layouts: list[NameLayout] = []
         self.know(joint_names, range(len(joint_names)))
-        self._record = np.zeros(library.rd_session_record_size(self.handle) // 8)
-        self._address = int(self._record.ctypes.data)
-        self._head = Record.from_buffer(self._record.data)
-        self._values = self._record[ctypes.sizeof(Record) // 8 :].reshape(_ARRAYS, len(joint_names))
+        self._rows: Rows = np.zeros(BLOCK, dtype=row_type(len(joint_names)))
+        if self._rows.itemsize != library.rd_session_record_size(self.handle):
+            raise BackendError("this compiler lays out the records of the loop in another way")
+        self._address = int(self._rows.ctypes.data)
 
     def know(self, names: Sequence[str], places: Sequence[int]) -> None:
         """Messages with these names are read by the thread itself from now on; the joints are at ``places``.
@@ -98,10 +96,13 @@ class Session:
         """Whether so many kinds of messages have come that learning more would not end."""
         return len(self._layouts) > 100 * LAYOUTS
 
-    def records(self) -> Iterator[tuple[Record, Cycle]]:
-        """What the thread has done since the last time, oldest first."""
-        while self._library.rd_session_read(self.handle, self._address):
-            yield self._head, self._cycle()
+    def records(self) -> Iterator[Rows]:
+        """What the thread has done since the last time, oldest first, a block at a time."""
+        count = BLOCK
+        while count == BLOCK:
+            count = self._library.rd_session_read_many(self.handle, self._address, BLOCK)
+            if count:
+                yield self._rows[:count].copy()
 
     @property
     def lost(self) -> int:
@@ -114,12 +115,6 @@ class Session:
         self._library.rd_session_free(self.handle)
         self._library.rd_outlet_free(self._outlet)
         self.handle = self._outlet = 0
-
-    def _cycle(self) -> Cycle:
-        values: Array = self._values.copy()
-        position, velocity, goal, rate, acceleration, unlimited, effort = values
-        command = Command(effort, unlimited, Reference(goal, rate, acceleration), PHASES[self._head.phase])
-        return Cycle(self._head.stamp, position, velocity, command)
 
 
 def _outlet(library: ctypes.CDLL, joint_names: Sequence[str]) -> int:

@@ -31,7 +31,9 @@ class LoopThread:
         node: whose clock and context it uses.
         entities: the subscription of the states, the publishers of stamped and of unstamped efforts.
         clock: the subscription of simulated time; None: the clock on the wall counts.
-        event: descriptor that is written to when a message comes that the thread does not understand.
+        front: guard condition that is triggered when the node should look at once: a message came that the
+            thread does not understand, or something happened.
+        event: descriptor that is written to then.
         lockstep: whether every state is answered and none is judged by its age.
         scheduling: of the thread.
 
@@ -47,6 +49,7 @@ class LoopThread:
         self,
         node: Node,
         entities: Sequence[Any],
+        front: GuardCondition,
         clock: Any | None,
         event: int,
         lockstep: bool,
@@ -59,7 +62,7 @@ class LoopThread:
         self._foreign = ctypes.create_string_buffer(FOREIGN_BYTES)
         self._wake = GuardCondition(None, None, node.context)
         self._borrowed = contextlib.ExitStack()
-        handles = [node.context.handle, *(entity.handle for entity in entities), self._wake.handle]
+        handles = [node.context.handle, *(e.handle for e in (*entities, self._wake, front))]
         for handle in [*handles, *([] if clock is None else [clock.handle])]:
             self._borrowed.enter_context(handle)  # destroying them waits until they are given back
         reason = ctypes.create_string_buffer(1000)

@@ -1,0 +1,75 @@
+"""What the thread has done since somebody looked, many cycles at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.control.arm.trajectory import Reference
+from robot_dynamics.control.native.snapshot import PHASES
+from robot_dynamics.control.protocol import Command
+from robot_dynamics.ros.control.loop import Cycle
+from robot_dynamics.ros.control.native.library import Record
+from robot_dynamics.spatial import Array
+
+ARRAYS = ("position", "velocity", "goal", "rate", "acceleration", "unlimited", "effort")
+"""Of n values behind the head of a record: state, reference, efforts before and after the limits."""
+Rows = NDArray[np.void]
+WATCHED, CALM = 0.01, 0.05
+"""Steady seconds between two looks at the record, while somebody waits for what it tells and otherwise."""
+
+
+def row_type(joints: int) -> np.dtype[np.void]:
+    """A record of this many joints, as the loop lays it out."""
+    return np.dtype([("head", np.dtype(Record)), *((name, float, (joints,)) for name in ARRAYS)])
+
+
+def arm_cycle(row: Any) -> Cycle:
+    """The cycle of an arm that one record tells of."""
+    reference = Reference(row["goal"], row["rate"], row["acceleration"])
+    head = row["head"]
+    command = Command(row["effort"], row["unlimited"], reference, PHASES[head["phase"]])
+    return Cycle(int(head["stamp"]), row["position"], row["velocity"], command)
+
+
+class Cycles(Sequence[Cycle]):
+    """Answered joint states, oldest first; those who need them all at once take the arrays.
+
+    Attributes:
+        rows: the records.
+
+    Args:
+        rows: records of answers.
+        cycle: makes a cycle of one of them.
+    """
+
+    def __init__(self, rows: Rows, cycle: Callable[[Any], Cycle] = arm_cycle) -> None:
+        self.rows = rows
+        self._cycle = cycle
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @overload
+    def __getitem__(self, place: int) -> Cycle: ...
+    @overload
+    def __getitem__(self, place: slice) -> Cycles: ...
+    def __getitem__(self, place: int | slice) -> Cycle | Cycles:
+        if isinstance(place, slice):
+            return Cycles(self.rows[place], self._cycle)
+        return self._cycle(self.rows[place])
+
+    def __iter__(self) -> Iterator[Cycle]:
+        return map(self._cycle, self.rows)
+
+    @property
+    def nanoseconds(self) -> NDArray[np.int64]:
+        """(k,) stamps of the states."""
+        return np.asarray(self.rows["head"]["stamp"])
+
+    def array(self, name: str) -> Array:
+        """(k, n) one of ``ARRAYS``."""
+        return np.asarray(self.rows[name])

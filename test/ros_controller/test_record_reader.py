@@ -1,0 +1,122 @@
+"""What the node's own thread makes of the native loop's record."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy")
+
+from rclpy.serialization import serialize_message
+from sensor_msgs.msg import JointState
+
+from robot_dynamics.control.native.snapshot import PHASES
+from robot_dynamics.control.protocol import Phase
+from robot_dynamics.ros.control.cycle import CycleMonitor
+from robot_dynamics.ros.control.native.cycles import CALM, WATCHED, Cycles, row_type
+from robot_dynamics.ros.control.native.record_reader import RecordReader
+from robot_dynamics.ros.control.tracking import TrackingErrors, reference_messages
+from robot_dynamics.ros.support.messages import set_stamp, to_array
+
+ANSWERED, OBSERVED, NO_EFFORT, STATES_LOST = range(4)
+TRACKING, FAULT = PHASES.index(Phase.TRACKING), PHASES.index(Phase.FAULT)
+
+
+def rows_of(count: int, joints: int) -> Any:
+    """Answers one after the other, with numbers that are all different."""
+    random = np.random.default_rng(joints)
+    rows = np.zeros(count, row_type(joints))
+    for name in rows.dtype.names[1:]:
+        rows[name] = random.normal(size=(count, joints))
+    rows["unlimited"] = rows["effort"]
+    head = rows["head"]
+    head["stamp"] = 1_700_000_000_999_500_000 + 1_000_000 * np.arange(count)
+    head["arrived"] = 1_000_000 * np.arange(count)
+    head["left"] = head["arrived"] + 20_000
+    head["phase"] = TRACKING
+    return rows
+
+
+@pytest.mark.parametrize("joints", [1, 2, 7])
+def test_references_that_were_never_objects_are_the_bytes_of_those_that_were(joints: int) -> None:
+    cycles = Cycles(rows_of(3, joints))
+    expected = []
+    for cycle in cycles:
+        message = JointState(name=[f"a joint {'x' * k}" for k in range(joints)])
+        message.header.frame_id = "odd"
+        set_stamp(message.header.stamp, cycle.nanoseconds)
+        message.position = to_array(cycle.command.reference.position)
+        message.velocity = to_array(cycle.command.reference.velocity)
+        message.effort = to_array(cycle.command.unlimited)
+        expected.append(bytes(serialize_message(message)))
+    assert reference_messages(np.frombuffer(expected[0], np.uint8), cycles) == expected
+
+
+def test_the_errors_of_many_cycles_are_those_of_each() -> None:
+    rows = rows_of(20, 3)
+    rows["head"]["phase"][5:12] = PHASES.index(Phase.HOLDING)
+    rows["goal"][7] += 100.0
+    each, all_at_once = TrackingErrors(), TrackingErrors()
+    for errors in (each, all_at_once):
+        errors.begin(["a", "b", "c"])
+    for cycle in Cycles(rows):
+        each.add(cycle)
+    all_at_once.add_all(Cycles(rows[:8]))
+    all_at_once.add_all(Cycles(rows[8:]))
+    assert all_at_once.largest() == each.largest()
+    assert max(each.largest().values()) < 50.0
+
+
+class Events:
+    """Notes what it is told."""
+
+    def __init__(self) -> None:
+        self.told: list[Any] = []
+
+    def answered(self, command: Any, names: Any, why: str, safe_output: str, back: bool) -> None:
+        self.told.append((float(command.effort[0]), why.split(" by")[0], back))
+
+    def states_lost(self, age: float, safe_output: str) -> None:
+        self.told.append(("lost", age, safe_output))
+
+    def no_effort(self, reason: str) -> None:
+        self.told.append("no effort")
+
+
+def test_of_many_records_people_learn_what_is_not_as_usual_and_what_holds_now() -> None:
+    rows = rows_of(12, 2)
+    rows["effort"][:, 0] = rows["unlimited"][:, 0] = np.arange(12)
+    head = rows["head"]
+    head["discontinuity"][2], head["discontinuity_size"][2] = 1, 0.5
+    rows["unlimited"][[3, 4], 0] += 1.0
+    head["phase"][5] = FAULT
+    head["kind"][6:9] = NO_EFFORT, STATES_LOST, OBSERVED
+    head["age"][7] = 0.25
+    head["back"][9] = 1
+    events, monitor, seen = Events(), CycleMonitor(), []
+
+    def on_cycles(cycles: Cycles, controller: Any) -> float:
+        seen.extend(int(cycle.command.effort[0]) for cycle in cycles)
+        return WATCHED
+
+    parameters = SimpleNamespace(safe_output="zero")
+    session: Any = SimpleNamespace(
+        records=lambda: iter([rows[:8], rows[8:]]),
+        controller=SimpleNamespace(parameters=parameters),
+        order=SimpleNamespace(joint_names=("a", "b")),
+    )
+    reader = RecordReader(events, monitor, on_cycles)  # type: ignore[arg-type]
+    assert reader.read(session) == WATCHED
+    assert events.told == [
+        (2.0, "time ran backwards", False),
+        (4.0, "", False),
+        (5.0, "", False),
+        "no effort",
+        ("lost", 0.25, "zero"),
+        (9.0, "", True),
+        (11.0, "", False),
+    ]
+    assert seen == [0, 1, 2, 3, 4, 5, 9, 10, 11]
+    assert monitor.cycles == 11
+    assert CALM > WATCHED
