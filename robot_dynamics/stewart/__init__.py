@@ -17,7 +17,8 @@ from robot_dynamics.stewart.kinematics import LegGeometry, PoseEstimate
 from robot_dynamics.stewart.machine import Drive, JointFriction, Leg, LegLimits, Machine, Spring
 from robot_dynamics.stewart.motion import Motion
 from robot_dynamics.stewart.newton_euler import Reactions
-from robot_dynamics.stewart.paths import PlatformPath, StraightLine, straight_line
+from robot_dynamics.stewart.path_bounds import Pieces
+from robot_dynamics.stewart.paths import PlatformPath, PolynomialPath, StraightLine, straight_line
 from robot_dynamics.stewart.platform import StewartPlatform, load
 
 __all__ = [
@@ -32,7 +33,9 @@ __all__ = [
     "LimitWarning",
     "Machine",
     "Motion",
+    "Pieces",
     "PlatformPath",
+    "PolynomialPath",
     "PoseEstimate",
     "Reactions",
     "Spring",

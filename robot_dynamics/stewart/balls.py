@@ -55,6 +55,17 @@ class Ball:
 
     __radd__ = __add__
 
+    def scaled(self, factor: float) -> Ball:
+        """A multiple; still a ball where that is nothing."""
+        size = abs(factor)
+        return Ball(
+            factor * self.value,
+            size * self.radius,
+            factor * self.slope,
+            size * self.slope_radius,
+            self.half,
+        )
+
     def __neg__(self) -> Ball:
         return Ball(-self.value, self.radius, -self.slope, self.slope_radius, self.half)
 
@@ -66,16 +77,7 @@ class Ball:
 
     def __mul__(self, other: Any) -> Any:
         if not isinstance(other, Ball):
-            if other == 0.0:
-                return 0.0
-            size = abs(other)
-            return Ball(
-                other * self.value,
-                size * self.radius,
-                other * self.slope,
-                size * self.slope_radius,
-                self.half,
-            )
+            return 0.0 if other == 0.0 else self.scaled(other)
         a, b = np.abs(self.value), np.abs(other.value)
         reach_a, reach_b = a + self.radius, b + other.radius
         return Ball(

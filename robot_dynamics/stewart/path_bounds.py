@@ -32,10 +32,13 @@ class Pieces:
     Attributes:
         times: (K,) where pieces begin and end [s].
         coefficients: (K - 1, 6, 6) of the powers of s, which runs from 0 to 1 in each; then the coordinate.
+        axis: None, or an orientation (4,), quaternion, and a unit vector (3,), base frame: coordinate 3 is
+            then the angle by which the platform has turned about this axis since, and 4 and 5 are nothing.
     """
 
     times: Array
     coefficients: Array
+    axis: tuple[Array, Array] | None = None
 
 
 @dataclass(frozen=True)
@@ -127,7 +130,11 @@ class PathBounds:
     def of(self, pieces: Pieces, boxes: Boxes) -> LegBounds:
         """Bounds on ``boxes`` of ``pieces``."""
         place, rate, second = self._motion(pieces, boxes)
-        turn = _Turn(place[3:], rate[3:], second[3:])
+        turn: _Turn = (
+            _RollPitchYaw(place[3:], rate[3:], second[3:])
+            if pieces.axis is None
+            else _AboutAxis(*pieces.axis, place[3], rate[3], second[3])
+        )
         # Interval arithmetic multiplies what it does not know, infinity, by zero.
         with np.errstate(invalid="ignore", over="ignore"):
             forces = actuator_forces(
@@ -205,11 +212,40 @@ class _Legs:
 
 
 class _Turn:
-    """Orientation and its motion from roll, pitch, yaw: R = Rz Ry Rx."""
+    """Orientation and its motion.
+
+    Attributes:
+        quaternion: x, y, z, w.
+        velocity: angular, base frame.
+        acceleration: angular, base frame.
+    """
+
+    quaternion: list[Ball]
+    velocity: Vector
+    acceleration: Vector
+
+
+class _AboutAxis(_Turn):
+    """By an angle about an axis, after a first orientation."""
+
+    def __init__(self, first: Array, axis: Array, angle: Ball, rate: Ball, second: Ball) -> None:
+        c, s = (0.5 * angle).cosine_and_sine()
+        (x, y, z, w), (a, b, d) = first.tolist(), axis.tolist()
+        turned = (a * w + b * z - d * y, b * w + d * x - a * z, d * w + a * y - b * x, -a * x - b * y - d * z)
+        self.quaternion = [
+            (s.scaled(by_sine) + c.scaled(by_cosine)).tight()
+            for by_sine, by_cosine in zip(turned, (x, y, z, w), strict=True)
+        ]
+        self.velocity = [rate.scaled(part) for part in (a, b, d)]
+        self.acceleration = [second.scaled(part) for part in (a, b, d)]
+
+
+class _RollPitchYaw(_Turn):
+    """From roll, pitch, yaw: R = Rz Ry Rx."""
 
     def __init__(self, angles: Sequence[Ball], rates: Sequence[Ball], seconds: Sequence[Ball]) -> None:
         (ca, sa), (cb, sb), (cc, sc) = ((0.5 * angle).cosine_and_sine() for angle in angles)
-        self.quaternion: list[Ball] = [
+        self.quaternion = [
             (sa * cb * cc - ca * sb * sc).tight(),
             (ca * sb * cc + sa * cb * sc).tight(),
             (ca * cb * sc - sa * sb * cc).tight(),
@@ -220,9 +256,9 @@ class _Turn:
         # The axis of roll, and how it turns.
         along = [cy * cz, cy * sz, -sy]
         turning = [-(y * sy * cz) - z * cy * sz, z * cy * cz - y * sy * sz, -(y * cy)]
-        self.velocity: Vector = [x * along[0] - y * sz, x * along[1] + y * cz, x * along[2] + z]
+        self.velocity = [x * along[0] - y * sz, x * along[1] + y * cz, x * along[2] + z]
         across = [-(seconds[1] * sz) - y * z * cz, seconds[1] * cz - y * z * sz, seconds[2]]
-        self.acceleration: Vector = [seconds[0] * along[i] + x * turning[i] + across[i] for i in range(3)]
+        self.acceleration = [seconds[0] * along[i] + x * turning[i] + across[i] for i in range(3)]
 
 
 def _gathered(balls: Sequence[Any]) -> Array:

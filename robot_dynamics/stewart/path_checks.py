@@ -13,7 +13,8 @@ from robot_dynamics.stewart.checks import Violation, pose_violations
 from robot_dynamics.stewart.kinematics import LegGeometry, condition_number
 from robot_dynamics.stewart.machine import Machine
 from robot_dynamics.stewart.motion import Motion
-from robot_dynamics.stewart.paths import PlatformPath
+from robot_dynamics.stewart.paths import PlatformPath, PolynomialPath
+from robot_dynamics.stewart.sound_checks import path_violations
 
 HALVINGS = 40
 # How much worse than at its start a pose may be, and still count as no worse [m or rad].
@@ -47,6 +48,11 @@ def violations_along(
         )
         limit = platform.machine.condition_limit
         return (Violation("condition_number", None, None, condition, limit, message),)
+    if isinstance(path, PolynomialPath):
+        pieces = path.pieces
+        pieces = replace(pieces, times=pieces.times - pieces.times[0])
+        sound = path_violations(platform.machine, pieces, path.at, np.zeros(6), from_outside)
+        return tuple(replace(one.violation, message=one.message) for one in sound)
     times = samples(path, step)
     motion = path.at(times)
     found = platform.inverse_dynamics_of(motion, on_violation="report").violations

@@ -8,10 +8,12 @@ turn about one fixed axis instead.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.polynomial import Polynomial
 from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import TrajectoryError
@@ -19,11 +21,13 @@ from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.motion import Motion
 from robot_dynamics.stewart.orientation import (
     angular_motion,
+    quaternion_from_rotation,
     rotation_from_roll_pitch_yaw,
     rotation_from_vector,
     rotation_of,
     rotation_vector,
 )
+from robot_dynamics.stewart.path_bounds import Pieces
 
 Profile = Literal["quintic", "parabolic"]
 # Peak speed of the quintic over its mean speed.
@@ -42,6 +46,15 @@ class PlatformPath(Protocol):
 
     def at(self, times: ArrayLike) -> Motion:
         """Pose, velocity and acceleration at ``times`` (...) [s]."""
+
+
+@runtime_checkable
+class PolynomialPath(PlatformPath, Protocol):
+    """A path that tells its polynomials too, so that it can be bounded between all samples."""
+
+    @property
+    def pieces(self) -> Pieces:
+        """The same path; its time begins anywhere."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +92,30 @@ class TimeLaw:
         inside = (times >= 0.0) & (times <= self.duration)
         acceleration = np.where(starting, gain, np.where(stopping, -gain, 0.0)) * inside
         return fraction, rate, acceleration
+
+    @property
+    def knots(self) -> list[float]:
+        """Where its polynomials end and begin [s]."""
+        inner = [] if self.blend is None else [self.blend, self.duration - self.blend]
+        return [0.0, *inner, self.duration]
+
+    def polynomial(self, start: float, end: float) -> Array:
+        """(6,) coefficients of the fraction between two times without a knot between, of s from 0 to 1."""
+        middle, time = 0.5 * (start + end), Polynomial([start, end - start])
+        if self.blend is None:
+            fraction = Polynomial([0.0, 0.0, 0.0, 10.0, -15.0, 6.0])(time / self.duration)
+        else:
+            speed = 1.0 / (self.duration - self.blend)
+            gain, left = speed / self.blend, self.duration - time
+            if middle < self.blend:
+                fraction = 0.5 * gain * time**2
+            elif self.duration - middle < self.blend:
+                fraction = 1.0 - 0.5 * gain * left**2
+            else:
+                fraction = speed * (time - 0.5 * self.blend)
+        result = np.zeros(6)
+        result[: len(fraction.coef)] = fraction.coef
+        return result
 
 
 @dataclass(frozen=True)
@@ -128,6 +165,27 @@ class StraightLine:
             zero,
             zero,
         )
+
+    @property
+    def pieces(self) -> Pieces:
+        """Its polynomials."""
+        times = np.unique([*self.linear_law.knots, *self.angular_law.knots])
+        angle = float(np.linalg.norm(self.turn))
+        axis = None
+        start, change = self.start_angles, self.turn
+        if start is None:
+            about = self.turn / angle if angle > 0.0 else np.array([0.0, 0.0, 1.0])
+            axis = (quaternion_from_rotation(self.start_rotation), about)
+            start, change = np.zeros(3), np.array([angle, 0.0, 0.0])
+        coefficients = np.empty((len(times) - 1, 6, 6))
+        for piece, (begin, end) in enumerate(itertools.pairwise(times.tolist())):
+            for law, way, columns in (
+                (self.linear_law, self.displacement, slice(0, 3)),
+                (self.angular_law, change, slice(3, 6)),
+            ):
+                coefficients[piece, :, columns] = law.polynomial(begin, end)[:, None] * way
+        coefficients[:, 0] += np.concatenate([self.start_position, start])
+        return Pieces(times, coefficients, axis)
 
 
 def straight_line(

@@ -174,7 +174,9 @@ class StewartPlatform:
     ) -> tuple[Violation, ...]:
         """Refuse a path that leaves the limits or meets a singularity, before it is run.
 
-        A singularity between two samples shows in the sign of the Jacobian's determinant.
+        A path that tells its polynomials (``pieces``, as those of ``straight_line`` and of trajectories do)
+        is bounded at every moment of it. Of any other, samples are looked at: what lies between two of them
+        is not seen, but for a singularity, which shows in the sign of the Jacobian's determinant.
 
         Args:
             path: the path.
@@ -188,7 +190,7 @@ class StewartPlatform:
 
         Raises:
             SingularityError: the path meets, or comes too near, a singular pose; the message tells when.
-            LimitError: a leg leaves its limits.
+            LimitError: a leg leaves its limits, or the path is too near to them for too long to tell.
             ParameterError: a step that is not positive, or an unknown policy.
         """
         of_type("path", path, PlatformPath)

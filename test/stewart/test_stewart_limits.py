@@ -1,5 +1,7 @@
 """Limits, singular poses and unusable input: named, never a silently huge force."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,13 @@ from robot_dynamics.errors import ParameterError, SingularityError, StateError
 from robot_dynamics.papers.dasgupta.machines import paper_platform
 from robot_dynamics.papers.dasgupta.reproduction import paper_paths
 from robot_dynamics.resources import resource
+from robot_dynamics.stewart.orientation import (
+    quaternion_from_rotation,
+    rotation_from_quaternion,
+    rotation_from_roll_pitch_yaw,
+    rotation_from_vector,
+)
+from robot_dynamics.stewart.path_bounds import Boxes, PathBounds
 
 HOME = ([0.0, 0.0, 0.55], [0.0, 0.0, 0.0])
 REST = np.zeros((4, 3))
@@ -82,8 +91,60 @@ def test_singular_poses_are_refused():
 
 def test_a_path_out_of_the_workspace_is_refused_with_its_time(demo):
     path = stewart.straight_line(*HOME, [0.0, 0.0, 0.75], HOME[1], 2.0)
-    with pytest.raises(stewart.LimitError, match=r"at t = 2\.000 s: leg_1 of state"):
+    with pytest.raises(stewart.LimitError, match=r"at t = 2\.000 s: leg_1: length"):
         demo.check_path(path)
+
+
+@pytest.mark.parametrize("profile", ["quintic", "parabolic"])
+@pytest.mark.parametrize("quaternions", [False, True])
+def test_a_straight_path_is_bounded_by_the_polynomials_that_it_is(demo, profile, quaternions):
+    random = np.random.default_rng(3)
+    start, end = random.uniform(-0.4, 0.4, (2, 3))
+    if quaternions:
+        start, end = (quaternion_from_rotation(rotation_from_vector(turn)) for turn in (start, end))
+    speeds = {"linear_speed": 0.03, "angular_speed": 0.5} if profile == "parabolic" else {}
+    path = stewart.straight_line(
+        HOME[0], start, np.array(HOME[0]) + np.array([0.02, 0.01, 0.03]), end, 1.5, profile, **speeds
+    )
+    pieces = path.pieces
+    for k, (begin, finish) in enumerate(itertools.pairwise(pieces.times)):
+        s = np.linspace(0.01, 0.99, 7)
+        motion = path.at(begin + s * (finish - begin))
+        place = (s[:, None, None] ** np.arange(6)[:, None] * pieces.coefficients[k]).sum(axis=1)
+        np.testing.assert_allclose(place[:, :3], motion.position, atol=1e-12)
+        if quaternions:
+            first, axis = pieces.axis
+            turned = rotation_from_vector(place[:, 3:4] * axis) @ rotation_from_quaternion(first)
+            assert not place[:, 4:].any()
+        else:
+            turned = rotation_from_roll_pitch_yaw(place[:, 3:])
+        np.testing.assert_allclose(turned, motion.rotation, atol=1e-12)
+    bounds = PathBounds(demo.machine, np.zeros(6))
+    boxes = Boxes.over(len(pieces.coefficients))
+    for _ in range(4):
+        boxes = boxes.split(np.arange(len(boxes.piece)), len(pieces.coefficients))
+    found, (begin, _, finish) = bounds.of(pieces, boxes), boxes.spans(pieces)
+    for share in random.uniform(0.0, 1.0, 5):
+        truth = demo.inverse_dynamics_of(path.at(begin + share * (finish - begin)), on_violation="report")
+        for (value, deviation), true in (
+            (found.lengths, truth.leg_lengths),
+            (found.speeds, truth.leg_velocities),
+            (found.forces, truth.actuator_forces),
+        ):
+            assert (np.abs(true - value) <= deviation + 1e-9 * np.abs(value)).all()
+            assert np.median(deviation) < 0.05 * np.abs(value).max()
+
+
+def test_what_happens_between_two_samples_of_a_straight_path_is_seen(demo):
+    path = stewart.straight_line(*HOME, [0.0, 0.0, 0.63], HOME[1], 0.15)
+    with pytest.raises(stewart.LimitError, match="speed"):
+        demo.check_path(path, step=1.0)
+    motion = path.at
+
+    class Sampled:
+        duration, at = 0.15, staticmethod(motion)
+
+    demo.check_path(Sampled(), step=1.0)
 
 
 def test_a_locked_universal_joint_is_refused():
