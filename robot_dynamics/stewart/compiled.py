@@ -38,6 +38,7 @@ class CompiledStewart:
     Attributes:
         machine: the platform.
         backend: "c" or "python".
+        kernel: the compiled program, for callers in C; None where it is Python.
         actuator_forces: called with motions (25,) or (N, 25), and optionally ``out``; returns the forces (6,)
             or (N, 6) [N], positive when the leg pushes. A motion holds the position of the platform's origin,
             its orientation as a unit quaternion x, y, z, w, linear and angular velocity, linear and angular
@@ -53,10 +54,11 @@ class CompiledStewart:
         self._made: StewartProgram | None = None
         self._backend = backend
         evaluator = Evaluator(_SIGNATURE, self._load)
-        compiled = isinstance(evaluator.kernel(), NativeKernel)
-        self.backend = "c" if compiled else "python"
+        kernel = evaluator.kernel()
+        self.kernel = kernel if isinstance(kernel, NativeKernel) else None
+        self.backend = "python" if self.kernel is None else "c"
         self.actuator_forces = evaluator
-        if compiled:
+        if self.kernel is not None:
             documentation = f"Forces (6,) or (N, 6) [N].\n\nmotion: {DESCRIPTION}."
             self.actuator_forces = fast_function(evaluator, documentation)
             evaluator.kernel()

@@ -21,8 +21,45 @@ from robot_dynamics.errors import StateError
 from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart import Motion, StewartPlatform
+from robot_dynamics.stewart import Machine
 from robot_dynamics.stewart.actuators import coulomb_friction
 from robot_dynamics.stewart.tracking import PoseTracker
+
+
+GAINS = ("mode", "kp", "kv", "ki", "disturbance_limit")
+"""Parameters of the law; with others it is another law."""
+
+
+def make_law(machine: Machine, parameters: StewartParameters, forces: ActuatorForces) -> StewartLaw:
+    """The law that the parameters choose, for one model of a machine."""
+    linear = parameters.disturbance_limit
+    observer = DisturbanceObserver(parameters.ki, (linear, linear / machine.characteristic_length))
+    coulomb = coulomb_friction(machine)
+    return LAWS[parameters.mode](forces, *parameters.gains(), observer, machine.gravity, coulomb)
+
+
+def platform_bounds(machine: Machine, parameters: StewartParameters) -> Bounds:
+    """What can be real for the legs of a machine."""
+    limits = [leg.limits for leg in machine.legs]
+    forces, speeds = ([each.force for each in limits], [each.speed for each in limits])
+    return Bounds.of(parameters, np.array(forces), np.array(speeds))
+
+
+def checked_wrench(force: Sequence[float], torque: Sequence[float]) -> Array:
+    """(6,) of a force [N] and a moment [N·m].
+
+    Raises:
+        StateError: not six finite numbers.
+    """
+    wrench = np.concatenate([np.asarray(force, dtype=float), np.asarray(torque, dtype=float)])
+    if wrench.shape != (6,) or not np.isfinite(wrench).all():
+        raise StateError(f"the external wrench is {wrench.tolist()}; it must be six finite numbers")
+    return wrench
+
+
+def carrying(platform: StewartPlatform, payload: RigidBody | None) -> StewartPlatform:
+    """A platform with its payload."""
+    return platform if payload is None else StewartPlatform(loaded(platform.machine, payload))
 
 
 class PlatformCore(ControlCore[TaskSpaceState, Motion]):
@@ -47,9 +84,9 @@ class PlatformCore(ControlCore[TaskSpaceState, Motion]):
             parameters = StewartParameters()
         self.platform = platform
         self._parameters = parameters
-        self._stewart_law = self._make_law(platform.compile().actuator_forces)
+        self._stewart_law = make_law(machine, parameters, platform.compile().actuator_forces)
         self._legs = TaskSpaceObserver(machine, np.zeros(6) if zero_lengths is None else zero_lengths)
-        super().__init__(self._legs, self._stewart_law, self._bounds_for(parameters), parameters)
+        super().__init__(self._legs, self._stewart_law, platform_bounds(machine, parameters), parameters)
 
     @property
     def pose(self) -> PoseTracker:
@@ -70,10 +107,10 @@ class PlatformCore(ControlCore[TaskSpaceState, Motion]):
     def parameters(self, value: StewartParameters) -> None:
         """Use other parameters; the forces go over to another law or other gains."""
         before, self._parameters = self._parameters, value
-        self.use_settings(value, self._bounds_for(value))
-        gains = ("mode", "kp", "kv", "ki", "disturbance_limit")
-        if any(getattr(before, name) != getattr(value, name) for name in gains):
-            law = self._make_law(self._stewart_law.forces).with_payload(self._stewart_law.payload)
+        self.use_settings(value, platform_bounds(self.platform.machine, value))
+        if any(getattr(before, name) != getattr(value, name) for name in GAINS):
+            law = make_law(self.platform.machine, value, self._stewart_law.forces)
+            law = law.with_payload(self._stewart_law.payload)
             law.observer.like(self._stewart_law.observer)
             self._stewart_law = law
             self.use_law(law)
@@ -108,10 +145,7 @@ class PlatformCore(ControlCore[TaskSpaceState, Motion]):
         Raises:
             StateError: not six finite numbers.
         """
-        wrench = np.concatenate([np.asarray(force, dtype=float), np.asarray(torque, dtype=float)])
-        if wrench.shape != (6,) or not np.isfinite(wrench).all():
-            raise StateError(f"the external wrench is {wrench.tolist()}; it must be six finite numbers")
-        self._legs.set_wrench(wrench, self.time + self._parameters.wrench_timeout)
+        self._legs.set_wrench(checked_wrench(force, torque), self.time + self._parameters.wrench_timeout)
 
     def plan(self, waypoints: Sequence[PoseWaypoint], departure: Departure[Motion]) -> Planned[Motion]:
         """A trajectory for :meth:`accept`; changes nothing, so it may take its time.
@@ -124,7 +158,7 @@ class PlatformCore(ControlCore[TaskSpaceState, Motion]):
             TrajectoryError: the trajectory cannot be followed.
             SingularityError: the path meets a singularity.
         """
-        platform, wrench = self._carried_platform(), self._legs.state.wrench
+        platform, wrench = carrying(self.platform, self._stewart_law.payload), self._legs.state.wrench
         trajectory = plan_pose(platform, waypoints, departure.start, departure.origin, departure.now, wrench)
         return Planned(trajectory, departure.epoch)
 
@@ -141,27 +175,8 @@ class PlatformCore(ControlCore[TaskSpaceState, Motion]):
         """
         return self._follow(self.plan(waypoints, self.departure(start)))
 
-    def _make_law(self, forces: ActuatorForces) -> StewartLaw:
-        parameters, machine = self._parameters, self.platform.machine
-        linear = parameters.disturbance_limit
-        observer = DisturbanceObserver(parameters.ki, (linear, linear / machine.characteristic_length))
-        coulomb = coulomb_friction(machine)
-        return LAWS[parameters.mode](forces, *parameters.gains(), observer, machine.gravity, coulomb)
-
-    def _carried_platform(self) -> StewartPlatform:
-        """The platform with its payload."""
-        payload = self._stewart_law.payload
-        if payload is None:
-            return self.platform
-        return StewartPlatform(loaded(self.platform.machine, payload))
-
     def _within_limits(self, effort: Array) -> Array:
         limits = self.bounds.effort
         if (np.abs(effort) <= limits).all():
             return effort
         return saturated(effort, self._stewart_law.bearing(self._legs.state), limits)
-
-    def _bounds_for(self, parameters: StewartParameters) -> Bounds:
-        limits = [leg.limits for leg in self.platform.machine.legs]
-        forces, speeds = ([each.force for each in limits], [each.speed for each in limits])
-        return Bounds.of(parameters, np.array(forces), np.array(speeds))

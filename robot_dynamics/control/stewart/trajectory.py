@@ -92,7 +92,7 @@ class PoseTrajectory:
         if time >= self.end:
             place = self.spline.sample(self.end)[0]
             return at_rest(place[:3], rotation_from_roll_pitch_yaw(place[3:]))
-        return _motion(*self.spline.sample(time))
+        return motion_along(*self.spline.sample(time))
 
     @property
     def pieces(self) -> Pieces:
@@ -105,7 +105,7 @@ class PoseTrajectory:
 
     def motion(self, times: Array) -> Motion:
         """References at ``times`` (...) [s], on the controller's clock."""
-        return _motion(*self.spline.at(times))
+        return motion_along(*self.spline.at(times))
 
 
 def plan_pose(
@@ -188,8 +188,8 @@ def trajectory_violations(
     )
 
 
-def _motion(places: Array, rates: Array, accelerations: Array) -> Motion:
-    """Position, roll, pitch, yaw (..., 6) and their derivatives as a motion without load."""
+def motion_along(places: Array, rates: Array, accelerations: Array) -> Motion:
+    """Position, roll, pitch, yaw (..., 6) and their derivatives as a motion without load [m, rad]."""
     angular_velocity, angular_acceleration = angular_motion(
         places[..., 3:], rates[..., 3:], accelerations[..., 3:]
     )
