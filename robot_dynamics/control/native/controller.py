@@ -103,7 +103,11 @@ class NativeController(Generic[R]):
     def discontinuity(self) -> str:
         """Why the last state cannot follow from the one before; empty when it can."""
         self._library.rd_core_results(self.handle, ctypes.byref(self._results))
-        return discontinuity(self._results)
+        return self.words_of(self._results)
+
+    def words_of(self, results: Any) -> str:
+        """What ``results`` of a cycle, or a record of it, tell of a discontinuity."""
+        return discontinuity(results)
 
     # What is handed over
 

@@ -20,11 +20,9 @@ from robot_dynamics.control.stewart.trajectory import PoseWaypoint, plan_pose
 from robot_dynamics.errors import StateError
 from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.spatial import Array
-from robot_dynamics.stewart import Motion, StewartPlatform
-from robot_dynamics.stewart import Machine
+from robot_dynamics.stewart import Machine, Motion, StewartPlatform
 from robot_dynamics.stewart.actuators import coulomb_friction
 from robot_dynamics.stewart.tracking import PoseTracker
-
 
 GAINS = ("mode", "kp", "kv", "ki", "disturbance_limit")
 """Parameters of the law; with others it is another law."""

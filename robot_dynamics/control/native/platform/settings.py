@@ -1,0 +1,104 @@
+"""Parameters, model and load of a platform as one finished value for the control core in C."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.control.native.library import SAFE_OUTPUTS, Settings, address
+from robot_dynamics.control.native.platform.library import MODES, PlatformModel
+from robot_dynamics.control.native.settings import TIMES
+from robot_dynamics.control.stewart.basis import platform_bounds
+from robot_dynamics.control.stewart.laws.base import StewartLaw
+from robot_dynamics.control.stewart.parameters import StewartParameters
+from robot_dynamics.control.stewart.watch import StateWatch
+from robot_dynamics.errors import BackendError
+from robot_dynamics.spatial import Array
+from robot_dynamics.stewart.actuators import coulomb_friction
+from robot_dynamics.stewart.compiled import CompiledStewart
+from robot_dynamics.stewart.machine import STICTION_VELOCITY
+from robot_dynamics.stewart.orientation import quaternion_from_rotation
+
+
+def platform_settings(
+    compiled: CompiledStewart, law: StewartLaw, parameters: StewartParameters, zero_lengths: Array
+) -> tuple[Settings, Any]:
+    """The settings, without their numbers, and what must live as long as they are used.
+
+    Args:
+        compiled: the model.
+        law: tells the payload.
+        parameters: of the controller.
+        zero_lengths: (6,) leg lengths at which the joint positions are zero [m].
+
+    Raises:
+        BackendError: the model is not compiled.
+    """
+    kernel = compiled.kernel
+    if kernel is None:
+        raise BackendError("the model is not compiled, so the control core must run in Python")
+    bounds = platform_bounds(compiled.machine, parameters)
+    kp, kv = parameters.gains()
+    arrays = {
+        "limits": bounds.effort,
+        "velocity_bounds": bounds.velocity,
+        "effort_steps": bounds.effort_step,
+        "kp": kp,
+        "kv": kv,
+    }
+    kept = {name: np.array(array, dtype=float) for name, array in arrays.items()}
+    model = _model(compiled, law, parameters, zero_lengths)
+    settings = Settings(
+        inverse_dynamics=kernel.single_address,
+        platform=ctypes.addressof(model),
+        stiction_velocity=STICTION_VELOCITY,
+        mode=MODES.index(parameters.mode),
+        looks_ahead=parameters.half_period_ahead,
+        state_jump=bounds.state_jump,
+        stamp_step=bounds.stamp_step,
+        # The way down of a platform of which nothing is known is another part's.
+        safe_output=SAFE_OUTPUTS.index("zero" if parameters.safe_output == "zero" else "gravity_fade"),
+        **{name: getattr(parameters, name) for name in TIMES},
+        **{name: address(array) for name, array in kept.items()},
+    )
+    return settings, (kept, model, compiled)
+
+
+def _model(
+    compiled: CompiledStewart, law: StewartLaw, parameters: StewartParameters, zero_lengths: Array
+) -> PlatformModel:
+    machine, payload = compiled.machine, law.payload
+    limits = [leg.limits for leg in machine.legs]
+    strokes = [leg.longest - leg.shortest for leg in limits if np.isfinite(leg.longest)]
+    watch = StateWatch(machine, parameters.watch_margin)
+    model = PlatformModel(
+        characteristic_length=machine.characteristic_length,
+        stroke=max(strokes, default=0.0),
+        condition_limit=machine.condition_limit,
+        payload_mass=0.0 if payload is None else payload.mass,
+        disturbance_gain=parameters.ki,
+    )
+    arrays = {
+        "base_points": machine.base_points,
+        "platform_points": machine.platform_points,
+        "home": np.concatenate([machine.home_position, quaternion_from_rotation(machine.home_rotation)]),
+        "up": -machine.gravity / max(float(np.linalg.norm(machine.gravity)), 1e-12),
+        "zero_lengths": zero_lengths,
+        "gravity": machine.gravity,
+        "coulomb": coulomb_friction(machine),
+        "disturbance_bounds": np.array(law.observer.bounds),
+        "longest": watch.longest,
+        "shortest": watch.shortest,
+        "speed": watch.speed,
+        "base_cosine": watch.base_cosine,
+        "platform_cosine": watch.platform_cosine,
+        "base_axes": watch.home,
+        "platform_axes": watch.local,
+    }
+    if payload is not None:
+        arrays["payload_center"], arrays["payload_inertia"] = payload.center_of_mass, payload.inertia
+    for name, array in arrays.items():
+        getattr(model, name)[:] = np.asarray(array, dtype=float).ravel().tolist()
+    return model
