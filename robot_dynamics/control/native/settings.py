@@ -16,7 +16,7 @@ from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.native.library import NativeKernel
 from robot_dynamics.spatial import Array
 
-TIMES = ("control_period", "state_timeout", "safe_fade_time", "model_change_time", "front_timeout")
+_TIMES = ("control_period", "state_timeout", "safe_fade_time", "model_change_time", "front_timeout")
 
 
 def arm_settings(chain: KinematicChain, arm: ActuatedArm, parameters: ArmParameters) -> tuple[Settings, Any]:
@@ -50,7 +50,7 @@ def arm_settings(chain: KinematicChain, arm: ActuatedArm, parameters: ArmParamet
         state_jump=bounds.state_jump,
         stamp_step=bounds.stamp_step,
         safe_output=SAFE_OUTPUTS.index(parameters.safe_output),
-        **{name: getattr(parameters, name) for name in TIMES},
+        **{name: getattr(parameters, name) for name in _TIMES},
         **{name: address(array) for name, array in kept.items()},
     )
     return settings, (kept, kernel)

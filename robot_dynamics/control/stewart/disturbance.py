@@ -46,6 +46,7 @@ class DisturbanceObserver:
     def like(self, other: DisturbanceObserver) -> None:
         """Go on with the estimate of another one, within the own bounds."""
         self.estimate, self._time = bounded(other.estimate, self.bounds), other._time
+        self.frozen = other.frozen
         if self.gain == 0.0:
             self.estimate = np.zeros(6)
 

@@ -113,12 +113,17 @@ int rd_platform_watch(rd_core *core)
             return 1;
         }
     }
-    return 0;
+    if (rd_platform_conditioned(core, model->condition_limit)) {
+        return 0;
+    }
+    rd_note(core, RD_BEYOND + 6 * RD_CONDITION, stewart_condition_number(&model->geometry, platform->jacobian),
+            model->condition_limit);
+    return 1;
 }
 
 /* The table */
 
-static void begin(rd_core *core)
+static void begin_at_home(rd_core *core)
 {
     rd_platform *platform = rd_platform_of(core);
     const rd_platform_model *model = core->settings->platform;
@@ -132,7 +137,7 @@ static void begin(rd_core *core)
     atomic_store(&platform->box.values[6], -INFINITY);
 }
 
-static void change_law(rd_core *core)
+static void keep_disturbance(rd_core *core)
 {
     const rd_platform_model *model = core->settings->platform;
     double *disturbance = rd_platform_of(core)->disturbance;
@@ -142,7 +147,7 @@ static void change_law(rd_core *core)
     }
 }
 
-static void tell(const rd_core *core, double *told)
+static void tell_pose(const rd_core *core, double *told)
 {
     const rd_platform *platform = rd_platform_of(core);
     rd_copy(told, platform->pose, 7);
@@ -161,13 +166,13 @@ const rd_machine rd_platform_machine = {
     .state_size = sizeof(rd_platform),
     .looks_ahead = 1U << RD_COMPUTED_FORCE | 1U << RD_REFERENCE_FEEDFORWARD,
     .told = RD_TOLD,
-    .begin = begin,
+    .begin = begin_at_home,
     .find_place = rd_platform_find_place,
     .effort = rd_platform_effort,
     .load = rd_platform_load,
     .limit = rd_platform_limit,
     .watch = rd_platform_watch,
     .settle = rd_platform_settle,
-    .change_law = change_law,
-    .tell = tell,
+    .change_law = keep_disturbance,
+    .tell = tell_pose,
 };

@@ -9,8 +9,8 @@ import numpy as np
 
 from robot_dynamics.control.native.controller import NativeController
 from robot_dynamics.control.native.library import Settings, address
-from robot_dynamics.control.native.platform.library import BEYOND, TOLD, load_platform
-from robot_dynamics.control.native.platform.settings import platform_settings
+from robot_dynamics.control.native.platform.library import BEYOND, TOLD, PlatformModel, load_platform
+from robot_dynamics.control.native.platform.settings import platform_model, platform_settings
 from robot_dynamics.control.protocol import Departure, Planned
 from robot_dynamics.control.stewart.basis import GAINS, carrying, checked_wrench, make_law, platform_bounds
 from robot_dynamics.control.stewart.parameters import StewartParameters
@@ -99,7 +99,11 @@ class NativePlatform(NativeController[Motion]):
 
     def core_settings(self) -> tuple[Settings, Any]:
         """See :class:`NativeController`."""
-        return platform_settings(self._compiled, self._stewart_law, self._parameters, self._zero)
+        return platform_settings(self._compiled, self.platform_model(), self._parameters)
+
+    def platform_model(self) -> PlatformModel:
+        """What only a platform has, as a value of its own that may be changed."""
+        return platform_model(self.platform.machine, self._stewart_law, self._parameters, self._zero)
 
     def reference_of(self, position: Array, velocity: Array, acceleration: Array) -> Motion:
         """A platform's coordinates are x, y, z, roll, pitch, yaw."""

@@ -112,7 +112,7 @@ void rd_pose_error(const double wanted[7], const double pose[7], double error[6]
 /* The law */
 
 /* Coulomb friction of magnitude 1 of the legs under a twist, smooth through zero. */
-static void dry_friction(const rd_settings *s, const double jacobian[36], const double twist[6], double out[6])
+static void legs_friction(const rd_settings *s, const double jacobian[36], const double twist[6], double out[6])
 {
     for (int i = 0; i < 6; ++i) {
         double rate = 0.0;
@@ -173,8 +173,8 @@ static int computed_force(rd_core *core, const rd_settings *s, const rd_motion *
     }
     /* Dry friction is overcome along the twist to which the law leads; the model has that of the one it is given. */
     double heading[6], known[6];
-    dry_friction(s, platform->jacobian, led, heading);
-    dry_friction(s, platform->jacobian, later_twist, known);
+    legs_friction(s, platform->jacobian, led, heading);
+    legs_friction(s, platform->jacobian, later_twist, known);
     for (int i = 0; i < 6; ++i) {
         effort[i] += model->coulomb[i] * (heading[i] - known[i]);
     }

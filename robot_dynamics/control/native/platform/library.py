@@ -11,7 +11,7 @@ from robot_dynamics.errors import BackendError
 from robot_dynamics.native.library import joined_source
 
 PACKAGE = "robot_dynamics.control.native.platform"
-SOURCES = ("platform.h", "pose.c", "forces.c", "bounds.c")
+SOURCES = ("platform.h", "pose.c", "forces.c", "bounds.c", "blind.c")
 KINEMATICS = ("robot_dynamics.stewart.native", ("kinematics.h", "kinematics.c"))
 
 MODES = ("computed_force", "feedforward")
@@ -46,6 +46,9 @@ class PlatformModel(ctypes.Structure):
         *((name, _DOUBLE * 6) for name in ("longest", "shortest", "speed", "base_cosine", "platform_cosine")),
         ("base_axes", _DOUBLE * 18),
         ("platform_axes", _DOUBLE * 18),
+        ("descent", ctypes.c_void_p),
+        ("blind_speed", _DOUBLE),
+        ("pace", _DOUBLE * 2),
         ("watches", ctypes.c_int32),
     ]
 

@@ -11,7 +11,7 @@
 #include "kinematics.h"
 
 enum { RD_COMPUTED_FORCE, RD_REFERENCE_FEEDFORWARD }; /* modes */
-enum { RD_TOO_LONG, RD_TOO_SHORT, RD_TOO_QUICK, RD_BASE_ANGLE, RD_PLATFORM_ANGLE }; /* see rd_platform_watch */
+enum { RD_TOO_LONG, RD_TOO_SHORT, RD_TOO_QUICK, RD_BASE_ANGLE, RD_PLATFORM_ANGLE, RD_CONDITION }; /* see rd_platform_watch */
 enum { RD_TOLD = 26 };            /* pose, twist, rates, disturbance, bound of the condition number */
 
 /* A machine, its load and the parameters that only a platform has. */
@@ -86,6 +86,8 @@ static inline rd_platform *rd_platform_of(const rd_core *core)
 void rd_rotation(const double quaternion[4], double rotation[9]);
 void rd_roll_pitch_yaw(const double rotation[9], double angles[3]);
 void rd_quaternion(const double angles[3], double quaternion[4]);
+/* Whether the condition number of the measured pose is no greater than a limit. */
+int rd_platform_conditioned(const rd_core *core, double limit);
 int rd_platform_find_place(rd_core *core, double time, const double *position, const double *velocity);
 
 /* Forces (forces.c) */
@@ -103,7 +105,7 @@ int rd_platform_load(const rd_core *core, const rd_settings *settings, double *e
 /* Limits (bounds.c) */
 
 void rd_platform_limit(rd_core *core, const double *unlimited, double *effort);
-/* Notes RD_BEYOND + 6 kind + leg, the measured value and the limit. */
+/* Notes RD_BEYOND + 6 kind + leg (0 for RD_CONDITION), the measured value and the limit. */
 int rd_platform_watch(rd_core *core);
 /* Shortens the linear and the angular part of a disturbance to what the settings allow. */
 void rd_bound_disturbance(const rd_platform_model *model, double disturbance[6]);

@@ -5,6 +5,7 @@
 
 static const double TOLERANCE = 1e-10; /* of the leg lengths [m] */
 static const double SINGULAR = 1e8;    /* condition number beyond which a Newton step says nothing */
+static const double LEFT_ALONE = 2.0;  /* limits of the condition number, beyond which nothing is controlled */
 enum { MOST_STEPS = 8, MOST_STEPS_AFAR = 30 };
 
 void rd_rotation(const double q[4], double r[9])
@@ -149,6 +150,13 @@ void rd_platform_offer_wrench(rd_core *core, const double *wrench, double until)
     atomic_fetch_add_explicit(&box->sequence, 1, memory_order_release);
 }
 
+int rd_platform_conditioned(const rd_core *core, double limit)
+{
+    const rd_platform *platform = rd_platform_of(core);
+    return platform->condition <= limit
+        || stewart_condition_number(&core->settings->platform->geometry, platform->jacobian) <= limit;
+}
+
 int rd_platform_find_place(rd_core *core, double time, const double *position, const double *velocity)
 {
     const rd_platform_model *model = core->settings->platform;
@@ -165,12 +173,11 @@ int rd_platform_find_place(rd_core *core, double time, const double *position, c
     if (!inverted(model, jacobian, inverse, &condition)) {
         return 0;
     }
-    /* A pose too near to a singular one is known, but not controlled in. */
+    /* A pose far too near to a singular one is known, but not controlled in. */
     take(core, pose, inverse, velocity);
     rd_copy(platform->jacobian, jacobian, 36);
     rd_copy(platform->lengths, lengths, 6);
     platform->condition = condition;
     platform->time = time;
-    return condition <= model->condition_limit
-        || stewart_condition_number(&model->geometry, jacobian) <= model->condition_limit;
+    return rd_platform_conditioned(core, LEFT_ALONE * model->condition_limit);
 }

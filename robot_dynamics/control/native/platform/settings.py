@@ -9,7 +9,6 @@ import numpy as np
 
 from robot_dynamics.control.native.library import SAFE_OUTPUTS, Settings, address
 from robot_dynamics.control.native.platform.library import MODES, PlatformModel
-from robot_dynamics.control.native.settings import TIMES
 from robot_dynamics.control.stewart.basis import platform_bounds
 from robot_dynamics.control.stewart.laws.base import StewartLaw
 from robot_dynamics.control.stewart.parameters import StewartParameters
@@ -18,20 +17,21 @@ from robot_dynamics.errors import BackendError
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.actuators import coulomb_friction
 from robot_dynamics.stewart.compiled import CompiledStewart
-from robot_dynamics.stewart.machine import STICTION_VELOCITY
+from robot_dynamics.stewart.machine import STICTION_VELOCITY, Machine
 from robot_dynamics.stewart.orientation import quaternion_from_rotation
+
+TIMES = ("control_period", "state_timeout", "safe_fade_time", "model_change_time")
 
 
 def platform_settings(
-    compiled: CompiledStewart, law: StewartLaw, parameters: StewartParameters, zero_lengths: Array
+    compiled: CompiledStewart, model: PlatformModel, parameters: StewartParameters
 ) -> tuple[Settings, Any]:
     """The settings, without their numbers, and what must live as long as they are used.
 
     Args:
         compiled: the model.
-        law: tells the payload.
+        model: what only a platform has.
         parameters: of the controller.
-        zero_lengths: (6,) leg lengths at which the joint positions are zero [m].
 
     Raises:
         BackendError: the model is not compiled.
@@ -49,7 +49,6 @@ def platform_settings(
         "kv": kv,
     }
     kept = {name: np.array(array, dtype=float) for name, array in arrays.items()}
-    model = _model(compiled, law, parameters, zero_lengths)
     settings = Settings(
         inverse_dynamics=kernel.single_address,
         platform=ctypes.addressof(model),
@@ -58,18 +57,25 @@ def platform_settings(
         looks_ahead=parameters.half_period_ahead,
         state_jump=bounds.state_jump,
         stamp_step=bounds.stamp_step,
-        # The way down of a platform of which nothing is known is another part's.
-        safe_output=SAFE_OUTPUTS.index("zero" if parameters.safe_output == "zero" else "gravity_fade"),
+        safe_output=SAFE_OUTPUTS.index(parameters.safe_output),
         **{name: getattr(parameters, name) for name in TIMES},
         **{name: address(array) for name, array in kept.items()},
     )
     return settings, (kept, model, compiled)
 
 
-def _model(
-    compiled: CompiledStewart, law: StewartLaw, parameters: StewartParameters, zero_lengths: Array
+def platform_model(
+    machine: Machine, law: StewartLaw, parameters: StewartParameters, zero_lengths: Array
 ) -> PlatformModel:
-    machine, payload = compiled.machine, law.payload
+    """What only a platform has; nothing is watched, and there is no descent.
+
+    Args:
+        machine: the platform.
+        law: tells the payload.
+        parameters: of the controller.
+        zero_lengths: (6,) leg lengths at which the joint positions are zero [m].
+    """
+    payload = law.payload
     limits = [leg.limits for leg in machine.legs]
     strokes = [leg.longest - leg.shortest for leg in limits if np.isfinite(leg.longest)]
     watch = StateWatch(machine, parameters.watch_margin)
