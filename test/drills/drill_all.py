@@ -32,7 +32,11 @@ def scenes():
 
 
 @pytest.mark.parametrize(
-    ("column", "fault"), CASES, ids=[f"{column}-{fault.name}" for column, fault in CASES]
+    ("column", "fault"),
+    [
+        pytest.param(column, fault, id=f"{column}-{fault.name}", marks=pytest.mark.xdist_group(column[:8]))
+        for column, fault in CASES
+    ],
 )
 def test_the_promises_are_kept(column, fault, scenes, record_property):
     scene = scenes(column)

@@ -14,9 +14,9 @@ import invariants
 import namespaces
 import observer
 from invariants import Promise, Record
+from machines import ARM, FADE, LIMITS, STATE_TIMEOUT, trajectory
 from patience import PATIENCE
 from ros_harness import NodeProcess, Peer
-from scenes import ARM, FADE, LIMITS, STATE_TIMEOUT, trajectory
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 

@@ -7,8 +7,8 @@ import pytest
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
 import policies
+from machines import ARM
 from ros_harness import NodeProcess, free_port, peer_with
-from scenes import ARM
 
 pytestmark = pytest.mark.ros
 URDF = {"robot_description": ARM}

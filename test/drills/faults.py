@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from scenes import COLUMNS, Scene
+from scene import Scene
+from scenes import COLUMNS
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,7 @@ class Fault:
         do: the fault, from its begin to its end; the machine is moving at its begin.
         columns: machines that it is done to.
         quick: those of them where it belongs to the fast tests.
-        step: largest step of an effort that is declared, as a share of its limit.
+        step: largest step of a feeder's efforts, as a share of their limits.
         text: first line of the function's documentation.
     """
 
@@ -42,8 +43,8 @@ def fault(
     Args:
         columns: machines that it is done to.
         quick: those of them where it belongs to the fast tests.
-        step: largest step that is declared: ``max_effort_step``, or ``ANY`` where holds, changed parameters
-            or an end of the safe output are part of the fault.
+        step: largest step of a feeder's efforts: ``ANY`` where changed parameters are part of the fault,
+            which count for it at once. Controllers keep to ``max_effort_step`` in every fault.
     """
     assert set(columns) <= COLUMNS.keys()
     assert set(quick) <= set(columns)

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from faults import fault
-from scenes import IN_SIMULATED_TIME, Scene
+from scene import Scene
+from scenes import IN_SIMULATED_TIME
 
 from robot_dynamics.ros.support.messages import nanoseconds_to_stamp, stamp_to_nanoseconds
 

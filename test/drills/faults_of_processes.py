@@ -9,7 +9,8 @@ import invariants
 from faults import fault
 from patience import POLL
 from ros_harness import HarnessError, NodeProcess
-from scenes import CONTROLLERS, IN_SIMULATED_TIME, Scene
+from scene import Scene
+from scenes import CONTROLLERS, IN_SIMULATED_TIME
 
 
 @fault((*CONTROLLERS, *IN_SIMULATED_TIME), quick=("arm", "platform"))

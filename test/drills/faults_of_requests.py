@@ -9,9 +9,11 @@ from typing import Any
 
 from faults import ANY, fault
 from geometry_msgs.msg import Twist
+from machines import ARM
 from rcl_interfaces.srv import GetParameters, ListParameters, SetParameters
 from rclpy.parameter import Parameter
-from scenes import ARM, CONTROLLERS, FEEDERS, Scene
+from scene import Scene
+from scenes import CONTROLLERS, FEEDERS
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
@@ -114,7 +116,7 @@ def flood_of_trajectories(scene: Scene) -> None:
     scene.wire.wait_for_states(20)
 
 
-@fault(MOVED, step=ANY)
+@fault(MOVED)
 def flood_of_holds(scene: Scene) -> None:
     """500 calls of the hold service at a time."""
     client = scene.peer.node.create_client(Trigger, f"{scene.node}/hold")
@@ -246,7 +248,7 @@ def parameters_absurd(scene: Scene) -> None:
             peer.call(SetParameters, f"{node}/set_parameters", SetParameters.Request(parameters=[parameter]))
 
 
-@fault(CONTROLLERS, step=ANY)
+@fault(CONTROLLERS)
 def parameters_in_turn(scene: Scene) -> None:
     """Gains and mode changed as fast as the node answers, while it follows a trajectory."""
     began = time.monotonic()

@@ -10,8 +10,9 @@ import random
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from faults import ANY, fault
-from scenes import CONTROLLERS, WITH_STATES, Scene
+from faults import fault
+from scene import Scene
+from scenes import CONTROLLERS, WITH_STATES
 from sensor_msgs.msg import JointState
 
 from robot_dynamics.ros.support.messages import nanoseconds_to_stamp, stamp_to_nanoseconds
@@ -56,7 +57,7 @@ def states_frozen(scene: Scene) -> None:
         scene.wire.wait_for_states(WHILE)
 
 
-@fault(WITH_STATES, step=ANY)
+@fault(WITH_STATES)
 def sensors_frozen(scene: Scene) -> None:
     """Positions and velocities that stand still under stamps that go on."""
     first = copy.deepcopy(scene.wire.last)
@@ -194,7 +195,7 @@ def sensors_jump(scene: Scene) -> None:
         scene.wire.wait_for_states(WHILE)
 
 
-@fault(CONTROLLERS, step=ANY)
+@fault(CONTROLLERS)
 def sensors_noisy(scene: Scene) -> None:
     """Velocities with the noise of a broken encoder, within what is believed."""
     chance = random.Random(3)

@@ -23,10 +23,10 @@ from typing import Any
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
+from machines import ARM, trajectory
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
 from ros_harness import NodeProcess, Peer
-from scenes import ARM, trajectory
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 

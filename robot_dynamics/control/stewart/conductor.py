@@ -3,9 +3,9 @@
 | mode | what moves the platform | leaves to |
 |---|---|---|
 | operational | trajectories, streams, holds | settling, stopping |
-| settling | the way down to the park pose | parked; operational by a hold |
+| settling | the way down to the park pose | parked; stranded, where no way leads on; operational by a hold |
 | stopping | the governor's stop | stopped |
-| parked, stopped | nothing: the brakes are engaged and the forces fade | rising, by un-park |
+| parked, stopped, stranded | nothing: the brakes are engaged and the forces fade | rising, by un-park |
 | rising | forces come back, brakes let go; from the park pose the way home | operational |
 """
 
@@ -31,6 +31,7 @@ class Mode(enum.Enum):
     OPERATIONAL = "operational"
     SETTLING = "settling down to the park pose"
     PARKED = "parked"
+    STRANDED = "stopped where no way leads to the park pose within the limits"
     STOPPING = "emergency stop: stopping"
     STOPPED = "stopped by an emergency stop"
     RISING = "leaving the brakes"
@@ -75,7 +76,7 @@ class Conductor:
     @property
     def resting(self) -> bool:
         """Whether the platform is left to brakes or stops."""
-        return self.mode in (Mode.PARKED, Mode.STOPPED)
+        return self.mode in (Mode.PARKED, Mode.STRANDED, Mode.STOPPED)
 
     # Ways
 
@@ -142,7 +143,7 @@ class Conductor:
         if isinstance(ended.goal, Following):
             return self.settle(time, start)
         if self.mode is Mode.SETTLING:
-            self.mode = Mode.PARKED
+            self.mode = Mode.STRANDED if ended.governor.stuck else Mode.PARKED
             self.brakes.engage(time)
         elif self.mode is Mode.STOPPING:
             self.mode = Mode.STOPPED

@@ -43,8 +43,8 @@ class Place:
         return self._target
 
     def reached(self, governor: Governor, time: float) -> bool:
-        """Once the reference rests there."""
-        return governor.arrived(self._target)
+        """Once the reference rests there, or where no way leads on."""
+        return governor.stuck or governor.arrived(self._target)
 
 
 class Following:

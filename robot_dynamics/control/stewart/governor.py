@@ -22,8 +22,10 @@ from robot_dynamics.stewart.orientation import rotation_from_vector, rotation_ve
 
 SHARES = np.array([0.9, 0.7, 0.5, 0.3])
 """Of the wanted acceleration, the rest being the stop's: tried where the whole is not safe."""
-DETOURS = np.array([0.8, 0.4])
+DETOURS = np.array([0.8, 0.4, 0.0])
 """Where a target lies behind the edge of the workspace: ways that bend towards home, by these shares."""
+ATTEMPTS = 10
+"""Steps in a row that find no way, after which there is none."""
 BRAKING = 0.6
 """Share of the acceleration with which the approach to a target is planned."""
 ARRIVED = (1e-6, 1e-5)
@@ -122,6 +124,7 @@ class Governor:
     Attributes:
         reference: the present one.
         limited: whether the last step was less than what was wanted.
+        stuck: whether it stands where no step is safe, e.g. where the platform was thrown beyond its limits.
         confined: a target out of reach counts as the last place within reach on the way to it from home.
     """
 
@@ -132,6 +135,8 @@ class Governor:
         self.reference = start
         self.limited = False
         self.confined = False
+        self.stuck = False
+        self._blocked = 0
 
     def advance(
         self, time: float, target: Target | None, step: float | None = None, free: float = 0.0
@@ -160,8 +165,18 @@ class Governor:
             tried = self._alternatives(here, wanted, stop, target, step)
             safe, _ = self._safe(here, tried, free)
             chosen, self.limited = tried[int(np.argmax(safe))] if safe.any() else stop, True
+        self._look_for_a_way(here, target, chosen)
         self.reference = here.accelerated(chosen)
         return self.reference
+
+    def _look_for_a_way(self, here: Reference, target: Target | None, chosen: Array) -> None:
+        """A reference that stands beyond a limit is allowed its place, from which a way may lead back."""
+        if target is None or here.twist.any() or chosen.any():
+            self._blocked = 0
+            return
+        self._envelope.widen(here.position, here.rotation)
+        self._blocked += 1
+        self.stuck = self._blocked > ATTEMPTS
 
     def _within_reach(self, target: Target) -> Target:
         """A target whose pose the machine can rest in: the last such on the way from home to it."""

@@ -1,0 +1,66 @@
+"""What is drilled, and what it is told to do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from geometry_msgs.msg import Transform
+from trajectory_msgs.msg import (
+    JointTrajectory,
+    JointTrajectoryPoint,
+    MultiDOFJointTrajectory,
+    MultiDOFJointTrajectoryPoint,
+)
+
+ARM = """
+<robot name="two_links">
+  <link name="base"/>
+  <link name="upper"><inertial><origin xyz="0.2 0 0"/><mass value="2"/>
+    <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.03"/></inertial></link>
+  <link name="lower"><inertial><origin xyz="0.15 0 0"/><mass value="1"/>
+    <inertia ixx="0.005" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial></link>
+  <joint name="shoulder" type="revolute"><parent link="base"/><child link="upper"/><axis xyz="0 1 0"/>
+    <limit lower="-3" upper="3" effort="40" velocity="5"/></joint>
+  <joint name="elbow" type="revolute"><parent link="upper"/><child link="lower"/><origin xyz="0.4 0 0"/>
+    <axis xyz="0 1 0"/><limit lower="-3" upper="3" effort="8" velocity="5"/></joint>
+</robot>
+"""
+JOINTS, LIMITS = ["shoulder", "elbow"], [40.0, 8.0]
+LEGS, FORCES = [f"leg_{k}" for k in range(1, 7)], [1500.0] * 6
+STATE_TIMEOUT, FADE = 0.25, 0.3
+RATE = 100.0
+MAX_EFFORT_STEP = 1.0
+"""Of the controllers, as a share of each limit: their default."""
+RESPAWNED = {"FASTDDS_BUILTIN_TRANSPORTS": "UDPv4"}
+"""For what is started again after a SIGKILL, whose shared memory may make it deaf (docs/safety.md)."""
+
+
+def trajectory(
+    points: Sequence[tuple[float, Sequence[float]]], names: Sequence[str] = JOINTS
+) -> JointTrajectory:
+    """Positions of joints over time."""
+    message = JointTrajectory(joint_names=list(names))
+    for seconds, positions in points:
+        point = JointTrajectoryPoint(positions=[float(p) for p in positions])
+        _set_time(point, seconds)
+        message.points.append(point)
+    return message
+
+
+def poses(points: Sequence[tuple[float, Sequence[float]]]) -> MultiDOFJointTrajectory:
+    """Places of a platform over time, level."""
+    message = MultiDOFJointTrajectory(joint_names=["platform"])
+    for seconds, place in points:
+        transform = Transform()
+        transform.translation.x, transform.translation.y, transform.translation.z = map(float, place)
+        point = MultiDOFJointTrajectoryPoint(transforms=[transform])
+        _set_time(point, seconds)
+        message.points.append(point)
+    return message
+
+
+def _set_time(point: Any, seconds: float) -> None:
+    point.time_from_start.sec = math.floor(seconds)
+    point.time_from_start.nanosec = math.floor((seconds % 1) * 1e9)

@@ -1,0 +1,190 @@
+"""A node under drill, what it moves, the wire between, and an observer."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import signal
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import invariants
+import observer
+from invariants import Promise, Record, Verdict
+from machines import ARM, JOINTS, RATE, RESPAWNED, trajectory
+from ros_harness import NodeProcess, Peer
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory
+from wire import PLANT, PLANT_CLOCK, Wire
+
+from robot_dynamics.ros.support import qos
+
+
+class Scene:
+    """A node under drill and what belongs to it; a context manager.
+
+    Attributes:
+        node: name of the node.
+        joints: that it moves.
+        wire: between plant and node.
+        peer: of the test, for services and messages.
+        process: of the node.
+        plant: process of the simulator; None where the wire plays it.
+        record: of the observer.
+        dead: intervals of steady time in which the node had nothing to send.
+        bounds_steps: whether the node keeps to ``max_effort_step``, whatever is asked of it.
+    """
+
+    node: ClassVar[str]
+    joints: ClassVar[list[str]] = JOINTS
+    watched: ClassVar[tuple[str, ...]]
+    promises: ClassVar[tuple[Promise, ...]]
+    parameters: ClassVar[Mapping[str, Any]] = {"robot_description": ARM}
+    plant_parameters: ClassVar[Mapping[str, Any] | None] = None
+    goals: ClassVar[Sequence[Sequence[float]]] = ((0.9, -0.6), (0.2, 0.5))
+    make: Callable[..., Any] = staticmethod(trajectory)
+    trajectory_type: ClassVar[type] = JointTrajectory
+    trajectory_topic = "joint_trajectory"
+    UNDER_WAY: ClassVar[str] = r"following a trajectory|sent \d+ points"
+    moves = True
+    bounds_steps = True
+    simulated_time = False
+
+    def __init__(self) -> None:
+        self.plant: NodeProcess | None = None
+        self.dead: list[tuple[float, float]] = []
+        self._printed = 0
+        self._environment: Mapping[str, str] = {}
+        self._stack = contextlib.ExitStack()
+        self._goal = itertools.cycle(self.goals)
+
+    def __enter__(self) -> Scene:
+        folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory()))
+        file = folder / "record.jsonl"
+        self.wire = Wire()
+        self._stack.callback(self.wire.close)
+        self.peer = Peer()
+        self._stack.callback(self.peer.close)
+        self._observer = self._stack.enter_context(
+            _Observer(Path(observer.__file__), (str(file), *self.watched))
+        )
+        self.record = Record(file)
+        self._observer.wait_for_output("observing")
+        self._stack.callback(self._stop)
+        self.start_plant()
+        self.start_node()
+        if self.moves:
+            self._trajectories = self.peer.publisher(
+                self.trajectory_type, f"{self.node}/{self.trajectory_topic}", qos.TRAJECTORY
+            )
+        self.recover()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def _stop(self) -> None:
+        for process in (self.process, self.plant):
+            if process is not None:
+                process.stop()
+
+    # Processes
+
+    def start_node(self) -> None:
+        """Start the node under drill."""
+        clock = {"use_sim_time": True} if self.simulated_time else {}
+        self.process = NodeProcess(self.node, {**self.parameters, **clock}, environment=self._environment)
+
+    def start_plant(self) -> None:
+        """Start what the node moves."""
+        if self.plant_parameters is None:
+            if self.wire.last is None:
+                self.wire.play(self.joints, [0.4, 0.3])
+            return
+        remapped = ["-r", f"joint_states:={PLANT}", "-r", f"/clock:={PLANT_CLOCK}"]
+        given = {"rate": RATE, "publish_clock": self.simulated_time, "command_timeout": 0.3}
+        given = {**given, **self.plant_parameters}
+        self.plant = NodeProcess("simulator", given, remapped, self._environment)
+        self.wire.wait_for_states(1)
+
+    def kill(self, process: NodeProcess) -> None:
+        """SIGKILL, and wait for the end."""
+        process.send_signal(signal.SIGKILL)
+        process.wait_for_exit()
+        process.stop()
+        self._environment = RESPAWNED
+
+    # What a drill does
+
+    @property
+    def topic(self) -> str:
+        """The topic of the first promise: what the node sends as long as it lives."""
+        return self.promises[0].topic
+
+    def move(self, seconds: float = 2.0) -> None:
+        """Send the machine to the next of its goals, and wait until it is on its way."""
+        if self.moves:
+            goal = self.make([(seconds, next(self._goal))])
+            # A node that was started a moment ago may not be known yet.
+            self._printed = len(self.process.output)
+            self.send_until(self.UNDER_WAY, self._trajectories, goal)
+            self.wire.wait_for_states(20)
+
+    def send(self, message: Any) -> None:
+        """A trajectory, an object or bytes."""
+        self._trajectories.publish(message)
+
+    def said(self, pattern: str) -> None:
+        """Wait until the node has printed it since the last move."""
+        self.peer.wait_until(
+            lambda: invariants.found(pattern, self.process.output[self._printed :]),
+            f"the node never said {pattern!r}",
+        )
+
+    def send_until(self, pattern: str, publisher: Any, message: Any) -> None:
+        """Publish what may get lost until the node has said something new that matches."""
+        before = len(self.process.output)
+        self.peer.repeat_until(
+            lambda: publisher.publish(message),
+            lambda: invariants.found(pattern, self.process.output[before:]),
+            f"the node never said {pattern}",
+        )
+
+    def recover(self) -> None:
+        """Wait until the node is at work again: it says so, and an answer to a newer state is seen."""
+        assert self.process.running, self.process.describe()
+        self.peer.processes = [self.process, self._observer]
+        began = time.monotonic()
+        self.peer.wait_until(self.works, f"{self.node} is not at work again")
+        # What it sends once may be sent before the observer is known.
+        self.peer.repeat_until(
+            self.works, lambda: self.record.has_noted(began, self.topic), f"nothing on {self.topic} any more"
+        )
+
+    def works(self) -> bool:
+        """Whether the node holds its machine when it is told to."""
+        answer = self.peer.call(Trigger, f"{self.node}/hold")
+        return bool(answer.success) and answer.message == "holding position"
+
+    def judge(self, began: float, largest_step: float) -> Verdict:
+        """What the observer has seen since, held against what the node promises."""
+        seen = self.record.read()
+        return invariants.judge(seen, self.promises, (began, seen[-1].at), self.dead, largest_step)
+
+    @contextlib.contextmanager
+    def silent(self) -> Any:
+        """The node may be silent meanwhile, until it has sent something again."""
+        last = self.record.last(self.topic)
+        began = last.at if last is not None else 0.0
+        yield
+        self.dead.append((began, time.monotonic()))
+
+
+class _Observer(NodeProcess):
+    """The observer as a process."""
+
+    def __init__(self, file: Path, arguments: Sequence[str]) -> None:
+        super().__init__(file, environment={"RD_OBSERVED": " ".join(arguments)})
