@@ -5,11 +5,18 @@ alone: 1e-13. The condition number (up to 30) brings that into the twist, 1e-12,
 and 72/s) into the forces: 1e-11 of what carries the weight.
 """
 
+import re
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 from motion_base import machine
+from patience import PATIENCE
 
 from robot_dynamics import stewart
+from robot_dynamics.control.native import library
 from robot_dynamics.control.native.platform.controller import NativePlatform
 from robot_dynamics.control.protocol import Phase, Planned
 from robot_dynamics.control.stewart.basis import PlatformCore
@@ -19,12 +26,15 @@ from robot_dynamics.control.stewart.trajectory import PoseWaypoint, smooth_pose
 from robot_dynamics.control.stewart.watch import StateWatch
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
 from robot_dynamics.model.chain import RigidBody
+from robot_dynamics.native.compiler import find_compiler
 from robot_dynamics.resources import resource
+from robot_dynamics.stewart import StewartPlatform
 from robot_dynamics.stewart.orientation import quaternion_from_rotation, rotation_from_vector
 from robot_dynamics.stewart.tracking import PoseTracker
 
+C_SOURCES = Path(library.__file__).parent
+KINEMATICS = Path(stewart.__file__).parent / "native"
 NOTHING = RigidBody(0.0, np.zeros(3), np.zeros((3, 3)))
-LOAD = RigidBody(120.0, np.array([0.1, -0.05, 0.4]), np.diag([9.0, 7.0, 5.0]))
 
 
 def crooked(seed):
@@ -213,24 +223,30 @@ class Watching(NativePlatform):
         return model
 
 
+ANYWHERE = {"shortest": 0.2, "longest": 9.0}
+
+
 @pytest.mark.parametrize(
-    ("shift", "turn", "rates"),
+    ("shift", "turn", "rates", "limits"),
     [
-        ((0.0, 0.0, 0.45), (0.0, 0.0, 0.0), 0.0),
-        ((0.0, 0.0, -0.45), (0.0, 0.0, 0.0), 0.0),
-        ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), [0.0, 0.2, -1.2, 0.0, 1.1, 0.0]),
-        ((0.0, 0.0, 0.0), (0.0, 0.0, 0.9), 0.0),
-        ((0.5, 0.3, 0.0), (0.0, 0.55, 0.1), 0.0),
-        ((0.02, 0.0, 0.0), (0.0, 0.0, 0.1), 0.1),
+        ((0.0, 0.0, 0.45), (0.0, 0.0, 0.0), 0.0, {}),
+        ((0.0, 0.0, -0.45), (0.0, 0.0, 0.0), 0.0, {}),
+        ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), [0.0, 0.2, -1.2, 0.0, 1.1, 0.0], {}),
+        ((0.3, 0.1, 0.0), (0.0, 0.0, 0.0), 0.0, {"base_angle": 0.1, **ANYWHERE}),
+        ((0.0, 0.1, 0.0), (0.1, 0.2, 0.0), 0.0, {"platform_angle": 0.1, **ANYWHERE}),
+        ((0.0, 0.0, 0.1), (0.0, 0.0, 0.2), 0.0, {"condition_limit": 2.0, **ANYWHERE}),
+        ((0.02, 0.0, 0.0), (0.0, 0.0, 0.1), 0.1, {}),
     ],
 )
-def test_what_is_beyond_a_limit_is_told_once_and_answered_by_a_hold(platforms, shift, turn, rates):
-    machine_ = platforms[1].machine
-    turned = rotation_from_vector(np.array(turn)) @ machine_.home_rotation
-    legs = platforms[1].legs(machine_.home_position + np.array(shift), quaternion_from_rotation(turned))
-    control, tracker = Watching(platforms[1], StewartParameters()), PoseTracker(machine_)
+def test_what_is_beyond_a_limit_is_told_once_and_answered_by_a_hold(platforms, shift, turn, rates, limits):
+    """In the words of the twin's watch."""
+    machine_ = with_limits(platforms[1].machine, **limits)
+    turned = quaternion_from_rotation(rotation_from_vector(np.array(turn)) @ machine_.home_rotation)
+    legs = platforms[1].legs(machine_.home_position + np.array(shift), turned)
+    control, tracker = Watching(StewartPlatform(machine_), StewartParameters()), PoseTracker(machine_)
     tracker.update(legs.lengths, np.zeros(6) + rates)
     expected = StateWatch(machine_, StewartParameters().watch_margin).judge(tracker, legs.lengths)
+    assert bool(expected) == (max(map(abs, shift)) > 0.05 or max(np.zeros(6) + rates) > 0.5)
     control.update(0.0, legs.lengths, np.zeros(6) + rates)
     assert control.discontinuity == expected
     epoch = control.epoch
@@ -239,3 +255,44 @@ def test_what_is_beyond_a_limit_is_told_once_and_answered_by_a_hold(platforms, s
         assert control.discontinuity == ""
     assert control.epoch == epoch
     assert control._snapshot.read().beyond == bool(expected)
+
+
+def with_limits(machine_, condition_limit=None, **limits):
+    """A machine with other limits; its model stays."""
+    legs = tuple(replace(leg, limits=replace(leg.limits, **limits)) for leg in machine_.legs)
+    return replace(machine_, legs=legs, condition_limit=condition_limit or machine_.condition_limit)
+
+
+EXPECTED = r"""
+holding: sent 3, sum 59\d\d, phase 1, beyond 0, cut 0
+following: sent 60, sum \d+, phase 2, beyond 0, cut 1
+under a weight: sent 105, sum 239\d\d, phase 1, beyond 0, cut 1
+other loads: sent 120, sum \d+, phase 1, beyond 0, cut 1
+too long: sent 20, sum \d+, phase 1, beyond 1, cut 0
+on brakes: sent 20, sum 0, phase 1, beyond 1, cut 0
+ill conditioned: sent 20, sum \d+, phase 1, beyond 2, cut 0
+states lost: sent \d+, sum \d+, phase 3, beyond 2, cut 0
+settled: sent \d+, sum 0, phase 3, beyond 2, cut 0
+numbers again: sent 2, sum \d+, phase 1, beyond \d+, cut 0
+wrong 0
+"""
+
+
+def test_the_law_under_sanitizers(tmp_path):
+    """See drill_platform.c: every situation, and states that no machine has."""
+    program, folders = tmp_path / "drill", [C_SOURCES, C_SOURCES / "platform", KINEMATICS]
+    sources = [
+        Path(__file__).with_name("drill_platform.c"),
+        *(c for f in folders for c in sorted(f.glob("*.c"))),
+    ]
+    build = subprocess.run(
+        [*find_compiler().command, "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror",
+         "-fsanitize=address,undefined", "-fno-sanitize-recover=all", *(f"-I{folder}" for folder in folders),
+         *map(str, sources), "-o", str(program), "-lm"], capture_output=True, text=True,
+    )  # fmt: skip
+    if build.returncode and "san" in build.stderr and "cannot find" in build.stderr:
+        pytest.skip("the compiler has no sanitizers")
+    assert build.returncode == 0, build.stderr
+    run = subprocess.run([str(program)], capture_output=True, text=True, timeout=PATIENCE)
+    assert run.returncode == 0, run.stderr
+    assert re.fullmatch(EXPECTED.strip(), run.stdout.strip()), run.stdout
