@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from motion_base import lengths_at, motion_base
 
+from robot_dynamics.control.native.stewart import NativeStewartController
 from robot_dynamics.control.protocol import Phase
 from robot_dynamics.control.stewart.brakes import Brakes, BrakeTiming
 from robot_dynamics.control.stewart.conductor import Mode
@@ -26,12 +27,18 @@ def base():
     return motion_base()
 
 
+@pytest.fixture(params=[StewartController, NativeStewartController], ids=["python", "native"])
+def kind(request):
+    """Either twin of the controller."""
+    return request.param
+
+
 class Run:
     """A controller with a machine that does exactly what the reference says, or with MuJoCo's."""
 
-    def __init__(self, platform, plant=False, **parameters):
+    def __init__(self, platform, kind, plant=False, **parameters):
         self.platform = platform
-        self.control = StewartController(platform, StewartParameters(**parameters))
+        self.control = kind(platform, StewartParameters(**parameters))
         self.limits = np.array([[leg.limits.shortest, leg.limits.longest] for leg in platform.machine.legs])
         self.time, self.command = 0.0, None
         self.fastest = self.fastest_at_stop = 0.0
@@ -73,10 +80,10 @@ class Run:
         pytest.fail(f"not within {most} s: {self.control.state}")
 
 
-def test_whatever_is_sent_the_reference_keeps_every_limit(base):
+def test_whatever_is_sent_the_reference_keeps_every_limit(base, kind):
     """By the library's own inverse dynamics, which the governor does not use; steps come at any time."""
     random = np.random.default_rng(4)
-    run, home = Run(base), base.machine.home_position
+    run, home = Run(base, kind), base.machine.home_position
     run.cycle()
     place, turn = home, np.zeros(3)
     strongest = 0.0
@@ -96,8 +103,8 @@ def test_whatever_is_sent_the_reference_keeps_every_limit(base):
 
 
 @pytest.mark.parametrize(("rate", "twists"), [(100, False), (500, True)])
-def test_a_stream_is_followed_one_period_behind_and_settles_when_it_ends(base, rate, twists):
-    run, home = Run(base), base.machine.home_position
+def test_a_stream_is_followed_one_period_behind_and_settles_when_it_ends(base, rate, twists, kind):
+    run, home = Run(base, kind), base.machine.home_position
     run.cycle()
     omega, period, worst, sent = 2.0 * np.pi, 1.0 / rate, 0.0, 0
 
@@ -195,8 +202,8 @@ def test_a_gap_is_bridged_where_twists_are_given_and_jumped_where_they_are_not()
             np.testing.assert_array_equal(target.twist, np.zeros(6))
 
 
-def test_a_hold_stops_within_the_pace_and_ends_a_stream_until_it_pauses(base):
-    run, home = Run(base), base.machine.home_position
+def test_a_hold_stops_within_the_pace_and_ends_a_stream_until_it_pauses(base, kind):
+    run, home = Run(base, kind), base.machine.home_position
     run.cycle()
     run.control.follow([PoseWaypoint(1.0, home + np.array([0.0, 0.0, 0.15]), [0.0, 0.0, 0.0, 1.0])], None)
     while run.time < 0.5:
@@ -219,9 +226,9 @@ def test_a_hold_stops_within_the_pace_and_ends_a_stream_until_it_pauses(base):
     run.control.command_pose(Sample(run.time + 0.2, home, np.eye(3), None))
 
 
-def test_it_settles_parks_and_rises_within_its_speeds(base):
+def test_it_settles_parks_and_rises_within_its_speeds(base, kind):
     """From the edge of its workspace; at the stops no leg is faster than 0.05 m/s."""
-    run, home = Run(base, plant=True, safe_fade_time=0.5), base.machine.home_position
+    run, home = Run(base, kind, plant=True, safe_fade_time=0.5), base.machine.home_position
     control = run.control
     run.plant.reset(lengths_at(base, (0.08, -0.05, 0.06), (0.05, 0.0, 0.1)))
     run.cycle()
@@ -253,8 +260,8 @@ def test_it_settles_parks_and_rises_within_its_speeds(base):
     assert run.fastest_at_stop < 0.05
 
 
-def test_an_emergency_stop_brakes_the_platform_where_it_stands(base):
-    run, home = Run(base, plant=True, safe_fade_time=0.2), base.machine.home_position
+def test_an_emergency_stop_brakes_the_platform_where_it_stands(base, kind):
+    run, home = Run(base, kind, plant=True, safe_fade_time=0.2), base.machine.home_position
     control = run.control
     run.cycle()
     control.follow([PoseWaypoint(1.2, home + np.array([0.1, 0.0, 0.08]), [0.0, 0.0, 0.0, 1.0])], None)
@@ -277,8 +284,8 @@ def test_an_emergency_stop_brakes_the_platform_where_it_stands(base):
 
 
 @pytest.mark.parametrize(("safe_output", "bound"), [("settle", 0.05), ("gravity_fade", None)])
-def test_without_states_it_comes_down_as_the_model_says(base, safe_output, bound):
-    run = Run(base, plant=True, safe_output=safe_output)
+def test_without_states_it_comes_down_as_the_model_says(base, safe_output, bound, kind):
+    run = Run(base, kind, plant=True, safe_output=safe_output)
     for _ in range(10):
         run.cycle()
     run.control.lost_states()
@@ -294,27 +301,27 @@ def test_without_states_it_comes_down_as_the_model_says(base, safe_output, bound
         assert run.fastest_at_stop < bound
 
 
-def test_a_measured_state_beyond_the_limits_ends_what_is_followed(base):
-    control = StewartController(base)
+def test_a_measured_state_beyond_the_limits_ends_what_is_followed(base, kind):
+    control = kind(base)
     out, still = np.full(6, 1.79), np.zeros(6)
     control.update(0.0, out, still)
     assert "measured length 1.79 m, beyond 1.77 m" in control.discontinuity
     assert control.conductor.mode is Mode.SETTLING
-    fast = StewartController(base, StewartParameters(kp=(9.0,), kv=(3.0,)))
+    fast = kind(base, StewartParameters(kp=(9.0,), kv=(3.0,)))
     fast.update(0.0, lengths_at(base), np.zeros(6))
     fast.update(PERIOD, lengths_at(base), np.full(6, 1.2))
     assert "measured speed 1.2 m/s" in fast.discontinuity
-    turned = StewartController(base, StewartParameters(watch_margin=0.0))
+    turned = kind(base, StewartParameters(watch_margin=0.0))
     turned.update(0.0, lengths_at(base, turn=(0.0, 0.0, 0.9)), np.zeros(6))
     assert "beyond" in turned.discontinuity
     singular = StewartPlatform(replace(base.machine, condition_limit=1.6))
-    run = Run(singular)
+    run = Run(singular, kind)
     run.control.update(0.0, lengths_at(base, turn=(0.0, 0.0, 0.2)), np.zeros(6))
     assert run.control.discontinuity == "measured condition number 1.639, beyond 1.6; settling"
     for _ in range(100):
         run.cycle()
     assert run.command.reference.linear_velocity[2] < -0.02  # it may come back from beyond
-    calm = StewartController(base)
+    calm = kind(base)
     calm.update(0.0, lengths_at(base, (0.01, 0.0, 0.0)), np.full(6, 0.5))
     assert calm.discontinuity == ""
 

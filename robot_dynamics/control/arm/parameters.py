@@ -40,14 +40,6 @@ class ArmParameters(EffortLimitParameters, LoopParameters):
         minimum=0.0,
         maximum=1e4,
     )
-    front_timeout: float = parameter(
-        5.0,
-        "Native loop only: when the node's own thread has hung for so long and all it had handed over is"
-        " finished, the safe output takes over until that thread is back; 0: never",
-        unit="s",
-        minimum=0.0,
-        maximum=3600.0,
-    )
 
     def __post_init__(self) -> None:
         validate(self)

@@ -90,6 +90,7 @@ rd_core *rd_core_new(int n, const rd_settings *settings)
     if (machine->begin) {
         machine->begin(core);
     }
+    rd_copy(core->hold, core->place, n);
     rd_core_publish(core);
     return core;
 }

@@ -78,6 +78,11 @@ class Conductor:
         """Whether the platform is left to brakes or stops."""
         return self.mode in (Mode.PARKED, Mode.STRANDED, Mode.STOPPED)
 
+    @property
+    def pace(self) -> Pace:
+        """Of stops."""
+        return self._pace(np.inf)
+
     # Ways
 
     def lead(self, time: float, start: Reference, goal: Goal, leg_speed: float = np.inf) -> GovernedMotion:

@@ -85,8 +85,10 @@ class Operator:
                 raise TrajectoryError("a hold has ended this stream; let it pause to begin another")
             present = self._follower.present
             self._stream = stream = self._conductor.stream(present.time, present)
+            stream.add(sample, time)
             self._take_up(self._conductor.motion)
-        stream.add(sample, time)
+        else:
+            stream.add(sample, time)
 
     def hold(self, time: float) -> None:
         """Stop within the pace of governed motions and hold there; what rests on brakes stays there.

@@ -10,9 +10,11 @@
 static const double LONGEST = 0.05;         /* time over which forces are simulated at most at once [s] */
 static const double STEP = 0.005;           /* longest step of the simulation [s] */
 static const double KP = 100.0, KV = 20.0;  /* of the simulated error on the acceleration [1/s^2, 1/s] */
-static const double PEAK = 1.875;           /* of a minimum-jerk way's speed, in mean speeds */
+static const double GENTLE = 0.1;           /* share of a stop's deceleration that a way takes */
+/* Greatest speed and acceleration of a minimum-jerk way of length 1 in time 1. */
+static const double PEAK_SPEED = 1.875, PEAK_ACCELERATION = 5.7735;
 
-static double size(const double vector[3])
+static double length_of(const double vector[3])
 {
     return sqrt(vector[0] * vector[0] + vector[1] * vector[1] + vector[2] * vector[2]);
 }
@@ -27,7 +29,7 @@ static void angle_rates(const double angles[3], const double velocity[3], double
 }
 
 /* The time of the descent's knot that is nearest to a place (6), with angles by the characteristic length. */
-static double nearest(const rd_plan *descent, const double place[6], double length)
+static double nearest_knot(const rd_plan *descent, const double place[6], double length)
 {
     double least = INFINITY, found = descent->times[0];
     for (size_t k = 0; k < descent->knots; ++k) {
@@ -47,7 +49,7 @@ static double nearest(const rd_plan *descent, const double place[6], double leng
     return found;
 }
 
-/* How long the way between two places (6) takes with legs as fast as declared. */
+/* How long the way to the descent takes with legs as fast as declared, and gently. */
 static double way_time(rd_platform *platform, const rd_platform_model *model)
 {
     double pose[7], moved[6], still[6] = {0.0}, unused[6], fastest = 0.0;
@@ -60,10 +62,11 @@ static double way_time(rd_platform *platform, const rd_platform_model *model)
         }
         fastest = fmax(fastest, fabs(rate));
     }
-    return PEAK * fastest / model->blind_speed;
+    const double hardest = fmax(length_of(moved) / model->pace[0], length_of(moved + 3) / model->pace[1]);
+    return fmax(PEAK_SPEED * fastest / model->blind_speed, sqrt(PEAK_ACCELERATION / GENTLE * hardest));
 }
 
-static void begin(rd_core *core, double since)
+static void begin_blind(rd_core *core, double since)
 {
     rd_platform *platform = rd_platform_of(core);
     const rd_platform_model *model = core->settings->platform;
@@ -77,11 +80,11 @@ static void begin(rd_core *core, double since)
     rd_copy(blind->place, core->place, 6);
     rd_copy(blind->rate, platform->twist, 3);
     angle_rates(blind->place + 3, platform->twist + 3, blind->rate + 3);
-    blind->stop_time = fmax(size(blind->twist) / model->pace[0], size(blind->twist + 3) / model->pace[1]);
+    blind->stop_time = fmax(length_of(blind->twist) / model->pace[0], length_of(blind->twist + 3) / model->pace[1]);
     for (int i = 0; i < 6; ++i) {
         stands[i] = blind->place[i] + 0.5 * blind->stop_time * blind->rate[i];
     }
-    blind->descends = nearest(model->descent, stands, model->geometry.characteristic_length);
+    blind->descends = nearest_knot(model->descent, stands, model->geometry.characteristic_length);
     rd_cursor cursor = {model->descent, 0};
     rd_sample(&cursor, 6, blind->descends, &at);
     for (int i = 0; i < 6; ++i) {
@@ -95,7 +98,7 @@ static void begin(rd_core *core, double since)
 }
 
 /* The reference at a time: stop, way to the descent, descent. */
-static void refer(const rd_blind *blind, const rd_plan *descent, double time, const rd_motion *out)
+static void refer_blind(const rd_blind *blind, const rd_plan *descent, double time, const rd_motion *out)
 {
     double since = time - blind->begun;
     rd_cursor cursor = {descent, 0};
@@ -155,7 +158,7 @@ static int acceleration_of(const rd_core *core, const double pose[7], const doub
     return stewart_solve(matrix, acceleration, 1) != 0;
 }
 
-static void move(double pose[7], double twist[6], const double acceleration[6], double step)
+static void move_simulated(double pose[7], double twist[6], const double acceleration[6], double step)
 {
     double turn[3];
     for (int i = 0; i < 6; ++i) {
@@ -171,7 +174,7 @@ static void move(double pose[7], double twist[6], const double acceleration[6], 
 }
 
 /* Go on under what was sent last, by midpoint steps; whether that could be told. */
-static int simulate(const rd_core *core, rd_blind *blind, double duration)
+static int simulate_blind(const rd_core *core, rd_blind *blind, double duration)
 {
     const int count = (int)fmax(1.0, ceil(duration / STEP - 1e-9));
     const double step = duration / count;
@@ -182,11 +185,11 @@ static int simulate(const rd_core *core, rd_blind *blind, double duration)
         if (!acceleration_of(core, pose, twist, blind->sent, acceleration)) {
             return 0;
         }
-        move(pose, twist, acceleration, 0.5 * step);
+        move_simulated(pose, twist, acceleration, 0.5 * step);
         if (!acceleration_of(core, pose, twist, blind->sent, acceleration)) {
             return 0;
         }
-        move(blind->pose, blind->twist, acceleration, step);
+        move_simulated(blind->pose, blind->twist, acceleration, step);
     }
     return 1;
 }
@@ -218,15 +221,15 @@ int rd_platform_settle(rd_core *core, double since, int begins, double *effort)
         return 0;
     }
     if (begins || since < blind->time) {
-        begin(core, since);
+        begin_blind(core, since);
     }
     if (blind->sends && since > blind->time && blind->time < blind->end
-        && !simulate(core, blind, fmin(since - blind->time, LONGEST))) {
+        && !simulate_blind(core, blind, fmin(since - blind->time, LONGEST))) {
         blind->end = blind->time; /* nothing is known of the platform from here on: what was sent last fades */
     }
     blind->time = since;
     if (!blind->sends || since <= blind->end) {
-        refer(blind, descent, since, &reference);
+        refer_blind(blind, descent, since, &reference);
         want(core, blind, &reference);
         blind->sends = 1;
     }

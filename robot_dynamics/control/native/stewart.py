@@ -1,0 +1,236 @@
+"""The controller of a Stewart platform whose cycle runs in C."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.control.native.governing import Governing
+from robot_dynamics.control.native.library import SAFE_OUTPUTS, Plan, Settings, address
+from robot_dynamics.control.native.platform.controller import NativePlatform
+from robot_dynamics.control.native.platform.library import BEYOND
+from robot_dynamics.control.protocol import Command, Departure, Planned
+from robot_dynamics.control.stewart.conductor import Conductor, Mode
+from robot_dynamics.control.stewart.descent import WAYS, descent
+from robot_dynamics.control.stewart.governed import GovernedMotion
+from robot_dynamics.control.stewart.governor import Reference
+from robot_dynamics.control.stewart.operator import Operator
+from robot_dynamics.control.stewart.parameters import StewartParameters
+from robot_dynamics.control.stewart.stream import Sample
+from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.spatial import Array
+from robot_dynamics.stewart import Motion, StewartPlatform
+
+ALL, FALLING, RISING = range(3)
+"""What the forces' share does, in the order of the core's enumeration."""
+
+
+class NativeStewartController(NativePlatform):
+    """Control of one platform, as :class:`~robot_dynamics.control.stewart.controller.StewartController` in C.
+
+    Law, holds, trajectories, watch, brakes' share and safe output are the core's. Governed motions are led
+    by :meth:`conduct`, which whoever runs the cycle elsewhere calls every few milliseconds: what it hands
+    over is finished, and ends in a stop when nothing further comes.
+
+    Args:
+        platform: the machine.
+        parameters: gains, mode and safe output; replaceable at any time through ``parameters``.
+        zero_lengths: (6,) leg lengths at which the joint positions are zero [m]; zero when None.
+
+    Raises:
+        BackendError: there is no compiler.
+    """
+
+    def __init__(
+        self,
+        platform: StewartPlatform,
+        parameters: StewartParameters | None = None,
+        zero_lengths: Array | None = None,
+    ) -> None:
+        parameters = StewartParameters() if parameters is None else parameters
+        self._conductor = Conductor(platform.machine, self.model_forces, parameters)
+        self._brakes = self._wanted_brakes()
+        self._descent: tuple[Plan, Any] | None = None
+        super().__init__(platform, parameters, zero_lengths)
+        self._governing = Governing(self._plans, self._snapshot)
+        self._operator = Operator(self, self._conductor)
+        self._beyond = 0
+        self._find_descent(parameters)
+        self.offer_settings(model=False, law=False)
+
+    def driven_by(self, perform: Callable[[str], None] | None) -> None:
+        """See :class:`NativeController`."""
+        super().driven_by(perform)
+        self._governing.elsewhere = perform is not None
+
+    # Settings
+
+    def core_settings(self) -> tuple[Settings, Any]:
+        """See :class:`NativePlatform`; with brakes, watch and the way down without states."""
+        settings, kept = super().core_settings()
+        parameters, (_, model, _) = self._parameters, kept
+        model.watches, settings.brakes, settings.brake_from, settings.brake_fade = self._brakes
+        if self._descent is not None:
+            pace = self._conductor.pace
+            model.descent = ctypes.addressof(self._descent[0])
+            model.blind_speed = parameters.blind_speed
+            model.pace[:] = [pace.acceleration, pace.angular_acceleration]
+            settings.safe_output = SAFE_OUTPUTS.index(parameters.safe_output)
+        return settings, (kept, self._descent)
+
+    def use_parameters(self, parameters: StewartParameters) -> None:
+        """See :class:`NativePlatform`."""
+        another = any(getattr(parameters, name) != getattr(self._parameters, name) for name in WAYS)
+        self._conductor.use(parameters)
+        self._brakes = self._wanted_brakes()
+        if another:
+            self._find_descent(parameters)
+        super().use_parameters(parameters)
+
+    def _find_descent(self, parameters: StewartParameters) -> None:
+        """Plan the way down that is gone without states, where it is."""
+        if parameters.safe_output != "settle":
+            return
+        spline = descent(self.platform.machine, self.model_forces, parameters).spline
+        times, coefficients = spline.times, np.ascontiguousarray(spline.coefficients)
+        plan = Plan(1, 0, 0, len(times), address(times), address(coefficients))
+        self._descent = plan, (times, coefficients)
+
+    def _wanted_brakes(self) -> tuple[bool, int, float, float]:
+        """Whether the state is watched, and how the forces' share goes: see ``Brakes.share``."""
+        conductor = self._conductor
+        brakes, timing = conductor.brakes, conductor.brakes.timing
+        kind = FALLING if brakes.engaging else RISING if np.isfinite(brakes.since) else ALL
+        since = brakes.since + timing.engage if brakes.engaging else brakes.since
+        return conductor.mode is Mode.OPERATIONAL, kind, since, timing.fade
+
+    def words_of(self, results: Any) -> str:
+        """See :class:`NativePlatform`; a state beyond a limit is answered by settling."""
+        words = super().words_of(results)
+        return f"{words}; settling" if results.discontinuity >= BEYOND else words
+
+    # Streams, stops and safe states
+
+    @property
+    def conductor(self) -> Conductor:
+        """Mode and brakes."""
+        return self._conductor
+
+    @property
+    def brake(self) -> bool:
+        """The command to the brakes: also while no states come, or none yet."""
+        return self._conductor.brakes.engaged(self.time) or not self.phase.controls
+
+    @property
+    def state(self) -> str:
+        """Mode and phase in words."""
+        return self._operator.state
+
+    @property
+    def pause(self) -> float:
+        """Within which :meth:`conduct` should be called again [s]."""
+        return self._governing.step
+
+    def command_pose(self, sample: Sample) -> None:
+        """Take a pose of a stream; see :meth:`Operator.command_pose`."""
+        self._operator.command_pose(sample, self.time)
+
+    def hold(self) -> None:
+        """Stop within the pace of governed motions and hold there; see :meth:`Operator.hold`."""
+        self._operator.hold(self.time)
+
+    def park(self) -> str:
+        """Settle down to the park pose; why not, if so."""
+        return self._operator.park()
+
+    def unpark(self) -> str:
+        """Leave the brakes, and from the park pose go home; why not, if so."""
+        reason = self._operator.unpark(self.time)
+        self._offer_brakes()
+        return reason
+
+    def emergency_stop(self) -> str:
+        """Stop and brake; why not, if so."""
+        return self._operator.emergency_stop()
+
+    def departure(self, start: float | None, allowance: float = 0.0) -> Departure[Motion]:
+        """See :class:`NativeController`; only in operation."""
+        self._operator.check_operational()
+        return super().departure(start, allowance)
+
+    def accept(self, planned: Planned[Motion]) -> str:
+        """See :class:`NativeController`; only in operation."""
+        if self._conductor.mode is not Mode.OPERATIONAL:
+            return f"the platform is not ready for a trajectory: {self.state}"
+        return super().accept(planned)
+
+    # What the operator needs
+
+    @property
+    def present(self) -> Reference:
+        """The reference when a motion that is handed over now may begin."""
+        departure = self._governing.departure
+        return Reference.of(departure, self.reference(departure))
+
+    def capture(self) -> None:
+        """Hold where the platform is, at once."""
+        super().hold()
+
+    def take_up(self, motion: GovernedMotion | None) -> None:
+        """Follow a governed motion, whatever the mode."""
+        if motion is None:
+            return
+        try:
+            self._governing.begin(motion)
+        except TrajectoryError:  # holds, jumps or losses come faster than it can be handed over
+            self._conductor.release()
+            self.capture()
+        self._offer_brakes()
+
+    # The front's part of the cycle
+
+    def conduct(self) -> None:
+        """Lead governed motions, and let modes and brakes follow what has become of them."""
+        self._lead(None)
+        self._change()
+
+    def update(self, time: float, position: Array, velocity: Array) -> Command:
+        """One control cycle, where nobody else runs it; see :class:`NativeController`."""
+        self._lead(time)
+        command = super().update(time, position, velocity)
+        self._change()
+        return command
+
+    def _lead(self, time: float | None) -> None:
+        if self._governing.lost():
+            self._governing.drop()
+            self._conductor.release()
+        self._governing.go_on(time)
+
+    def _change(self) -> None:
+        """Modes and brakes, as the core's time has come to be."""
+        now = self._snapshot.read()
+        if self.phase.controls:
+            if now.beyond != self._beyond and self._conductor.mode is Mode.OPERATIONAL:
+                self.take_up(self._conductor.settle(now.time, self._measured()))
+            if self._conductor.changes(now.time):
+                ended = self._governing.motion
+                self.take_up(self._conductor.next_motion(now.time, self.present))
+                if self._governing.motion is ended:
+                    self._governing.drop()
+        self._beyond = now.beyond
+        self._offer_brakes()
+
+    def _measured(self) -> Reference:
+        """Where the platform is, and how it moves."""
+        pose = self.pose
+        return Reference(self._governing.departure, pose.position, pose.rotation, pose.twist, np.zeros(6))
+
+    def _offer_brakes(self) -> None:
+        wanted = self._wanted_brakes()
+        if wanted != self._brakes:
+            self._brakes = wanted
+            self.offer_settings(model=False, law=False)
