@@ -21,7 +21,7 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
+from std_msgs.msg import Bool, Float64MultiArray
 from std_srvs.srv import Trigger
 
 from robot_dynamics.errors import StateError, shown
@@ -56,6 +56,7 @@ class Simulator(Node):
         self._motion: Motion | None = None
         self._order = JointOrder(())
         self._refused = 0
+        self._braked = False
         kind = kind_of(settings)
         self._output = StateOutput(self, kind, settings)
         self._wall_clock: WallClock | None = None
@@ -68,6 +69,9 @@ class Simulator(Node):
         if not settings.lockstep:
             self._repeat.cancel()
         self._commands = self._subscribe(kind.command_topic)
+        # In lockstep nothing may depend on when a message comes, unless it is answered.
+        if kind.brake_topic and not settings.lockstep:
+            self.create_subscription(Bool, kind.brake_topic, self._on_brake, qos.DESCRIPTION)
         self.create_service(Trigger, "~/reset", self._on_reset)
         self._diagnostics = diagnostics.DiagnosticsPublisher(self, self._status)
         self._source = PlantSource(self, kind, settings, self._period, self._use)
@@ -101,6 +105,8 @@ class Simulator(Node):
         settings = self._settings
         now = self._motion.now if self._motion is not None else 0
         self._motion = motion = Motion(plant, settings, self._period, now)
+        if self._braked:
+            motion.brake(True, settings)
         self._order = JointOrder(plant.joint_names)
         self._output.begin(plant)
         steps = round(1e-9 * self._period / plant.parameters.physics_timestep)
@@ -169,6 +175,11 @@ class Simulator(Node):
             self._refuse(f"it must have {plant.dof} finite efforts, of {names}; it has {effort.tolist()}")
             return
         self._accept(motion, effort)
+
+    def _on_brake(self, message: Bool) -> None:
+        self._braked = message.data
+        if self._motion is not None:
+            self._motion.brake(self._braked, self._settings)
 
     def _on_answer(self, message: JointState) -> None:
         """Efforts that answer a state, in lockstep."""

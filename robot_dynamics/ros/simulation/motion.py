@@ -39,6 +39,7 @@ class Motion:
         self.moved_at = time.monotonic()
         self._period = period
         self._commanded_at: int | None = None
+        self._braked = False
         self.reset(settings)
 
     @property
@@ -67,13 +68,18 @@ class Motion:
         self.effort = self.applied = np.zeros(self.plant.dof)
         self._commanded_at = None
         if not settings.lockstep:
-            self.plant.set_brakes(settings.on_timeout == "brake")
+            self.plant.set_brakes(self._braked or settings.on_timeout == "brake")
 
     def accept(self, effort: Array) -> None:
         """A command (n,) is in force from now on."""
         if not self.commanded:
-            self.plant.set_brakes(False)
+            self.plant.set_brakes(self._braked)
         self.effort, self._commanded_at = effort, self.now
+
+    def brake(self, engaged: bool, settings: SimulatorParameters) -> None:
+        """Engage or release the machine's own brakes."""
+        self._braked = engaged
+        self.plant.set_brakes(engaged or (not self.commanded and settings.on_timeout == "brake"))
 
     def advance(self, settings: SimulatorParameters) -> str:
         """Move on by one period under the command in force; what went wrong, after which it is reset."""

@@ -22,6 +22,7 @@ class PlantKind:
             RobotDynamicsError.
         command_topic: on which efforts arrive by the wall clock.
         pose_topic: on which the true pose of what the plant moves is told; empty: it is not told.
+        brake_topic: on which its brakes are engaged and released by the wall clock; empty: it has none.
         pose: position (3,) [m] and rotation (3, 3) for that topic.
     """
 
@@ -30,4 +31,5 @@ class PlantKind:
     make: Callable[[SimulatorParameters, PlantParameters, str], tuple[Plant, list[str]]]
     command_topic: str
     pose_topic: str = ""
+    brake_topic: str = ""
     pose: Callable[[Any], tuple[Array, Array]] | None = None

@@ -29,5 +29,6 @@ KIND = PlantKind(
     make=_make,
     command_topic="leg_effort_controller/commands",
     pose_topic="~/platform_pose",
+    brake_topic="stewart_platform/brake",
     pose=_pose,
 )
