@@ -170,10 +170,23 @@ def test_where_the_loop_cannot_run_in_c_it_runs_in_python_and_says_so():
         node.wait_for_output(r"\[FATAL\].*CC names")
 
 
+def threads_of(process):
+    """The scheduling policies of a process's threads, by their names."""
+    tasks = [*Path(f"/proc/{process}/task").iterdir()]
+    return {(task / "comm").read_text().strip(): os.sched_getscheduler(int(task.name)) for task in tasks}
+
+
 def test_scheduling_that_the_system_does_not_permit_is_told():
-    with native(realtime_cpu=1023) as node, peer_with(node) as peer:
+    with native(realtime_cpu=1023, realtime_priority=1) as node, peer_with(node) as peer:
         robot = Robot(peer)
         node.wait_for_output(r"\[WARN\].*the native loop does not get its processor: ")
+        policies = threads_of(node.pid)
+        # What brings the states runs as the loop does; Python never gets in its way.
+        refused = "does not get its real-time priority" in node.output
+        expected = os.SCHED_OTHER if refused else os.SCHED_FIFO
+        brought = {policy for name, policy in policies.items() if name.startswith(("dds.shm", "dds.udp"))}
+        assert {policies["control_loop"]} | brought == {expected}
+        assert os.sched_getscheduler(node.pid) == os.SCHED_BATCH
         np.testing.assert_allclose(robot.hold_at(PLACE), gravity_load(PLACE), rtol=1e-9)
 
 

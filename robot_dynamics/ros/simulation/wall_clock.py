@@ -17,6 +17,7 @@ from robot_dynamics.ros.support.diagnostics import MISSED
 from robot_dynamics.ros.support.hot_loop import run_ready, take_all
 from robot_dynamics.ros.support.messages import stamp_to_nanoseconds
 from robot_dynamics.ros.support.pacing import Lateness, Pacer
+from robot_dynamics.ros.support.scheduling import sleep_exactly
 from robot_dynamics.ros.support.spin import StopEvent
 
 HOUSEKEEPING = 0.02
@@ -94,6 +95,7 @@ class WallClock:
             commands: its messages are taken right before each cycle.
             cycle: one period.
         """
+        sleep_exactly()
         executor = SingleThreadedExecutor()
         executor.add_node(self._node)
         rest = round(1e9 * HOUSEKEEPING)

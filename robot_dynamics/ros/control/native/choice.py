@@ -11,9 +11,9 @@ from robot_dynamics.errors import BackendError
 from robot_dynamics.ros.control.events import LoopEvents
 from robot_dynamics.ros.control.native.native_loop import NativeLoop
 from robot_dynamics.ros.control.native.parameters import AUTO, OFF, ON, SchedulingParameters
-from robot_dynamics.ros.control.native.scheduling import lock_memory
 from robot_dynamics.ros.control.outlet import CommandTopics
 from robot_dynamics.ros.support import parameters
+from robot_dynamics.ros.support.scheduling import lock_memory
 
 
 def native_loop(

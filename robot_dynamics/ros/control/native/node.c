@@ -143,6 +143,7 @@ static void prepare_scheduling(rd_node *node)
 {
     int error = 0;
     sigset_t all;
+    pthread_setname_np(pthread_self(), "control_loop");
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, NULL);
     if (node->cpu >= 0) {

@@ -22,7 +22,8 @@ class SchedulingParameters:
     )
     realtime_priority: int = parameter(
         0,
-        "Real-time priority (SCHED_FIFO) of the native loop's thread; 0: as any other",
+        "Real-time priority (SCHED_FIFO) of the native loop's thread and of those of DDS, which bring the"
+        " states; 0: as any other",
         minimum=0,
         maximum=99,
         read_only=True,
