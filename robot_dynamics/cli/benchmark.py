@@ -27,12 +27,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--rounds", type=whole_number, default=40, help="rounds of timing; default: %(default)s"
     )
     parser.add_argument("--no-cpp", action="store_true", help="leave out the C++ loop over Pinocchio")
+    parser.add_argument(
+        "--cycles",
+        type=whole_number,
+        metavar="N",
+        help="instead: N cycles of a controller of an arm and of a platform, in Python and in C",
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers")
     parser.add_argument("--plot", type=Path, metavar="FILE.png", help="draw time over the number of joints")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the table; progress goes to standard error."""
+    if arguments.cycles is not None:
+        return _cycles(arguments.cycles)
     from robot_dynamics.benchmark.report import plot, table
     from robot_dynamics.benchmark.run import run_benchmark
 
@@ -48,4 +56,13 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.json.write_text(json.dumps(results.as_dict(), indent=2) + "\n", encoding="utf-8")
     if arguments.plot:
         plot(results, arguments.plot)
+    return 0
+
+
+def _cycles(count: int) -> int:
+    from robot_dynamics.benchmark.cycles import cycle_times, table
+
+    if count < 1:
+        raise ParameterError("cycles must be at least 1")
+    print(table(cycle_times(count)))
     return 0

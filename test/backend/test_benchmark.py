@@ -57,3 +57,10 @@ def test_bad_numbers_are_refused(capsys):
     assert main(["benchmark", "--rounds", "0"]) == 1
     assert main(["benchmark", "--joints", "0"]) == 1
     assert "at least 1" in capsys.readouterr().err
+
+
+def test_a_cycle_is_timed_in_python_and_in_c(capsys):
+    assert main(["benchmark", "--cycles", "20"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.count("|") for line in lines] == [4] * 5
+    assert main(["benchmark", "--cycles", "0"]) != 0
