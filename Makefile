@@ -64,7 +64,8 @@ fuzz: $(VENV)/development.stamp
 
 # Every fault of the table done to every node over DDS, judged by an observer of its own; a table at the end.
 drill: $(VENV)/development.stamp
-	$(BIN)/pytest -v test/drills/drill_all.py test/drills/drill_network.py test/drills/drill_policies.py $(if $(DRILLS),-k "$(DRILLS)")
+	$(BIN)/pytest -v -n $(WORKERS) --dist loadgroup test/drills/drill_all.py test/drills/drill_network.py \
+	  test/drills/drill_policies.py $(if $(DRILLS),-k "$(DRILLS)")
 
 # An hour of simulated time, compressed, and ten minutes at 1 kHz: memory, and lost cycles beside a bare relay's.
 soak: $(VENV)/development.stamp

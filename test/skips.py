@@ -102,7 +102,15 @@ def no_namespaces(match: re.Match[str]) -> bool:
     return bool(impossible())
 
 
+def no_security(match: re.Match[str]) -> bool:
+    """The library between rmw and Fast DDS has the words by which it says that it cannot secure anything."""
+    built = next(Path(sys.prefix).rglob("librmw_fastrtps_shared_cpp.so"), None)
+    return built is not None and b"doesn't have the security libraries" in built.read_bytes()
+
+
 SKIPS = (
+    Skip("security", "Fast DDS is built without its security libraries", ("test/drills/*",), no_security),
+    Skip("security", "ros2 security is not installed", ("test/drills/*",), no_program("ros2")),
     Skip("network", "no network namespaces: .*", ("test/drills/*",), no_namespaces),
     Skip(
         "sanitizers",

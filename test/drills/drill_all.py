@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
-from drilling import drill, faults_for
+from drilling import drill, faults_for, kills
 from scenes import COLUMNS
 
 pytestmark = pytest.mark.ros
@@ -16,11 +16,12 @@ def scenes():
     """The machine that is drilled, made anew where another one or a broken one comes."""
     present = {}
 
-    def scene(column):
-        if column not in present:
+    def scene(column, fault):
+        wanted = column, kills(fault)
+        if wanted not in present:
             end()
-            present[column] = COLUMNS[column]().__enter__()
-        return present[column]
+            present[wanted] = COLUMNS[column](kills(fault)).__enter__()
+        return present[wanted]
 
     def end():
         for name in list(present):
@@ -39,7 +40,7 @@ def scenes():
     ],
 )
 def test_the_promises_are_kept(column, fault, scenes, record_property):
-    scene = scenes(column)
+    scene = scenes(column, fault)
     record_property("machine", column)
     record_property("fault", fault.name)
     try:

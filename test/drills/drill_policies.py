@@ -1,5 +1,7 @@
 """The security policies: each running node uses what its policy declares, and nothing else."""
 
+import shutil
+import subprocess
 import time
 
 import pytest
@@ -8,6 +10,7 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 
 import policies
 from machines import ARM
+from patience import PATIENCE
 from ros_harness import NodeProcess, free_port, peer_with
 
 pytestmark = pytest.mark.ros
@@ -70,18 +73,49 @@ def test_every_node_has_a_policy():
     assert {file.name.partition(".")[0] for file in policies.FOLDER.iterdir()} == set(CASES)
 
 
-def test_a_keystore_that_nothing_can_enforce_keeps_the_node_from_starting(tmp_path):
+def enforcing(keystore):
+    """The environment of a node that shall not run without the keys of its enclave."""
+    return {
+        "ROS_SECURITY_ENABLE": "true",
+        "ROS_SECURITY_STRATEGY": "Enforce",
+        "ROS_SECURITY_KEYSTORE": str(keystore),
+    }
+
+
+@pytest.fixture
+def refused(tmp_path):
+    """What a node says that shall enforce a keystore without keys, before it ends."""
     enclave = tmp_path / "enclaves" / "robot_model"
     enclave.mkdir(parents=True)
     for name in ("identity_ca.cert", "cert", "key", "permissions_ca.cert"):
         (enclave / f"{name}.pem").write_text("no certificate", encoding="utf-8")
     for name in ("governance", "permissions"):
         (enclave / f"{name}.p7s").write_text("no signature", encoding="utf-8")
-    environment = {
-        "ROS_SECURITY_ENABLE": "true",
-        "ROS_SECURITY_STRATEGY": "Enforce",
-        "ROS_SECURITY_KEYSTORE": str(tmp_path),
-    }
-    with NodeProcess("robot_model", URDF, ["-e", "/robot_model"], environment) as process:
+    with NodeProcess("robot_model", URDF, ["-e", "/robot_model"], enforcing(tmp_path)) as process:
         assert process.wait_for_exit() == 1
         process.wait_for_output(r"\[FATAL\]")
+        return process.output
+
+
+def test_a_keystore_that_nothing_can_enforce_keeps_the_node_from_starting(refused):
+    assert "Traceback" not in refused
+
+
+def test_who_has_no_keys_sees_nothing_of_a_node_in_its_enclave(refused, tmp_path):
+    if "doesn't have the security libraries" in refused:
+        pytest.skip("Fast DDS is built without its security libraries")
+    if shutil.which("ros2") is None:
+        pytest.skip("ros2 security is not installed")
+    keys = str(tmp_path / "keys")
+    policy = str(policies.FOLDER / "robot_model.policy.xml")
+    for command in (
+        ["create_keystore", keys],
+        ["create_enclave", keys, "/robot_model"],
+        ["create_permission", keys, "/robot_model", policy],
+    ):
+        subprocess.run(["ros2", "security", *command], check=True, timeout=PATIENCE)
+    with NodeProcess("robot_model", URDF, ["-e", "/robot_model"], enforcing(keys)) as secured:
+        secured.wait_for_output("model of")
+        with NodeProcess("robot_model", URDF, ["-r", "__node:=open"]) as other, peer_with(other) as peer:
+            settled(peer, "open")
+            assert ("robot_model", "/") not in peer.node.get_node_names_and_namespaces()

@@ -14,7 +14,7 @@ from machines import MAX_EFFORT_STEP
 from scene import Scene
 
 MODULES = (faults_of_states, faults_of_requests, faults_of_clocks, faults_of_processes)
-"""Which have filled the table; what is killed is started again without shared memory, so that comes last."""
+"""Which have filled the table; processes that are killed come last."""
 
 ORDER = [module.__name__ for module in MODULES]
 
@@ -23,6 +23,11 @@ def faults_for(column: str, quick: bool) -> list[Fault]:
     """Rows of the table that a machine is drilled with."""
     mine = [fault for fault in FAULTS if column in (fault.quick if quick else fault.columns)]
     return sorted(mine, key=lambda fault: ORDER.index(fault.do.__module__))
+
+
+def kills(fault: Fault) -> bool:
+    """Whether processes are killed."""
+    return fault.do.__module__ == faults_of_processes.__name__
 
 
 def drill(scene: Scene, fault: Fault) -> Verdict:

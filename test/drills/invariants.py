@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import os
 import re
 import time
 from collections.abc import Callable, Sequence
@@ -14,7 +15,12 @@ from pathlib import Path
 from patience import PATIENCE, POLL
 
 SLACK = PATIENCE / 60.0
-"""By which a busy machine may lengthen a silence [s]."""
+"""By which a machine may lengthen a silence, for each process that waits for a processor of its own [s]."""
+
+
+def slack_now() -> float:
+    """By which this machine may lengthen a silence with what it has had to do in the last minute [s]."""
+    return SLACK * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 def found(pattern: str, text: str) -> bool:
@@ -112,6 +118,7 @@ def judge(
     during: Interval,
     dead: Sequence[Interval] = (),
     largest_step: float = math.inf,
+    slack: float = SLACK,
 ) -> Verdict:
     """Hold what was seen against what is promised.
 
@@ -121,6 +128,7 @@ def judge(
         during: steady time from when to when [s].
         dead: when the node did not live, or was told to be silent; each from the last message before it on.
         largest_step: of an effort from one message to the next, as a share of its limit.
+        slack: by which silences may be longer than promised [s].
     """
     verdict = Verdict()
     for promise in promises:
@@ -131,7 +139,7 @@ def judge(
         for before, after in itertools.pairwise(mine):
             if not promise.rows:
                 _judge_step(before, after, promise, largest_step, verdict)
-        _judge_silence([one.at for one in mine], promise, during, dead, verdict)
+        _judge_silence([one.at for one in mine], promise, during, dead, slack, verdict)
     return verdict
 
 
@@ -159,12 +167,17 @@ def _judge_step(before: Seen, after: Seen, promise: Promise, largest: float, ver
 
 
 def _judge_silence(
-    times: Sequence[float], promise: Promise, during: Interval, dead: Sequence[Interval], verdict: Verdict
+    times: Sequence[float],
+    promise: Promise,
+    during: Interval,
+    dead: Sequence[Interval],
+    slack: float,
+    verdict: Verdict,
 ) -> None:
     marks = [during[0], *times, during[1]]
     for before, after in itertools.pairwise(marks):
         if any(begin < after and before < end for begin, end in dead) or math.isinf(promise.silence):
             continue
         verdict.silence = max(verdict.silence, after - before)
-        if after - before > promise.silence + SLACK:
+        if after - before > promise.silence + slack:
             verdict.broken.append(f"{promise.topic}: nothing for {after - before:.2f} s from a living node")

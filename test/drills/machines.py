@@ -33,8 +33,9 @@ STATE_TIMEOUT, FADE = 0.25, 0.3
 RATE = 100.0
 MAX_EFFORT_STEP = 1.0
 """Of the controllers, as a share of each limit: their default."""
-RESPAWNED = {"FASTDDS_BUILTIN_TRANSPORTS": "UDPv4"}
-"""For what is started again after a SIGKILL, whose shared memory may make it deaf (docs/safety.md)."""
+TRANSPORTS = "FASTDDS_BUILTIN_TRANSPORTS"
+WITHOUT_SHARED_MEMORY = "UDPv4"
+"""Where processes are killed and started again, which shared memory may leave deaf (docs/safety.md)."""
 
 
 def trajectory(

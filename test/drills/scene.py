@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 import signal
 import tempfile
 import time
@@ -14,7 +15,7 @@ from typing import Any, ClassVar
 import invariants
 import observer
 from invariants import Promise, Record, Verdict
-from machines import ARM, JOINTS, RATE, RESPAWNED, trajectory
+from machines import ARM, JOINTS, RATE, TRANSPORTS, WITHOUT_SHARED_MEMORY, trajectory
 from ros_harness import NodeProcess, Peer
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
@@ -35,6 +36,7 @@ class Scene:
         plant: process of the simulator; None where the wire plays it.
         record: of the observer.
         dead: intervals of steady time in which the node had nothing to send.
+        kills: whether processes will be killed and started again.
         bounds_steps: whether the node keeps to ``max_effort_step``, whatever is asked of it.
     """
 
@@ -53,15 +55,16 @@ class Scene:
     bounds_steps = True
     simulated_time = False
 
-    def __init__(self) -> None:
+    def __init__(self, kills: bool = False) -> None:
+        self.kills = kills
         self.plant: NodeProcess | None = None
         self.dead: list[tuple[float, float]] = []
         self._printed = 0
-        self._environment: Mapping[str, str] = {}
         self._stack = contextlib.ExitStack()
         self._goal = itertools.cycle(self.goals)
 
     def __enter__(self) -> Scene:
+        self._choose_transports()
         folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory()))
         file = folder / "record.jsonl"
         self.wire = Wire()
@@ -86,6 +89,14 @@ class Scene:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
+    def _choose_transports(self) -> None:
+        """For this process and all that it starts."""
+        before = os.environ.pop(TRANSPORTS, None)
+        self._stack.callback(os.environ.update, {} if before is None else {TRANSPORTS: before})
+        if self.kills:
+            os.environ[TRANSPORTS] = WITHOUT_SHARED_MEMORY
+            self._stack.callback(os.environ.pop, TRANSPORTS, None)
+
     def _stop(self) -> None:
         for process in (self.process, self.plant):
             if process is not None:
@@ -96,7 +107,7 @@ class Scene:
     def start_node(self) -> None:
         """Start the node under drill."""
         clock = {"use_sim_time": True} if self.simulated_time else {}
-        self.process = NodeProcess(self.node, {**self.parameters, **clock}, environment=self._environment)
+        self.process = NodeProcess(self.node, {**self.parameters, **clock})
 
     def start_plant(self) -> None:
         """Start what the node moves."""
@@ -107,7 +118,7 @@ class Scene:
         remapped = ["-r", f"joint_states:={PLANT}", "-r", f"/clock:={PLANT_CLOCK}"]
         given = {"rate": RATE, "publish_clock": self.simulated_time, "command_timeout": 0.3}
         given = {**given, **self.plant_parameters}
-        self.plant = NodeProcess("simulator", given, remapped, self._environment)
+        self.plant = NodeProcess("simulator", given, remapped)
         self.wire.wait_for_states(1)
 
     def kill(self, process: NodeProcess) -> None:
@@ -115,7 +126,6 @@ class Scene:
         process.send_signal(signal.SIGKILL)
         process.wait_for_exit()
         process.stop()
-        self._environment = RESPAWNED
 
     # What a drill does
 
@@ -172,7 +182,8 @@ class Scene:
     def judge(self, began: float, largest_step: float) -> Verdict:
         """What the observer has seen since, held against what the node promises."""
         seen = self.record.read()
-        return invariants.judge(seen, self.promises, (began, seen[-1].at), self.dead, largest_step)
+        during, slack = (began, seen[-1].at), invariants.slack_now()
+        return invariants.judge(seen, self.promises, during, self.dead, largest_step, slack)
 
     @contextlib.contextmanager
     def silent(self) -> Any:

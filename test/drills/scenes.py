@@ -60,6 +60,7 @@ class Platform(Scene):
         """As any machine; one that was thrown beyond its limits rests on its brakes and is put home first."""
         if self._is_stranded():
             self._put_home()
+            self.recover()
         super().move(seconds)
 
     def _is_stranded(self) -> bool:
@@ -76,12 +77,15 @@ class Platform(Scene):
         with self.silent():
             self.plant.stop()
             self.start_plant()
-            self.recover()
 
     def works(self) -> bool:
         """Whether it holds when it is told to; from its brakes it rises first."""
+        before = len(self.process.output)
         self.peer.call(Trigger, f"{self.node}/unpark")
-        return super().works()
+        holds = super().works()
+        if not holds and "no pose near the last one" in self.process.output[before:]:
+            self._put_home()
+        return holds
 
 
 class PlatformInSimulatedTime(Platform):
