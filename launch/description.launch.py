@@ -5,7 +5,13 @@ from launch import Action, LaunchDescription
 from robot_dynamics.ros.launching.actions import description_parameter, node
 from robot_dynamics.ros.launching.arguments import ARM_IN_GAZEBO, FRAMES, GRAPH
 from robot_dynamics.ros.launching.declared import Given, describe
-from robot_dynamics.ros.launching.descriptions import gazebo_description, plain_description
+from robot_dynamics.ros.launching.descriptions import (
+    gazebo_description,
+    plain_description,
+    topic_description,
+)
+
+TEXTS = {"none": plain_description, "gazebo": gazebo_description, "topics": topic_description}
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -15,6 +21,6 @@ def generate_launch_description() -> LaunchDescription:
 
 def actions(given: Given) -> list[Action]:
     """One node."""
-    text = gazebo_description(given) if given["hardware"] == "gazebo" else plain_description(given)
+    text = TEXTS[given["hardware"]](given)
     parameters = [description_parameter(text), {"frame_prefix": given["frame_prefix"]}]
     return [node("robot_state_publisher", given, parameters, package="robot_state_publisher")]

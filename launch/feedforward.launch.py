@@ -1,9 +1,9 @@
-"""Model-based feedforward for a stock joint_trajectory_controller, in Gazebo or on a robot that runs one."""
+"""Model-based feedforward for a stock joint_trajectory_controller, of a simulated arm or of a robot."""
 
 from launch import Action, LaunchDescription
 
 from robot_dynamics.ros.launching import arm
-from robot_dynamics.ros.launching.actions import node, parameter_files
+from robot_dynamics.ros.launching.actions import installed, node, parameter_files
 from robot_dynamics.ros.launching.declared import Given, describe, equals
 
 
@@ -12,9 +12,8 @@ def generate_launch_description() -> LaunchDescription:
     return describe(
         actions,
         *arm.ARGUMENTS,
-        # This package's simulator has no joint_trajectory_controller.
-        choices={"plant": ["gazebo", "none"]},
-        plant="gazebo",
+        "simulator_parameters",
+        plant="gazebo" if installed("ros_gz_sim") else "simulator",
         use_sim_time=equals("plant", "gazebo"),
     )
 
@@ -22,12 +21,12 @@ def generate_launch_description() -> LaunchDescription:
 def actions(given: Given) -> list[Action]:
     """The parts that the arguments ask for."""
     files = [
-        *arm.drive_parameters(given),
+        *arm.drive_parameters(given, arm.FOLLOWER),
         *arm.chain(given),
         *parameter_files(given["controller_parameters"]),
     ]
     return [
-        *arm.description_and_plant(given, controller="joint_trajectory_controller"),
+        *arm.description_and_plant(given, controller=arm.FOLLOWER),
         node("trajectory_feedforward", given, [*files, *arm.model(given)]),
-        *arm.onlookers(given),
+        *arm.onlookers(given, arm.FOLLOWER),
     ]

@@ -33,7 +33,7 @@ from robot_dynamics.ros.simulation.wall_clock import WallClock
 from robot_dynamics.ros.support import diagnostics, parameters, qos, spin
 from robot_dynamics.ros.support.hot_loop import spin_on
 from robot_dynamics.ros.support.messages import JointOrder, stamp_to_nanoseconds
-from robot_dynamics.simulation.parameters import SimulatorParameters
+from robot_dynamics.simulation.parameters import JOINT_STATE, SimulatorParameters
 from robot_dynamics.simulation.plant import Plant
 from robot_dynamics.spatial import Array
 
@@ -41,6 +41,8 @@ REPEAT = 0.2
 """Steady seconds after which an unanswered state is published again in lockstep."""
 UNANSWERED = 1.0
 """Steady seconds in lockstep without an answer after which the status is stale."""
+HARDWARE_COMMANDS = "robot_joint_commands"
+"""Topic of efforts by name, called as the package ``joint_state_topic_hardware_interface`` calls it."""
 THROTTLE = 2.0
 """Seconds between two log lines about the same fault."""
 
@@ -80,6 +82,9 @@ class Simulator(Node):
     def _subscribe(self, command_topic: str) -> Subscription:
         if self._settings.lockstep:
             return self.create_subscription(JointState, "joint_command", self._on_answer, qos.LOCKSTEP)
+        if self._settings.command_message == JOINT_STATE:
+            on_command = self._on_hardware_command
+            return self.create_subscription(JointState, HARDWARE_COMMANDS, on_command, qos.COMMAND)
         return self.create_subscription(Float64MultiArray, command_topic, self._on_command, qos.COMMAND)
 
     def run(self, stop: spin.StopEvent) -> None:
@@ -180,6 +185,16 @@ class Simulator(Node):
         self._braked = message.data
         if self._motion is not None:
             self._motion.brake(self._braked, self._settings)
+
+    def _on_hardware_command(self, message: JointState) -> None:
+        """Efforts by joint name until the next command; ros2_control has numbers once somebody commands."""
+        motion = self._motion
+        if motion is None or (message.effort and np.isnan(message.effort).all()):
+            return
+        try:
+            self._accept(motion, self._order.read_effort(message))
+        except StateError as error:
+            self._refuse(str(error))
 
     def _on_answer(self, message: JointState) -> None:
         """Efforts that answer a state, in lockstep."""

@@ -12,6 +12,7 @@ from robot_dynamics.model.chain_parameters import ChainParameters
 from robot_dynamics.parameters import by_name, parameter
 
 INTEGRATORS = ("auto", "rk4", "implicitfast")
+EFFORT_ARRAY, JOINT_STATE = "std_msgs/Float64MultiArray", "sensor_msgs/JointState"
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,14 @@ class SimulatorParameters(ChainParameters):
     )
     lockstep: bool = parameter(
         False, "Advance only when joint_command answers the last joint state", read_only=True
+    )
+    command_message: str = parameter(
+        EFFORT_ARRAY,
+        "Messages that command by the wall clock: efforts in the order of the joints on"
+        " effort_controller/commands, of a platform leg_effort_controller/commands, or by name on"
+        " robot_joint_commands, as ros2_control's hardware on topics sends them",
+        choices=(EFFORT_ARRAY, JOINT_STATE),
+        read_only=True,
     )
     publish_clock: bool = parameter(False, "Publish simulated time on /clock", read_only=True)
     measure_latency: bool = parameter(

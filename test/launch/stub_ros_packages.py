@@ -39,7 +39,8 @@ PACKAGES = {
     "robot_state_publisher": ["robot_state_publisher"],
     "ros_gz_sim": ["create"],
     "ros_gz_bridge": ["parameter_bridge"],
-    "controller_manager": ["spawner"],
+    "controller_manager": ["ros2_control_node", "spawner"],
+    "joint_state_topic_hardware_interface": [],
     "rviz2": ["rviz2"],
     "robot_dynamics": [
         "computed_torque_controller",

@@ -123,6 +123,24 @@ def test_a_root_that_is_not_the_world_is_fixed_to_it(tmp_path):
     assert (chain.root, chain.joint_names) == ("world", ("pivot",))
 
 
+def test_the_simulator_takes_the_place_of_every_hardware_of_the_description(tmp_path):
+    arm = resource("urdf/puma560.urdf").read_text(encoding="utf-8")
+    arm = arm.replace('lower="-3.9269908169872414"', 'lower="0.25"').replace('effort="97.6"', 'effort="0"')
+    real = "<ros2_control><hardware><plugin>maker/Driver</plugin></hardware></ros2_control>"
+    file = tmp_path / "arm.urdf"
+    file.write_text(arm.replace("</robot>", f"{real}</robot>"), encoding="utf-8")
+    own = {"description_file": str(file), "controllers": str(resource("config/puma560_controllers.yaml"))}
+    text = descriptions.topic_description(arguments(**own))
+    assert "maker/Driver" not in text
+    (system,) = ElementTree.fromstring(text).findall("ros2_control")
+    assert system.findtext("hardware/plugin") == "joint_state_topic_hardware_interface/JointStateTopicSystem"
+    begins = {"joint1": np.pi / 2, "joint2": 0.25, "joint3": np.pi / 2}
+    names = [f"joint{k}" for k in range(1, 7)]
+    assert list(control_joints(text)) == [(name, "effort", begins.get(name, 0.0)) for name in names]
+    limits = rd.load_urdf(text).joints[0].limits
+    assert limits.effort == float(descriptions.NO_LIMIT)
+
+
 def test_gazebo_gets_no_effort_or_velocity_limit_of_zero(tmp_path):
     """A limit that is not given must not be enforced; a range from 0 to 0 blocks the joint, here too."""
     zeros = '<axis xyz="0 1 0"/><limit lower="0" upper="0" effort="0" velocity="0.0"/>'

@@ -129,6 +129,31 @@ class TestWithLaunch:
             made = launch.wait_for(lambda: call(calls(), "robot_state_publisher"), "robot_state_publisher")
             assert '<command_interface name="effort"/>' in parameters(made)["robot_description"]
 
+    def test_the_feeder_gets_a_trajectory_controller_around_the_simulator(self, tmp_path):
+        """It is what there is without Gazebo."""
+        import stub_ros_packages
+
+        there = [package for package in stub_ros_packages.PACKAGES if "gz" not in package]
+        names = ("robot:=puma560", "namespace:=left", "robot_model:=true")
+        launch, calls = started(tmp_path, "feedforward", *names, packages=there)
+        with launch:
+            programs = ("trajectory_feedforward", "robot_model", "simulator", "robot_state_publisher")
+            for program in (*programs, "ros2_control_node", "spawner"):
+                launch.wait_for(lambda program=program: call(calls(), program), program)
+            made = calls()
+        assert "__ns:=/left" in call(made, "ros2_control_node")["arguments"]
+        assert call(made, "spawner", "joint_trajectory_controller")
+        plant = parameters(call(made, "simulator"))
+        assert plant["command_message"] == "sensor_msgs/JointState"
+        assert list(plant["initial_joints"]) == ["joint1", "joint3"]
+        manager = parameters(call(made, "ros2_control_node"))
+        assert (manager["update_rate"], manager["use_sim_time"]) == (500, False)
+        # The gains of the controller are those of an arm without rotors.
+        for program in ("simulator", "trajectory_feedforward", "robot_model"):
+            assert "rotor_inertia" not in parameters(call(made, program)), program
+        description = parameters(call(made, "robot_state_publisher"))["robot_description"]
+        assert "joint_state_topic_hardware_interface/JointStateTopicSystem" in description
+
     def test_the_platform_in_gazebo_starts_in_turn(self, tmp_path):
         views = ("rviz:=true", "web_view:=true")
         where = ("plant:=gazebo", "gui:=false", "namespace:=right")
@@ -251,7 +276,8 @@ class TestWithLaunch:
             ("computed_torque", ["plant:=gazebo", "world:=/nowhere.sdf"], "/nowhere.sdf does not exist"),
             ("gazebo_arm", ["spawn_pose:=0 0 x 0 0 0"], "spawn_pose': z cannot be read"),
             ("computed_torque", ["remappings:=joint_states"], "'joint_states' must be FROM:=TO"),
-            ("feedforward", ["plant:=simulator"], "simulator.*gazebo"),
+            ("feedforward", ["plant:=hardware"], "hardware.*simulator.*gazebo"),
+            ("feedforward", ["plant:=simulator", "description:=parameter"], "simulator needs description"),
             ("gazebo_stewart", ["platform:=stewart_dasgupta1998"], "platform.inertia"),
         ],
     )
@@ -263,12 +289,12 @@ class TestWithLaunch:
             assert "Traceback" not in launch.output
 
 
-def started(folder, file, *arguments, **environment):
+def started(folder, file, *arguments, packages=None, **environment):
     """A launch in which every program is a stand-in, and a function that tells what it has called."""
     import stub_ros_packages
     from launching_harness import Launch
 
-    full = stub_ros_packages.install(folder, *stub_ros_packages.PACKAGES)
+    full = stub_ros_packages.install(folder, *(packages or stub_ros_packages.PACKAGES))
     launch = Launch(file, {**full, **environment}, *arguments)
     launch.programs = lambda: [
         (one["pid"], one["name"] in stub_ros_packages.ENDING) for one in stub_ros_packages.calls(full)

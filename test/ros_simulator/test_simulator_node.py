@@ -300,6 +300,25 @@ def test_locked_joints_are_held_and_take_no_effort():
         assert list(states[-1].position[4:]) == [0.5, -0.3]
 
 
+def test_efforts_by_name_command_it_as_hardware_of_ros2_control():
+    """Not a number in every effort is what ros2_control writes until a controller commands."""
+    settings = {"command_message": "sensor_msgs/JointState", "command_timeout": 60.0}
+    with simulator(**settings) as node, peer_with(node) as peer:
+        states = peer.subscribe(JointState, "joint_states", qos.LOCKSTEP)
+        commands = peer.publisher(JointState, "robot_joint_commands", qos.COMMAND)
+        peer.wait_until(lambda: states, "no state")
+        commands.publish(JointState(name=NAMES, effort=[float("nan")] * 6))
+        commands.publish(JointState(name=NAMES[:2], effort=[0.0, 0.0]))
+        node.wait_for_output("command refused: .*joint3")
+        assert "nan" not in node.output and not any(states[-1].effort)
+        count, given = len(states), [1.0, -30.0, 12.0, 0.5, -0.25, 0.125]
+        peer.wait_until(lambda: len(states) > count, "the arm stands still")
+        np.testing.assert_allclose(states[-1].position, START_POSITION, atol=1e-6)
+        commands.publish(JointState(name=NAMES[::-1], effort=given[::-1]))
+        peer.wait_until(lambda: list(states[-1].effort) == given, "the efforts are not applied by name")
+        peer.wait_until(lambda: abs(states[-1].velocity[1]) > 1e-3, "the brakes stay closed")
+
+
 def test_a_live_payload_reaches_the_plant_while_it_moves_on():
     """Drives so heavy that the posture hardly changes, so the acceleration tells the payload."""
     heavy = 5000.0

@@ -123,16 +123,23 @@ def remappings(given: Given) -> list[tuple[str, str]]:
     return [(name, new) for name, _, new in pairs]
 
 
+def installed(package: str) -> bool:
+    """Whether a ROS package is there."""
+    try:
+        get_package_prefix(package)
+    except LookupError:
+        return False
+    return True
+
+
 def check_package(package: str) -> None:
     """Refuse before anything runs: what launch itself finds missing later can leave started nodes behind.
 
     Raises:
         ParameterError: the package is not installed.
     """
-    try:
-        get_package_prefix(package)
-    except LookupError as error:
-        raise ParameterError(f"the package {package} is not installed; these arguments need it") from error
+    if not installed(package):
+        raise ParameterError(f"the package {package} is not installed; these arguments need it")
 
 
 def simulator(given: Given, plant: Sequence[Any]) -> Node:

@@ -108,9 +108,9 @@ ARGUMENTS = {
     ),
     "hardware": Argument(
         "What the description says of ros2_control: none leaves it as it is, gazebo adds joints that take"
-        " efforts in Gazebo",
+        " efforts in Gazebo, topics puts this package's simulator in the place of all hardware",
         default="none",
-        choices=["none", "gazebo"],
+        choices=["none", "gazebo", "topics"],
     ),
     "plant": Argument(
         "What is controlled: simulator is this package's, on MuJoCo; gazebo is Gazebo with ros2_control; none"

@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from launch import Action
 
 from robot_dynamics.errors import ParameterError
+from robot_dynamics.resources import resource
 from robot_dynamics.ros.launching.actions import (
     check_package,
     description_parameter,
+    in_turn,
     include,
     node,
     parameter_files,
     simulator,
+    spawner,
 )
 from robot_dynamics.ros.launching.arguments import ARM, ARM_IN_GAZEBO, CHAIN, FRAMES, GRAPH, PLACE, WORLD
 from robot_dynamics.ros.launching.declared import Given
 from robot_dynamics.ros.launching.descriptions import (
+    TOPIC_PACKAGE,
+    controllers_path,
     drives,
     initial_positions,
     plain_description,
     robot_name,
 )
 from robot_dynamics.ros.launching.gazebo import tilted_gravity
+from robot_dynamics.simulation.parameters import JOINT_STATE
+
+FOLLOWER = "joint_trajectory_controller"
+"""The controller of ros2_control that follows trajectories."""
 
 ARGUMENTS = (
     *ARM_IN_GAZEBO,
@@ -43,27 +53,39 @@ def description_and_plant(given: Given, controller: str) -> list[Action]:
 
     Args:
         given: values of :data:`ARGUMENTS`; of ``simulator_parameters`` where the simulator is a choice.
-        controller: of ros2_control, which takes the commands in Gazebo.
+        controller: of ros2_control, which takes the commands; the simulator needs none for efforts.
 
     Raises:
         ParameterError: the arguments contradict each other, or name files that do not exist.
     """
+    if simulated_by_ros2_control(given, controller) and given["description"] != "robot_state_publisher":
+        raise ParameterError(f"plant:={given['plant']} needs description:=robot_state_publisher")
     if given["plant"] == "gazebo":
-        if given["description"] != "robot_state_publisher":
-            raise ParameterError("plant:=gazebo needs description:=robot_state_publisher")
         passed = (*ARM_IN_GAZEBO, *WORLD, *PLACE, *GRAPH, *FRAMES)
         return [include("gazebo_arm", given, *passed, controller=controller)]
+    plant = [*drive_parameters(given, controller), _start(given), *chain(given), *model(given)]
+    if simulated_by_ros2_control(given, controller):
+        return _simulator_behind_ros2_control(given, controller, plant)
     parts: list[Action] = []
     if given["description"] == "robot_state_publisher":
         parts.append(include("description", given, *ARM, *GRAPH, *FRAMES))
     if given["plant"] == "simulator":
         publishes = {"publish_description": given["description"] == "parameter"}
-        parts.append(
-            simulator(
-                given, [*drive_parameters(given), _start(given), publishes, *chain(given), *model(given)]
-            )
-        )
+        parts.append(simulator(given, [*plant, publishes]))
     return parts
+
+
+def _simulator_behind_ros2_control(given: Given, controller: str, plant: Sequence[Any]) -> list[Action]:
+    """The simulator as hardware of a controller manager of its own."""
+    check_package(TOPIC_PACKAGE)
+    controllers = str(controllers_path(given))
+    settings = parameter_files(controllers, resource("config/simulator_manager.yaml"))
+    return [
+        include("description", given, *ARM_IN_GAZEBO, *GRAPH, *FRAMES, hardware="topics"),
+        simulator(given, [*plant, {"command_message": JOINT_STATE}]),
+        node("ros2_control_node", given, settings, package="controller_manager"),
+        *in_turn(spawner(controller, given, controllers)),
+    ]
 
 
 def model(given: Given) -> list[dict[str, Any]]:
@@ -77,16 +99,26 @@ def chain(given: Given) -> list[dict[str, Any]]:
     return [{**chosen, **(tilted_gravity(given) if given["plant"] == "gazebo" else {})}]
 
 
-def drive_parameters(given: Given) -> list[Any]:
-    """What no description says of one of the package's own arms, as a parameter file."""
-    return parameter_files(drives(given))
+def drive_parameters(given: Given, controller: str = "effort_controller") -> list[Any]:
+    """What no description says of one of the package's own arms, as a parameter file.
+
+    The gains for ros2_control are those of an arm without rotors.
+    """
+    return [] if simulated_by_ros2_control(given, controller) else parameter_files(drives(given))
 
 
-def onlookers(given: Given) -> list[Action]:
+def simulated_by_ros2_control(given: Given, controller: str) -> bool:
+    """Whether a controller of ros2_control stands between the nodes and a simulated arm."""
+    return given["plant"] == "gazebo" or (given["plant"], controller) == ("simulator", FOLLOWER)
+
+
+def onlookers(given: Given, controller: str = "effort_controller") -> list[Action]:
     """The nodes that command nothing by themselves, where the arguments ask for them."""
     parts: list[Action] = []
     if given["robot_model"] == "true":
-        parts.append(node("robot_model", given, [*drive_parameters(given), *chain(given), *model(given)]))
+        parts.append(
+            node("robot_model", given, [*drive_parameters(given, controller), *chain(given), *model(given)])
+        )
     if given["rviz"] == "true":
         check_package("rviz2")
         parts.append(node("markers", given, [{"frame_prefix": given["frame_prefix"]}, *model(given)]))

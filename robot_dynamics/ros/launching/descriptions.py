@@ -16,6 +16,16 @@ from robot_dynamics.resources import resource, share_directory
 MOVING = ("revolute", "continuous", "prismatic")
 NO_LIMIT = "1000000"
 """What Gazebo gets for an effort or velocity limit that is not given [SI]: more than any joint reaches."""
+TOPIC_PACKAGE = "joint_state_topic_hardware_interface"
+"""Hardware of ros2_control that is two topics."""
+TOPIC_HARDWARE = f"{TOPIC_PACKAGE}/JointStateTopicSystem"
+TOPIC_PARAMETERS = {
+    # Relative, so that a namespace goes before them.
+    "joint_states_topic": "joint_states",
+    "joint_commands_topic": "robot_joint_commands",
+    # Below zero a command is sent in every cycle, also when it is like the state.
+    "trigger_joint_command_threshold": "-1.0",
+}
 WORLD = "world"
 """Gazebo fixes a root link of this name to the ground."""
 
@@ -116,16 +126,9 @@ def gazebo_description(given: Mapping[str, str]) -> str:
     """
     path, controllers = description_path(given), controllers_path(given)
     robot = _parse(plain_description(given))
-    joints = {joint.get("name", ""): joint for joint in robot.findall("joint")}
-    moving = [name for name, joint in joints.items() if joint.get("type") in MOVING]
-    driven = effort_joints(controllers)
-    unknown = [name for name in driven if name not in moving]
-    if unknown:
-        raise ParameterError(
-            f"{controllers} gives efforts to {', '.join(unknown)}; the robot's moving joints are"
-            f" {', '.join(moving)}"
-        )
-    further = [name for name in moving if name not in driven]
+    joints = _moving_joints(robot)
+    driven = _driven_joints(controllers, "effort_controller", joints)
+    further = [name for name in joints if name not in driven]
     mimic = [name for name in further if joints[name].find("mimic") is not None]
     children = {child.get("link") for child in robot.iterfind("joint/child")}
     roots = [link.get("name", "") for link in robot.findall("link") if link.get("name") not in children]
@@ -142,6 +145,64 @@ def gazebo_description(given: Mapping[str, str]) -> str:
         namespace=given["namespace"],
     )
     return without_zero_limits(expanded)
+
+
+def topic_description(given: Mapping[str, str]) -> str:
+    """XML text of the chosen robot whose hardware of ros2_control are topics: this package's simulator.
+
+    Hardware that the description names by itself is left out: who asks for the simulator moves no robot.
+    Limits of 0 become :data:`NO_LIMIT`.
+
+    Args:
+        given: values of ``robot``, ``description_file``, ``controllers`` and ``initial_positions``.
+
+    Raises:
+        ParameterError: a file does not exist or cannot be understood, or names an unknown joint.
+    """
+    robot = _parse(plain_description(given))
+    for hardware in robot.findall("ros2_control"):
+        robot.remove(hardware)
+    name, joints = robot.get("name", ""), _moving_joints(robot)
+    initial = initial_positions(name, given["initial_positions"])
+    system = ElementTree.SubElement(robot, "ros2_control", name=name, type="system")
+    hardware = ElementTree.SubElement(system, "hardware")
+    ElementTree.SubElement(hardware, "plugin").text = TOPIC_HARDWARE
+    for key, value in TOPIC_PARAMETERS.items():
+        ElementTree.SubElement(hardware, "param", name=key).text = value
+    for driven in _driven_joints(controllers_path(given), "joint_trajectory_controller", joints):
+        joint = ElementTree.SubElement(system, "joint", name=driven)
+        ElementTree.SubElement(joint, "command_interface", name="effort")
+        begins = {"position": initial.get(driven, _start(joints[driven])), "velocity": 0.0, "effort": 0.0}
+        for state, value in begins.items():
+            interface = ElementTree.SubElement(joint, "state_interface", name=state)
+            # The controller may be active before the first state has come.
+            ElementTree.SubElement(interface, "param", name="initial_value").text = repr(value)
+    return without_zero_limits(ElementTree.tostring(robot, encoding="unicode"))
+
+
+def _moving_joints(robot: ElementTree.Element) -> dict[str, ElementTree.Element]:
+    """The joints that move, by their names."""
+    return {joint.get("name", ""): joint for joint in robot.findall("joint") if joint.get("type") in MOVING}
+
+
+def _driven_joints(controllers: Path, controller: str, moving: Mapping[str, object]) -> list[str]:
+    """The joints of an effort controller, which ``moving`` must have."""
+    driven = effort_joints(controllers, controller)
+    unknown = [name for name in driven if name not in moving]
+    if unknown:
+        raise ParameterError(
+            f"{controllers} gives efforts to {', '.join(unknown)}; the robot's moving joints are"
+            f" {', '.join(moving)}"
+        )
+    return driven
+
+
+def _start(joint: ElementTree.Element) -> float:
+    """Where a joint begins that no file tells: at zero, or at the limit next to it, as in the simulator."""
+    limit = joint.find("limit")
+    if limit is None or joint.get("type") == "continuous":
+        return 0.0
+    return min(max(0.0, float(limit.get("lower", "0"))), float(limit.get("upper", "0")))
 
 
 def without_zero_limits(text: str) -> str:
