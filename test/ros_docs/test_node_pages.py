@@ -31,7 +31,7 @@ NODES = {
     "robot_model": [FROM_IMU],
     "stewart_platform": [MACHINE],
     "simulator": [
-        {**ARM, "publish_clock": True},
+        {**ARM, "publish_clock": True, "command_message": "sensor_msgs/JointState"},
         {**MACHINE, "lockstep": True},
         {**ARM, "publish_description": True, "measure_latency": True},
     ],
