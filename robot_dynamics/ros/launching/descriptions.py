@@ -173,10 +173,10 @@ def topic_description(given: Mapping[str, str]) -> str:
         joint = ElementTree.SubElement(system, "joint", name=driven)
         ElementTree.SubElement(joint, "command_interface", name="effort")
         begins = {"position": initial.get(driven, _start(joints[driven])), "velocity": 0.0, "effort": 0.0}
-        for state, value in begins.items():
+        for state, begin in begins.items():
             interface = ElementTree.SubElement(joint, "state_interface", name=state)
             # The controller may be active before the first state has come.
-            ElementTree.SubElement(interface, "param", name="initial_value").text = repr(value)
+            ElementTree.SubElement(interface, "param", name="initial_value").text = repr(begin)
     return without_zero_limits(ElementTree.tostring(robot, encoding="unicode"))
 
 
