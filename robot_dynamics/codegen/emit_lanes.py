@@ -13,7 +13,8 @@ as long. Where a program has several outputs, ``double *const *out`` holds one a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
@@ -25,8 +26,13 @@ from robot_dynamics.codegen.text import ProgramText, render
 # Vectors that pass through a block together: enough to fetch a block's code once for many states, few enough
 # to keep what passes from block to block near.
 TILE = 8
-# The most that the inputs, slots and results of a tile should take on the stack [bytes].
-TILE_BYTES = 96 * 1024
+# The most that the inputs, slots and results of a tile should take on the stack [bytes]: in the nearest
+# cache, or in the one behind it where so few vectors would fit and the code is too long to stay near too.
+NEAR_BYTES = 48 * 1024
+FEWEST = 4
+FAR_BYTES = 128 * 1024
+# Instructions whose code fits in the nearest cache, from block to block.
+RESIDENT = 2400
 # Compilers take time that grows faster than a function. Beyond so many instructions a single state passes
 # through the blocks like many.
 LONGEST_SINGLE = 20_000
@@ -34,6 +40,8 @@ LONGEST_SINGLE = 20_000
 # without reading them back.
 CHAINS = 4
 MOST_CHAINED = 16
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def lanes_source(program: Program, shared: Collection[str] = ()) -> str:
@@ -142,8 +150,7 @@ def _blocks(program: Program, shared: Collection[str]) -> str:
     parts = partition(program)
     targets = _Targets.of(program)
     sizes = (max(1, program.input_size), max(1, parts.slots), len(targets.places))
-    # A tile stays on the stack and in the nearest caches; the vectors of AVX-512 have eight lanes.
-    tile = max(1, min(TILE, TILE_BYTES // (64 * sum(sizes))))
+    tile = _tile(len(program.instructions), sum(sizes))
     functions = [f"/* Vectors of states that pass through a block together. */\n#define TILE {tile}\n"]
     functions += [_block(program, number, block) for number, block in enumerate(parts.blocks)]
     names = ("inputs", "slots", "results")
@@ -172,25 +179,35 @@ def _blocks(program: Program, shared: Collection[str]) -> str:
     return "\n".join([*functions, f"{head}\n{{\n{indented(lines)}}}\n"])
 
 
+def _tile(instructions: int, values: int) -> int:
+    """How many vectors pass through the blocks together; each has so many ``values`` on the stack."""
+    size = 64 * values  # of AVX-512, the longest vectors
+    near = NEAR_BYTES // size
+    if near >= FEWEST:
+        return min(TILE, near)
+    return 1 if instructions <= RESIDENT else max(1, min(TILE, FAR_BYTES // size))
+
+
 def _block(program: Program, number: int, block: Block) -> str:
     """Function ``block<number>``: its results times zero, added up."""
     text = render(block.program, suffix="_lanes", named_results=True)
     first = _first_elements(program)
-    loads = []
+    loads = {}
     for name, argument, i in text.loads:
         place = f"slots[{block.loads[i]}]" if argument == KEPT else f"inputs[{first[argument] + i}]"
-        loads.append(f"const lanes {name} = {place}[v];")
-    loads += [f"const lanes {name} = {expression};" for name, expression in text.prologue]
+        loads[name] = f"const lanes {name} = {place}[v];"
+    prologue = [f"const lanes {name} = {expression};" for name, expression in text.prologue]
     lines = ["const lanes zero = {0};", f"lanes {', '.join(f'total{k} = {{0}}' for k in range(CHAINS))};"]
-    each_vector = "for (size_t v = 0; v < vectors; ++v) {"
+    each_vector = "#pragma GCC unroll 1\n    for (size_t v = 0; v < vectors; ++v) {"
     count = len(text.angles)
     if text.angles:
         lines += [f"lanes angle[{count} * TILE], sine[{count} * TILE], cosine[{count} * TILE];", each_vector]
-        lines += [f"    {line}" for line in loads]
-        lines += [f"    angle[{count} * v + {i}] = zero + {angle};" for i, angle in enumerate(text.angles)]
+        angles = [f"angle[{count} * v + {i}] = zero + {angle};" for i, angle in enumerate(text.angles)]
+        lines += [f"    {line}" for line in _defined_late(loads, [*prologue, *angles])]
         lines += ["}", f"sincos_lanes({count} * vectors, angle, sine, cosine);"]
     table = {"sin": "sine", "cos": "cosine"}
-    body = [*loads, *(f"const lanes {n} = {table[f]}[{count} * v + {i}];" for n, f, i in text.functions)]
+    loads |= {n: f"const lanes {n} = {table[f]}[{count} * v + {i}];" for n, f, i in text.functions}
+    body = prologue
     stores = _stores(text, block)
     defined = {name for name, _ in text.body}
     body += [line for result, using in stores.items() if result not in defined for line in using]
@@ -198,13 +215,27 @@ def _block(program: Program, number: int, block: Block) -> str:
         body += [statement, *stores.get(name, [])]
     lines += [
         each_vector,
-        *(f"    {line}" for line in body),
+        *(f"    {line}" for line in _defined_late(loads, body)),
         "}",
         f"return {' + '.join(f'total{k}' for k in range(CHAINS))};",
     ]
     head = f"static __attribute__((noinline)) lanes block{number}(\n"
     head += "    size_t vectors, lanes (*inputs)[TILE], lanes (*slots)[TILE], lanes (*results)[TILE])"
     return f"{head}\n{{\n{indented(lines)}}}\n"
+
+
+def _defined_late(definitions: Mapping[str, str], lines: Sequence[str]) -> list[str]:
+    """``lines``, each definition of a name right before the first of them that uses it.
+
+    Compilers keep what is loaded early in registers, or on the stack once they are full; they cannot move a
+    load behind what is stored before it.
+    """
+    waiting = dict(definitions)
+    placed = []
+    for line in lines:
+        placed += [waiting.pop(name) for name in _NAME.findall(line) if name in waiting]
+        placed.append(line)
+    return placed
 
 
 def _stores(text: ProgramText, block: Block) -> dict[str, list[str]]:
