@@ -116,8 +116,7 @@ int rd_platform_watch(rd_core *core)
     if (rd_platform_conditioned(core, model->condition_limit)) {
         return 0;
     }
-    rd_note(core, RD_BEYOND + 6 * RD_CONDITION, stewart_condition_number(&model->geometry, platform->jacobian),
-            model->condition_limit);
+    rd_note(core, RD_BEYOND + 6 * RD_CONDITION, platform->condition, model->condition_limit);
     return 1;
 }
 

@@ -61,7 +61,8 @@ typedef struct {
     double rotation[9];           /* row by row, from the platform frame to the base frame */
     double jacobian[36];          /* from the twist to the rates of the lengths */
     double twist[6], rates[6], lengths[6];
-    double condition;             /* bound from above of the Jacobian's condition number */
+    double condition;             /* the Jacobian's condition number, or a bound of it from above */
+    int condition_exact;
     int known;                    /* whether there has been a pose */
     double time;                  /* of the state [s] */
     double wrench[6];             /* in force */
@@ -87,7 +88,7 @@ void rd_rotation(const double quaternion[4], double rotation[9]);
 void rd_roll_pitch_yaw(const double rotation[9], double angles[3]);
 void rd_quaternion(const double angles[3], double quaternion[4]);
 /* Whether the condition number of the measured pose is no greater than a limit. */
-int rd_platform_conditioned(const rd_core *core, double limit);
+int rd_platform_conditioned(rd_core *core, double limit);
 int rd_platform_find_place(rd_core *core, double time, const double *position, const double *velocity);
 
 /* Forces (forces.c) */

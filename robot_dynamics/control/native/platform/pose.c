@@ -150,11 +150,14 @@ void rd_platform_offer_wrench(rd_core *core, const double *wrench, double until)
     atomic_fetch_add_explicit(&box->sequence, 1, memory_order_release);
 }
 
-int rd_platform_conditioned(const rd_core *core, double limit)
+int rd_platform_conditioned(rd_core *core, double limit)
 {
-    const rd_platform *platform = rd_platform_of(core);
-    return platform->condition <= limit
-        || stewart_condition_number(&core->settings->platform->geometry, platform->jacobian) <= limit;
+    rd_platform *platform = rd_platform_of(core);
+    if (!(platform->condition <= limit) && !platform->condition_exact) {
+        platform->condition = stewart_condition_number(&core->settings->platform->geometry, platform->jacobian);
+        platform->condition_exact = 1;
+    }
+    return platform->condition <= limit;
 }
 
 int rd_platform_find_place(rd_core *core, double time, const double *position, const double *velocity)
@@ -178,6 +181,7 @@ int rd_platform_find_place(rd_core *core, double time, const double *position, c
     rd_copy(platform->jacobian, jacobian, 36);
     rd_copy(platform->lengths, lengths, 6);
     platform->condition = condition;
+    platform->condition_exact = 0;
     platform->time = time;
     return rd_platform_conditioned(core, LEFT_ALONE * model->condition_limit);
 }
