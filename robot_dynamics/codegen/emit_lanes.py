@@ -36,6 +36,17 @@ RESIDENT = 2400
 # Compilers take time that grows faster than a function. Beyond so many instructions a single state passes
 # through the blocks like many.
 LONGEST_SINGLE = 20_000
+# GCC then orders instructions before it assigns registers, which spares vectors many a trip to the stack. The code
+# becomes longer, which a single state, whose code runs once, does not gain from.
+SCHEDULED = """#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC push_options
+#pragma GCC optimize ("schedule-insns", "sched-pressure")
+#endif
+"""
+UNSCHEDULED = """#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC pop_options
+#endif
+"""
 # Sums that run side by side where results are checked, and the most results that a single state adds
 # without reading them back.
 CHAINS = 4
@@ -57,7 +68,8 @@ def lanes_source(program: Program, shared: Collection[str] = ()) -> str:
         head = f"int kernel(const double *const *in, {parameter})"
         single = f"{head}\n{{\n    return kernel_batch(1, in, out);\n}}\n"
         return "\n".join([library, _blocks(program, shared), _batch(program, shared), single])
-    return "\n".join([library, _single(program), _blocks(program, shared), _batch(program, shared)])
+    functions = [_single(program), _blocks(program, shared), _batch(program, shared)]
+    return "\n".join([library, *functions])
 
 
 def _single(program: Program) -> str:
@@ -152,7 +164,7 @@ def _blocks(program: Program, shared: Collection[str]) -> str:
     sizes = (max(1, program.input_size), max(1, parts.slots), len(targets.places))
     tile = _tile(len(program.instructions), sum(sizes))
     functions = [f"/* Vectors of states that pass through a block together. */\n#define TILE {tile}\n"]
-    functions += [_block(program, number, block) for number, block in enumerate(parts.blocks)]
+    functions += [SCHEDULED, *(_block(program, k, block) for k, block in enumerate(parts.blocks)), UNSCHEDULED]
     names = ("inputs", "slots", "results")
     lines = [f"lanes {', '.join(f'{n}[{size}][TILE]' for n, size in zip(names, sizes, strict=True))};"]
     lines += ["const size_t vectors = (count + LANES - 1) / LANES;", "lanes total = {0};"]
