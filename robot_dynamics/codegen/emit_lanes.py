@@ -15,10 +15,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 
+from robot_dynamics.codegen.columns import MOST
 from robot_dynamics.codegen.emit_c import indented, statements
+from robot_dynamics.codegen.emit_columns import columns_single
+from robot_dynamics.codegen.emit_single import CHAINS, Targets, single
 from robot_dynamics.codegen.partition import KEPT, Block, partition
 from robot_dynamics.codegen.program import Program
 from robot_dynamics.codegen.text import ProgramText, render
@@ -36,8 +38,8 @@ RESIDENT = 2400
 # Compilers take time that grows faster than a function. Beyond so many instructions a single state passes
 # through the blocks like many.
 LONGEST_SINGLE = 20_000
-# GCC then orders instructions before it assigns registers, which spares vectors many a trip to the stack. The code
-# becomes longer, which a single state, whose code runs once, does not gain from.
+# GCC then orders instructions before it assigns registers, which spares vectors many a trip to the stack. The
+# code becomes longer, which a single state, whose code runs once, does not gain from.
 SCHEDULED = """#if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC push_options
 #pragma GCC optimize ("schedule-insns", "sched-pressure")
@@ -47,10 +49,6 @@ UNSCHEDULED = """#if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC pop_options
 #endif
 """
-# Sums that run side by side where results are checked, and the most results that a single state adds
-# without reading them back.
-CHAINS = 4
-MOST_CHAINED = 16
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
@@ -64,107 +62,28 @@ def lanes_source(program: Program, shared: Collection[str] = ()) -> str:
     """
     library = files("robot_dynamics.codegen").joinpath("lanes.h").read_text(encoding="utf-8")
     if len(program.instructions) > LONGEST_SINGLE:
-        parameter = _Targets.of(program).parameter
+        parameter = Targets.of(program).parameter
         head = f"int kernel(const double *const *in, {parameter})"
-        single = f"{head}\n{{\n    return kernel_batch(1, in, out);\n}}\n"
-        return "\n".join([library, _blocks(program, shared), _batch(program, shared), single])
-    functions = [_single(program), _blocks(program, shared), _batch(program, shared)]
-    return "\n".join([library, *functions])
-
-
-def _single(program: Program) -> str:
-    text = render(program)
-    order = _positions(program)
-    lines = [f"const double {name} = in[{order[a]}][{i}];" for name, a, i in text.loads]
-    lines += [f"const double {name} = {expression};" for name, expression in text.prologue]
-    if text.angles:
-        lines += [
-            f"const lanes angles[] = {{{_vectors(text.angles)}}};",
-            "enum { VECTORS = sizeof angles / sizeof *angles };",
-            "union { lanes vector[VECTORS]; double scalar[VECTORS * LANES]; } sine, cosine;",
-            "sincos_state(VECTORS, angles, sine.vector, cosine.vector);",
-        ]
-    table = {"sin": "sine", "cos": "cosine"}
-    lines += [f"const double {name} = {table[f]}.scalar[{i}];" for name, f, i in text.functions]
-    lines += statements(text, "double")
-    lines += [f"const double r{i} = {result};" for i, result in enumerate(text.results)]
-    targets = _Targets.of(program)
-    lines += [f"{targets.scalar(i)} = r{i};" for i in range(len(text.results))]
-    lines.append(f"return {_all_finite(targets)};")
-    return (
-        f"int kernel(const double *const *in, {targets.parameter})\n"
-        f"{{\n{_unused(program, text)}{indented(lines)}}}\n"
-    )
-
-
-def _vectors(angles: Sequence[str]) -> str:
-    """The angles of one state as vectors of as many lanes as the machine has; zeros fill the last one up."""
-    groups = []
-    for start in range(0, len(angles), 8):
-        group = angles[start : start + 8]
-        size = next(size for size in (2, 4, 8) if len(group) <= size)
-        padded = [*group, *["0.0"] * (size - len(group))]
-        groups.append(f"VECTORS_OF_{size}({', '.join(padded)})")
-    return ", ".join(groups)
-
-
-def _all_finite(targets: _Targets) -> str:
-    """Whether every result of a single state is finite.
-
-    One long chain of additions would take longer than the program; many results are read back from where they
-    were written.
-    """
-    if len(targets.places) > MOST_CHAINED:
-        sums = [f"not_finite({targets.array(k)}, {size})" for k, size in enumerate(targets.sizes)]
-    else:
-        count = len(targets.places)
-        chains = [
-            " + ".join(f"0.0 * r{i}" for i in range(k, count, CHAINS)) for k in range(min(CHAINS, count))
-        ]
-        sums = [f"({chain})" for chain in chains]
-    return f"{' + '.join(sums) or '0.0'} == 0.0"
-
-
-@dataclass(frozen=True)
-class _Targets:
-    """Where the results go: one array, or an array of arrays.
-
-    Attributes:
-        sizes: of the outputs.
-        places: output and element of every result.
-    """
-
-    sizes: tuple[int, ...]
-    places: tuple[tuple[int, int], ...]
-
-    @staticmethod
-    def of(program: Program) -> _Targets:
-        sizes = tuple(argument.size for argument in program.outputs)
-        return _Targets(sizes, tuple((k, i) for k, size in enumerate(sizes) for i in range(size)))
-
-    @property
-    def parameter(self) -> str:
-        """Declaration of the parameter ``out``."""
-        return "double *out" if len(self.sizes) == 1 else "double *const *out"
-
-    def array(self, output: int, of: str = "out") -> str:
-        """The array of an output."""
-        return of if len(self.sizes) == 1 else f"{of}[{output}]"
-
-    def scalar(self, result: int) -> str:
-        """The element that a result of a single state goes to."""
-        output, element = self.places[result]
-        return f"{self.array(output)}[{element}]"
+        one = f"{head}\n{{\n    return kernel_batch(1, in, out);\n}}\n"
+        return "\n".join([library, _blocks(program, shared), _batch(program, shared), one])
+    one = single(program)
+    if program.columns is not None:
+        one = f"#if LANES == {MOST}\n{columns_single(program, program.columns)}#else\n{one}#endif\n"
+    return "\n".join([library, one, _blocks(program, shared), _batch(program, shared)])
 
 
 def _blocks(program: Program, shared: Collection[str]) -> str:
     """One function per block and the one that calls them in turn for a tile of states."""
     parts = partition(program)
-    targets = _Targets.of(program)
+    targets = Targets.of(program)
     sizes = (max(1, program.input_size), max(1, parts.slots), len(targets.places))
     tile = _tile(len(program.instructions), sum(sizes))
     functions = [f"/* Vectors of states that pass through a block together. */\n#define TILE {tile}\n"]
-    functions += [SCHEDULED, *(_block(program, k, block) for k, block in enumerate(parts.blocks)), UNSCHEDULED]
+    functions += [
+        SCHEDULED,
+        *(_block(program, k, block) for k, block in enumerate(parts.blocks)),
+        UNSCHEDULED,
+    ]
     names = ("inputs", "slots", "results")
     lines = [f"lanes {', '.join(f'{n}[{size}][TILE]' for n, size in zip(names, sizes, strict=True))};"]
     lines += ["const size_t vectors = (count + LANES - 1) / LANES;", "lanes total = {0};"]
@@ -265,7 +184,7 @@ def _stores(text: ProgramText, block: Block) -> dict[str, list[str]]:
 
 def _batch(program: Program, shared: Collection[str]) -> str:
     """The loop over tiles."""
-    targets = _Targets.of(program)
+    targets = Targets.of(program)
     several = len(targets.sizes) > 1
     names = ", ".join(f"in[{i}]" for i in range(len(program.inputs)))
     place = "place" if several else "out"
@@ -295,11 +214,3 @@ def _first_elements(program: Program) -> dict[str, int]:
         first[argument.name] = number
         number += argument.size
     return first
-
-
-def _positions(program: Program) -> dict[str, int]:
-    return {argument.name: position for position, argument in enumerate(program.inputs)}
-
-
-def _unused(program: Program, text: ProgramText) -> str:
-    return "" if text.loads else "    (void)in;\n"

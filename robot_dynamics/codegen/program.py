@@ -59,6 +59,7 @@ class Program:
         instructions: in execution order, each used by a later one or by an output.
         outputs: the output arrays.
         results: value number of every output scalar, the outputs' elements one after the other.
+        columns: another way to compute the same for a single state; None where there is none.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Program:
     instructions: tuple[Instruction, ...]
     outputs: tuple[Argument, ...]
     results: tuple[int, ...]
+    columns: Columns | None = None
 
     @property
     def input_size(self) -> int:
@@ -77,6 +79,40 @@ class Program:
     def first_instruction(self) -> int:
         """Value number of the first instruction's result."""
         return self.input_size + len(self.constants)
+
+
+@dataclass(frozen=True)
+class PlacedRows:
+    """An (n, n) output of :class:`Columns`: a matrix in vectors, or of scalars, or the product of both.
+
+    Attributes:
+        left: places of the scalars among the results of ``scalars``, row by row; empty where there are none.
+        lower: of n vectors among the results of ``lanes``: lane i of vector j is the entry (i, j), i >= j.
+        upper: likewise, lane i of vector j is the entry (j, i), i > j. Both empty where there are no vectors.
+    """
+
+    left: tuple[int, ...]
+    lower: tuple[int, ...]
+    upper: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Two programs that together compute (n, n) matrices of one state.
+
+    Attributes:
+        size: n.
+        scalars: from the state; its results are the inputs of ``lanes``, then the factors of products.
+        lanes: on vectors; every input is a scalar.
+        entered: by input of ``lanes``, the lane that it enters alone; None for a scalar that all lanes share.
+        outputs: the matrices.
+    """
+
+    size: int
+    scalars: Program
+    lanes: Program
+    entered: tuple[int | None, ...]
+    outputs: tuple[PlacedRows, ...]
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -62,7 +63,10 @@ def generate(
         Argument(output.name, int(np.prod(output.shape(request.sizes))), described(output.description))
         for output in about.outputs
     ]
-    return factored_program(trace.graph, quantity, list(zip(arguments, trace.outputs, strict=True)))
+    program = factored_program(trace.graph, quantity, list(zip(arguments, trace.outputs, strict=True)))
+    if trace.columns is not None and objective is Objective.TIME:
+        return replace(program, columns=trace.columns())
+    return program
 
 
 def _request(

@@ -47,6 +47,8 @@ CONCERNING: dict[str, tuple[str, ...]] = {
     "cli/stewart": ("test/stewart/test_stewart_new.py",),
     "controllers": ("test/controllers/test_controller_package.py",),
     "codegen": (*EMITTED, "test/backend/test_long_programs.py", *COMPILED),
+    "codegen/columns.py": ("test/backend/test_columns.py",),
+    "codegen/emit_columns.py": ("test/backend/test_columns.py",),
     "codegen/partition.py": ("test/codegen/test_partition.py", "test/backend/test_long_programs.py"),
     "control": (*CORE, "test/test_parameter_classes.py", "test/test_values.py"),
     "control/schedule.py": ("test/control/test_feedforward.py", *CORE),

@@ -67,8 +67,8 @@ class Sensitivity:
         return [[2.0 * entry for entry in row] for row in self.coriolis]
 
 
-@dataclass
-class _Carried:
+@dataclass(frozen=True)
+class Carried:
     """What joint i hands to the joints before it, about the origin and in the axes of the link reached."""
 
     alpha: Vector
@@ -77,20 +77,121 @@ class _Carried:
     velocity: Wrench
     position: Wrench
 
+    @property
+    def scalars(self) -> list[Expression]:
+        """Every component, in the order of :meth:`of`."""
+        return [x for v in (self.alpha, self.beta, self.gamma, *self.velocity, *self.position) for x in v]
+
+    @staticmethod
+    def of(scalars: Sequence[Expression]) -> Carried:
+        """From every component."""
+        v = [list(scalars[k : k + 3]) for k in range(0, len(scalars), 3)]
+        return Carried(v[0], v[1], v[2], (v[3], v[4]), (v[5], v[6]))
+
+
+@dataclass(frozen=True)
+class Entries:
+    """Entries of joint i with a joint j before it: (i, j), and (j, i) of what is not symmetric."""
+
+    mass: Expression
+    coriolis: Expression
+    position: Expression
+    coriolis_back: Expression
+    position_back: Expression
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A link that is passed on the way to the base.
+
+    Attributes:
+        link: the link.
+        turn: cosine and sine of its joint's angle.
+        arm: its origin from that of the link before, in that link's axes turned by alpha.
+        arm_rate: the rate of ``arm``, likewise.
+        axis_rate: first rate of the joint's axis.
+        second: its second rate.
+        origin: acceleration of the origin less gravity.
+    """
+
+    link: Link
+    turn: tuple[Expression, Expression]
+    arm: Vector
+    arm_rate: Vector
+    axis_rate: Vector
+    second: Vector
+    origin: Vector
+
+    def back(self, carried: Carried) -> Carried:
+        """From this link to the one before."""
+        alpha, beta, gamma = (
+            from_turned(*self.turn, v) for v in (carried.alpha, carried.beta, carried.gamma)
+        )
+        beta = add(beta, cross_entries(self.arm, alpha))
+        gamma = add(gamma, cross_entries(self.arm_rate, alpha))
+        return Carried(
+            alpha=from_entry(self.link, alpha),
+            beta=from_entry(self.link, beta),
+            gamma=from_entry(self.link, gamma),
+            velocity=self.wrench_back(carried.velocity),
+            position=self.wrench_back(carried.position),
+        )
+
+    def wrench_back(self, wrench: Wrench) -> Wrench:
+        """A wrench about the origin of the link before."""
+        force, moment = (from_turned(*self.turn, v) for v in wrench)
+        moment = add(moment, cross_entries(self.arm, force))
+        return from_entry(self.link, force), from_entry(self.link, moment)
+
+    def entries(self, carried: Carried) -> Entries:
+        """Entries of the joint that ``carried`` comes from with this link's."""
+        turning, second, a = self.axis_rate, self.second, self.origin
+        alpha, beta, gamma = carried.alpha, carried.beta, carried.gamma
+        if self.link.revolute:
+            mass, along = beta[2], 1
+            velocity = beta[0] * turning[0] + beta[1] * turning[1] + gamma[2]
+            position = alpha[0] * a[1] - alpha[1] * a[0] + _dot(beta, second)
+            position = position + 2.0 * (gamma[0] * turning[0] + gamma[1] * turning[1])
+        else:
+            mass, along = alpha[2], 0
+            velocity = alpha[0] * turning[0] + alpha[1] * turning[1]
+            position = _dot(alpha, second)
+        return Entries(mass, velocity, position, carried.velocity[along][2], carried.position[along][2])
+
 
 def sensitivity(links: tuple[Link, ...], state: State, *, composed: bool) -> Sensitivity:
     """M, C and d tau / d q at ``state``."""
-    placed = regrouped(links, Choices(tuple(LinkChoice(column=link.quarter_turn) for link in links)))
-    return _Pass(placed, state, composed=composed).matrices()
+    return WayBack(links, state, composed=composed).matrices()
 
 
-class _Pass(Motions):
-    """The way back to the base, for links whose parameters are placed already."""
+class WayBack(Motions):
+    """The way back to the base.
+
+    Attributes:
+        passages: the links as they are passed.
+    """
+
+    def __init__(self, links: tuple[Link, ...], state: State, *, composed: bool) -> None:
+        """Carry the motion of ``state`` to the tip."""
+        placed = regrouped(links, Choices(tuple(LinkChoice(column=link.quarter_turn) for link in links)))
+        super().__init__(placed, state, composed=composed)
+        self.passages = [self._passage(index) for index in range(len(placed))]
 
     def matrices(self) -> Sensitivity:
         """From the tip to the base."""
         dof = len(self.state.q)
         result = Sensitivity(*([[self.zero] * dof for _ in range(dof)] for _ in range(3)))
+        for index, carried in reversed(list(enumerate(self.begun()))):
+            self._enter(result, index, index, carried)
+            at = index
+            while (parent := self.links[at].parent) >= 0:
+                carried = self.passages[at].back(carried)
+                at = parent
+                self._enter(result, index, at, carried)
+        return result
+
+    def begun(self) -> list[Carried]:
+        """What every joint hands to those before it, at its own origin."""
         matter = [
             Matter.of(
                 [[self.graph.expression(x) for x in row] for row in link.pseudo.tolist()], motion.velocity
@@ -104,21 +205,27 @@ class _Pass(Motions):
             matter[-1] = matter[-1].plus(Matter.of(payload, self.motions[-1].velocity))
             moment, force = own_moment(payload, self.motions[-1], self.origins[-1], Units(1.0, 1.0))
             loads[-1] = (add(loads[-1][0], force), add(loads[-1][1], moment))
+        begun = []
         for index in range(len(self.links) - 1, -1, -1):
-            carried = self._begun(index, matter[index], loads[index])
-            self._enter_entries(result, index, index, carried)
-            at = index
-            while (parent := self.links[at].parent) >= 0:
-                carried = self._back(at, carried)
-                at = parent
-                self._enter_entries(result, index, at, carried)
+            begun.append(self._begun(index, matter[index], loads[index]))
             if (parent := self.links[index].parent) >= 0:
                 link, turn = self.links[index], self.steps.turns[index]
                 before = matter[index].back(link, turn, self.steps.arms[index], self.arm_rates[index])
                 matter[parent] = matter[parent].plus(before)
-                force, moment = self._wrench_back(index, loads[index])
+                force, moment = self.passages[index].wrench_back(loads[index])
                 loads[parent] = (add(loads[parent][0], force), add(loads[parent][1], moment))
-        return result
+        return begun[::-1]
+
+    def _passage(self, index: int) -> Passage:
+        return Passage(
+            self.links[index],
+            self.steps.turns[index],
+            self.steps.arms[index],
+            self.arm_rates[index],
+            self._axis_rate(index),
+            [row[2] for row in self.motions[index].b],
+            self.origins[index],
+        )
 
     def _own_load(self, index: int) -> Wrench:
         motion, origin = self.motions[index], self.origins[index]
@@ -126,15 +233,14 @@ class _Pass(Motions):
         moment, force = own_moment(pseudo, motion, origin, Units(1.0, 1.0), spin=spin)
         return force, moment
 
-    def _begun(self, index: int, matter: Matter, load: Wrench) -> _Carried:
+    def _begun(self, index: int, matter: Matter, load: Wrench) -> Carried:
         """The functional and the wrenches of joint ``index``, at its own origin."""
         zero, m, s, p = self.zero, matter.mass, matter.first, matter.momentum
-        motion, a = self.motions[index], self.origins[index]
-        turning = self._axis_rate(index)
-        second = [row[2] for row in motion.b]
+        passage = self.passages[index]
+        turning, second, a = passage.axis_rate, passage.second, passage.origin
         (fx, fy, _), (nx, ny, _) = load
         if not self.links[index].revolute:
-            return _Carried(
+            return Carried(
                 alpha=[zero, zero, m],
                 beta=[s[1], -s[0], zero],
                 gamma=[p[1], -p[0], zero],
@@ -147,7 +253,7 @@ class _Pass(Motions):
         force = add(add(scaled(m, sigma), cross_entries(second, s)), cross_entries(twice, p))
         moment = add(add(cross_entries(s, sigma), applied(inertia, second)), matter.swept(twice))
         z = [zero, zero, self.graph.expression(1.0)]
-        return _Carried(
+        return Carried(
             alpha=[-s[1], s[0], zero],
             beta=inertia[2],
             gamma=[-d[0][2], -d[1][2], d[0][0] + d[1][1]],
@@ -163,48 +269,16 @@ class _Pass(Motions):
         w = self.motions[index].velocity
         return [w[1], -w[0], self.zero]
 
-    def _back(self, index: int, carried: _Carried) -> _Carried:
-        """From link ``index`` to the link before."""
-        turn, arm, arm_rate = self.steps.turns[index], self.steps.arms[index], self.arm_rates[index]
-        link = self.links[index]
-        alpha, beta, gamma = (from_turned(*turn, v) for v in (carried.alpha, carried.beta, carried.gamma))
-        beta = add(beta, cross_entries(arm, alpha))
-        gamma = add(gamma, cross_entries(arm_rate, alpha))
-        return _Carried(
-            alpha=from_entry(link, alpha),
-            beta=from_entry(link, beta),
-            gamma=from_entry(link, gamma),
-            velocity=self._wrench_back(index, carried.velocity),
-            position=self._wrench_back(index, carried.position),
-        )
-
-    def _wrench_back(self, index: int, wrench: Wrench) -> Wrench:
-        turn, arm, link = self.steps.turns[index], self.steps.arms[index], self.links[index]
-        force, moment = (from_turned(*turn, v) for v in wrench)
-        moment = add(moment, cross_entries(arm, force))
-        return from_entry(link, force), from_entry(link, moment)
-
-    def _enter_entries(self, result: Sensitivity, i: int, j: int, carried: _Carried) -> None:
+    def _enter(self, result: Sensitivity, i: int, j: int, carried: Carried) -> None:
         """Entries (i, j) and (j, i) of joint i with a joint j before it, or with itself."""
-        motion, a = self.motions[j], self.origins[j]
-        turning, second = self._axis_rate(j), [row[2] for row in motion.b]
-        alpha, beta, gamma = carried.alpha, carried.beta, carried.gamma
-        if self.links[j].revolute:
-            mass, along = beta[2], 1
-            velocity = beta[0] * turning[0] + beta[1] * turning[1] + gamma[2]
-            position = alpha[0] * a[1] - alpha[1] * a[0] + _dot(beta, second)
-            position = position + 2.0 * (gamma[0] * turning[0] + gamma[1] * turning[1])
-        else:
-            mass, along = alpha[2], 0
-            velocity = alpha[0] * turning[0] + alpha[1] * turning[1]
-            position = _dot(alpha, second)
-        self._put(result.mass, i, j, mass)
-        self._put(result.coriolis, i, j, velocity)
-        self._put(result.positions, i, j, position)
+        entries = self.passages[j].entries(carried)
+        self._put(result.mass, i, j, entries.mass)
+        self._put(result.coriolis, i, j, entries.coriolis)
+        self._put(result.positions, i, j, entries.position)
         if i != j:
-            self._put(result.mass, j, i, mass)
-            self._put(result.coriolis, j, i, carried.velocity[along][2])
-            self._put(result.positions, j, i, carried.position[along][2])
+            self._put(result.mass, j, i, entries.mass)
+            self._put(result.coriolis, j, i, entries.coriolis_back)
+            self._put(result.positions, j, i, entries.position_back)
 
     def _put(self, matrix: Matrix, i: int, j: int, entry: Expression) -> None:
         row, column = self.links[i], self.links[j]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 
 from robot_dynamics.codegen.expression import Expression, ExpressionGraph
 from robot_dynamics.codegen.factoring import factored
-from robot_dynamics.codegen.program import OperationCount
+from robot_dynamics.codegen.program import Columns, OperationCount
 from robot_dynamics.dynamics.generator.choices import Choices, LinkChoice, default_choices
 from robot_dynamics.dynamics.generator.inputs import Request
 from robot_dynamics.dynamics.generator.search import best_choices
@@ -22,10 +22,12 @@ class Trace:
     Attributes:
         graph: holds the inputs and the expressions.
         outputs: the scalars of every output, arrays of more axes row by row.
+        columns: makes another way to compute them for a single state; None where there is none.
     """
 
     graph: ExpressionGraph
     outputs: tuple[list[Expression], ...]
+    columns: Callable[[], Columns] | None = None
 
     @property
     def scalars(self) -> list[Expression]:

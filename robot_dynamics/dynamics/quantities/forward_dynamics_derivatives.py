@@ -6,8 +6,10 @@ from dataclasses import replace
 
 from numpy.typing import ArrayLike
 
-from robot_dynamics.codegen.expression import Expression
+from robot_dynamics.codegen.columns import ColumnGraph, Rows
+from robot_dynamics.codegen.program import Columns
 from robot_dynamics.dynamics.generator.choices import default_choices
+from robot_dynamics.dynamics.generator.columns import column_sensitivity, fit_columns
 from robot_dynamics.dynamics.generator.forward_dynamics import inverse_symmetric
 from robot_dynamics.dynamics.generator.inputs import (
     FRICTION,
@@ -21,49 +23,47 @@ from robot_dynamics.dynamics.generator.inputs import (
     Request,
 )
 from robot_dynamics.dynamics.generator.recursion import inverse_dynamics
-from robot_dynamics.dynamics.generator.search import Objective
-from robot_dynamics.dynamics.generator.sensitivity import sensitivity
 from robot_dynamics.dynamics.generator.tracing import Trace
 from robot_dynamics.dynamics.generator.vectors import add
-from robot_dynamics.dynamics.quantities.inverse_dynamics_derivatives import flat, square
 from robot_dynamics.dynamics.quantities.inverse_mass_matrix import NO_INVERSE
+from robot_dynamics.dynamics.quantities.matrices import (
+    composed_angles,
+    flat,
+    product,
+    square,
+    velocities,
+    way_back,
+)
 from robot_dynamics.dynamics.quantities.quantity import Functions, OutputArray, quantity
 from robot_dynamics.spatial import Array
-
-Matrix = list[list[Expression]]
 
 
 def _trace(request: Request) -> Trace:
     """With tau held, d qdd = -M^-1 d tau(q, qd, qdd) at the accelerations qdd = M^-1 (tau - bias)."""
     inputs = Inputs(request, Q, QD, TAU)
-    composed = request.objective is not Objective.OPERATIONS
     still = inputs.state()
-    choices = replace(default_choices(request.links), composed_angles=composed)
+    choices = replace(default_choices(request.links), composed_angles=composed_angles(request))
     bias = inverse_dynamics(inputs.graph, request.links, still, choices)
-    inverse = inverse_symmetric(sensitivity(request.links, still, composed=composed).mass)
+    inverse = inverse_symmetric(way_back(request, still).matrices().mass)
     needed = add(bias, inputs.friction_efforts())
     driving = [[given - taken] for given, taken in zip(inputs["tau"], needed, strict=True)]
-    state = replace(still, qdd=[row[0] for row in _product(inverse, driving)])
-    found = sensitivity(request.links, state, composed=composed)
-    velocities = found.velocities
-    for i, slope in enumerate(inputs.friction_slopes()):
-        velocities[i][i] = velocities[i][i] + slope
+    way = way_back(request, replace(still, qdd=flat(product(inverse, driving))))
+    slopes = inputs.friction_slopes()
+
+    def columns() -> Columns:
+        graph = ColumnGraph(inputs.graph)
+        found = column_sensitivity(graph, way, slopes)
+        left = flat(inverse)
+        outputs = [Rows(left, matrix.negated) for matrix in (found.positions, found.velocities)]
+        return graph.columns("columns", request.model.dof, [*outputs, Rows(left)])
+
+    found = way.matrices()
     by_q, by_qd = (
-        [[-entry for entry in row] for row in _product(inverse, matrix)]
-        for matrix in (found.positions, velocities)
+        [-entry for entry in flat(product(inverse, matrix))]
+        for matrix in (found.positions, velocities(found, slopes))
     )
-    return Trace(inputs.graph, (flat(by_q), flat(by_qd), flat(inverse)))
-
-
-def _product(left: Matrix, right: Matrix) -> Matrix:
-    columns = list(zip(*right, strict=True))
-    return [
-        [
-            sum((x * y for x, y in zip(row[1:], column[1:], strict=True)), row[0] * column[0])
-            for column in columns
-        ]
-        for row in left
-    ]
+    outputs = (by_q, by_qd, flat(inverse))
+    return Trace(inputs.graph, outputs, columns if fit_columns(request.links) else None)
 
 
 @quantity(

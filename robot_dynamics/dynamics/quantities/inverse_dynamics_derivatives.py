@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from robot_dynamics.codegen.expression import Expression
+from robot_dynamics.codegen.columns import ColumnGraph, Rows
+from robot_dynamics.codegen.program import Columns
+from robot_dynamics.dynamics.generator.columns import column_sensitivity, fit_columns
 from robot_dynamics.dynamics.generator.inputs import (
     FRICTION,
     GRAVITY,
@@ -15,33 +17,27 @@ from robot_dynamics.dynamics.generator.inputs import (
     Inputs,
     Q,
     Request,
-    Sizes,
 )
-from robot_dynamics.dynamics.generator.search import Objective
-from robot_dynamics.dynamics.generator.sensitivity import sensitivity
 from robot_dynamics.dynamics.generator.tracing import Trace
+from robot_dynamics.dynamics.quantities.matrices import flat, square, velocities, way_back
 from robot_dynamics.dynamics.quantities.quantity import Functions, OutputArray, quantity
 from robot_dynamics.spatial import Array
 
 
 def _trace(request: Request) -> Trace:
     inputs = Inputs(request, Q, QD, QDD)
-    composed = request.objective is not Objective.OPERATIONS
-    found = sensitivity(request.links, inputs.state(), composed=composed)
-    velocities = found.velocities
-    for i, slope in enumerate(inputs.friction_slopes()):
-        velocities[i][i] = velocities[i][i] + slope
-    return Trace(inputs.graph, (flat(found.positions), flat(velocities), flat(found.mass)))
+    way = way_back(request, inputs.state())
+    slopes = inputs.friction_slopes()
 
+    def columns() -> Columns:
+        graph = ColumnGraph(inputs.graph)
+        found = column_sensitivity(graph, way, slopes)
+        matrices = (found.positions, found.velocities, found.mass)
+        return graph.columns("columns", request.model.dof, [Rows(right=matrix) for matrix in matrices])
 
-def flat(matrix: list[list[Expression]]) -> list[Expression]:
-    """The entries row by row."""
-    return [entry for row in matrix for entry in row]
-
-
-def square(sizes: Sizes) -> tuple[int, int]:
-    """The shape of a matrix over the joints."""
-    return sizes.joints, sizes.joints
+    found = way.matrices()
+    outputs = (flat(found.positions), flat(velocities(found, slopes)), flat(found.mass))
+    return Trace(inputs.graph, outputs, columns if fit_columns(request.links) else None)
 
 
 @quantity(
