@@ -166,6 +166,7 @@ class Simulator(Node):
 
     def _accept(self, motion: Motion, effort: Array) -> None:
         if not motion.commanded and self._wall_clock is not None:
+            self.get_logger().info("commanded from now on")
             self._wall_clock.restart_statistics()
         motion.accept(effort)
 

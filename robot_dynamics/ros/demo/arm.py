@@ -21,6 +21,7 @@ from robot_dynamics.resources import resource
 from robot_dynamics.ros.running.observer import (
     SECOND,
     Observer,
+    Record,
     complete_stamps,
     duration_message,
     newest,
@@ -40,6 +41,9 @@ SETTLING = 0.5
 """Seconds recorded after the move's end."""
 NOTICE = 2.0
 """Simulated seconds before a move in which what the conditions of a run change can settle."""
+
+COMMANDED = "commanded from now on"
+"""What the simulator says when the first command comes."""
 
 Progress = Callable[[str, float], None]
 
@@ -64,6 +68,22 @@ COMPARISONS = (
 USUAL = Case("", "", {"mode": "computed_torque", "half_period_ahead": True}, {"payload_mass": 0.0})
 
 
+def at_start(description: Path, chain: KinematicChain, rate: float, lockstep: bool) -> dict[str, Any]:
+    """Parameters of a simulator of a PUMA 560 where Lee's move begins."""
+    return {
+        **_common(description, lockstep),
+        "initial_joints": list(chain.joint_names),
+        "initial_positions": START.tolist(),
+        "rate": rate,
+    }
+
+
+def _common(description: Path, lockstep: bool) -> dict[str, Any]:
+    drives = yaml.safe_load(resource("config/puma560.yaml").read_text(encoding="utf-8"))
+    text = description.read_text(encoding="utf-8")
+    return {"robot_description": text, "lockstep": lockstep, **drives["/**"]["ros__parameters"]}
+
+
 class ArmRun:
     """Simulator and controller of a PUMA 560, started together and stopped together.
 
@@ -78,6 +98,8 @@ class ArmRun:
         controller: module of the controller's node.
         description_topic: the controller gets the description on the topic, where others may follow.
         settings: further parameters of the controller.
+        record: whether a recorder takes states, commands and references; only then there are recordings.
+        priority: real-time priority of the simulator, where permitted; 0: none.
 
     Attributes:
         domain: ROS domain of the run.
@@ -95,25 +117,18 @@ class ArmRun:
         controller: str = CONTROLLER,
         description_topic: bool = False,
         settings: Mapping[str, Any] | None = None,
+        record: bool = True,
+        priority: int = 0,
     ) -> None:
         self._module = controller
         self._pause = pause
+        self._record = record
+        self._priority = priority
         self._arguments = arguments
         self.chain = chain
         self.domain = claim_domain()
-        drives = yaml.safe_load(resource("config/puma560.yaml").read_text(encoding="utf-8"))
-        common = {
-            "robot_description": description.read_text(encoding="utf-8"),
-            "lockstep": lockstep,
-            **drives["/**"]["ros__parameters"],
-        }
-        self._simulator = {
-            **common,
-            "initial_joints": list(chain.joint_names),
-            "initial_positions": START.tolist(),
-            "rate": rate,
-            **(simulator or {}),
-        }
+        common = _common(description, lockstep)
+        self._simulator = {**at_start(description, chain, rate, lockstep), **(simulator or {})}
         gains = {"kp": [100.0], "kv": [20.0], "safe_fade_time": 0.0}
         self._controller = {**common, **gains, **(settings or {})}
         self._description = self._controller.pop("robot_description") if description_topic else ""
@@ -122,22 +137,30 @@ class ArmRun:
     def __enter__(self) -> ArmRun:
         start = self._stack.enter_context
         self.controller = start(NodeProcess(self._module, self.domain, self._controller, self._arguments))
-        self.simulator = start(NodeProcess("robot_dynamics.ros.simulator", self.domain, self._simulator))
+        self.simulator = start(
+            NodeProcess("robot_dynamics.ros.simulator", self.domain, self._simulator, priority=self._priority)
+        )
         self.observer = start(Observer(self.domain, (self.controller, self.simulator), self._pause))
         self._descriptions = self.observer.node.create_publisher(String, "robot_description", qos.DESCRIPTION)
         if self._description:
             self.describe(self._description)
-        order = JointOrder(self.chain.joint_names)
-        record = self.observer.record
+        self._positions: Record = {}
+        self._efforts: Record = {}
+        self._references: Record = {}
+        if self._record:
+            self._start_recording()
+        self._trajectories = self.observer.node.create_publisher(
+            JointTrajectory, "computed_torque_controller/joint_trajectory", qos.TRAJECTORY
+        )
+        return self
+
+    def _start_recording(self) -> None:
+        order, record = JointOrder(self.chain.joint_names), self.observer.record
         self._positions = record(JointState, "joint_states", lambda m: order.read(m).position)
         self._efforts = record(JointState, "joint_command", order.read_effort)
         self._references = record(
             JointState, "computed_torque_controller/reference", lambda m: order.read(m).position
         )
-        self._trajectories = self.observer.node.create_publisher(
-            JointTrajectory, "computed_torque_controller/joint_trajectory", qos.TRAJECTORY
-        )
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()
@@ -159,13 +182,19 @@ class ArmRun:
     def wait_for_control(self) -> None:
         """Wait until states are answered by commands and trajectories find the controller."""
         self.observer.wait_until(
-            lambda: (
-                bool(self._positions)
-                and bool(self._references)
-                and self._trajectories.get_subscription_count() > 0
-            ),
+            lambda: self._controlled() and self._trajectories.get_subscription_count() > 0,
             "waiting for simulator and controller",
         )
+
+    def _controlled(self) -> bool:
+        if self._record:
+            return bool(self._positions) and bool(self._references)
+        return COMMANDED in self.simulator.output
+
+    @property
+    def now(self) -> int:
+        """What a state's stamp would be now, by the wall clock [ns]."""
+        return int(self.observer.node.get_clock().now().nanoseconds)
 
     def send(self, goal: Array, begin: int) -> None:
         """Send a move of DURATION that starts at a stamp [ns], or at once for 0."""

@@ -19,8 +19,11 @@ SHOWN = (
     "answer_us_max",
     "late_us_p50",
     "late_us_p99",
+    "node_cpu_us",
+    "robot_cpu_us",
 )
-"""What the simulator saw, from state to answer and of its own lateness [µs]."""
+"""What the simulator saw, from state to answer and of its own lateness; processor time in a cycle, of who
+answers and of the simulator, in all their threads [µs]."""
 
 
 def medians(rounds: Sequence[Timing]) -> dict[str, float]:
@@ -43,12 +46,12 @@ def ratios(controller: Timing, relay: Timing) -> dict[str, float]:
 def table(columns: Mapping[str, Timing]) -> str:
     """The medians side by side."""
     width = max(map(len, SHOWN)) + 2
-    lines = [" " * width + "".join(f"{title:>16}" for title in columns)]
+    lines = [" " * width + "".join(f"{title:>18}" for title in columns)]
     for name in SHOWN:
         values = (timing.get(name, float("nan")) for timing in columns.values())
-        lines.append(f"{name:<{width}}" + "".join(f"{value:16.5g}" for value in values))
+        lines.append(f"{name:<{width}}" + "".join(f"{value:18.5g}" for value in values))
     shares = (100.0 * timing["late_share"] for timing in columns.values())
-    lines.append(f"{'late cycles [%]':<{width}}" + "".join(f"{share:16.3f}" for share in shares))
+    lines.append(f"{'late cycles [%]':<{width}}" + "".join(f"{share:18.3f}" for share in shares))
     return "\n".join(lines)
 
 

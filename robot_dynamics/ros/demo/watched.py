@@ -16,8 +16,8 @@ from typing import Any
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.ros.demo import stewart
 from robot_dynamics.ros.demo.arm import NOMINAL, ArmRun, Progress
+from robot_dynamics.ros.demo.measured import summary
 from robot_dynamics.ros.demo.outcome import Limits, Outcome, judge
-from robot_dynamics.ros.demo.realtime import summary
 from robot_dynamics.ros.running import pacemaker
 from robot_dynamics.ros.running.pages import (
     HOST,

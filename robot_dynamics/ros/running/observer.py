@@ -52,11 +52,13 @@ class Observer:
         self._executor.add_node(self.node)
         self._processes = list(processes)
         self._pause = pause
+        self._records = False
         self.latest = 0
 
     def record(self, kind: type, topic: str, extract: Callable[[Any], Any]) -> Record:
         """The growing record of a topic by stamp [ns]; ``extract`` takes what matters from a message."""
         kept: Record = {}
+        self._records = True
 
         def keep(message: Any) -> None:
             stamp = stamp_to_nanoseconds(message.header.stamp)
@@ -106,6 +108,9 @@ class Observer:
 
     def _look(self) -> None:
         """Run callbacks: as messages come, or those that are due after a pause."""
+        if self._pause and not self._records:
+            time.sleep(self._pause)
+            return
         if not self._pause:
             self._executor.spin_once(timeout_sec=0.1)
             return

@@ -19,6 +19,7 @@ from typing import IO, Any
 import yaml
 
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.ros.support.scheduling import run_first
 
 LAST_DOMAIN = 101
 
@@ -90,6 +91,10 @@ class NodeProcess:
         parameters: ROS parameters, handed over in a file because a robot description is long.
         arguments: further ROS arguments, e.g. remappings.
         environment: variables beside those of this process.
+        priority: real-time priority of all its threads; 0: none.
+
+    Attributes:
+        refused_priority: why it has no such priority; empty where it has, or is to have none.
     """
 
     STOP_TIMEOUT = 10.0
@@ -102,6 +107,7 @@ class NodeProcess:
         parameters: Mapping[str, Any] | None = None,
         arguments: Sequence[str] = (),
         environment: Mapping[str, str] | None = None,
+        priority: int = 0,
     ) -> None:
         self.name = module.rpartition(".")[2]
         self._lines: list[str] = []
@@ -120,6 +126,8 @@ class NodeProcess:
             text=True,
             errors="replace",
         )
+        # Before it has any thread: they all inherit it.
+        self.refused_priority = run_first([self._process.pid], priority) if priority else ""
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -139,6 +147,16 @@ class NodeProcess:
     def pid(self) -> int:
         """Process id."""
         return self._process.pid
+
+    @property
+    def cpu_seconds(self) -> float:
+        """Processor time of all its threads so far; RobotDynamicsError when it has ended."""
+        try:
+            fields = Path(f"/proc/{self.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        except OSError as error:
+            raise RobotDynamicsError(f"{self.name} has ended; its output:\n{self.output}") from error
+        user, system = fields[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
     @property
     def running(self) -> bool:
