@@ -166,8 +166,8 @@ class Simulator(Node):
 
     def _accept(self, motion: Motion, effort: Array) -> None:
         if not motion.commanded and self._wall_clock is not None:
-            self.get_logger().info("commanded from now on")
-            self._wall_clock.restart_statistics()
+            self.get_logger().info("commanded from now on", once=True)
+            self._wall_clock.count_from_now()
         motion.accept(effort)
 
     def _on_command(self, message: Float64MultiArray) -> None:

@@ -5,10 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-pytest.importorskip("rclpy")
-
-from rclpy.serialization import serialize_message
+from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 
 from robot_dynamics.control.native.snapshot import PHASES
@@ -16,7 +13,8 @@ from robot_dynamics.control.protocol import Phase
 from robot_dynamics.ros.control.cycle import CycleMonitor
 from robot_dynamics.ros.control.native.cycles import CALM, WATCHED, Cycles, row_type
 from robot_dynamics.ros.control.native.record_reader import RecordReader
-from robot_dynamics.ros.control.tracking import TrackingErrors, reference_messages
+from robot_dynamics.ros.control.tracking import TrackingErrors
+from robot_dynamics.ros.support.joint_state_bytes import JointStateBytes
 from robot_dynamics.ros.support.messages import set_stamp, to_array
 
 ANSWERED, OBSERVED, NO_EFFORT, STATES_LOST = range(4)
@@ -39,18 +37,23 @@ def rows_of(count: int, joints: int) -> Any:
 
 
 @pytest.mark.parametrize("joints", [1, 2, 7])
-def test_references_that_were_never_objects_are_the_bytes_of_those_that_were(joints: int) -> None:
-    cycles = Cycles(rows_of(3, joints))
-    expected = []
+def test_joint_states_that_were_never_objects_are_read_as_those_that_were(joints: int) -> None:
+    cycles, names = Cycles(rows_of(3, joints)), [f"a joint {'x' * k}" for k in range(joints)]
+    writer, expected, alone = JointStateBytes(names), [], []
     for cycle in cycles:
-        message = JointState(name=[f"a joint {'x' * k}" for k in range(joints)])
-        message.header.frame_id = "odd"
+        message = JointState(name=names)
         set_stamp(message.header.stamp, cycle.nanoseconds)
         message.position = to_array(cycle.command.reference.position)
         message.velocity = to_array(cycle.command.reference.velocity)
         message.effort = to_array(cycle.command.unlimited)
-        expected.append(bytes(serialize_message(message)))
-    assert reference_messages(np.frombuffer(expected[0], np.uint8), cycles) == expected
+        expected.append(message)
+        reference = cycle.command.reference
+        values = reference.position, reference.velocity, cycle.command.unlimited
+        alone.append(writer.message(cycle.nanoseconds, *values))
+    arrays = [cycles.array(name) for name in ("goal", "rate", "unlimited")]
+    for data in (alone, writer.messages(cycles.nanoseconds, *arrays)):
+        assert [deserialize_message(message, JointState) for message in data] == expected
+        assert [len(message) for message in data] == [len(serialize_message(message)) for message in expected]
 
 
 def test_the_errors_of_many_cycles_are_those_of_each() -> None:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from rclpy.node import Node
-from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 
 from robot_dynamics.control.native.snapshot import PHASES
@@ -14,9 +13,9 @@ from robot_dynamics.control.protocol import Phase
 from robot_dynamics.ros.control.loop import Cycle
 from robot_dynamics.ros.control.native.cycles import Cycles
 from robot_dynamics.ros.support import qos
+from robot_dynamics.ros.support.joint_state_bytes import JointStateBytes
 from robot_dynamics.ros.support.messages import set_stamp, to_array
 
-SECOND = 1_000_000_000
 _TRACKING = PHASES.index(Phase.TRACKING)
 
 
@@ -26,12 +25,12 @@ class JointReferencePublisher:
     def __init__(self, node: Node) -> None:
         self._publisher = node.create_publisher(JointState, "~/reference", qos.LOCKSTEP)
         self._message = JointState()
-        self._template = np.zeros(0, np.uint8)
+        self._bytes = JointStateBytes(())
 
     def begin(self, joint_names: Sequence[str]) -> None:
         """These joints report from now on."""
         self._message = JointState(name=list(joint_names))
-        self._template = np.zeros(0, np.uint8)
+        self._bytes = JointStateBytes(joint_names)
 
     def publish(self, cycle: Cycle) -> None:
         """Where the arm shall be, and the efforts that the law asks for before the limits."""
@@ -48,40 +47,10 @@ class JointReferencePublisher:
         """The same for many cycles, whose messages never become objects; returns whether anybody listens."""
         if not self._publisher.get_subscription_count():
             return False
-        if not len(self._template):
-            self.publish(cycles[0])  # a message of the same size as all that follow
-            self._template = np.frombuffer(serialize_message(self._message), np.uint8)
-            cycles = cycles[1:]
-        for message in reference_messages(self._template, cycles):
+        goal, rate, unlimited = (cycles.array(name) for name in ("goal", "rate", "unlimited"))
+        for message in self._bytes.messages(cycles.nanoseconds, goal, rate, unlimited):
             self._publisher.publish(message)
         return True
-
-
-def reference_messages(template: np.ndarray[tuple[int], np.dtype[np.uint8]], cycles: Cycles) -> list[bytes]:
-    """Serialized joint states with the references of many cycles.
-
-    Args:
-        template: one such message: encapsulation, stamp and frame first, three sequences of n numbers last.
-        cycles: of n joints.
-    """
-    joints, size = cycles.array("goal").shape[1], len(template)
-    numbers = 8 * joints
-    # Each sequence has its length before it, and the doubles begin at multiples of eight.
-    places = {"goal": size - 3 * numbers - 16, "rate": size - 2 * numbers - 8, "unlimited": size - numbers}
-    layout = np.dtype(
-        {
-            "names": ["stamp", *places],
-            "formats": [("<i4", (2,)), *[("<f8", (joints,))] * 3],
-            "offsets": [4, *places.values()],
-            "itemsize": size,
-        }
-    )
-    messages = np.tile(template, (len(cycles), 1))
-    fields = messages.view(layout)[:, 0]
-    fields["stamp"] = np.stack(np.divmod(cycles.nanoseconds, SECOND), axis=1)
-    for name in places:
-        fields[name] = cycles.array(name)
-    return [message.tobytes() for message in messages]
 
 
 class TrackingErrors:

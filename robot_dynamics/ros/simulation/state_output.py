@@ -12,7 +12,8 @@ from sensor_msgs.msg import JointState
 from robot_dynamics.ros.models.plants.kind import PlantKind
 from robot_dynamics.ros.simulation.motion import Motion
 from robot_dynamics.ros.support import qos
-from robot_dynamics.ros.support.messages import set_stamp, to_array
+from robot_dynamics.ros.support.joint_state_bytes import JointStateBytes
+from robot_dynamics.ros.support.messages import set_stamp
 from robot_dynamics.ros.support.pacing import GIVE_UP
 from robot_dynamics.simulation.parameters import SimulatorParameters
 from robot_dynamics.simulation.plant import Plant
@@ -40,8 +41,8 @@ class StateOutput:
         self._real_time_factor = settings.real_time_factor
         self._simulated_stamps = settings.lockstep or settings.publish_clock
         self._epoch: int | None = None
-        self._message = JointState()
-        self._held = self._still = to_array(np.zeros(0))
+        self._bytes = JointStateBytes(())
+        self._position, self._velocity, self._effort = np.zeros((3, 0))
         self._states = node.create_publisher(JointState, "joint_states", qos.STATE_PUBLISHER)
         self._clock: Publisher | None = None
         self._clock_message = ClockMessage()
@@ -54,9 +55,10 @@ class StateOutput:
     def begin(self, plant: Plant) -> None:
         """This plant reports from now on."""
         # Who looks at the whole robot needs the joints too that do not take part.
-        self._message = JointState(name=[*plant.joint_names, *plant.held_joints])
-        self._held = to_array(np.array([*plant.held_joints.values()]))
-        self._still = to_array(np.zeros(len(self._held)))
+        names = [*plant.joint_names, *plant.held_joints]
+        self._bytes = JointStateBytes(names)
+        self._position, self._velocity, self._effort = np.zeros((3, len(names)))
+        self._position[plant.dof :] = [*plant.held_joints.values()]
 
     def restart_clock(self) -> None:
         """The present instant of simulated time is due now."""
@@ -67,16 +69,16 @@ class StateOutput:
         if self._clock is not None:
             set_stamp(self._clock_message.clock, motion.now)
             self._clock.publish(self._clock_message)
-        message, plant = self._message, motion.plant
+        plant = motion.plant
         stamp = motion.now if self._simulated_stamps else self._wall_stamp(motion.now)
-        set_stamp(message.header.stamp, stamp)
-        message.position = to_array(self._measured(plant.position)) + self._held
-        message.velocity = to_array(plant.velocity) + self._still
-        message.effort = to_array(self._sensed(motion.applied)) + self._still
+        n = plant.dof
+        self._position[:n] = self._measured(plant.position)
+        self._velocity[:n] = plant.velocity
+        self._effort[:n] = self._sensed(motion.applied)
         true_pose = self._kind.pose
         if self._pose is not None and true_pose is not None and self._pose.get_subscription_count():
             self._pose.publish(_pose_message(stamp, *true_pose(plant)))
-        self._states.publish(message)
+        self._states.publish(self._bytes.message(stamp, self._position, self._velocity, self._effort))
 
     def _measured(self, position: Array) -> Array:
         """Positions as encoders tell them."""

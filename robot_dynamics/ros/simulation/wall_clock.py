@@ -48,6 +48,7 @@ class WallClock:
         self.pacer = Pacer(self._wall_period)
         self.latency = Lateness(period)
         self._answers: Subscription | None = None
+        self._counts = False
         if measure_latency:
             # rclpy hands on the message's info to a callback that takes it; its types do not know that.
             on_answer: Any = self._on_answer
@@ -60,8 +61,11 @@ class WallClock:
         gc.collect()
         gc.freeze()
 
-    def restart_statistics(self) -> None:
-        """Count anew: the start of the node that commands is not the loop's doing."""
+    def count_from_now(self) -> None:
+        """Count anew at the first command: the start of the node that commands is not the loop's doing."""
+        if self._counts:
+            return
+        self._counts = True
         self.pacer.restart_statistics()
         self.latency = Lateness(self._period)
 
