@@ -47,11 +47,17 @@ def test_constraints_are_taken_and_quality_of_service_is_what_the_parameters_say
         assert (node.output.count(without) == 1) != AVAILABLE
 
 
-def test_a_quality_of_service_that_there_is_not_ends_the_node_with_those_that_there_are():
-    bad = {"qos_overrides./joint_states.subscription.reliability": "certain"}
-    with NodeProcess(NODE, bad) as node:
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("/joint_states.subscription.reliability", ["the topic joint_states", "reliable or best_effort"]),
+        ("/joint_state.subscription.reliability", ["'qos_overrides./joint_states.subscription.reliability'"]),
+    ],
+)
+def test_a_quality_of_service_that_there_is_not_ends_the_node_with_those_that_there_are(name, words):
+    with NodeProcess(NODE, {f"qos_overrides.{name}": "certain"}) as node:
         assert node.wait_for_exit() == 1
-        assert "the topic joint_states" in node.output and "reliable or best_effort" in node.output
+        assert all(word in node.output for word in words), node.output
         assert "Traceback" not in node.output
 
 

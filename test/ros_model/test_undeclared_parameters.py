@@ -7,7 +7,7 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 from ros_harness import NodeProcess
 
 from robot_dynamics.cli.run import NODES
-from robot_dynamics.ros.support.undeclared import known_in_the_package
+from robot_dynamics.ros.support.undeclared import _faulty_override, known_in_the_package
 
 pytestmark = pytest.mark.ros
 
@@ -20,6 +20,34 @@ def test_a_misspelt_parameter_ends_the_node_with_a_hint():
             in node.output
         )
         assert "Traceback" not in node.output
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("/joint_state.subscription.depth", "/joint_states.subscription.depth"),
+        ("/simulator/joint_trajectroy.subscription.depth", "/simulator/joint_trajectory.subscription.depth"),
+        ("joint_states.subscription.depth", "/joint_states.subscription.depth"),
+        ("/joint_states.subscriber.depth", "/joint_states.subscription.depth"),
+        ("/joint_states.subscription.reliabilty", "/joint_states.subscription.reliability"),
+        ("/joint_states.subscription.lifespan", "can be overridden is history, depth, reliability"),
+        ("/joint_states", "must be qos_overrides.<topic>.<publisher or subscription>.<policy>"),
+        ("/joint_states.subscription.depth", ""),
+        ("/joint_states.publisher.depth", ""),
+        ("/left/joint_states.subscription.depth", ""),
+        ("/arm_1/effort_controller/commands.publisher.depth", ""),
+        ("/leg_effort_controller/commands.publisher.depth", ""),
+    ],
+)
+def test_a_misspelt_quality_of_service_is_refused_and_that_of_another_topic_is_not(given, meant):
+    topics = [
+        "/joint_states",
+        "/effort_controller/commands",
+        "/arm_2/effort_controller/commands",
+        "/simulator/joint_trajectory",
+    ]
+    found = _faulty_override(f"qos_overrides.{given}", topics)
+    assert meant in found and bool(meant) == bool(found)
 
 
 def test_parameters_of_other_nodes_and_of_ros_are_accepted():

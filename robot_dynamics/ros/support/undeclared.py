@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Collection
 from functools import cache
 
 from rclpy.node import Node
@@ -14,13 +15,17 @@ from robot_dynamics.resources import share_directory
 
 # By topic or joint, so that no file can list them.
 _BY_NAME = re.compile(
-    r"qos_overrides\..+"
-    r"|constraints\.(goal_time|stopped_velocity_tolerance|.+\.(trajectory|goal))"
+    r"constraints\.(goal_time|stopped_velocity_tolerance|.+\.(trajectory|goal))"
     # joint_limits.yaml of MoveIt as a whole, also what no node here looks at
     r"|joint_limits\..+\.(has_(position|velocity|acceleration|jerk)_limits|(min|max)_position)"
     r"|joint_limits\..+\.max_(velocity|acceleration|jerk)"
     r"|default_(velocity|acceleration)_scaling_factor"
 )
+_OVERRIDE = re.compile(r"qos_overrides\.(?P<topic>.+)\.(?P<side>[^.]+)\.(?P<policy>[^.]+)")
+_SIDES = ("publisher", "subscription")
+_POLICIES = ("history", "depth", "reliability")
+ALIKE = 0.9
+"""From this likeness on, a part of a topic's name is taken for a misspelt one."""
 _EVERYWHERE = {"use_sim_time", "robot_description", "start_type_description_service"}
 # A line of a parameter file that sets a parameter, or shows in a comment how it would be set.
 _NAMED = re.compile(r"^ {4}(?:# )?([a-z][a-z0-9_]*):", re.MULTILINE)
@@ -52,12 +57,57 @@ def refuse_undeclared(node: Node) -> None:
     given = set(getattr(node, "_parameter_overrides", ()))
     declared = set(node.get_parameters_by_prefix(""))
     known = declared | known_in_the_package()
-    unknown = sorted(name for name in given - known if not _BY_NAME.fullmatch(name))
-    if unknown:
-        raise ParameterError("; ".join(_unknown(name, known) for name in unknown))
+    overrides = {name for name in given - known if name.startswith("qos_overrides")}
+    unknown = sorted(name for name in given - known - overrides if not _BY_NAME.fullmatch(name))
+    topics = {made["topic"] for made in map(_OVERRIDE.fullmatch, declared) if made}
+    faults = [_unknown(name, known) for name in unknown]
+    faults += filter(None, (_faulty_override(name, topics) for name in sorted(overrides)))
+    if faults:
+        raise ParameterError("; ".join(faults))
 
 
 def _unknown(name: str, known: set[str] | frozenset[str]) -> str:
     nearest = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.6)
     hint = f"; '{nearest[0]}' may be meant" if nearest else ""
     return f"no node of robot_dynamics has a parameter '{name}'{hint}"
+
+
+def _faulty_override(name: str, topics: Collection[str]) -> str:
+    """What is wrong with an override of a topic's quality of service; empty where nothing is.
+
+    Args:
+        name: of the parameter, which the node has not declared.
+        topics: whose quality of service the node lets be overridden. Those of another node are accepted.
+    """
+    parts = _OVERRIDE.fullmatch(name)
+    if parts is None:
+        return f"the parameter '{name}' must be qos_overrides.<topic>.<publisher or subscription>.<policy>"
+    topic, side, policy = parts.group("topic", "side", "policy")
+    right = [
+        _nearest(topic, [f"/{topic}"] if topic[0] != "/" else [one for one in topics if _alike(topic, one)]),
+        _nearest(side, () if side.startswith(tuple(f"{known}_" for known in _SIDES)) else _SIDES),
+        _nearest(policy, _POLICIES),
+    ]
+    if right == [topic, side, policy]:
+        return ""
+    if policy not in _POLICIES and not difflib.get_close_matches(policy, _POLICIES, n=1):
+        return f"the parameter '{name}': what can be overridden is {', '.join(_POLICIES)}"
+    return f"no topic is as in the parameter '{name}'; 'qos_overrides.{'.'.join(right)}' may be meant"
+
+
+def _nearest(word: str, right: Collection[str]) -> str:
+    """The nearest of the right words; the word itself where there are none."""
+    if not right or word in right:
+        return word
+    return max(right, key=lambda one: difflib.SequenceMatcher(None, word, one).ratio())
+
+
+def _alike(given: str, topic: str) -> bool:
+    """Whether one part of a topic's name is misspelt; ``arm_1`` and ``arm_2`` are two names."""
+    ours, theirs = topic.split("/"), given.split("/")
+    differing = [pair for pair in zip(ours, theirs, strict=False) if pair[0] != pair[1]]
+    if len(ours) != len(theirs) or len(differing) != 1:
+        return False
+    (pair,) = differing
+    letters = [re.sub(r"\d", "", word) for word in pair]
+    return letters[0] != letters[1] and difflib.SequenceMatcher(None, *pair).ratio() >= ALIKE
