@@ -1,4 +1,4 @@
-"""Labels in space that do not cover each other."""
+"""Labels in space that do not cover each other, wherever they are looked at from."""
 
 from __future__ import annotations
 
@@ -6,24 +6,27 @@ import numpy as np
 
 from robot_dynamics.spatial import Array
 
+STEEPEST = np.pi / 4
+"""Largest angle between the line of sight and the horizontal at which labels of a column are apart [rad]."""
+_ROOM = 1.2
+"""Of a label, as a share of its height, for what perspective makes of it."""
 
-def spread_labels(places: Array, width: float, height: float) -> Array:
-    """Raise labels until each has room above those that are less than its width beside it.
+
+def label_column(foot: Array, count: int, height: float) -> Array:
+    """Centres of labels that face the viewer, one above the other.
+
+    Labels beside each other cover each other from some side, at whatever distance they are. Those on one
+    vertical line do not: seen at an angle e from the horizontal their distance shrinks by cos e only.
 
     Args:
-        places: (N, 3) wanted centres, z up; the later one gives way [m].
-        width: of a label [m].
+        foot: (3,) the lower end of the column, z up [m].
+        count: of labels.
         height: of a label [m].
 
     Returns:
-        (N, 3) centres, each at or above the wanted one [m].
+        (count, 3) from the lowest on [m].
     """
-    found: list[Array] = []
-    for place in np.asarray(places, dtype=float):
-        beside = [other[2] for other in found if np.hypot(*(other - place)[:2]) < width]
-        level = place[2]
-        for taken in sorted(beside):
-            if abs(level - taken) < height:
-                level = taken + height
-        found.append(np.array([place[0], place[1], level]))
-    return np.array(found).reshape(-1, 3)
+    pitch = _ROOM * height / np.cos(STEEPEST)
+    centers = np.tile(np.asarray(foot, dtype=float), (count, 1))
+    centers[:, 2] += pitch * (np.arange(count) + 0.5)
+    return centers

@@ -129,20 +129,23 @@ def test_rviz_can_draw_the_numbers(scene):
         assert 0.2 * label.scale.z < label.scale.x < label.scale.z
 
 
-def test_numbers_do_not_cover_each_other(scene):
-    shown = scene.picture([10.0, 10.0], np.array([0.0, 0.0]))
+def test_numbers_stand_in_a_column_over_the_robot_with_a_line_to_each_joint(scene):
+    """A column is what no side shows one label of over another: see ``test_labels``."""
+    posture = np.array([0.0, 0.0])
+    shown = scene.picture([10.0, 10.0], posture)
     model = pin.buildModelFromXML(ARM)
     data = model.createData()
-    pin.framesForwardKinematics(model, data, np.zeros(2))
-    places = []
+    pin.framesForwardKinematics(model, data, posture)
+    lines = points(shown["leaders", 0])
     for number, link in enumerate(["upper", "slide"]):
-        label = shown["numbers", number]
-        local = label.pose.position
-        placed = data.oMf[model.getFrameId(link, pin.FrameType.BODY)]
-        places.append(placed.act(np.array([local.x, local.y, local.z])))
+        label, place = shown["numbers", number], data.oMf[model.getFrameId(link, pin.FrameType.BODY)]
+        assert label.header.frame_id == "left/base"
+        position = label.pose.position
+        assert (position.x, position.y) == (0.0, 0.0) and position.z > place.translation[2]
+        np.testing.assert_allclose(lines[2 * number], [0.0, 0.0, position.z], atol=1e-12)
+        np.testing.assert_allclose(lines[2 * number + 1], place.translation, atol=1e-9)
     height = shown["numbers", 0].scale.z
-    apart = np.abs(places[1] - places[0])
-    assert apart[2] >= 2.0 * height or np.hypot(*apart[:2]) >= 10.0 * height
+    assert shown["numbers", 1].pose.position.z - shown["numbers", 0].pose.position.z > 2.0 * height
 
 
 def test_what_has_no_frame_is_drawn_in_the_one_before(scene):

@@ -10,14 +10,15 @@ from visualization_msgs.msg import Marker
 from robot_dynamics.model.urdf import Joint, JointType, RobotTree
 from robot_dynamics.ros.support.messages import nanoseconds_to_stamp
 from robot_dynamics.ros.viewing.joint_stream import JointValues
-from robot_dynamics.ros.viewing.rviz_shapes import LINE_HEIGHT, TEXT_WIDTH, arrow, gone, line, text
+from robot_dynamics.ros.viewing.rviz_shapes import LINE_HEIGHT, arrow, gone, leaders, line, text
 from robot_dynamics.spatial import Array
 from robot_dynamics.view.efforts import RGB, EffortScale, arc_points, axis_frame, effort_text
-from robot_dynamics.view.labels import spread_labels
+from robot_dynamics.view.labels import label_column
 from robot_dynamics.view.parameters import MarkerParameters
 from robot_dynamics.view.robot_geometry import RobotGeometry
 
 EFFORT, LIMIT, GRAVITY, NUMBERS = "effort", "effort_limit", "gravity_load", "numbers"
+LEADERS = "leaders"
 """Namespaces of the markers; rviz can hide each."""
 GRAY: RGB = (0.45, 0.50, 0.55)
 WEIGHT_COLOR: RGB = (0.55, 0.40, 0.80)
@@ -81,29 +82,27 @@ class LoadMarkers:
         efforts: Mapping[str, float],
         load: Mapping[str, float],
     ) -> list[Marker]:
-        """What cannot be read off the arcs, above each joint's ring where there is room."""
+        """What cannot be read off the arcs, one above the other over the robot, with a line to each joint."""
         geometry = self.geometry
         joints = [joint for joint in geometry.independent_joints if joint.name in state.position]
-        words, places = [], []
+        if not joints:
+            return [gone(self._frame(geometry.tree.root), LEADERS, 0)]
+        words = []
         for joint in joints:
             effort = effort_text(efforts.get(joint.name), joint.limits.effort, joint.kind)
             weight = effort_text(load[joint.name], np.inf, joint.kind)
             words.append(f"{joint.name}: {effort or 'no effort known'}\nweight: {weight}")
-            pose = poses[joint.child]
-            up = np.array([0.0, 0.0, 1.5 * self._radius(joint)])
-            places.append(pose[:3, 3] + up)
-        height = TEXT_HEIGHT * self._size
-        width = (
-            TEXT_WIDTH * height * max((len(line) for text in words for line in text.split("\n")), default=0)
-        )
-        spread = spread_labels(np.array(places), width, 2.0 * LINE_HEIGHT * height)
-        markers = []
-        for k, joint in enumerate(joints):
-            pose = poses[joint.child]
-            place = pose[:3, :3].T @ (spread[k] - pose[:3, 3])
-            number = geometry.independent_joints.index(joint)
-            markers.append(text(self._frame(joint.child), NUMBERS, number, place, words[k], height))
-        return markers
+        height, places = TEXT_HEIGHT * self._size, np.array([poses[joint.child][:3, 3] for joint in joints])
+        top = max(pose[2, 3] for pose in poses.values())
+        foot = np.array([0.0, 0.0, top + 1.5 * max(map(self._radius, joints))])
+        labels = label_column(foot, len(joints), 2.0 * LINE_HEIGHT * height)
+        # In the root's frame: in their joints' own frames they would swing with them.
+        root = self._frame(geometry.tree.root)
+        numbers = [geometry.independent_joints.index(joint) for joint in joints]
+        return [
+            *(text(root, NUMBERS, *label, height) for label in zip(numbers, labels, words, strict=True)),
+            leaders(root, LEADERS, labels, places, 0.1 * height),
+        ]
 
     def _effort(self, number: int, joint: Joint, scale: EffortScale, effort: float | None) -> list[Marker]:
         """Arc or arrow of one joint, and the ring that the arc is read on."""

@@ -15,8 +15,7 @@ from robot_dynamics.view.efforts import RGB
 from robot_dynamics.view.plates import plate_mesh
 from robot_dynamics.view.visuals import Box, Cylinder, Plate, Sphere, Visual
 
-TEXT_WIDTH = 0.55
-"""Mean width of a character, as a share of the text's height."""
+LEADER_COLOR: RGB = (0.7, 0.7, 0.7)
 LINE_HEIGHT = 1.15
 """Distance of two lines of a text, as a share of the text's height."""
 _SPACE = 0.45
@@ -50,6 +49,14 @@ def line(
     marker = shape(frame, namespace, number, kind, color)
     marker.scale.x = width
     marker.points = [point(place) for place in points]
+    return marker
+
+
+def leaders(frame: str, namespace: str, labels: Array, places: Array, width: float) -> Marker:
+    """Faint lines from labels (N, 3) to what they belong to (N, 3) [m]."""
+    ends = np.stack([labels, places], axis=1).reshape(-1, 3)
+    marker = line(frame, namespace, 0, ends, LEADER_COLOR, width, strip=False)
+    marker.color.a = 0.4
     return marker
 
 

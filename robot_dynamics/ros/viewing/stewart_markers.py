@@ -9,21 +9,21 @@ from std_msgs.msg import Header
 from visualization_msgs.msg import Marker, MarkerArray
 
 from robot_dynamics.model.urdf import JointType
-from robot_dynamics.ros.viewing.rviz_shapes import LINE_HEIGHT, TEXT_WIDTH, arrow, line, put, solid, text
+from robot_dynamics.ros.viewing.rviz_shapes import LINE_HEIGHT, arrow, leaders, line, put, solid, text
 from robot_dynamics.stewart import StewartPlatform
 from robot_dynamics.view.efforts import RGB, EffortScale, effort_text
-from robot_dynamics.view.labels import spread_labels
+from robot_dynamics.view.labels import label_column
 from robot_dynamics.view.stewart_geometry import StewartGeometry, pose_values
 from robot_dynamics.view.stewart_parts import JOINT_COLOR, ROD_COLOR
 
 Array = np.ndarray
 
 LEGS, FORCES, LIMITS, NUMBERS, CONDITION = "legs", "forces", "force_limits", "numbers", "condition"
+LEADERS = "leaders"
 """Namespaces beside those of the plates, ``base`` and ``platform``; rviz can hide each."""
 GRAY: RGB = (0.45, 0.50, 0.55)
 TEXT_HEIGHT = 0.04
 """Of the numbers, as a share of the machine's size."""
-LONGEST_NUMBERS = 18
 
 
 def stewart_markers(
@@ -101,8 +101,7 @@ class _Picture:
             tip = start + share * (ends[1] - ends[0])
             markers.append(line(self._frame, LIMITS, number, ends, GRAY, 0.15 * gauge.thickness))
             markers.append(arrow(self._frame, FORCES, number, start, tip, color, gauge.thickness))
-            across = middle - poses[gauge.link][:3, 3]
-            places.append(middle + across - (across @ along) * along)
+            places.append(middle)
         return markers + self._numbers(
             position, np.array(places), forces, condition_number, TEXT_HEIGHT * geometry.size
         )
@@ -110,12 +109,12 @@ class _Picture:
     def _numbers(
         self, position: Array, places: Array, forces: Array, condition_number: float, height: float
     ) -> list[Marker]:
-        width = LONGEST_NUMBERS * TEXT_WIDTH * height
-        spread = spread_labels(places, width, LINE_HEIGHT * height)
-        markers = []
+        foot = position + np.array([0.0, 0.0, 2.0 * height])
+        # The last one is of the condition number, and a little larger.
+        labels = label_column(foot, len(places) + 1, 1.2 * LINE_HEIGHT * height)
+        markers = [leaders(self._frame, LEADERS, labels[:-1], places, 0.1 * height)]
         for number, (leg, force) in enumerate(zip(self._machine.legs, forces, strict=True)):
             words = f"{leg.name}: {effort_text(float(force), leg.limits.force, JointType.PRISMATIC)}"
-            markers.append(text(self._frame, NUMBERS, number, spread[number], words, height))
+            markers.append(text(self._frame, NUMBERS, number, labels[number], words, height))
         words = f"condition number {condition_number:.1f} (limit {self._machine.condition_limit:g})"
-        above = position + np.array([0.0, 0.0, 5.0 * height])
-        return [*markers, text(self._frame, CONDITION, 0, above, words, 1.2 * height)]
+        return [*markers, text(self._frame, CONDITION, 0, labels[-1], words, 1.2 * height)]
