@@ -113,9 +113,19 @@ class Contest:
             pair["robot_dynamics, out="] = Statement("f(q, qd, x, None, out)", names)
             pair["our inverse dynamics"] = self.single["robot_dynamics"]
             pair["our inverse dynamics, out="] = self.single["robot_dynamics, out="]
-        if quantity in self._pinocchio:
-            pair["Pinocchio"] = self._pinocchio[quantity]
+        for theirs, statement in self._pinocchio.items():
+            if theirs.split(",")[0] == quantity:
+                pair[theirs.replace(quantity, "Pinocchio")] = statement
+        if quantity == "forward_kinematics" and self._pinocchio:
+            self._compare_poses()
         return pair
+
+    def _compare_poses(self) -> None:
+        statement = self._pinocchio["forward_kinematics"]
+        exec(statement.code, dict(statement.names))
+        pose = statement.names["pose"].homogeneous @ self.chain.tip_transform
+        if not np.allclose(pose, self.dynamics.forward_kinematics(self._state[0]), rtol=0.0, atol=_SAME):
+            raise RobotDynamicsError("Pinocchio computes another pose of the tip")
 
     def _enter(
         self, name: str, make: Callable[[], Statement], efforts: Callable[[Any], Iterable[Any]]

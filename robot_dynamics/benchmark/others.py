@@ -47,11 +47,14 @@ def pinocchio_statements(chain: KinematicChain, q: Array, qd: Array, qdd: Array)
     names |= {"rnea_by": pin.computeRNEADerivatives, "aba_by": pin.computeABADerivatives}
     names |= {"regressor": pin.computeJointTorqueRegressor, "tip": pin.forwardKinematics}
     names |= {"jacobian": pin.computeJointJacobian, "last": parent}
+    # What forwardKinematics writes to; whoever asks for it once need not look for it again.
+    names["pose"] = names["data"].oMi[parent]
     return {
         "inverse_dynamics": Statement("rnea(model, data, q, qd, x)", names),
         "forward_dynamics": Statement("aba(model, data, q, qd, x)", names),
         "mass_matrix": Statement("crba(model, data, q)", names),
         "forward_kinematics": Statement("tip(model, data, q)", names),
+        "forward_kinematics, (4, 4)": Statement("tip(model, data, q); pose.homogeneous", names),
         "jacobian": Statement("jacobian(model, data, q, last)", names),
         "regressor": Statement("regressor(model, data, q, qd, x)", names),
         "inverse_dynamics_derivatives": Statement("rnea_by(model, data, q, qd, x)", names),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+import time
 import timeit
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
@@ -28,14 +29,14 @@ class Statement:
 
 
 def median_times(statements: Mapping[Key, Statement], rounds: int) -> dict[Key, float]:
-    """Median seconds per state of every statement.
+    """Median seconds of processor time per state of every statement.
 
     Every round times each of them once for about four milliseconds, so that what disturbs the machine
-    disturbs all of them alike.
+    disturbs all of them alike; while another process has the processor, nothing is counted.
     """
     timers, repetitions = {}, {}
     for name, statement in statements.items():
-        timers[name] = timeit.Timer(statement.code, globals=dict(statement.names))
+        timers[name] = timeit.Timer(statement.code, timer=time.thread_time, globals=dict(statement.names))
         timers[name].timeit(1)
         count = 1
         # The least of three: an interruption here would make every round too short to be representative.
