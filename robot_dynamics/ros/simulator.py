@@ -71,8 +71,7 @@ class Simulator(Node):
         if not settings.lockstep:
             self._repeat.cancel()
         self._commands = self._subscribe(kind.command_topic)
-        # In lockstep nothing may depend on when a message comes, unless it is answered.
-        if kind.brake_topic and not settings.lockstep:
+        if kind.brake_topic:
             self.create_subscription(Bool, kind.brake_topic, self._on_brake, qos.DESCRIPTION)
         self.create_service(Trigger, "~/reset", self._on_reset)
         self._diagnostics = diagnostics.DiagnosticsPublisher(self, self._status)
@@ -183,6 +182,8 @@ class Simulator(Node):
         self._accept(motion, effort)
 
     def _on_brake(self, message: Bool) -> None:
+        if self._settings.lockstep:
+            return  # nothing may depend on when a message comes, unless it is answered
         self._braked = message.data
         if self._motion is not None:
             self._motion.brake(self._braked, self._settings)
