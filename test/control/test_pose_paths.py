@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from robot_dynamics import stewart
-from robot_dynamics.control.stewart.trajectory import PoseWaypoint, at_rest, plan_pose
+from robot_dynamics.control.stewart.trajectory import PoseWaypoint, at_rest, plan_pose, smooth_pose
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
 from robot_dynamics.resources import resource
 from robot_dynamics.spatial import rotation_from_rpy
@@ -158,6 +158,15 @@ def test_an_end_that_is_as_good_as_at_rest_is_accepted():
     assert (path.start, path.end, path.duration) == (0.0, 2.0, 2.0)
     motion = path.sample(2.5)
     assert not motion.linear_velocity.any() and not motion.angular_acceleration.any()
+
+
+@pytest.mark.parametrize("field", ["linear_velocity", "angular_velocity", "linear_acceleration"])
+def test_what_a_waypoint_gives_is_met_whatever_else_it_leaves_open(field):
+    level, value = [0.0, 0.0, 0.0, 1.0], [0.05, -0.02, 0.03]
+    points = [PoseWaypoint(1.0, [0.0, 0.0, 0.57], level, **{field: value})]
+    points.append(PoseWaypoint(2.0, [0.0, 0.0, 0.55], level))
+    path = smooth_pose(points, 0.0, at_rest(np.array([0.0, 0.0, 0.55]), np.eye(3)), 0.0)
+    np.testing.assert_allclose(getattr(path.sample(1.0), field), value, atol=1e-12)
 
 
 def test_many_references_at_once_are_those_one_by_one():

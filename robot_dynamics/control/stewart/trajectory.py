@@ -156,11 +156,27 @@ def smooth_pose(
         if what == "velocity" and np.abs(last).max() > 1e-6:
             raise TrajectoryError("the last waypoint moves; a trajectory must end at rest")
     knots = np.concatenate(([departure], times[ahead] + start_time))
-    spline = minimum_jerk_spline(knots, places, rates, accelerations)
+    spline = _smoothest(knots, places, rates, accelerations)
     pitch = QuinticSpline(spline.times, spline.coefficients[:, :, 4:5])
     if np.abs(np.array(pitch.extremes()[:2])).max() > LARGEST_PITCH:
         raise TrajectoryError("the path tilts the platform by more than 80 degrees about y")
     return PoseTrajectory(spline)
+
+
+def _smoothest(knots: Array, places: Array, rates: Array, accelerations: Array) -> QuinticSpline:
+    """The spline of all coordinates; position and orientation apart where other things are given of them."""
+    linear, angular = slice(0, 3), slice(3, 6)
+    given = [
+        [np.isnan(values[:, part]).any(axis=1) for values in (rates, accelerations)]
+        for part in (linear, angular)
+    ]
+    if np.array_equal(*given):
+        return minimum_jerk_spline(knots, places, rates, accelerations)
+    coefficients = [
+        minimum_jerk_spline(knots, places[:, part], rates[:, part], accelerations[:, part]).coefficients
+        for part in (linear, angular)
+    ]
+    return QuinticSpline(knots, np.concatenate(coefficients, axis=2))
 
 
 def trajectory_violations(
