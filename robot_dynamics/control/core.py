@@ -218,8 +218,8 @@ class ControlCore(Generic[S, R]):
         except RobotDynamicsError:
             return
 
-    def lost_states(self) -> None:
-        """Joint states have stopped: from now on ``safe_command`` is what goes out."""
+    def lost_states(self, age: float = 0.0) -> None:
+        """Joint states have stopped, the last is ``age`` old [s]: from now on ``safe_command`` goes out."""
         if self.phase is not Phase.WAITING:
             self.phase = Phase.STALE
             self.epoch += 1

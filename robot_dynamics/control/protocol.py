@@ -183,8 +183,8 @@ class Controller(Protocol[R]):
     def observe(self, position: Array) -> None:
         """Keep the last known position (n,) fresh while the controller does not control."""
 
-    def lost_states(self) -> None:
-        """Joint states have stopped: from now on :meth:`safe_command` is what goes out."""
+    def lost_states(self, age: float = 0.0) -> None:
+        """Joint states have stopped, the last is ``age`` old [s]: now :meth:`safe_command` goes out."""
 
     def safe_command(self, since: float) -> Command:
         """The declared safe output, ``since`` seconds after the fault began."""

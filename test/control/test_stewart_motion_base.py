@@ -283,21 +283,37 @@ def test_an_emergency_stop_brakes_the_platform_where_it_stands(base, kind):
     np.testing.assert_allclose(run.plant.platform_pose[0], place, atol=3e-3)
 
 
-@pytest.mark.parametrize(("safe_output", "bound"), [("settle", 0.05), ("gravity_fade", None)])
-def test_without_states_it_comes_down_as_the_model_says(base, safe_output, bound, kind):
-    run = Run(base, kind, plant=True, safe_output=safe_output)
-    for _ in range(10):
+@pytest.mark.parametrize(
+    ("safe_output", "moving", "bound"),
+    [("settle", False, 0.05), ("settle", True, 0.25), ("gravity_fade", False, None)],
+)
+def test_without_states_it_comes_down_as_the_model_says(base, kind, safe_output, moving, bound):
+    """From rest at home, or from 0.2 m/s beside it; the loss is noticed a tenth of a second late."""
+    run, home = Run(base, kind, plant=True, safe_output=safe_output), base.machine.home_position
+    run.cycle()
+    if moving:
+        there, level = home + np.array([0.03, 0.05, 0.02]), [0.0, 0.0, 0.0, 1.0]
+        points = [
+            PoseWaypoint(1.0, there, level, linear_velocity=[-0.16, 0.12, 0.0]),
+            PoseWaypoint(2.0, home, level),
+        ]
+        run.control.follow(points, None)
+    while run.time < 1.0:
         run.cycle()
-    run.control.lost_states()
+    assert bool(np.abs(run.control.pose.twist[:3]).max() > 0.1) is moving
+    for _ in range(25):
+        run.plant.advance(PERIOD, run.command.effort)
+        run.time += PERIOD
+    run.control.lost_states(0.1)
     lost = run.time
     assert run.control.brake
-    for _ in range(round(3.5 / PERIOD)):
+    for _ in range(round(3.0 / PERIOD)):
         run.cycle(blind_since=lost)
     assert (run.plant.position < run.limits[:, 0] + 1e-3).all(), "it lies on its stops"
     if bound is None:
         assert run.fastest_at_stop > 0.5
     else:
-        assert run.fastest < 0.12
+        assert run.fastest < 0.6
         assert run.fastest_at_stop < bound
 
 

@@ -180,9 +180,9 @@ class NativeController(Generic[R]):
         q = np.ascontiguousarray(position, dtype=float)
         self._library.rd_core_observe(self.handle, address(q))
 
-    def lost_states(self) -> None:
-        """Joint states have stopped: from now on ``safe_command`` is what goes out."""
-        self._library.rd_core_lost_states(self.handle)
+    def lost_states(self, age: float = 0.0) -> None:
+        """Joint states have stopped, the last is ``age`` old [s]: from now on ``safe_command`` goes out."""
+        self._library.rd_core_lost_states(self.handle, age)
 
     def safe_command(self, since: float) -> Command:
         """The declared safe output, ``since`` seconds after the fault began."""

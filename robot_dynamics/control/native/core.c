@@ -246,8 +246,11 @@ void rd_core_hold(rd_core *core)
     rd_core_publish(core);
 }
 
-void rd_core_lost_states(rd_core *core)
+void rd_core_lost_states(rd_core *core, double age)
 {
+    if (rd_controls(core->phase)) {
+        core->unseen = age;
+    }
     if (core->phase != RD_WAITING) {
         rd_stop(core);
         core->phase = RD_STALE;

@@ -126,6 +126,7 @@ typedef struct rd_core {
     int is_beyond;                /* the measured state was in the last cycle, see watch of rd_machine */
     uint64_t beyond;              /* how often it has come to be */
     int settles;                  /* the safe output of the machine's own has begun */
+    double unseen;                /* from the last state until it was noticed that no more come [s] */
     int braked;                   /* whether brakes have taken anything from the last effort */
     int has_sent;                 /* whether the next effort has to follow the one in sent */
     int has_left;                 /* whether anything has left, and is in left */
@@ -175,7 +176,7 @@ void rd_core_free(rd_core *core);
  * the caller then calls rd_core_lost_states and sends rd_core_safe_command. */
 int rd_core_update(rd_core *core, double time, const double *position, const double *velocity);
 void rd_core_observe(rd_core *core, const double *position);
-void rd_core_lost_states(rd_core *core);
+void rd_core_lost_states(rd_core *core, double age);
 void rd_core_hold(rd_core *core);
 /* Fills effort, unlimited and reference. */
 void rd_core_safe_command(rd_core *core, double since);

@@ -89,7 +89,7 @@ void rd_follower_activate(rd_follower *follower, int64_t steady, int lockstep)
 
 void rd_follower_deactivate(rd_follower *follower)
 {
-    rd_core_lost_states(follower->session->core);
+    rd_core_lost_states(follower->session->core, 0.0);
     rd_loop_init(&follower->loop, steady_clock, keep_effort, follower, 0);
     memset(follower->effort, 0, sizeof(double) * (size_t)follower->session->core->n);
 }

@@ -78,7 +78,9 @@ static void begin_safe_output(rd_loop *loop, int64_t steady)
     loop->safe_for_front = 0;
     loop->safe_began = steady - (int64_t)(1e9 * (faded > 0.0 ? faded : 0.0));
     loop->safe_due = steady;
-    rd_core_lost_states(session->core);
+    /* A simulation's clock is another, and may stand. */
+    const int by_wall_clock = !loop->lockstep && !loop->time.used;
+    rd_core_lost_states(session->core, by_wall_clock ? 1e-9 * (double)(steady - loop->last_state) : 0.0);
 }
 
 static void meet_requests(rd_loop *loop, int64_t steady)
@@ -162,7 +164,7 @@ static void look_for_losses(rd_loop *loop, int64_t steady, int state_has_come)
     }
     if (state_has_come && about.kind != RD_FRONT_LOST) {
         about.back = 1;
-        rd_core_lost_states(core);
+        rd_core_lost_states(core, 0.0);
     } else {
         begin_safe_output(loop, steady);
         loop->safe_for_front = about.kind == RD_FRONT_LOST;
@@ -229,7 +231,7 @@ void rd_loop_state(rd_loop *loop, int64_t stamp, int64_t steady, const double *p
         loop->safe = NULL;
         atomic_fetch_add_explicit(&loop->answered, 1, memory_order_relaxed);
     } else {
-        rd_core_lost_states(core);
+        rd_core_lost_states(core, 0.0);
         session->trouble_began = session->troubled ? session->trouble_began : now;
         session->trouble_latest = now;
         session->troubled = 1;

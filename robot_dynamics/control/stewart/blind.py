@@ -2,7 +2,8 @@
 
 From the last known pose and twist on, the model is simulated under the forces that go out, and these forces
 are the ones that bring the simulated platform down to the park pose no faster than declared. There they fade.
-What the model does not know grows with time: the slower the way, the longer nobody looks.
+The time before anybody has noticed is simulated too. What the model does not know grows about fourfold a
+second: the slower the way, the longer nobody looks.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ LONGEST = 0.05
 """Time over which forces are simulated at most at once [s]."""
 STEP = 0.005
 """Longest step of the simulation [s]."""
+LONGEST_UNSEEN = 0.5
+"""Time between the last state and its loss that is simulated at most [s]."""
 PROBES = np.vstack([np.zeros(6), np.eye(6)])
 """Accelerations whose forces tell those of any other, since these are linear in it."""
 
@@ -35,7 +38,7 @@ class BlindDescent:
 
     Args:
         forces: the model with all that the platform carries.
-        motion: the way down, which begins at the last known pose and twist.
+        last: where the platform was known last, and how it moved.
         limits: (6,) of the forces [N].
         fade: how long they fade at the park pose [s].
 
@@ -43,40 +46,59 @@ class BlindDescent:
         state: of the simulated platform.
     """
 
-    def __init__(self, forces: Forces, motion: GovernedMotion, limits: Array, fade: float) -> None:
-        self._forces, self._motion = forces, motion
+    def __init__(self, forces: Forces, last: Reference, limits: Array, fade: float) -> None:
+        self._forces = forces
         self._limits, self._fade = limits, fade
-        self.state = motion.governor.reference
+        self.state = last
+        self._motion: GovernedMotion | None = None
         self._sent: Array = np.zeros(6)
         self._begun = False
 
+    def coast(self, sent: Array, time: float) -> None:
+        """Go on to ``time`` [s] under forces (6,) that have stayed since the last known state [N]."""
+        last, self._sent = self.state, sent
+        try:
+            self._go_on(min(time - last.time, LONGEST_UNSEEN))
+        except (RobotDynamicsError, np.linalg.LinAlgError):
+            self.state = last
+        self.state = self.state.seen_from(time)
+
+    def descend(self, motion: GovernedMotion) -> None:
+        """Follow a way down from the present state on."""
+        self._motion = motion
+
     def forces_at(self, time: float) -> Array:
         """(6,) forces from ``time`` [s] until the next call, on the clock of the motion [N]."""
-        before = self.state.time
+        motion, before = self._motion, self.state.time
+        if motion is None:
+            return np.zeros(6)
         if time > before:
-            self._simulate(min(time - before, LONGEST))
-            self._motion.advance(time)
+            self._simulate(motion, min(time - before, LONGEST))
+            motion.advance(time)
             self.state = self.state.seen_from(time)
-        reference = self._motion.sample(time)
-        share = ramp_down(time - self._motion.end, self._fade) if time > self._motion.end else 1.0
+        reference = motion.sample(time)
+        share = ramp_down(time - motion.end, self._fade) if time > motion.end else 1.0
         if not self._begun or share == 1.0:
             self._sent, self._begun = self._wanted(reference), True
         return share * self._sent
 
-    def _simulate(self, duration: float) -> None:
-        """Go on under what was sent last, by midpoint steps."""
-        if not self._begun or self.state.time >= self._motion.end:
+    def _simulate(self, motion: GovernedMotion, duration: float) -> None:
+        if not self._begun or self.state.time >= motion.end:
             return
-        count = max(1, math.ceil(duration / STEP - 1e-9))
-        step = duration / count
         try:
-            for _ in range(count):
-                state = self.state
-                middle = state.accelerated(self._acceleration(state)).at(state.time + 0.5 * step)
-                self.state = state.accelerated(self._acceleration(middle)).at(state.time + step)
+            self._go_on(duration)
         except (RobotDynamicsError, np.linalg.LinAlgError):
             # Nothing is known of the platform from here on: what was sent last fades.
-            self._motion.end = self.state.time
+            motion.end = self.state.time
+
+    def _go_on(self, duration: float) -> None:
+        """Go on under what was sent last, by midpoint steps."""
+        count = max(1, math.ceil(duration / STEP - 1e-9))
+        step = duration / count
+        for _ in range(count):
+            state = self.state
+            middle = state.accelerated(self._acceleration(state)).at(state.time + 0.5 * step)
+            self.state = state.accelerated(self._acceleration(middle)).at(state.time + step)
 
     def _acceleration(self, state: Reference) -> Array:
         """(6,) of the simulated platform under what was sent last."""

@@ -54,6 +54,7 @@ class StewartController(PlatformCore):
         self._watch = StateWatch(platform.machine, self._parameters.watch_margin)
         self._operator = Operator(self, self._conductor)
         self._blind: BlindDescent | None = None
+        self._unseen = 0.0
 
     def __repr__(self) -> str:
         return f"StewartController({self.platform.machine.name}: {self._parameters.mode}, {self.phase.value})"
@@ -124,6 +125,7 @@ class StewartController(PlatformCore):
     def _leave(self, command: Command, safe: bool = False) -> Command:
         """See :class:`ControlCore`; what follows on this cycle, and the brakes' share of the forces."""
         if not safe:
+            self._blind = None
             self._watch_state()
             if self._conductor.changes(self.time):
                 self.take_up(self._conductor.next_motion(self.time, self.present))
@@ -133,12 +135,12 @@ class StewartController(PlatformCore):
                 command = replace(command, effort=share * command.effort, unlimited=share * command.unlimited)
         return super()._leave(command, safe)
 
-    def lost_states(self) -> None:
+    def lost_states(self, age: float = 0.0) -> None:
         """See :class:`ControlCore`."""
         if self.phase.controls:
-            self._blind = None
+            self._blind, self._unseen = None, age
             self._conductor.release()
-        super().lost_states()
+        super().lost_states(age)
 
     def safe_command(self, since: float) -> Command:
         """The declared safe output, ``since`` seconds after the fault began.
@@ -151,16 +153,20 @@ class StewartController(PlatformCore):
         if self._settings.safe_output != "settle" or not np.isfinite(self.time):
             return super().safe_command(since)
         if self._blind is None:
-            pose, limits = self.pose, self.bounds.effort
-            last = Reference(since, pose.position, pose.rotation, pose.twist, np.zeros(6))
-            self._blind = BlindDescent(
-                self._model_forces,
-                self._conductor.blind(since, last),
-                limits,
-                self._parameters.safe_fade_time,
-            )
+            self._blind = self._descent(since)
         forces = self._blind.forces_at(since)
         return self._leave(Command(forces, forces, self._legs.at_rest(), self.phase), safe=True)
+
+    def _descent(self, since: float) -> BlindDescent:
+        """From where the model says that the platform is, by what has gone out since its last state."""
+        pose = self.pose
+        last = Reference(since - self._unseen, pose.position, pose.rotation, pose.twist, np.zeros(6))
+        fade = self._parameters.safe_fade_time
+        descent = BlindDescent(self._model_forces, last, self.bounds.effort, fade)
+        if self._left is not None and self._unseen > 0.0:
+            descent.coast(self._left, since)
+        descent.descend(self._conductor.blind(since, descent.state))
+        return descent
 
     def _watch_state(self) -> None:
         if self._conductor.mode is not Mode.OPERATIONAL or self.discontinuity:

@@ -86,8 +86,9 @@ class StewartParameters(LoopParameters):
         maximum=1.0,
     )
     blind_speed: float = parameter(
-        0.1,
-        "The same where no states come, in the model's own simulation (safe_output settle)",
+        0.5,
+        "The same where no states come, in the model's own simulation (safe_output settle): errors grow"
+        " with the time that it takes",
         unit="m/s",
         minimum=1e-3,
         maximum=1.0,

@@ -225,7 +225,9 @@ class PythonLoop(Generic[C]):
             # Where it has been the answer to bad states already, it goes on from there.
             trouble = self._in_force.trouble
             self._safe = SafeOutput(self._in_force.outlet, trouble.lasted if trouble is not None else 0.0)
-            self._in_force.controller.lost_states()
+            # A simulation's clock is another, and may stand.
+            by_wall_clock = not self._lockstep and self._time is None
+            self._in_force.controller.lost_states(self._monitor.age if by_wall_clock else 0.0)
 
     def _watch(self) -> None:
         """Send the safe output while joint states are missing, or while a halt fades."""

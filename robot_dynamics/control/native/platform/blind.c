@@ -1,16 +1,18 @@
 /* The way down of a platform whose states have stopped coming, by the model's own simulation: as in Python
  * robot_dynamics.control.stewart.blind, but along a descent that has been finished beforehand.
  *
- * From the last known place the reference stops, goes over to the nearest point of the descent and follows that to the
+ * From the last known place the model goes on, under what left last, for as long as nobody had noticed. From there the
+ * reference stops, goes over to the nearest point of the descent and follows that to the
  * park pose, where the forces fade. They are those that bring the simulated platform along it. */
 #include "platform.h"
 
 #include <math.h>
 
 static const double LONGEST = 0.05;         /* time over which forces are simulated at most at once [s] */
+static const double LONGEST_UNSEEN = 0.5;  /* and before anybody has noticed [s] */
 static const double STEP = 0.005;           /* longest step of the simulation [s] */
 static const double KP = 100.0, KV = 20.0;  /* of the simulated error on the acceleration [1/s^2, 1/s] */
-static const double GENTLE = 0.1;           /* share of a stop's deceleration that a way takes */
+static const double GENTLE = 0.6;           /* share of a stop's deceleration that a way takes */
 /* Greatest speed and acceleration of a minimum-jerk way of length 1 in time 1. */
 static const double PEAK_SPEED = 1.875, PEAK_ACCELERATION = 5.7735;
 
@@ -64,37 +66,6 @@ static double way_time(rd_platform *platform, const rd_platform_model *model)
     }
     const double hardest = fmax(length_of(moved) / model->pace[0], length_of(moved + 3) / model->pace[1]);
     return fmax(PEAK_SPEED * fastest / model->blind_speed, sqrt(PEAK_ACCELERATION / GENTLE * hardest));
-}
-
-static void begin_blind(rd_core *core, double since)
-{
-    rd_platform *platform = rd_platform_of(core);
-    const rd_platform_model *model = core->settings->platform;
-    rd_blind *blind = &platform->blind;
-    const rd_motion at = {blind->joins, (double[6]){0.0}, (double[6]){0.0}};
-    double stands[6];
-    blind->begun = since;
-    blind->time = since;
-    rd_copy(blind->pose, platform->pose, 7);
-    rd_copy(blind->twist, platform->twist, 6);
-    rd_copy(blind->place, core->place, 6);
-    rd_copy(blind->rate, platform->twist, 3);
-    angle_rates(blind->place + 3, platform->twist + 3, blind->rate + 3);
-    blind->stop_time = fmax(length_of(blind->twist) / model->pace[0], length_of(blind->twist + 3) / model->pace[1]);
-    for (int i = 0; i < 6; ++i) {
-        stands[i] = blind->place[i] + 0.5 * blind->stop_time * blind->rate[i];
-    }
-    blind->descends = nearest_knot(model->descent, stands, model->geometry.characteristic_length);
-    rd_cursor cursor = {model->descent, 0};
-    rd_sample(&cursor, 6, blind->descends, &at);
-    for (int i = 0; i < 6; ++i) {
-        const double way = stands[i] - blind->joins[i];
-        blind->way[i] = i < 3 ? way : remainder(way, 2.0 * M_PI);
-    }
-    blind->way_time = way_time(platform, model);
-    blind->end = blind->begun + blind->stop_time + blind->way_time + model->descent->times[model->descent->knots - 1]
-               - blind->descends;
-    blind->sends = 0;
 }
 
 /* The reference at a time: stop, way to the descent, descent. */
@@ -192,6 +163,44 @@ static int simulate_blind(const rd_core *core, rd_blind *blind, double duration)
         move_simulated(blind->pose, blind->twist, acceleration, step);
     }
     return 1;
+}
+
+static void begin_blind(rd_core *core, double since)
+{
+    rd_platform *platform = rd_platform_of(core);
+    const rd_platform_model *model = core->settings->platform;
+    rd_blind *blind = &platform->blind;
+    const rd_motion at = {blind->joins, (double[6]){0.0}, (double[6]){0.0}};
+    double stands[6], rotation[9];
+    blind->begun = since;
+    blind->time = since;
+    rd_copy(blind->pose, platform->pose, 7);
+    rd_copy(blind->twist, platform->twist, 6);
+    rd_copy(blind->sent, core->left, 6);
+    if (core->has_left && core->unseen > 0.0 && !simulate_blind(core, blind, fmin(core->unseen, LONGEST_UNSEEN))) {
+        rd_copy(blind->pose, platform->pose, 7);
+        rd_copy(blind->twist, platform->twist, 6);
+    }
+    rd_copy(blind->place, blind->pose, 3);
+    rd_rotation(blind->pose + 3, rotation);
+    rd_roll_pitch_yaw(rotation, blind->place + 3);
+    rd_copy(blind->rate, blind->twist, 3);
+    angle_rates(blind->place + 3, blind->twist + 3, blind->rate + 3);
+    blind->stop_time = fmax(length_of(blind->twist) / model->pace[0], length_of(blind->twist + 3) / model->pace[1]);
+    for (int i = 0; i < 6; ++i) {
+        stands[i] = blind->place[i] + 0.5 * blind->stop_time * blind->rate[i];
+    }
+    blind->descends = nearest_knot(model->descent, stands, model->geometry.characteristic_length);
+    rd_cursor cursor = {model->descent, 0};
+    rd_sample(&cursor, 6, blind->descends, &at);
+    for (int i = 0; i < 6; ++i) {
+        const double way = stands[i] - blind->joins[i];
+        blind->way[i] = i < 3 ? way : remainder(way, 2.0 * M_PI);
+    }
+    blind->way_time = way_time(platform, model);
+    blind->end = blind->begun + blind->stop_time + blind->way_time + model->descent->times[model->descent->knots - 1]
+               - blind->descends;
+    blind->sends = 0;
 }
 
 /* Forces that bring the simulated platform to a reference; none where there are none. */
