@@ -166,11 +166,8 @@ def smooth_pose(
 def _smoothest(knots: Array, places: Array, rates: Array, accelerations: Array) -> QuinticSpline:
     """The spline of all coordinates; position and orientation apart where other things are given of them."""
     linear, angular = slice(0, 3), slice(3, 6)
-    given = [
-        [np.isnan(values[:, part]).any(axis=1) for values in (rates, accelerations)]
-        for part in (linear, angular)
-    ]
-    if np.array_equal(*given):
+    open_ = np.isnan(np.stack([rates, accelerations]))
+    if np.array_equal(open_[:, :, linear].any(axis=2), open_[:, :, angular].any(axis=2)):
         return minimum_jerk_spline(knots, places, rates, accelerations)
     coefficients = [
         minimum_jerk_spline(knots, places[:, part], rates[:, part], accelerations[:, part]).coefficients
