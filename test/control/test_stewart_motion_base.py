@@ -1,11 +1,13 @@
 """A platform as a motion base: streams within limits, stops, settling, brakes; MuJoCo is the machine."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 from motion_base import lengths_at, motion_base
 
+from robot_dynamics.control.native.platform.controller import NativePlatform
 from robot_dynamics.control.native.stewart import NativeStewartController
 from robot_dynamics.control.protocol import Phase
 from robot_dynamics.control.stewart.brakes import Brakes, BrakeTiming
@@ -100,6 +102,27 @@ def test_whatever_is_sent_the_reference_keeps_every_limit(base, kind):
         assert np.linalg.norm(motion.angular_acceleration) <= 4.0 / 1.2 * (1 + 1e-9)
         strongest = max(strongest, np.abs(run.command.effort).max())
     assert 4000.0 < strongest < 15e3
+
+
+def test_when_nothing_further_is_handed_over_the_platform_stops_within_the_limits(base):
+    """As when Python hangs: the core goes on alone, amid a stream that asks for too much."""
+    random, home = np.random.default_rng(7), base.machine.home_position
+    for _ in range(3):
+        run = Run(base, NativeStewartController)
+        run.cycle()
+        place, turn = home + random.normal(size=3) * 0.4, random.normal(size=3) * 0.3
+        for k in range(30):
+            if k % 5 == 0:
+                run.control.command_pose(Sample(run.time, place, rotation_from_vector(turn), None))
+            run.cycle()
+        assert np.abs(run.command.reference.linear_velocity).max() > 0.1
+        run.control.update = partial(NativePlatform.update, run.control)
+        for k in range(120):
+            run.cycle()
+            motion = run.command.reference
+            assert np.linalg.norm(motion.linear_acceleration) <= 4.0 * (1 + 1e-9)
+            assert k % 4 or base.inverse_dynamics_of(motion, on_violation="report").violations == ()
+        assert run.control.phase is Phase.HOLDING
 
 
 @pytest.mark.parametrize(("rate", "twists"), [(100, False), (500, True)])
