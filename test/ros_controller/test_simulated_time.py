@@ -3,17 +3,23 @@
 import ctypes
 import random
 import time
+import warnings
 
 import numpy as np
 import pytest
+from rclpy.serialization import serialize_message
 from ros_harness import peer_with
 from rosgraph_msgs.msg import Clock
 from test_computed_torque_controller import TRAJECTORY, trajectory
 from trajectory_msgs.msg import JointTrajectory
 from two_links import Robot, controller, gravity_load
 
+from robot_dynamics import load_urdf
 from robot_dynamics.control.sim_time import SimulatedTime
+from robot_dynamics.resources import resource
 from robot_dynamics.ros.control.native.library import load_node
+from robot_dynamics.ros.demo.arm import START, ArmRun
+from robot_dynamics.ros.demo.measured import summary
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.messages import nanoseconds_to_stamp
 
@@ -126,6 +132,29 @@ def test_without_a_clock_nothing_is_controlled_and_states_are_lost_by_the_clock_
 
         peer.wait_until(without_states, "lost states are not noticed")
         peer.wait_until(lambda: world.robot.faded, "no safe output")
+
+
+def test_a_simulation_a_hundred_times_slower_than_the_wall_loses_nothing():
+    description = resource("urdf/puma560.urdf")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        chain = load_urdf(description)
+    # Five states a second of the wall, each twice as late as states may be of the simulation.
+    slow = {"real_time_factor": 0.01, "publish_clock": True}
+    timed = {"use_sim_time": True, "state_timeout": TIMEOUT, "native_loop": "on"}
+    with ArmRun(description, chain, 500.0, lockstep=False, simulator=slow, settings=timed) as arm:
+        move = trajectory([(0.02, (START + 1e-4).tolist())])
+        move.joint_names = list(chain.joint_names)
+        arm.wait_for_control()
+        arm.send_bytes(bytes(serialize_message(move)))
+        arm.observer.wait_until(
+            lambda: np.abs(arm.position - START - 1e-4).max() < 1e-6, "the arm does not arrive"
+        )
+        arm.controller.stop()
+        results = summary(arm.controller)
+        assert (results["states_lost"], results["jumps"], results["refused_messages"]) == (0, 0, 0)
+        # What the steps of an effort leave of so quick a move; who holds instead is off by all of it.
+        assert max(results["largest_tracking_error"].values()) < 0.05 * 1e-4
 
 
 class Twin(ctypes.Structure):

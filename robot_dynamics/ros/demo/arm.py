@@ -172,7 +172,7 @@ class ArmRun:
             RobotDynamicsError: a node ends or falls silent.
         """
         self.wait_for_control()
-        if np.abs(self._positions[newest(self._positions)] - START).max() > 1e-3:
+        if np.abs(self.position - START).max() > 1e-3:
             self._apply(USUAL)
             self._travel(START, f"back to the start, before: {case.title}", lambda *_: None)
         self._apply(case)
@@ -190,6 +190,11 @@ class ArmRun:
         if self._record:
             return bool(self._positions) and bool(self._references)
         return COMMANDED in self.simulator.output
+
+    @property
+    def position(self) -> Array:
+        """(n,) of the newest state that was recorded [rad]."""
+        return self._positions[newest(self._positions)]
 
     @property
     def now(self) -> int:
