@@ -16,6 +16,8 @@ from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
+from robot_dynamics.control.native.choice import AnyStewartController
+from robot_dynamics.control.native.stewart import NativeStewartController
 from robot_dynamics.control.stewart.controller import StewartController
 from robot_dynamics.control.stewart.parameters import StewartParameters
 from robot_dynamics.control.stewart.payload import PlatformPayloadParameters
@@ -24,7 +26,7 @@ from robot_dynamics.native.apart import BUILDS
 from robot_dynamics.parameters import parameter, validate
 from robot_dynamics.ros.control.front import ControlFront
 from robot_dynamics.ros.control.loop import Cycle
-from robot_dynamics.ros.control.native.cycles import WATCHED, Cycles
+from robot_dynamics.ros.control.native.cycles import CALM, WATCHED, Cycles
 from robot_dynamics.ros.control.native.raw_trajectory import RawTrajectory
 from robot_dynamics.ros.control.operation import Operation
 from robot_dynamics.ros.control.planner import Wanted
@@ -71,8 +73,8 @@ class StewartPlatformNode(LifecycleNode):
 
     def __init__(self) -> None:
         super().__init__("stewart_platform")
-        self._front: ControlFront[StewartController] = ControlFront(
-            self, self, "leg_effort_controller/commands", "joint_command"
+        self._front: ControlFront[AnyStewartController] = ControlFront(
+            self, self, "leg_effort_controller/commands", "joint_command", native=True
         )
         self._loop = self._front.loop
         self._machine_parameters = parameters.declare(self, MachineParameters)
@@ -114,12 +116,13 @@ class StewartPlatformNode(LifecycleNode):
         """Building reads the machine itself, so it can always be tried."""
         return ""
 
-    def build(self) -> tuple[StewartController, Sequence[str]]:
+    def build(self) -> tuple[AnyStewartController, Sequence[str]]:
         """A controller for the machine, which is read if it has not been yet."""
         platform = self._platform or self._read_machine()
         zero = self._machine_parameters.zero_lengths
         zero_lengths = np.array(zero) if zero else None
-        controller = StewartController(platform, self._control_parameters, zero_lengths)
+        kind = NativeStewartController if self._front.native else StewartController
+        controller = kind(platform, self._control_parameters, zero_lengths)
         controller.change_payload(self._payload_parameters.payload)
         return controller, platform.machine.leg_names
 
@@ -157,7 +160,7 @@ class StewartPlatformNode(LifecycleNode):
 
     # Messages
 
-    def _wanted(self, controller: StewartController, raw: RawTrajectory) -> Wanted:
+    def _wanted(self, controller: AnyStewartController, raw: RawTrajectory) -> Wanted:
         """What a trajectory asks of the controller; called in a thread."""
         _check_frame(raw.frame, (self._machine_parameters.base_frame,))
         points = raw.poses()
@@ -180,18 +183,18 @@ class StewartPlatformNode(LifecycleNode):
 
     # Reports
 
-    def on_cycle(self, cycle: Cycle, controller: StewartController) -> None:
+    def on_cycle(self, cycle: Cycle, controller: AnyStewartController) -> None:
         """Brakes, estimated and wanted pose."""
         self._operation.look()
-        self._reports.publish(cycle, controller)
+        self._reports.publish(cycle, controller.pose)
 
-    def on_cycles(self, cycles: Cycles, controller: StewartController) -> float:
-        """Each of them as it would be alone."""
-        for cycle in cycles:
-            self.on_cycle(cycle, controller)
-        return WATCHED
+    def on_cycles(self, cycles: Cycles, controller: AnyStewartController) -> float:
+        """The same of the last moments."""
+        self._operation.look()
+        listened_to = self._reports.publish_all(cycles, controller.platform.machine)
+        return WATCHED if listened_to else CALM
 
-    def fill_command(self, message: JointState, controller: StewartController) -> None:
+    def fill_command(self, message: JointState, controller: AnyStewartController) -> None:
         """Leg lengths and rates beside the forces."""
         message.position = to_array(controller.lengths)
         message.velocity = to_array(controller.pose.rates)
@@ -200,14 +203,14 @@ class StewartPlatformNode(LifecycleNode):
         """Nothing beside what every loop tells."""
         return {}
 
-    def warnings(self, controller: StewartController) -> list[str]:
+    def warnings(self, controller: AnyStewartController) -> list[str]:
         """A pose on the way to a singular one."""
         condition, limit = controller.pose.condition_number, controller.platform.machine.condition_limit
         if condition < CONDITION_WARNING * limit:
             return []
         return [f"condition number {condition:.3g}, of at most {limit:g}"]
 
-    def describe(self, controller: StewartController) -> Mapping[str, object]:
+    def describe(self, controller: AnyStewartController) -> Mapping[str, object]:
         """Mode, machine and condition number, for the diagnostics."""
         machine = controller.platform.machine
         return {

@@ -8,10 +8,10 @@ import pytest
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 
-from robot_dynamics.control.native.snapshot import PHASES
+from robot_dynamics.control.native.snapshot import PHASES, discontinuity
 from robot_dynamics.control.protocol import Phase
 from robot_dynamics.ros.control.cycle import CycleMonitor
-from robot_dynamics.ros.control.native.cycles import CALM, WATCHED, Cycles, row_type
+from robot_dynamics.ros.control.native.cycles import CALM, WATCHED, Cycles, cycle_of, row_type
 from robot_dynamics.ros.control.native.record_reader import RecordReader
 from robot_dynamics.ros.control.tracking import TrackingErrors
 from robot_dynamics.ros.support.joint_state_bytes import JointStateBytes
@@ -106,7 +106,8 @@ def test_of_many_records_people_learn_what_is_not_as_usual_and_what_holds_now() 
     parameters = SimpleNamespace(safe_output="zero")
     session: Any = SimpleNamespace(
         records=lambda: iter([rows[:8], rows[8:]]),
-        controller=SimpleNamespace(parameters=parameters),
+        controller=SimpleNamespace(parameters=parameters, words_of=discontinuity),
+        cycle=cycle_of,
         order=SimpleNamespace(joint_names=("a", "b")),
     )
     reader = RecordReader(events, monitor, on_cycles)  # type: ignore[arg-type]

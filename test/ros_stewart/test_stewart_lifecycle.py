@@ -53,7 +53,8 @@ def test_configure_reads_the_machine_and_can_be_tried_again(tmp_path):
 
 
 def test_a_fault_of_the_running_cycle_goes_through_on_error_and_can_be_configured_again():
-    with NodeProcess(Path(faulty_stewart.__file__), PATIENT) as node, peer_with(node) as peer:
+    parameters = {**PATIENT, "native_loop": "off"}  # the one that runs Python's controller
+    with NodeProcess(Path(faulty_stewart.__file__), parameters) as node, peer_with(node) as peer:
         lifecycle = Lifecycle(peer, NODE)
         legs, expected = Legs(peer, demo()), forces_at(demo())
         reports = peer.subscribe(DiagnosticArray, "/diagnostics", qos.DIAGNOSTICS)

@@ -1,4 +1,4 @@
-"""Either twin of the arm's controller."""
+"""Either twin of a machine's controller."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from robot_dynamics.control.arm.actuators import ActuatedArm
 from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.parameters import ArmParameters
 from robot_dynamics.control.native.arm import NativeArmController
+from robot_dynamics.control.native.stewart import NativeStewartController
+from robot_dynamics.control.stewart.controller import StewartController
 from robot_dynamics.model.chain import KinematicChain
 
 AnyArmController = ArmController | NativeArmController
+AnyStewartController = StewartController | NativeStewartController
 
 
 def arm_controller(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Callable
 from typing import Any, ClassVar, Generic
 
@@ -11,6 +12,7 @@ import numpy as np
 from robot_dynamics.control.native.library import Results, Settings, address, load_core, machine_address
 from robot_dynamics.control.native.plans import Plans
 from robot_dynamics.control.native.snapshot import PHASES, Snapshot, discontinuity
+from robot_dynamics.control.parameters import LoopParameters
 from robot_dynamics.control.protocol import Command, Departure, Phase, Planned, R
 from robot_dynamics.control.protocol import Trajectory as Timed
 from robot_dynamics.errors import StateError, TrajectoryError
@@ -38,6 +40,8 @@ class NativeController(Generic[R]):
 
     machine: ClassVar[str]
     """Name of the ``rd_machine`` in the library."""
+    told: ClassVar[int] = 0
+    """How many values the machine tells beside what every core does."""
 
     def __init__(self, joints: int, library: ctypes.CDLL | None = None) -> None:
         self._library = load_core() if library is None else library
@@ -67,6 +71,18 @@ class NativeController(Generic[R]):
 
     # What a machine adds
 
+    @property
+    def parameters(self) -> LoopParameters:
+        """The parameters in force."""
+        raise NotImplementedError
+
+    def conduct(self) -> float:
+        """What is left to do beside the cycles where another thread runs them.
+
+        Returns how long the next call may wait [s].
+        """
+        return math.inf
+
     def core_settings(self) -> tuple[Settings, Any]:
         """The present parameters and model without their numbers, and what lives as long as they are used."""
         raise NotImplementedError
@@ -74,6 +90,11 @@ class NativeController(Generic[R]):
     def reference_of(self, position: Array, velocity: Array, acceleration: Array) -> R:
         """A reference from its coordinates (n,) and their derivatives."""
         raise NotImplementedError
+
+    @property
+    def command_offset(self) -> Array | None:
+        """(n,) what is added to measured positions where commands tell them too; None: they do not."""
+        return None
 
     def at_rest(self, position: Array) -> R:
         """The reference that stays at a place (n,)."""

@@ -7,6 +7,7 @@ silent this side is, the core follows a reference that keeps the limits and come
 
 from __future__ import annotations
 
+from robot_dynamics.control.native.library import Snapshot as Head
 from robot_dynamics.control.native.plans import Plans
 from robot_dynamics.control.native.snapshot import PHASES, VERDICTS, Snapshot
 from robot_dynamics.control.protocol import Planned
@@ -28,7 +29,10 @@ STREAM_STEP = 0.005
 """Between two pieces of a stream that is followed [s]."""
 STEP = 0.01
 """Between two pieces of other motions [s]."""
+TAKEN = 0.02
+"""How long another plan may wait for the next state before a motion takes its place [s]."""
 ATTEMPTS = 5
+"""How often a first piece is made that is not taken."""
 
 
 class Governing:
@@ -48,7 +52,7 @@ class Governing:
         self.motion: GovernedMotion | None = None
         self.elsewhere = False
         self._lead = LEAD
-        self._epoch = self._number = 0
+        self._epoch = self._number = self._attempts = 0
         self._at, self._interval = -1.0, STEP
 
     @property
@@ -68,29 +72,38 @@ class Governing:
         Raises:
             TrajectoryError: the core does not follow it.
         """
-        self.motion, reason = motion, ""
-        self._interval = self.step
-        governor = motion.governor
-        for attempt in range(ATTEMPTS):
-            now = self._snapshot.read()
-            self._epoch, self._at = self._plans.epoch(now) + 1, float(now.time)
-            if attempt:
-                governor.reference = self._reference(self.departure)
-            reason = self._hand_over(governor.reference.time, self._epoch - 1, 0)
-            if not reason and self.elsewhere:
-                reason = self._plans.verdict()
-            if not reason:
-                return
+        self.motion, self._interval, self._attempts = motion, self.step, 0
+        reason = self._try()
+        while reason and self._attempts < ATTEMPTS:
+            reason = self._try()
+        if reason:
+            self.motion = None
+            raise TrajectoryError(reason)
+
+    def _try(self) -> str:
+        """Hand over the first piece; why it is void already, if so."""
+        assert self.motion is not None
+        now = self._plans.until_taken(TAKEN if self.elsewhere else 0.0)
+        governor = self.motion.governor
+        # A plan that still waits will never have been followed.
+        self._epoch, self._at = int(now.epoch) + 1, float(now.time)
+        if self._attempts:
             self._lead = min(2.0 * self._lead, MOST_LEAD)
-        self.motion = None
-        raise TrajectoryError(reason)
+            governor.reference = self._reference(self.departure)
+        self._attempts += 1
+        return self._hand_over(governor.reference.time, self._plans.epoch(now), 0)
+
+    def _may_begin(self, now: Head) -> bool:
+        """Whether the first piece has not been taken, so that it is worth another one."""
+        refused = now.considered == self._number and VERDICTS[now.verdict] in ("late", "superseded")
+        return refused and self._attempts < ATTEMPTS
 
     def lost(self) -> bool:
         """Whether something else has come before the motion: a hold, a jump, a loss or another trajectory."""
         now = self._snapshot.read()
-        return self.motion is not None and (
-            self._plans.epoch(now) != self._epoch or not PHASES[now.phase].controls
-        )
+        if self.motion is None or (PHASES[now.phase].controls and self._plans.epoch(now) == self._epoch):
+            return False
+        return not PHASES[now.phase].controls or not self._may_begin(now) or bool(self._try())
 
     def drop(self) -> None:
         """Lead no more."""
@@ -117,6 +130,7 @@ class Governing:
         current = int(now.current)
         epoch = self._plans.epoch(now)
         motion.governor.reference = self._reference(departs)
+        self._attempts = ATTEMPTS
         if not self._hand_over(departs, epoch, current) and not current:
             self._epoch = epoch + 1
 
@@ -140,7 +154,7 @@ class Governing:
                 motion.end = departs
             stop_time = self._stop_time(governor, free)
         piece = with_stop(governor.reference, free, stop_time)
-        reason = self._plans.accept(Planned(piece, epoch), continues)
+        reason = self._plans.accept(Planned(piece, epoch), continues, at_once=True)
         self._number = self._plans.last
         return reason
 

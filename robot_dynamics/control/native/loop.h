@@ -28,7 +28,8 @@ typedef struct {
     int32_t back;                 /* the safe output ended with this state */
 } rd_record;
 
-enum { RD_RECORD_ARRAYS = 7 };    /* position, velocity, reference (3), unlimited, effort: (n) each behind a record */
+enum { RD_RECORD_ARRAYS = 7 };    /* position, velocity, reference (3), unlimited, effort: (n) each behind a record, and
+                                     then what the machine tells */
 
 #ifndef __cplusplus
 /* A single writer and a single reader; what finds no room is counted and left out. Some room is kept for what must

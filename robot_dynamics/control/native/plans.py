@@ -96,12 +96,13 @@ class Plans(Generic[R]):
             for number in (self.waiting(now), now.next, now.current, now.finished)
         )
 
-    def accept(self, planned: Planned[R], continues: int = 0) -> str:
+    def accept(self, planned: Planned[R], continues: int = 0, at_once: bool = False) -> str:
         """Hand a plan over, or tell why it is void already.
 
         Args:
             planned: the plan, along a spline.
             continues: number of the plan in force, if it only goes on with that; 0: it is another one.
+            at_once: in place of one that waits, even if that begins earlier.
         """
         trajectory = planned.trajectory
         if not along_a_spline(trajectory):
@@ -110,7 +111,7 @@ class Plans(Generic[R]):
         waiting = self.waiting(now)
         if planned.epoch != self.epoch(now) or not PHASES[now.phase].controls:
             return VOID
-        if waiting and trajectory.start > self._kept[waiting].trajectory.start:
+        if waiting and not at_once and trajectory.start > self._kept[waiting].trajectory.start:
             return PLAN_WAITS
         if trajectory.start < now.time:
             return _late(now.time - trajectory.start)
@@ -125,11 +126,16 @@ class Plans(Generic[R]):
         self._library.rd_core_offer_plan(self._handle, ctypes.byref(given))
         return ""
 
-    def verdict(self) -> str:
-        """Why the plan handed over last is discarded, once the thread that runs the core has looked at it."""
-        deadline = time.monotonic() + VERDICT_PATIENCE
+    def until_taken(self, patience: float) -> Head:
+        """Wait until no plan waits, at most so long [s]; the picture then."""
+        deadline = time.monotonic() + patience
         while self.waiting(now := self._snapshot.read()) and time.monotonic() < deadline:
             time.sleep(VERDICT_POLL)
+        return now
+
+    def verdict(self) -> str:
+        """Why the plan handed over last is discarded, once the thread that runs the core has looked at it."""
+        now = self.until_taken(VERDICT_PATIENCE)
         if self.waiting(now) or VERDICTS[now.verdict] == "accepted":
             return ""
         return _late(now.late) if VERDICTS[now.verdict] == "late" else VOID

@@ -18,7 +18,7 @@ rd_session *rd_session_new(rd_core *core, size_t ring_bytes)
     session->estimated_place = session->store;
     session->estimated_velocity = session->store ? session->store + n : NULL;
     rd_ring *ring = &session->ring;
-    ring->size = sizeof(rd_record) + RD_RECORD_ARRAYS * n * sizeof(double);
+    ring->size = sizeof(rd_record) + (RD_RECORD_ARRAYS * n + (size_t)core->settings->machine->told) * sizeof(double);
     ring->count = ring_bytes / ring->size;
     ring->count = ring->count < LEAST_SLOTS ? LEAST_SLOTS : ring->count > MOST_SLOTS ? MOST_SLOTS : ring->count;
     ring->slots = calloc(ring->count, ring->size);
@@ -80,6 +80,9 @@ void rd_session_note(rd_session *session, const rd_record *about)
     double *place = (double *)(slot + 1);
     for (int i = 0; i < RD_RECORD_ARRAYS; ++i, place += core->n) {
         rd_copy(place, arrays[i], core->n);
+    }
+    if (core->settings->machine->tell) {
+        core->settings->machine->tell(core, place);
     }
     rd_ring_commit(&session->ring);
     session->ring.urgent |= about->kind >= RD_NO_EFFORT || about->back || about->discontinuity;

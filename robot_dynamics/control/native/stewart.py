@@ -129,11 +129,6 @@ class NativeStewartController(NativePlatform):
         """Mode and phase in words."""
         return self._operator.state
 
-    @property
-    def pause(self) -> float:
-        """Within which :meth:`conduct` should be called again [s]."""
-        return self._governing.step
-
     def command_pose(self, sample: Sample) -> None:
         """Take a pose of a stream; see :meth:`Operator.command_pose`."""
         self._operator.command_pose(sample, self.time)
@@ -192,10 +187,12 @@ class NativeStewartController(NativePlatform):
 
     # The front's part of the cycle
 
-    def conduct(self) -> None:
+    def conduct(self) -> float:
         """Lead governed motions, and let modes and brakes follow what has become of them."""
         self._lead(None)
         self._change()
+        idle = self._conductor.motion is None and self._conductor.mode is not Mode.RISING
+        return np.inf if idle else self._governing.step
 
     def update(self, time: float, position: Array, velocity: Array) -> Command:
         """One control cycle, where nobody else runs it; see :class:`NativeController`."""

@@ -12,7 +12,7 @@ from rclpy.node import Node
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
-from robot_dynamics.control.stewart.controller import StewartController
+from robot_dynamics.control.native.choice import AnyStewartController
 from robot_dynamics.control.stewart.stream import Sample
 from robot_dynamics.errors import ParameterError, RobotDynamicsError
 from robot_dynamics.ros.control.front import ControlFront
@@ -38,7 +38,7 @@ class Operation:
         base_frame: in which poses and twists are given.
     """
 
-    def __init__(self, node: Node, front: ControlFront[StewartController], base_frame: str) -> None:
+    def __init__(self, node: Node, front: ControlFront[AnyStewartController], base_frame: str) -> None:
         self._node, self._front, self._base_frame = node, front, base_frame
         self._twists: deque[tuple[int, Array]] = deque(maxlen=TWISTS)
         self._brake: bool | None = None
@@ -51,9 +51,9 @@ class Operation:
         if isinstance(front.loop, PythonLoop):
             front.loop.ahead = (poses,)
         for name, ask in (
-            ("park", StewartController.park),
-            ("unpark", StewartController.unpark),
-            ("emergency_stop", StewartController.emergency_stop),
+            ("park", lambda controller: controller.park()),
+            ("unpark", lambda controller: controller.unpark()),
+            ("emergency_stop", lambda controller: controller.emergency_stop()),
         ):
             node.create_service(Trigger, f"~/{name}", self._service(ask))
         node.create_timer(LOOK, self.look, clock=Clock(clock_type=ClockType.STEADY_TIME))
@@ -76,7 +76,7 @@ class Operation:
             self._brakes.publish(Bool(data=engaged))
 
     def _service(
-        self, ask: Callable[[StewartController], str]
+        self, ask: Callable[[AnyStewartController], str]
     ) -> Callable[[Trigger.Request, Trigger.Response], Trigger.Response]:
         def answer(_: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
             controller = self._front.loop.controller
@@ -111,7 +111,7 @@ class Operation:
         except RobotDynamicsError as error:
             self._front.events.refuse(f"pose command refused: {error}")
 
-    def _sample(self, message: PoseStamped, controller: StewartController) -> Sample:
+    def _sample(self, message: PoseStamped, controller: AnyStewartController) -> Sample:
         if message.header.frame_id not in ("", self._base_frame):
             raise ParameterError(
                 f"the frame is '{message.header.frame_id}'; it must be empty or {self._base_frame}"

@@ -11,13 +11,17 @@ from rclpy.node import Node
 from std_msgs.msg import Header
 from visualization_msgs.msg import MarkerArray
 
-from robot_dynamics.control.stewart.controller import StewartController
+from robot_dynamics.control.native.choice import AnyStewartController
+from robot_dynamics.control.native.platform.controller import ToldPose
 from robot_dynamics.ros.control.loop import ControlLoop, Cycle
+from robot_dynamics.ros.control.native.cycles import Cycles
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.messages import nanoseconds_to_stamp
 from robot_dynamics.ros.viewing.stewart_markers import stewart_markers
 from robot_dynamics.spatial import Array
+from robot_dynamics.stewart import Machine
 from robot_dynamics.stewart.orientation import quaternion_from_rotation
+from robot_dynamics.stewart.tracking import PoseTracker
 
 try:
     from tf2_msgs.msg import TFMessage
@@ -39,7 +43,7 @@ class StewartReports:
     """
 
     def __init__(
-        self, node: Node, loop: ControlLoop[StewartController], base_frame: str, platform_frame: str
+        self, node: Node, loop: ControlLoop[AnyStewartController], base_frame: str, platform_frame: str
     ) -> None:
         self._loop = loop
         self._base_frame, self._platform_frame = base_frame, platform_frame
@@ -54,10 +58,19 @@ class StewartReports:
         """The machine is another from now on."""
         self._last = None
 
-    def publish(self, cycle: Cycle, controller: StewartController) -> None:
+    def publish_all(self, cycles: Cycles, machine: Machine) -> bool:
+        """The same of many cycles, as the loop in C has told them; whether anybody listens."""
+        self._last = cycles[-1]
+        publishers = (self._pose, self._reference, self._transforms)
+        if not any(one is not None and one.get_subscription_count() for one in publishers):
+            return False
+        for row, cycle in zip(cycles.rows, cycles, strict=True):
+            self.publish(cycle, ToldPose(machine, row["told"]))
+        return True
+
+    def publish(self, cycle: Cycle, pose: PoseTracker | ToldPose) -> None:
         """Estimated and wanted pose of a cycle; the transform where tf2 is there."""
         self._last = cycle
-        pose = controller.pose
         if self._pose.get_subscription_count():
             self._pose.publish(self._stamped_pose(cycle, pose.position, pose.quaternion))
         if self._reference.get_subscription_count():

@@ -78,6 +78,7 @@ class NativePlatform(NativeController[Motion]):
     """
 
     machine = "rd_platform_machine"
+    told = sum(TOLD.values())
 
     def __init__(
         self,
@@ -108,6 +109,11 @@ class NativePlatform(NativeController[Motion]):
     def reference_of(self, position: Array, velocity: Array, acceleration: Array) -> Motion:
         """A platform's coordinates are x, y, z, roll, pitch, yaw."""
         return motion_along(position, velocity, acceleration)
+
+    @property
+    def command_offset(self) -> Array:
+        """(6,) leg lengths at which the joint positions are zero [m]: commands tell lengths and rates."""
+        return self._zero
 
     # What is known
 

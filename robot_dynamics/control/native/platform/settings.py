@@ -20,7 +20,7 @@ from robot_dynamics.stewart.compiled import CompiledStewart
 from robot_dynamics.stewart.machine import STICTION_VELOCITY, Machine
 from robot_dynamics.stewart.orientation import quaternion_from_rotation
 
-TIMES = ("control_period", "state_timeout", "safe_fade_time", "model_change_time")
+TIMES = ("control_period", "state_timeout", "safe_fade_time", "model_change_time", "front_timeout")
 
 
 def platform_settings(

@@ -192,21 +192,38 @@ static writer begin(uint8_t *bytes, size_t capacity)
     return (writer){bytes, capacity, 0};
 }
 
+/* The head of a JointState, and its names. */
+static void put_names(writer *w, uint32_t n, const uint32_t *lengths, const char *text)
+{
+    put_u32(w, 0);
+    put_u32(w, 0);
+    put_string(w, "", 0);
+    put_u32(w, n);
+    for (uint32_t j = 0; j < n; ++j) {
+        put_string(w, text, lengths[j]);
+        text += lengths[j];
+    }
+}
+
 size_t rd_cdr_write_joint_state(uint8_t *bytes, size_t capacity, uint32_t n, const uint32_t *lengths,
                                 const char *text, size_t *effort)
 {
     writer w = begin(bytes, capacity);
-    put_u32(&w, 0);
-    put_u32(&w, 0);
-    put_string(&w, "", 0);
-    put_u32(&w, n);
-    for (uint32_t j = 0; j < n; ++j) {
-        put_string(&w, text, lengths[j]);
-        text += lengths[j];
-    }
+    put_names(&w, n, lengths, text);
     put_u32(&w, 0);
     put_u32(&w, 0);
     *effort = put_zeros(&w, n);
+    return ENCAPSULATION + w.place;
+}
+
+size_t rd_cdr_write_moving_joint_state(uint8_t *bytes, size_t capacity, uint32_t n, const uint32_t *lengths,
+                                       const char *text, size_t places[3])
+{
+    writer w = begin(bytes, capacity);
+    put_names(&w, n, lengths, text);
+    for (int i = 0; i < 3; ++i) {
+        places[i] = put_zeros(&w, n);
+    }
     return ENCAPSULATION + w.place;
 }
 

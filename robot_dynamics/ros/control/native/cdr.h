@@ -48,6 +48,9 @@ int rd_cdr_read_points(const uint8_t *bytes, size_t size, size_t begin, uint32_t
  * `effort` is where the n doubles begin. */
 size_t rd_cdr_write_joint_state(uint8_t *bytes, size_t capacity, uint32_t n, const uint32_t *lengths,
                                 const char *text, size_t *effort);
+/* The same with positions and velocities too: where these and the efforts begin. */
+size_t rd_cdr_write_moving_joint_state(uint8_t *bytes, size_t capacity, uint32_t n, const uint32_t *lengths,
+                                       const char *text, size_t places[3]);
 size_t rd_cdr_write_float64_array(uint8_t *bytes, size_t capacity, uint32_t n, size_t *data);
 void rd_cdr_set_stamp(uint8_t *joint_state, int64_t stamp);
 #endif

@@ -54,6 +54,10 @@ SIGNATURES: dict[str, tuple[Any, Sequence[Any]]] = {
         ctypes.c_size_t,
         [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_char_p, _SIZE],
     ),
+    "rd_cdr_write_moving_joint_state": (
+        ctypes.c_size_t,
+        [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_char_p, _SIZE],
+    ),
     "rd_cdr_write_float64_array": (
         ctypes.c_size_t,
         [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint32, _SIZE],

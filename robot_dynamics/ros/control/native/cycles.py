@@ -22,14 +22,22 @@ WATCHED, CALM = 0.01, 0.05
 """Steady seconds between two looks at the record, while somebody waits for what it tells and otherwise."""
 
 
-def row_type(joints: int) -> np.dtype[np.void]:
-    """A record of this many joints, as the loop lays it out."""
-    return np.dtype([("head", np.dtype(Record)), *((name, float, (joints,)) for name in ARRAYS)])
+def row_type(joints: int, told: int = 0) -> np.dtype[np.void]:
+    """A record of this many joints, as the loop lays it out, with so many values that a machine tells."""
+    arrays: list[Any] = [(name, float, (joints,)) for name in ARRAYS]
+    if told:
+        arrays.append(("told", float, (told,)))
+    return np.dtype([("head", np.dtype(Record)), *arrays])
 
 
-def arm_cycle(row: Any) -> Cycle:
-    """The cycle of an arm that one record tells of."""
-    reference = Reference(row["goal"], row["rate"], row["acceleration"])
+def cycle_of(row: Any, reference_of: Callable[[Array, Array, Array], Any] = Reference) -> Cycle:
+    """The cycle that one record tells of.
+
+    Args:
+        row: the record.
+        reference_of: makes a reference of its coordinates and their derivatives; an arm's when left out.
+    """
+    reference = reference_of(row["goal"], row["rate"], row["acceleration"])
     head = row["head"]
     command = Command(row["effort"], row["unlimited"], reference, PHASES[head["phase"]])
     return Cycle(int(head["stamp"]), row["position"], row["velocity"], command)
@@ -46,7 +54,7 @@ class Cycles(Sequence[Cycle]):
         cycle: makes a cycle of one of them.
     """
 
-    def __init__(self, rows: Rows, cycle: Callable[[Any], Cycle] = arm_cycle) -> None:
+    def __init__(self, rows: Rows, cycle: Callable[[Any], Cycle] = cycle_of) -> None:
         self.rows = rows
         self._cycle = cycle
 

@@ -90,6 +90,7 @@ _SIGNATURES: dict[str, tuple[Any, Sequence[Any]]] = {
         [ctypes.c_uint32, *(ctypes.c_char_p, _SIZE, _SIZE) * 2],
     ),
     "rd_outlet_free": (None, [_POINTER]),
+    "rd_outlet_tell_state": (None, [_POINTER, ctypes.c_uint32, _SIZE, _SIZE, _POINTER]),
     "rd_outlet_know": (None, [_POINTER, ctypes.c_uint, _POINTER]),
 }
 

@@ -9,6 +9,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
@@ -16,7 +17,7 @@ from rclpy.serialization import deserialize_message
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
-from robot_dynamics.control.native.arm import NativeArmController
+from robot_dynamics.control.native.controller import NativeController
 from robot_dynamics.control.protocol import Phase
 from robot_dynamics.errors import StateError
 from robot_dynamics.ros.control.cycle import CycleMonitor
@@ -68,7 +69,7 @@ class NativeLoop:
         topics: CommandTopics,
         lockstep: bool,
         events: LoopEvents,
-        on_cycles: Callable[[Cycles, NativeArmController], float],
+        on_cycles: Callable[[Cycles, Any], float],
         scheduling: SchedulingParameters,
     ) -> None:
         load_node()  # before anything is made that would have to be taken back
@@ -104,7 +105,7 @@ class NativeLoop:
     # What is known
 
     @property
-    def controller(self) -> NativeArmController | None:
+    def controller(self) -> NativeController[Any] | None:
         """In force; None while the node is not configured."""
         return None if self._in_force is None else self._in_force.controller
 
@@ -150,7 +151,7 @@ class NativeLoop:
 
     # What the node asks for
 
-    def use(self, controller: NativeArmController, joint_names: Sequence[str]) -> None:
+    def use(self, controller: NativeController[Any], joint_names: Sequence[str]) -> None:
         """Use a controller from now on, and a new clock with it."""
         session, before = Session(self._thread.library, controller, joint_names), self._in_force
         if before is not None and self._active and before.order.joint_names == session.order.joint_names:
@@ -197,7 +198,7 @@ class NativeLoop:
             while not stop.is_set():
                 try:
                     patience = self._keep_house()
-                    rested = time.monotonic() + REST
+                    rested = time.monotonic() + min(REST, patience)
                     run_ready(executor, patience=patience)
                     self._thread.seen()
                     select.select([self._event], [], [], max(0.0, rested - time.monotonic()))
@@ -230,6 +231,8 @@ class NativeLoop:
         while data := self._thread.foreign():
             self._decode(data)
         patience = min([self._reader.read(session) for session in list(self._sessions)], default=CALM)
+        if self._in_force is not None:
+            patience = min(patience, self._in_force.controller.conduct())
         status = self._thread.look()
         if status.foreign_lost > self._lost:
             missed, self._lost = status.foreign_lost - self._lost, status.foreign_lost

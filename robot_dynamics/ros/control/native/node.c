@@ -35,6 +35,7 @@ static void send_efforts(void *to, rd_session *session, int64_t stamp, const dou
     const size_t size = sizeof(double) * (size_t)session->core->n;
     rd_cdr_set_stamp(outlet->stamped.buffer, stamp);
     memcpy(outlet->stamped.buffer + outlet->stamped_effort, effort, size);
+    rd_outlet_fill_state(outlet, session->core);
     memcpy(outlet->command.buffer + outlet->command_effort, effort, size);
     if (rcl_publish_serialized_message(node->stamped, &outlet->stamped, NULL) != RCL_RET_OK
         || rcl_publish_serialized_message(node->command, &outlet->command, NULL) != RCL_RET_OK) {

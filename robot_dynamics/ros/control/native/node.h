@@ -16,6 +16,8 @@ enum { RD_LAYOUTS = 8, RD_FOREIGN_SLOTS = 8, RD_FOREIGN_BYTES = 65536 };
 typedef struct {
     rcl_serialized_message_t stamped, command;
     size_t stamped_effort, command_effort;      /* where the doubles begin [bytes] */
+    size_t stamped_position, stamped_velocity;  /* likewise, where the stamped command tells the state; else 0 */
+    double *offset;                             /* (n) added to the positions there */
     _Atomic(const rd_layout *) layouts[RD_LAYOUTS];
     unsigned known;                             /* the layout that fitted last */
     double *position, *velocity;                /* (n) of the message being answered */
@@ -80,6 +82,9 @@ void rd_node_sizes(size_t *sizes);
 
 rd_outlet *rd_outlet_new(uint32_t n, const uint8_t *stamped, size_t stamped_size, size_t stamped_effort,
                          const uint8_t *command, size_t command_size, size_t command_effort);
+/* The stamped command has room for positions and velocities there: measured ones are told, with an offset (n). */
+void rd_outlet_tell_state(rd_outlet *outlet, uint32_t n, size_t position, size_t velocity, const double *offset);
+void rd_outlet_fill_state(rd_outlet *outlet, const rd_core *core);
 void rd_outlet_free(rd_outlet *outlet);
 void rd_release(rcl_serialized_message_t *message);
 void rd_outlet_know(rd_outlet *outlet, unsigned place, const rd_layout *layout);

@@ -32,14 +32,35 @@ rd_outlet *rd_outlet_new(uint32_t n, const uint8_t *stamped, size_t stamped_size
     }
     outlet->stamped_effort = stamped_effort;
     outlet->command_effort = command_effort;
-    outlet->position = calloc(2 * (size_t)n + 1, sizeof(double));
+    outlet->position = calloc(3 * (size_t)n + 1, sizeof(double));
     outlet->velocity = outlet->position ? outlet->position + n : NULL;
+    outlet->offset = outlet->position ? outlet->position + 2 * n : NULL;
     if (!outlet->position || !copy_message(&outlet->stamped, stamped, stamped_size)
         || !copy_message(&outlet->command, command, command_size)) {
         rd_outlet_free(outlet);
         return NULL;
     }
     return outlet;
+}
+
+void rd_outlet_tell_state(rd_outlet *outlet, uint32_t n, size_t position, size_t velocity, const double *offset)
+{
+    outlet->stamped_position = position;
+    outlet->stamped_velocity = velocity;
+    memcpy(outlet->offset, offset, sizeof(double) * n);
+}
+
+void rd_outlet_fill_state(rd_outlet *outlet, const rd_core *core)
+{
+    if (!outlet->stamped_position) {
+        return;
+    }
+    uint8_t *place = outlet->stamped.buffer + outlet->stamped_position;
+    for (int j = 0; j < core->n; ++j, place += sizeof(double)) {
+        const double position = core->state.position[j] + outlet->offset[j];
+        memcpy(place, &position, sizeof position);
+    }
+    memcpy(outlet->stamped.buffer + outlet->stamped_velocity, core->state.velocity, sizeof(double) * (size_t)core->n);
 }
 
 void rd_outlet_free(rd_outlet *outlet)

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.control.native.arm import NativeArmController
-from robot_dynamics.control.native.snapshot import PHASES, discontinuity
+from robot_dynamics.control.native.controller import NativeController
+from robot_dynamics.control.native.snapshot import PHASES
 from robot_dynamics.control.protocol import Phase
 from robot_dynamics.ros.control.cycle import CycleMonitor
 from robot_dynamics.ros.control.events import LoopEvents
-from robot_dynamics.ros.control.native.cycles import CALM, Cycles, Rows, arm_cycle
+from robot_dynamics.ros.control.native.cycles import CALM, Cycles, Rows
 from robot_dynamics.ros.control.native.library import Record
 from robot_dynamics.ros.control.native.session import Session
 
@@ -36,7 +36,7 @@ class RecordReader:
         self,
         events: LoopEvents,
         monitor: CycleMonitor,
-        on_cycles: Callable[[Cycles, NativeArmController], float],
+        on_cycles: Callable[[Cycles, Any], float],
     ) -> None:
         self._events = events
         self._monitor = monitor
@@ -51,7 +51,7 @@ class RecordReader:
             self._monitor.add(1e-9 * states["arrived"], 1e-9 * (states["left"] - states["arrived"]))
             answered = head["kind"] == _ANSWERED
             if answered.any():
-                patience = self._on_cycles(Cycles(rows[answered]), session.controller)
+                patience = self._on_cycles(Cycles(rows[answered], session.cycle), session.controller)
             for place in np.flatnonzero(_notable(rows, answered)):
                 self._tell(session, rows[place])
         return patience
@@ -73,14 +73,14 @@ class RecordReader:
         elif kind == _NO_EFFORT:
             self._events.no_effort("the model has no finite effort for this state")
         elif kind == _ANSWERED:
-            command = arm_cycle(row).command
+            command = session.cycle(row).command
             names = session.order.joint_names
-            self._events.answered(command, names, _discontinuity(head), safe_output, back)
+            self._events.answered(command, names, _discontinuity(controller, head), safe_output, back)
 
 
-def _discontinuity(head: Any) -> str:
+def _discontinuity(controller: NativeController[Any], head: Any) -> str:
     """Why a recorded state cannot follow from the one before; empty when it can."""
-    return discontinuity(Record(*head.tolist()))
+    return controller.words_of(Record(*head.tolist()))
 
 
 def _notable(rows: Rows, answered: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 
-from robot_dynamics.control.native.arm import NativeArmController
+from robot_dynamics.control.native.controller import NativeController
+from robot_dynamics.control.native.library import address
 from robot_dynamics.errors import BackendError
-from robot_dynamics.ros.control.loop import StateClock
-from robot_dynamics.ros.control.native.cycles import Rows, row_type
+from robot_dynamics.ros.control.loop import Cycle, StateClock
+from robot_dynamics.ros.control.native.cycles import Rows, cycle_of, row_type
 from robot_dynamics.ros.control.native.names import NameLayout, Names
 from robot_dynamics.ros.support.messages import JointOrder
+from robot_dynamics.spatial import Array
 
 RECORD_BYTES = 4_000_000
 """Of the ring that records wait in: several seconds of an arm's cycles."""
@@ -59,15 +63,17 @@ class Session:
         handle: address of the ``rd_session``.
         clock: of the controller.
         order: finds its joints in messages.
+        cycle: makes a cycle of a record.
     """
 
     def __init__(
-        self, library: ctypes.CDLL, controller: NativeArmController, joint_names: Sequence[str]
+        self, library: ctypes.CDLL, controller: NativeController[Any], joint_names: Sequence[str]
     ) -> None:
         self.controller = controller
+        self.cycle: Callable[[Any], Cycle] = partial(cycle_of, reference_of=controller.reference_of)
         self.order = JointOrder(joint_names)
         self._library = library
-        self._outlet = _outlet(library, joint_names)
+        self._outlet = _outlet(library, joint_names, controller.command_offset)
         self.handle: int = library.rd_session_new(controller.handle, RECORD_BYTES)
         if not self._outlet or not self.handle:
             raise MemoryError("no memory for a controller's messages and records")
@@ -75,7 +81,7 @@ class Session:
         self.clock = SessionClock(library, self.handle)
         self._layouts: list[NameLayout] = []
         self.know(joint_names, range(len(joint_names)))
-        self._rows: Rows = np.zeros(BLOCK, dtype=row_type(len(joint_names)))
+        self._rows: Rows = np.zeros(BLOCK, dtype=row_type(len(joint_names), controller.told))
         if self._rows.itemsize != library.rd_session_record_size(self.handle):
             raise BackendError("this compiler lays out the records of the loop in another way")
         self._address = int(self._rows.ctypes.data)
@@ -117,16 +123,29 @@ class Session:
         self.handle = self._outlet = 0
 
 
-def _outlet(library: ctypes.CDLL, joint_names: Sequence[str]) -> int:
-    """The messages of a controller with these joints; everything but stamp and efforts stands in them."""
-    names, place = Names(joint_names), ctypes.c_size_t()
+def _outlet(library: ctypes.CDLL, joint_names: Sequence[str], offset: Array | None) -> int:
+    """The messages of a controller with these joints; everything but stamp and numbers stands in them.
+
+    Args:
+        library: of the thread.
+        joint_names: of the controller, in its order.
+        offset: (n,) added to the measured positions in the stamped command; None: that has efforts alone.
+    """
+    names, place, places = Names(joint_names), ctypes.c_size_t(), (ctypes.c_size_t * 3)()
+    stamped, known = library.rd_cdr_write_joint_state, (names.count, names.lengths, names.text)
+    where: Any = ctypes.byref(place)
+    if offset is not None:
+        stamped, where = library.rd_cdr_write_moving_joint_state, places
     messages: list[object] = []
-    for write, arguments in (
-        (library.rd_cdr_write_joint_state, (names.count, names.lengths, names.text)),
-        (library.rd_cdr_write_float64_array, (names.count,)),
+    for write, arguments, at in (
+        (stamped, known, where),
+        (library.rd_cdr_write_float64_array, (names.count,), ctypes.byref(place)),
     ):
-        size = write(None, 0, *arguments, ctypes.byref(place))
+        size = write(None, 0, *arguments, at)
         buffer = ctypes.create_string_buffer(size)
-        write(buffer, size, *arguments, ctypes.byref(place))
-        messages += [buffer.raw, size, place.value]
-    return int(library.rd_outlet_new(names.count, *messages) or 0)
+        write(buffer, size, *arguments, at)
+        messages += [buffer.raw, size, places[2] if at is places else place.value]
+    outlet = int(library.rd_outlet_new(names.count, *messages) or 0)
+    if outlet and offset is not None:
+        library.rd_outlet_tell_state(outlet, names.count, places[0], places[1], address(offset))
+    return outlet
