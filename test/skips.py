@@ -152,7 +152,7 @@ SKIPS = (
     Skip(
         "mujoco",
         "MuJoCo simulates the (arms?|platform)",
-        ("test/control/*", "test/simulation/*"),
+        ("test/control/*", "test/simulation/*", "test/ros_simulator/*"),
         no_module("mujoco"),
     ),
     Skip("mujoco", "MuJoCo computes the tree's equations of motion", LAUNCH, no_module("mujoco")),
