@@ -97,3 +97,13 @@ def test_a_fifo_as_a_parameter_file_is_refused_at_once(tmp_path):
     with NodeProcess("robot_model", arguments=["--params-file", str(tmp_path / "fifo")]) as process:
         assert process.wait_for_exit() == 2
         assert "bad ROS arguments: cannot read the parameter file" in process.output
+
+
+def test_a_publisher_of_which_nothing_is_heard_is_told_of():
+    """As after a SIGKILL, when shared memory may be stale: here it has published before it had a reader."""
+    with NodeProcess("robot_model") as node, peer_with(node) as peer:
+        peer.node.create_publisher(String, "robot_description", qos.COMMAND).publish(
+            String(data=arm("early"))
+        )
+        node.wait_for_output("robot_description has a publisher, but nothing .*UDPv4")
+        assert "Traceback" not in node.output

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
+from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from std_msgs.msg import String
@@ -15,7 +16,8 @@ from robot_dynamics.ros.support.burst_log import BurstLog
 
 NAME = "robot_description"
 NONE_YET = "there is no robot description yet"
-
+DEAF_AFTER = 5.0
+"""Steady seconds after which a publisher of which nothing is heard is worth a warning."""
 
 LARGEST_LIVE = 256 * 1024
 """Size of the largest description that a node takes by parameter while it uses another one [characters]."""
@@ -76,6 +78,22 @@ class DescriptionSource:
         node.add_on_set_parameters_callback(self._decide)
         node.add_post_set_parameters_callback(self._apply)
         node.create_subscription(String, NAME, self._on_message, qos.DESCRIPTION)
+        if self.text is None:
+            steady = Clock(clock_type=ClockType.STEADY_TIME)
+            self._watch = node.create_timer(DEAF_AFTER, self._look_for_publisher, clock=steady)
+
+    def _look_for_publisher(self) -> None:
+        """Say once that there is a publisher of which nothing comes."""
+        node = self._node
+        silent = self.text is None and not self.refusal and node.count_publishers(NAME)
+        if silent:
+            node.get_logger().warning(
+                f"{node.resolve_topic_name(NAME)} has a publisher, but nothing has come from it for"
+                f" {DEAF_AFTER:g} s: is it transient local? After a SIGKILL it may be the shared memory of"
+                " Fast DDS, against which FASTDDS_BUILTIN_TRANSPORTS=UDPv4 or another start helps"
+            )
+        if silent or self.text is not None:
+            self._watch.cancel()
 
     @property
     def missing(self) -> str:
