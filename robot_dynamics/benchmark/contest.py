@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -13,9 +14,12 @@ from robot_dynamics.dynamics.compiled import CompiledDynamics
 from robot_dynamics.dynamics.quantities import QUANTITIES
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.chain import KinematicChain
+from robot_dynamics.native.library import joined_source, shared_library
 
 # Greatest difference of another library's efforts, relative to the greatest effort.
 _SAME = 1e-9
+# Calls of a kernel in one execution of its statement.
+_REPEATS = 1000
 LOOPS = {
     "inverse_dynamics_derivatives": "arm_rnea_derivatives",
     "forward_dynamics_derivatives": "arm_aba_derivatives",
@@ -113,6 +117,9 @@ class Contest:
             pair["robot_dynamics, out="] = Statement("f(q, qd, x, None, out)", names)
             pair["our inverse dynamics"] = self.single["robot_dynamics"]
             pair["our inverse dynamics, out="] = self.single["robot_dynamics, out="]
+            if self.dynamics.backend == "c":
+                pair["robot_dynamics, kernel"] = self._kernel(quantity)
+                pair["our inverse dynamics, kernel"] = self._kernel("inverse_dynamics")
         for theirs, statement in self._pinocchio.items():
             if theirs.split(",")[0] == quantity:
                 pair[theirs.replace(quantity, "Pinocchio")] = statement
@@ -126,6 +133,25 @@ class Contest:
         pose = statement.names["pose"].homogeneous @ self.chain.tip_transform
         if not np.allclose(pose, self.dynamics.forward_kinematics(self._state[0]), rtol=0.0, atol=_SAME):
             raise RobotDynamicsError("Pinocchio computes another pose of the tip")
+
+    def _kernel(self, quantity: str) -> Statement:
+        """The compiled kernel of a quantity, called from C."""
+        evaluator = self.dynamics.evaluator(quantity)
+        kernel: Any = evaluator.kernel()
+        shapes = evaluator.signature.outputs
+        arrays = [*self._state, *evaluator.held, *(np.empty(shape) for shape in shapes)]
+        addresses = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
+        given, places = addresses[: -len(shapes)], addresses[-len(shapes) :]
+        source = joined_source("robot_dynamics.benchmark", ["kernel_loop.c"])
+        repeat = ctypes.CDLL(str(shared_library(source, lambda: source))).repeat
+        arguments = [
+            ctypes.c_void_p(kernel.single_address),
+            (ctypes.c_void_p * len(given))(*given),
+            places[0] if len(places) == 1 else (ctypes.c_void_p * len(places))(*places),
+            ctypes.c_long(_REPEATS),
+        ]
+        names = {"repeat": repeat, "arguments": arguments, "keep": arrays}
+        return Statement("repeat(*arguments)", names, _REPEATS)
 
     def _enter(
         self, name: str, make: Callable[[], Statement], efforts: Callable[[Any], Iterable[Any]]

@@ -49,8 +49,10 @@ extern "C" void *arm_new(int n, const int *revolute, const double *poses, const 
 
 extern "C" void arm_delete(void *arm) { delete static_cast<Arm *>(arm); }
 
-// Rows of q, v, a; out has one row of efforts per state.
-extern "C" void arm_rnea(void *pointer, long count, const double *q, const double *v, const double *a, double *out)
+// Visit every state: rows of q, v, a.
+template <class Evaluate>
+static void for_each_state(void *pointer, long count, const double *q, const double *v, const double *a,
+                           Evaluate evaluate)
 {
     Arm &arm = *static_cast<Arm *>(pointer);
     const long n = arm.model.nv;
@@ -58,8 +60,16 @@ extern "C" void arm_rnea(void *pointer, long count, const double *q, const doubl
         arm.q = Row(q + i * n, n);
         arm.v = Row(v + i * n, n);
         arm.a = Row(a + i * n, n);
-        Eigen::Map<Eigen::VectorXd>(out + i * n, n) = pin::rnea(arm.model, arm.data, arm.q, arm.v, arm.a);
+        evaluate(arm, i, n);
     }
+}
+
+// out has one row of efforts per state.
+extern "C" void arm_rnea(void *pointer, long count, const double *q, const double *v, const double *a, double *out)
+{
+    for_each_state(pointer, count, q, v, a, [out](Arm &arm, long i, long n) {
+        Eigen::Map<Eigen::VectorXd>(out + i * n, n) = pin::rnea(arm.model, arm.data, arm.q, arm.v, arm.a);
+    });
 }
 
 using Square = Eigen::Map<Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
@@ -68,32 +78,22 @@ using Square = Eigen::Map<Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 
 extern "C" void arm_rnea_derivatives(void *pointer, long count, const double *q, const double *v, const double *a,
                                      double *by_q, double *by_v, double *by_a)
 {
-    Arm &arm = *static_cast<Arm *>(pointer);
-    const long n = arm.model.nv;
-    for (long i = 0; i < count; ++i) {
-        arm.q = Row(q + i * n, n);
-        arm.v = Row(v + i * n, n);
-        arm.a = Row(a + i * n, n);
+    for_each_state(pointer, count, q, v, a, [=](Arm &arm, long i, long n) {
         pin::computeRNEADerivatives(arm.model, arm.data, arm.q, arm.v, arm.a);
         Square(by_q + i * n * n, n, n) = arm.data.dtau_dq;
         Square(by_v + i * n * n, n, n) = arm.data.dtau_dv;
         Square(by_a + i * n * n, n, n) = arm.data.M;
-    }
+    });
 }
 
 // The same of the accelerations under the efforts a; the upper half of the inverse mass matrix.
 extern "C" void arm_aba_derivatives(void *pointer, long count, const double *q, const double *v, const double *a,
                                     double *by_q, double *by_v, double *by_a)
 {
-    Arm &arm = *static_cast<Arm *>(pointer);
-    const long n = arm.model.nv;
-    for (long i = 0; i < count; ++i) {
-        arm.q = Row(q + i * n, n);
-        arm.v = Row(v + i * n, n);
-        arm.a = Row(a + i * n, n);
+    for_each_state(pointer, count, q, v, a, [=](Arm &arm, long i, long n) {
         pin::computeABADerivatives(arm.model, arm.data, arm.q, arm.v, arm.a);
         Square(by_q + i * n * n, n, n) = arm.data.ddq_dq;
         Square(by_v + i * n * n, n, n) = arm.data.ddq_dv;
         Square(by_a + i * n * n, n, n) = arm.data.Minv;
-    }
+    });
 }

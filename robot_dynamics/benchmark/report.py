@@ -8,6 +8,7 @@ from robot_dynamics.benchmark.run import Results
 from robot_dynamics.report.plots import blank_figure
 
 OURS = "robot_dynamics"
+BESIDE = "our inverse dynamics"
 
 
 def table(results: Results) -> str:
@@ -15,7 +16,11 @@ def table(results: Results) -> str:
     lines = [", ".join(f"{key} {value}" for key, value in results.machine.items()), ""]
     for quantity in dict.fromkeys(quantity for arm in results.arms for quantity in arm.seconds):
         lines += [*_quantity_table(results, quantity), ""]
+    lines += [*_derivatives_table(results), ""]
     lines += [f"- {key}, arm7: {value * 1e3:.0f} ms" for key, value in results.build_seconds.items()]
+    for arm, uses in results.first_uses.items():
+        times = ", ".join(f"{quantity.replace('_', ' ')} {spent:.1f} s" for quantity, spent in uses.items())
+        lines.append(f"- processor time to generate and compile, {arm}: {times}")
     reasons = {f"{name}: {reason}" for arm in results.arms for name, reason in arm.left_out.items()}
     lines += [f"- left out: {reason.splitlines()[0]}" for reason in sorted(reasons)]
     return "\n".join(lines)
@@ -23,7 +28,7 @@ def table(results: Results) -> str:
 
 def _quantity_table(results: Results, quantity: str) -> list[str]:
     arms = [arm for arm in results.arms if quantity in arm.seconds]
-    names = list(dict.fromkeys(name for arm in arms for name in arm.seconds[quantity]))
+    names = list(dict.fromkeys(name for arm in arms for name in arm.seconds[quantity] if not _beside(name)))
     inverse = quantity.startswith("inverse dynamics,")
     batch = quantity.endswith("batch")
     heads = ["arm", "joints", *(["× +"] if inverse and batch else []), *names]
@@ -41,6 +46,28 @@ def _quantity_table(results: Results, quantity: str) -> list[str]:
             one_by_one = arm.seconds["inverse dynamics, one state"].get("Pinocchio")
             cells.append(_cell(one_by_one, seconds[OURS]))
         lines.append("| " + " | ".join(cells) + " |")
+    return lines
+
+
+def _beside(contender: str) -> bool:
+    """Whether this is one of our own times that others are expressed in."""
+    return contender.startswith(BESIDE)
+
+
+def _derivatives_table(results: Results) -> list[str]:
+    """Derivatives in terms of our own inverse dynamics of the same rounds, like with like."""
+    alike = {"call": "", "call with out=": ", out=", "kernel, called from C": ", kernel"}
+    lines = ["**derivatives of one state** [times our own inverse dynamics, called the same way]", ""]
+    lines += ["| arm | derivatives of | " + " | ".join(alike) + " |", "|---|---" + "|---:" * len(alike) + "|"]
+    for arm in results.arms:
+        for quantity, seconds in arm.seconds.items():
+            if BESIDE in seconds:
+                ratios = [
+                    f"{seconds[OURS + way] / seconds[BESIDE + way]:.1f}" if OURS + way in seconds else "–"
+                    for way in alike.values()
+                ]
+                cells = [arm.name, quantity.split(" derivatives")[0], *ratios]
+                lines.append("| " + " | ".join(cells) + " |")
     return lines
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from robot_dynamics.benchmark.timing import median_times
 from robot_dynamics.codegen.emit_lanes import lanes_source
 from robot_dynamics.dynamics.compiled import CompiledDynamics, compile_dynamics
 from robot_dynamics.dynamics.programs import make_program
+from robot_dynamics.dynamics.quantities import QUANTITIES
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.native.compiler import find_compiler
@@ -38,6 +40,9 @@ ALSO_TIMED = (
     "inverse_dynamics_derivatives",
     "forward_dynamics_derivatives",
 )
+# Chains of so many joints show how long generating and compiling may take; these quantities of them.
+LONG = 40
+LONG_QUANTITIES = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "inverse_mass_matrix")
 Progress = Callable[[str], None]
 
 
@@ -62,11 +67,19 @@ class ArmTimes:
 
 @dataclass
 class Results:
-    """Everything that one run found out."""
+    """Everything that one run found out.
+
+    Attributes:
+        machine: the CPU and the versions of what takes part.
+        build_seconds: to generate, compile and load the inverse dynamics of a seven-joint arm.
+        arms: times of the arms.
+        first_uses: processor time to generate and compile quantities, by arm and quantity [s].
+    """
 
     machine: dict[str, str]
     build_seconds: dict[str, float]
     arms: list[ArmTimes]
+    first_uses: dict[str, dict[str, float]]
 
     def as_dict(self) -> dict[str, Any]:
         """For a JSON file."""
@@ -93,7 +106,13 @@ def run_benchmark(joint_numbers: list[int], rounds: int, cpp: bool, progress: Pr
         progress(f"{chain.name}: timing")
         arms.append(_time_arm(chain, dynamics, loop, missing, rounds, named))
     progress("arm7: timing generation, compilation and a cached load")
-    return Results(_machine(), _build_times(chains[1]), arms)
+    build_seconds = _build_times(chains[1])
+    first_uses = {}
+    wanted = [(chains[1], tuple(QUANTITIES)), *((c, LONG_QUANTITIES) for c in chains if c.dof >= LONG)]
+    for chain, names in wanted:
+        progress(f"{chain.name}: timing the first use of {len(names)} quantities")
+        first_uses[chain.name] = {name: _first_use(chain, name) for name in names}
+    return Results(_machine(), build_seconds, arms, first_uses)
 
 
 def _time_arm(
@@ -164,6 +183,21 @@ def _build_times(chain: KinematicChain) -> dict[str, float]:
         loads.append(float(run.stdout))
     times["cached load"] = sorted(loads)[len(loads) // 2]
     return times
+
+
+def _first_use(chain: KinematicChain, quantity: str) -> float:
+    """Processor time to generate and compile a quantity, that of the compiler included [s]."""
+    start = _processor_time()
+    program = make_program(chain, np.array(others.GRAVITY), quantity)
+    with tempfile.TemporaryDirectory() as folder:
+        find_compiler().compile(lanes_source(program), Path(folder) / "kernel.so", Path(folder))
+    return _processor_time() - start
+
+
+def _processor_time() -> float:
+    """Of this process and of those that it waited for [s]."""
+    spent = os.times()
+    return spent.user + spent.system + spent.children_user + spent.children_system
 
 
 def _machine() -> dict[str, str]:
