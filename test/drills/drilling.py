@@ -7,13 +7,20 @@ import time
 import faults_of_clocks
 import faults_of_processes
 import faults_of_requests
+import faults_of_safe_states
 import faults_of_states
 from faults import FAULTS, Fault
 from invariants import Verdict
 from machines import MAX_EFFORT_STEP
 from scene import Scene
 
-MODULES = (faults_of_states, faults_of_requests, faults_of_clocks, faults_of_processes)
+MODULES = (
+    faults_of_states,
+    faults_of_requests,
+    faults_of_safe_states,
+    faults_of_clocks,
+    faults_of_processes,
+)
 """Which have filled the table; processes that are killed come last."""
 
 ORDER = [module.__name__ for module in MODULES]

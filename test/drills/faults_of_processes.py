@@ -24,13 +24,14 @@ def plant_killed(scene: Scene) -> None:
             scene.said("nobody publishes joint states any more")
     else:
         scene.said("no joint state for")
-    _wait_for_no_effort(scene)
+    wait_for_no_effort(scene)
     if scene.simulated_time:
         scene.wire.plug()
     scene.start_plant()
 
 
-def _wait_for_no_effort(scene: Scene) -> None:
+def wait_for_no_effort(scene: Scene) -> None:
+    """Return when the efforts that leave are zero."""
     deadline = time.monotonic() + 1.0 + invariants.PATIENCE
     while True:
         last = scene.record.last(scene.topic)

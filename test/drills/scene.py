@@ -33,6 +33,7 @@ class Scene:
         wire: between plant and node.
         peer: of the test, for services and messages.
         process: of the node.
+        trajectories: publisher of the test.
         plant: process of the simulator; None where the wire plays it.
         record: of the observer.
         dead: intervals of steady time in which the node had nothing to send.
@@ -80,7 +81,7 @@ class Scene:
         self.start_plant()
         self.start_node()
         if self.moves:
-            self._trajectories = self.peer.publisher(
+            self.trajectories = self.peer.publisher(
                 self.trajectory_type, f"{self.node}/{self.trajectory_topic}", qos.TRAJECTORY
             )
         self.recover()
@@ -140,18 +141,22 @@ class Scene:
             goal = self.make([(seconds, next(self._goal))])
             # A node that was started a moment ago may not be known yet.
             self._printed = len(self.process.output)
-            self.send_until(self.UNDER_WAY, self._trajectories, goal)
+            self.send_until(self.UNDER_WAY, self.trajectories, goal)
             self.wire.wait_for_states(20)
 
     def send(self, message: Any) -> None:
         """A trajectory, an object or bytes."""
-        self._trajectories.publish(message)
+        self.trajectories.publish(message)
+
+    @property
+    def printed(self) -> str:
+        """By the node since the last move."""
+        return self.process.output[self._printed :]
 
     def said(self, pattern: str) -> None:
         """Wait until the node has printed it since the last move."""
         self.peer.wait_until(
-            lambda: invariants.found(pattern, self.process.output[self._printed :]),
-            f"the node never said {pattern!r}",
+            lambda: invariants.found(pattern, self.printed), f"the node never said {pattern!r}"
         )
 
     def send_until(self, pattern: str, publisher: Any, message: Any) -> None:

@@ -68,7 +68,7 @@ class Platform(Scene):
         before = len(self.process.output)
         goal = self.make([(2.0, next(self._goal))])
         answers = f"{self.UNDER_WAY}|is not ready for a trajectory"
-        self.send_until(answers, self._trajectories, goal)
+        self.send_until(answers, self.trajectories, goal)
         return "is not ready for a trajectory" in self.process.output[before:]
 
     def _put_home(self) -> None:
