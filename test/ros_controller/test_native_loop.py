@@ -5,12 +5,11 @@ import signal
 import time
 from pathlib import Path
 
-import hanging_controller
+import hanging_node
 import numpy as np
 import pytest
 from ros_harness import peer_with
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from test_computed_torque_controller import TRAJECTORY, trajectory
 from trajectory_msgs.msg import JointTrajectory
@@ -21,28 +20,18 @@ from robot_dynamics.ros.support.messages import stamp_to_nanoseconds
 
 pytestmark = pytest.mark.ros
 
-HANGING = Path(hanging_controller.__file__)
 PLACE, NEAR, BESIDE = [0.3, 0.2], [0.4, 0.15], [0.43, 0.15]
 
 
-def native(node=NODE, **parameters):
-    return controller(node, native_loop="on", **parameters)
+def native(node=NODE, environment=None, **parameters):
+    return controller(node, environment, native_loop="on", **parameters)
 
 
 @pytest.fixture
 def hang(tmp_path):
     """Stops the node's interpreter; the function that it returns lets it go on."""
-    fifo = tmp_path / "fifo"
-    os.mkfifo(fifo)
-    descriptor = os.open(fifo, os.O_RDWR | os.O_NONBLOCK)
-
-    def stop(peer):
-        publisher = peer.publisher(String, hanging_controller.TOPIC, qos.TRAJECTORY)
-        publisher.publish(String(data=str(fifo)))
-        return lambda: os.write(descriptor, b"x")
-
-    yield stop
-    os.close(descriptor)
+    with hanging_node.held_by(tmp_path) as stop:
+        yield stop
 
 
 FRONT = 1.5
@@ -51,7 +40,8 @@ FRONT = 1.5
 
 def test_states_are_answered_while_python_hangs_until_the_front_timeout(hang):
     patient = {"max_stamp_step": 10.0, "max_effort_step": 2.0, "safe_fade_time": 60.0}
-    with native(HANGING, front_timeout=FRONT, **patient) as node, peer_with(node) as peer:
+    which = {hanging_node.WHICH: NODE}
+    with native(hanging_node.FILE, which, front_timeout=FRONT, **patient) as node, peer_with(node) as peer:
         robot = Robot(peer)
         expected = gravity_load(PLACE)
         np.testing.assert_allclose(robot.hold_at(PLACE), expected, rtol=1e-9)
