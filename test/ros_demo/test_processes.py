@@ -1,5 +1,6 @@
 """How the processes of nodes end."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -18,21 +19,25 @@ pytestmark = pytest.mark.ros
 STARTER = """
 import sys
 from robot_dynamics.ros.support.processes import NodeProcess, claim_domain
-node = NodeProcess("robot_dynamics.ros.simulator", claim_domain(), {"machine": sys.argv[1]})
+node = NodeProcess("robot_dynamics.ros.simulator", claim_domain(), {"machine": sys.argv[1]}, priority=1)
 while "simulating" not in node.output:
     assert node.running, node.output
-print(node.pid, flush=True)
+print(node.pid, node.cpu_seconds, node.refused_priority, flush=True)
 sys.stdin.read()
 """
 
 
-def test_nodes_end_when_their_starter_is_killed():
+def test_nodes_have_their_priority_and_end_when_their_starter_is_killed():
     machine = str(resource("config/stewart_demo.yaml"))
     with subprocess.Popen(
         [sys.executable, "-c", STARTER, machine], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as starter:
-        pid = int(starter.stdout.readline())
-        assert Path(f"/proc/{pid}").exists()
+        pid, used, *refused = starter.stdout.readline().split()
+        threads = [int(task.name) for task in Path(f"/proc/{pid}/task").iterdir()]
+        assert len(threads) > 1
+        expected = os.SCHED_OTHER if refused else os.SCHED_FIFO
+        assert {os.sched_getscheduler(thread) for thread in threads} == {expected}
+        assert 0.1 < float(used) < 60.0
         starter.send_signal(signal.SIGKILL)
     deadline = time.monotonic() + PATIENCE
     while Path(f"/proc/{pid}").exists():
