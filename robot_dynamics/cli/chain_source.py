@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import warnings
+from collections.abc import Callable
 
 from robot_dynamics.cli.streams import note, read_input
 from robot_dynamics.errors import ModelWarning, ParameterError, quoted
@@ -82,6 +83,18 @@ def number(text: str) -> float:
         return decimal(text)
     except ValueError as reason:
         raise argparse.ArgumentTypeError(f"{quoted(text)} is {reason}") from None
+
+
+def number_within(least: float, most: float) -> Callable[[str], float]:
+    """Type of an argument that is a number between two, these included."""
+
+    def within(text: str) -> float:
+        value = number(text)
+        if not least <= value <= most:
+            raise argparse.ArgumentTypeError(f"{quoted(text)} is not between {least:g} and {most:g}")
+        return value
+
+    return within
 
 
 def whole_number(text: str) -> int:

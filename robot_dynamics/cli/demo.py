@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from robot_dynamics.cli.chain_source import number
+from robot_dynamics.cli.chain_source import number_within
 from robot_dynamics.errors import ParameterError, RobotDynamicsError
 
 if TYPE_CHECKING:
@@ -44,7 +44,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="with --view: keep the platform's page up after its motion, to play with, until Ctrl-C",
     )
     parser.add_argument(
-        "--duration", type=number, default=60.0, help="seconds of the real-time run (default: %(default)s)"
+        "--duration",
+        type=number_within(1.0, 86400.0),
+        default=60.0,
+        help="seconds of the real-time run (default: %(default)s)",
     )
 
 

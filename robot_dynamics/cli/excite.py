@@ -15,6 +15,7 @@ from robot_dynamics.cli.chain_source import (
     add_gravity_argument,
     chain_of,
     number,
+    number_within,
     whole_number,
 )
 from robot_dynamics.cli.demo import ProgressLine
@@ -50,7 +51,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="where a joint may be [rad or m]; may be repeated (default: its limits, or ±90° without any)",
     )
-    parser.add_argument("--floor", type=number, metavar="Z", help="height of the floor in the root frame [m]")
+    parser.add_argument(
+        "--floor",
+        type=number_within(-1e3, 1e3),
+        metavar="Z",
+        help="height of the floor in the root frame [m]",
+    )
     parser.add_argument(
         "--clearance",
         type=number,

@@ -7,6 +7,9 @@ from pathlib import Path
 
 from robot_dynamics.errors import RobotDynamicsError
 
+LONGEST_TOPIC = 240
+"""Characters of a topic's name that DDS bears, with what ROS puts before it."""
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
@@ -30,5 +33,8 @@ def run(arguments: argparse.Namespace) -> int:
             f"recording needs rclpy ({error}): source a ROS 2 installation, or pip install"
             " 'robot_dynamics[ros,identification]'"
         ) from error
+    if len(arguments.topic) > LONGEST_TOPIC:
+        length = len(arguments.topic)
+        raise RobotDynamicsError(f"--topic has {length} characters; ROS allows {LONGEST_TOPIC}")
     remap = ["--ros-args", "-r", f"joint_states:={arguments.topic}"]
     return record(arguments.output, arguments.storage, remap if arguments.topic != "joint_states" else [])

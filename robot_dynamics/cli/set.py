@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from robot_dynamics.cli.chain_source import number_within
 from robot_dynamics.errors import RobotDynamicsError, quoted
 from robot_dynamics.inputs.documents import parse_yaml
 
@@ -27,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--patience",
-        type=float,
+        type=number_within(0.0, 3600.0),
         default=5.0,
         metavar="SECONDS",
         help="how long to look for a node (default: %(default)s)",

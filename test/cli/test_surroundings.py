@@ -131,6 +131,10 @@ CASES = [
     ),
     *(Case(f"rd dh $U --lock joint1={word}", 2) for word in ("1e400", "1_0", "١٠", "9" * 5000)),
     *(Case(f"rd count --links {word}", 2) for word in ("1_0", "9" * 5000, "2.5")),
+    # Gates of their own
+    *(Case(f"rd stewart {command}", 1) for command in ("check fifo good.csv", "play fifo")),
+    Case(f"rd record -o bag --topic {'x' * 300}", 1), Case("rd excite $U -o excited.yaml --floor nan", 2),
+    Case("rd set payload_mass=1 --patience 1e300", 2), Case("rd demo --realtime --duration nan", 2),
     # Compiler and folders
     *(
         Case(f"rd inverse-dynamics $U --states good.csv --backend {backend}", code, {"CC": compiler})

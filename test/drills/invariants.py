@@ -18,9 +18,9 @@ SLACK = PATIENCE / 60.0
 """By which a machine may lengthen a silence, for each process that waits for a processor of its own [s]."""
 
 
-def slack_now() -> float:
-    """By which this machine may lengthen a silence with what it has had to do in the last minute [s]."""
-    return SLACK * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+def load() -> float:
+    """Processes that have waited for each processor in the last minute, 1 at least."""
+    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 def found(pattern: str, text: str) -> bool:

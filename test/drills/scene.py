@@ -187,7 +187,7 @@ class Scene:
     def judge(self, began: float, largest_step: float) -> Verdict:
         """What the observer has seen since, held against what the node promises."""
         seen = self.record.read()
-        during, slack = (began, seen[-1].at), invariants.slack_now()
+        during, slack = (began, seen[-1].at), invariants.SLACK * invariants.load()
         return invariants.judge(seen, self.promises, during, self.dead, largest_step, slack)
 
     @contextlib.contextmanager

@@ -46,7 +46,10 @@ class Recorder(Node):
             ) from error
         plugin = StoragePlugin.MCAP if storage == "mcap" else StoragePlugin.SQLITE3
         self._writer = Writer(folder, version=9, storage_plugin=plugin)
-        self._writer.open()
+        try:
+            self._writer.open()
+        except OSError as error:
+            raise RobotDynamicsError(f"cannot make the bag {folder}: {error.strerror}") from error
         topic = self.resolve_topic_name("joint_states")
         self._connection = self._writer.add_connection(
             topic, MESSAGE, typestore=get_typestore(Stores.ROS2_JAZZY)
