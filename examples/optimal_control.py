@@ -89,17 +89,27 @@ reached = np.abs(found[0][-1] - upright).max() < 1e-6 and share.max() < 1.0 + 1e
 if len(sys.argv) > 1:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(9.0, 6.0), layout="constrained")
-    above, below = figure.subplots(2, 1, sharex=True)
+    figure = Figure(figsize=(12.0, 6.0), layout="constrained")
+    grid = figure.add_gridspec(2, 2, width_ratios=(1.0, 1.3))
+    space = figure.add_subplot(grid[:, 0], projection="3d")
+    links = [joint.link for joint in chain.joints]
+    poses = dynamics.forward_kinematics(found[0], frames=[*links, chain.tip])
+    for k in range(0, STEPS + 1, 3):
+        places = np.vstack([np.zeros(3), poses[k, :, :3, 3]])
+        space.plot(*places.T, "o-", color=str(0.85 - 0.85 * k / STEPS), markersize=2)
+    space.set_aspect("equal")
+    space.view_init(elev=15.0, azim=-60.0)
+    space.set_xticks([-0.3, 0.0, 0.3])
+    space.set_yticks([0.0, 0.4])
+    space.set(xlabel="x [m]", ylabel="y [m]", zlabel="z [m]", title="every 0.1 s, the last one black")
     t = step * np.arange(STEPS + 1)
-    for axes, values, label in (
-        (above, found[0], "position [rad]"),
-        (below, efforts / limits, "torque / limit"),
-    ):
+    for row, values, label in ((0, found[0], "position [rad]"), (1, efforts / limits, "torque / limit")):
+        axes = figure.add_subplot(grid[row, 1])
         axes.plot(t, values, label=chain.joint_names)
         axes.set_ylabel(label)
         axes.grid(True, alpha=0.3)
-    below.set_xlabel("t [s]")
-    above.legend(ncols=3, fontsize=8)
-    figure.savefig(sys.argv[1], dpi=120)
+    axes.hlines([-1.0, 1.0], 0.0, DURATION, "k", "--", linewidth=1.0)
+    axes.set_xlabel("t [s]")
+    axes.legend(ncols=6, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, 1.2))
+    figure.savefig(sys.argv[1], dpi=100)
 sys.exit(0 if stats["success"] and reached else 1)
