@@ -6,6 +6,7 @@ all, as on a busy machine, say no less about the motion.
 
 from __future__ import annotations
 
+import itertools
 from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Sequence
@@ -26,6 +27,8 @@ MOST_AHEAD = 1.0
 """Stamps further ahead of the states are of another clock [s]."""
 LEAST_STEP = 1e-5
 """Stamps nearer to each other are the same [s]."""
+LEAST_SPAN = 0.005
+"""Between poses from which it is taken how a stream goes on [s]."""
 KEPT = 256
 """Poses, at most."""
 GAPS = 16
@@ -137,29 +140,25 @@ class PoseStream:
     def _beyond(self, late: float) -> Target | None:
         """The last pose, gone on with for ``late`` seconds.
 
-        Twist and acceleration are taken over at least as long a time before it: noise grows no more then.
+        How it moves is taken from poses at least as far apart: noise grows little then.
         """
         last = self._samples[-1]
         if len(self._samples) == 1 and last.twist is None:
             return Target.rest(last.position, last.rotation)
         if late > LONGEST_PERIOD:
             return None
-        span = max(late, self.period) * (1.0 - 1e-6)
-        before = self._before(last.time - span)
-        acceleration = np.zeros(6)
-        if last.twist is not None:
-            twist = last.twist
-            if before.twist is not None and before is not last:
-                acceleration = (twist - before.twist) / (last.time - before.time)
-        else:
-            twist = _slope(before, last)
-            earlier = self._before(before.time - span)
-            if earlier is not before:
-                bend = (twist - _slope(earlier, before)) / (last.time - earlier.time)
-                twist, acceleration = twist + (last.time - before.time) * bend, 2.0 * bend
-        moved = late * (twist + 0.5 * late * acceleration)
-        rotation = rotated(last.rotation, moved[3:])
-        return Target(last.position + moved[:3], rotation, twist + late * acceleration, acceleration)
+        span = max(late, self.period, LEAST_SPAN) * (1.0 - 1e-6)
+        nodes = [last]
+        while len(nodes) < 4 and nodes[-1] is not self._samples[0]:
+            nodes.append(self._before(nodes[-1].time - span))
+        twist, acceleration, jerk = _ends(nodes)
+        moved = late * (twist + late * (0.5 * acceleration + late / 6.0 * jerk))
+        return Target(
+            last.position + moved[:3],
+            rotated(last.rotation, moved[3:]),
+            twist + late * (acceleration + 0.5 * late * jerk),
+            acceleration + late * jerk,
+        )
 
     def _before(self, time: float) -> Sample:
         """The newest sample that is not after ``time`` [s]; the first where there is none."""
@@ -186,6 +185,29 @@ def _through(samples: Sequence[Sample], middle: Sample, span: float, time: float
     twist = (c[1] + s * (2.0 * c[2] + 3.0 * s * c[3])) / span
     acceleration = (2.0 * c[2] + 6.0 * s * c[3]) / span**2
     return Target(middle.position + moved[:3], rotated(middle.rotation, moved[3:]), twist, acceleration)
+
+
+def _ends(nodes: Sequence[Sample]) -> tuple[Array, Array, Array]:
+    """Twist, acceleration and jerk at the first of up to four samples, of which each is older than the next.
+
+    By Newton's divided differences: of the twists where these are given, else of the poses.
+    """
+    t, zero = [node.time for node in nodes], np.zeros(6)
+    given = [node.twist for node in nodes[:3] if node.twist is not None]
+    if len(given) == len(nodes[:3]):
+        slopes = [(given[i] - given[i + 1]) / (t[i] - t[i + 1]) for i in range(len(given) - 1)]
+        if not slopes:
+            return given[0], zero, zero
+        bend = (slopes[0] - slopes[1]) / (t[0] - t[2]) if len(slopes) == 2 else zero
+        return given[0], slopes[0] + (t[0] - t[1]) * bend, 2.0 * bend
+    slopes = [_slope(older, newer) for newer, older in itertools.pairwise(nodes)]
+    bends = [(slopes[i] - slopes[i + 1]) / (t[i] - t[i + 2]) for i in range(len(slopes) - 1)]
+    if not bends:
+        return slopes[0], zero, zero
+    third = (bends[0] - bends[1]) / (t[0] - t[3]) if len(bends) == 2 else zero
+    near, far = t[0] - t[1], t[0] - t[2]
+    twist = slopes[0] + near * (bends[0] + far * third)
+    return twist, 2.0 * (bends[0] + (near + far) * third), 6.0 * third
 
 
 def _slope(a: Sample, b: Sample) -> Array:
