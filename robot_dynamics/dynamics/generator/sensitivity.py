@@ -159,11 +159,6 @@ class Passage:
         return Entries(mass, velocity, position, carried.velocity[along][2], carried.position[along][2])
 
 
-def sensitivity(links: tuple[Link, ...], state: State, *, composed: bool) -> Sensitivity:
-    """M, C and d tau / d q at ``state``."""
-    return WayBack(links, state, composed=composed).matrices()
-
-
 class WayBack(Motions):
     """The way back to the base.
 

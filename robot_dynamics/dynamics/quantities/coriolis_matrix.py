@@ -7,9 +7,8 @@ from dataclasses import replace
 from numpy.typing import ArrayLike
 
 from robot_dynamics.dynamics.generator.inputs import PAYLOAD, QD, Inputs, Q, Request
-from robot_dynamics.dynamics.generator.search import Objective
-from robot_dynamics.dynamics.generator.sensitivity import sensitivity
 from robot_dynamics.dynamics.generator.tracing import Trace
+from robot_dynamics.dynamics.quantities.matrices import flat, square, way_back
 from robot_dynamics.dynamics.quantities.quantity import Functions, OutputArray, quantity
 from robot_dynamics.spatial import Array
 
@@ -17,9 +16,7 @@ from robot_dynamics.spatial import Array
 def _trace(request: Request) -> Trace:
     inputs = Inputs(request, Q, QD)
     state = replace(inputs.state(), gravity=[inputs.graph.expression(0.0)] * 3)
-    composed = request.objective is not Objective.OPERATIONS
-    matrix = sensitivity(request.links, state, composed=composed).coriolis
-    return Trace(inputs.graph, ([entry for row in matrix for entry in row],))
+    return Trace(inputs.graph, (flat(way_back(request, state).matrices().coriolis),))
 
 
 @quantity(
@@ -29,7 +26,7 @@ def _trace(request: Request) -> Trace:
         OutputArray(
             "coriolis_matrix",
             "C with C qd the velocity terms and dM/dt - 2 C skew, row by row [N m s or N s]",
-            lambda sizes: (sizes.joints, sizes.joints),
+            square,
         ),
     ),
     trace=_trace,

@@ -28,6 +28,7 @@ from robot_dynamics.dynamics.generator.search import cost
 from robot_dynamics.dynamics.generator.tracing import Trace, searched
 from robot_dynamics.dynamics.generator.vectors import add, scaled
 from robot_dynamics.dynamics.quantities.mass_matrix import RELEVANT
+from robot_dynamics.dynamics.quantities.matrices import flat
 from robot_dynamics.dynamics.quantities.quantity import Functions, OutputArray, quantity
 from robot_dynamics.spatial import Array
 
@@ -56,7 +57,7 @@ def _by_factorisation(request: Request) -> Trace:
     def matrix(choices: Choices) -> Trace:
         inputs = Inputs(replace(request, more=tuple(a for a in request.more if a is PAYLOAD)), Q)
         rows = mass_matrix(inputs.graph, request.links, inputs["q"], choices, inputs.payload)
-        return Trace(inputs.graph, ([entry for row in rows for entry in row],))
+        return Trace(inputs.graph, (flat(rows),))
 
     for_bias = searched(request, bias)
     for_matrix = replace(searched(request, matrix, RELEVANT), composed_angles=for_bias.composed_angles)

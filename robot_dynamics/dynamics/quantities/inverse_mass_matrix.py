@@ -10,6 +10,7 @@ from robot_dynamics.dynamics.generator.inputs import PAYLOAD, Inputs, Q, Request
 from robot_dynamics.dynamics.generator.mass_matrix import mass_matrix
 from robot_dynamics.dynamics.generator.tracing import Trace, searched
 from robot_dynamics.dynamics.quantities.mass_matrix import RELEVANT
+from robot_dynamics.dynamics.quantities.matrices import flat, square
 from robot_dynamics.dynamics.quantities.quantity import Functions, OutputArray, quantity
 from robot_dynamics.spatial import Array
 
@@ -23,14 +24,14 @@ def _trace(request: Request) -> Trace:
     def trace(choices: Choices) -> Trace:
         inputs = Inputs(request, Q)
         rows = mass_matrix(inputs.graph, request.links, inputs["q"], choices, inputs.payload)
-        return Trace(inputs.graph, ([entry for row in rows for entry in row],))
+        return Trace(inputs.graph, (flat(rows),))
 
     inputs = Inputs(request, Q)
     choices = searched(request, trace, RELEVANT)
     inverse = inverse_symmetric(
         mass_matrix(inputs.graph, request.links, inputs["q"], choices, inputs.payload)
     )
-    return Trace(inputs.graph, ([entry for row in inverse for entry in row],))
+    return Trace(inputs.graph, (flat(inverse),))
 
 
 @quantity(
@@ -40,7 +41,7 @@ def _trace(request: Request) -> Trace:
         OutputArray(
             "inverse_mass_matrix",
             "inverse of the joint-space mass matrix, row by row, symmetric [1/(kg m^2), 1/(kg m) or 1/kg]",
-            lambda sizes: (sizes.joints, sizes.joints),
+            square,
         ),
     ),
     trace=_trace,

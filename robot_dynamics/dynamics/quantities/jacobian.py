@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from robot_dynamics.codegen.expression import Expression
 from robot_dynamics.dynamics.generator.choices import Choices
 from robot_dynamics.dynamics.generator.inputs import Inputs, Q, Request
 from robot_dynamics.dynamics.generator.jacobian import tip_jacobian
 from robot_dynamics.dynamics.generator.placing import frame_poses, placed_on, root_jacobian
 from robot_dynamics.dynamics.generator.tracing import Trace, best_trace
 from robot_dynamics.dynamics.quantities.frames import AXES, FRAME, TIP, frame_of, steps_to
+from robot_dynamics.dynamics.quantities.matrices import flat
 from robot_dynamics.dynamics.quantities.quantity import Functions, OutputArray, quantity
 from robot_dynamics.spatial import Array
 
@@ -21,7 +21,7 @@ def _trace(request: Request) -> Trace:
     def own(choices: Choices) -> Trace:
         inputs = Inputs(request, Q)
         rows = tip_jacobian(inputs.graph, frame.links, frame.pose, inputs["q"], choices)
-        return Trace(inputs.graph, (_flat(rows),))
+        return Trace(inputs.graph, (flat(rows),))
 
     if request.options[AXES.name] == TIP:
         return best_trace(request, own, relevant=("joined",))
@@ -29,11 +29,7 @@ def _trace(request: Request) -> Trace:
     steps = steps_to(request, frame.links, inputs["q"])
     poses = frame_poses(steps, request.model.base)
     point = placed_on(poses[-1], frame.pose).origin
-    return Trace(inputs.graph, (_flat(root_jacobian(steps, poses, point, request.model.dof)),))
-
-
-def _flat(rows: list[list[Expression]]) -> list[Expression]:
-    return [entry for row in rows for entry in row]
+    return Trace(inputs.graph, (flat(root_jacobian(steps, poses, point, request.model.dof)),))
 
 
 @quantity(

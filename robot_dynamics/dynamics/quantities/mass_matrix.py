@@ -8,6 +8,7 @@ from robot_dynamics.dynamics.generator.choices import Choices
 from robot_dynamics.dynamics.generator.inputs import PAYLOAD, Inputs, Q, Request
 from robot_dynamics.dynamics.generator.mass_matrix import mass_matrix as composite_bodies
 from robot_dynamics.dynamics.generator.tracing import Trace, best_trace
+from robot_dynamics.dynamics.quantities.matrices import flat, square
 from robot_dynamics.dynamics.quantities.quantity import Functions, OutputArray, quantity
 from robot_dynamics.spatial import Array
 
@@ -19,7 +20,7 @@ def _trace(request: Request) -> Trace:
     def trace(choices: Choices) -> Trace:
         inputs = Inputs(request, Q)
         matrix = composite_bodies(inputs.graph, request.links, inputs["q"], choices, inputs.payload)
-        return Trace(inputs.graph, ([entry for row in matrix for entry in row],))
+        return Trace(inputs.graph, (flat(matrix),))
 
     return best_trace(request, trace, RELEVANT)
 
@@ -31,7 +32,7 @@ def _trace(request: Request) -> Trace:
         OutputArray(
             "mass_matrix",
             "joint-space mass matrix, row by row, symmetric [kg m^2, kg m or kg]",
-            lambda sizes: (sizes.joints, sizes.joints),
+            square,
         ),
     ),
     trace=_trace,

@@ -8,6 +8,7 @@ from robot_dynamics.dynamics.generator.inputs import GRAVITY, QD, QDD, Inputs, Q
 from robot_dynamics.dynamics.generator.regressor import regressor as rows_of
 from robot_dynamics.dynamics.generator.search import Objective
 from robot_dynamics.dynamics.generator.tracing import Trace
+from robot_dynamics.dynamics.quantities.matrices import flat
 from robot_dynamics.dynamics.quantities.quantity import Functions, OutputArray, quantity
 from robot_dynamics.spatial import Array
 
@@ -17,7 +18,7 @@ def _trace(request: Request) -> Trace:
     poses = request.model.link_poses or (None,) * len(request.links)
     composed = request.objective is not Objective.OPERATIONS
     rows = rows_of(request.links, inputs.state(), poses, composed=composed)
-    return Trace(inputs.graph, ([entry for row in rows for entry in row],))
+    return Trace(inputs.graph, (flat(rows),))
 
 
 @quantity(
