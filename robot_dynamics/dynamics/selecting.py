@@ -95,14 +95,28 @@ class _Selecting(Evaluator):
         self._maker = maker
         self._default = maker.settings(signature.name, {})
         self._options = [name for name, _ in self._default]
+        self._functions: dict[tuple[tuple[str, Any], ...], Callable[..., Any]] = {}
 
     def __call__(self, *positional: Any, **named: Any) -> Any:
         """Evaluate."""
-        options = {name: named.pop(name) for name in self._options if name in named}
-        settings = self._maker.settings(self.signature.name, options) if options else self._default
-        if settings == self._default:
+        options = tuple([(name, named.pop(name)) for name in self._options if name in named])
+        if not options:
             return super().__call__(*positional, **named)
-        return self._maker.chosen(self.signature.name, settings)(*positional, **named)
+        try:
+            function = self._functions.get(options)
+        except TypeError:  # a list of names is a choice too, but no key
+            function = self._choose(options)
+        else:
+            if function is None:
+                function = self._functions[options] = self._choose(options)
+        return function(*positional, **named)
+
+    def _choose(self, options: tuple[tuple[str, Any], ...]) -> Callable[..., Any]:
+        """The function of what a call chooses, which takes much longer to find out than to remember."""
+        settings = self._maker.settings(self.signature.name, dict(options))
+        if settings == self._default:
+            return super().__call__
+        return self._maker.chosen(self.signature.name, settings)
 
 
 def fastest(evaluator: Evaluator, name: str, kernel: Kernel, given: Given = ()) -> Callable[..., Any]:

@@ -135,7 +135,9 @@ def test_several_frames_in_one_call():
         q = np.random.default_rng(3).normal(size=(5, chain.dof))
         frames = [None if link == chain.tip else link for link in links]
         expected = np.array([[oracle.forward_kinematics(row, frame) for frame in frames] for row in q])
-        close(dynamics.forward_kinematics(q, frames=links), expected)
+        for chosen in (links, tuple(links), tuple(links)):
+            close(dynamics.forward_kinematics(q, frames=chosen), expected)
+        close(dynamics.forward_kinematics(q), expected[:, 1])
         out = np.empty((4, 4, 4))
         assert dynamics.forward_kinematics(q[0], frames=links, out=out) is out
         close(out, expected[0])
