@@ -7,24 +7,28 @@ silent this side is, the core follows a reference that keeps the limits and come
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from robot_dynamics.control.native.library import Snapshot as Head
 from robot_dynamics.control.native.plans import Plans
 from robot_dynamics.control.native.snapshot import PHASES, VERDICTS, Snapshot
 from robot_dynamics.control.protocol import Planned
 from robot_dynamics.control.stewart.governed import Following, GovernedMotion, Standstill
-from robot_dynamics.control.stewart.governor import Governor, Reference
+from robot_dynamics.control.stewart.governor import Governor, Reference, Target
 from robot_dynamics.control.stewart.pieces import with_stop
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.stewart import Motion
 
-FREE = (0.03, 0.25)
+FREE = (0.05, 0.25)
 """For how long a piece goes on before it stops, at least and at most [s]."""
 AHEAD = 3.0
 """The same in intervals between two pieces, as they have been lately."""
 LEAD = 0.003
 """Between the last state and the departure of a piece at first, for the work on it [s]."""
-MOST_LEAD = 0.03
+MOST_LEAD = 0.02
 """The same at most."""
+MARGIN = 1.5
+"""The same over what the work has taken lately."""
 STREAM_STEP = 0.005
 """Between two pieces of a stream that is followed [s]."""
 STEP = 0.01
@@ -52,8 +56,9 @@ class Governing:
         self.motion: GovernedMotion | None = None
         self.elsewhere = False
         self._lead = LEAD
-        self._epoch = self._number = self._attempts = 0
-        self._at, self._interval = -1.0, STEP
+        self._epoch = self._number = self._judged = self._attempts = 0
+        self._seen = self._at = -1.0
+        self._interval = STEP
 
     @property
     def step(self) -> float:
@@ -87,6 +92,7 @@ class Governing:
         governor = self.motion.governor
         # A plan that still waits will never have been followed.
         self._epoch, self._at = int(now.epoch) + 1, float(now.time)
+        self._seen = self._at
         if self._attempts:
             self._lead = min(2.0 * self._lead, MOST_LEAD)
             governor.reference = self._reference(self.departure)
@@ -124,7 +130,8 @@ class Governing:
         departs = self.departure if time is None else time
         if departs <= self._at:
             return
-        elapsed, self._at = now.time - self._at, float(now.time)
+        self._seen, self._at = self._at, float(now.time)
+        elapsed = self._at - self._seen
         self._interval += 0.2 * (min(max(elapsed, 1e-3), FREE[1]) - self._interval)
         # Where the piece before has come to its stop already, another plan begins.
         current = int(now.current)
@@ -149,14 +156,24 @@ class Governing:
             motion.end, free = departs + stop_time, 0.0 if stop_time else FREE[0]
         else:
             free = min(max(FREE[0], AHEAD * self._interval), FREE[1])
-            governor.advance(departs, motion.goal.target(departs), self._interval, free)
-            if motion.goal.reached(governor, departs):
+            # The approach may be as quick as pieces come: the governor takes four of its steps for it.
+            governor.advance(departs, self._target(motion, departs), 0.25 * self._interval, free)
+            # Poses that had come by then have been taken meanwhile.
+            if motion.goal.reached(governor, self._seen):
                 motion.end = departs
             stop_time = self._stop_time(governor, free)
         piece = with_stop(governor.reference, free, stop_time)
         reason = self._plans.accept(Planned(piece, epoch), continues, at_once=True)
         self._number = self._plans.last
+        worked = float(self._snapshot.read().time) - self._at
+        self._lead = min(max(self._lead, MARGIN * worked), MOST_LEAD)
         return reason
+
+    def _target(self, motion: GovernedMotion, departs: float) -> Target | None:
+        """The target, with the acceleration that it has in the middle of what is followed of a piece."""
+        target = motion.goal.target(departs)
+        later = None if target is None else motion.goal.target(departs + 0.5 * self._interval)
+        return target if target is None or later is None else replace(target, acceleration=later.acceleration)
 
     @staticmethod
     def _stop_time(governor: Governor, free: float) -> float:
@@ -167,7 +184,8 @@ class Governing:
     def _judge(self) -> None:
         """Whether the last piece came in time; if not, the next one gets more of it."""
         now = self._snapshot.read()
-        if now.considered == self._number and VERDICTS[now.verdict] == "late":
+        if now.considered == self._number != self._judged and VERDICTS[now.verdict] == "late":
             self._lead = min(2.0 * self._lead, MOST_LEAD)
         else:
             self._lead = max(LEAD, 0.98 * self._lead)
+        self._judged = self._number
