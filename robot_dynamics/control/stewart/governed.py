@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Protocol
 
 from robot_dynamics.control.stewart.governor import Governor, Target
@@ -13,8 +14,8 @@ from robot_dynamics.stewart.motion import Motion
 class Goal(Protocol):
     """Where a governor shall lead to."""
 
-    def target(self, time: float) -> Target | None:
-        """The target at ``time`` [s]; None stops."""
+    def target(self, time: float, step: float = 0.0) -> Target | None:
+        """The target at ``time`` [s], whose acceleration will be kept for a ``step`` [s]; None stops."""
 
     def reached(self, governor: Governor, time: float) -> bool:
         """Whether that is done at ``time`` [s]."""
@@ -23,7 +24,7 @@ class Goal(Protocol):
 class Standstill:
     """To stop on the spot."""
 
-    def target(self, time: float) -> Target | None:
+    def target(self, time: float, step: float = 0.0) -> Target | None:
         """None."""
         return None
 
@@ -38,7 +39,7 @@ class Place:
     def __init__(self, target: Target) -> None:
         self._target = target
 
-    def target(self, time: float) -> Target | None:
+    def target(self, time: float, step: float = 0.0) -> Target | None:
         """The pose."""
         return self._target
 
@@ -57,9 +58,13 @@ class Following:
     def __init__(self, stream: PoseStream) -> None:
         self.stream = stream
 
-    def target(self, time: float) -> Target | None:
-        """Where the stream is."""
-        return self.stream.target(time)
+    def target(self, time: float, step: float = 0.0) -> Target | None:
+        """Where the stream is, with the acceleration in the middle of the step."""
+        target = self.stream.target(time)
+        if target is None or step == 0.0:
+            return target
+        middle = self.stream.target(time + 0.5 * step)
+        return target if middle is None else replace(target, acceleration=middle.acceleration)
 
     def reached(self, governor: Governor, time: float) -> bool:
         """When the stream has ended."""
@@ -85,7 +90,7 @@ class GovernedMotion:
         """Go on to ``time`` [s]; whether the goal has been reached by that."""
         if time <= self.governor.reference.time or time >= self.end:
             return False
-        self.governor.advance(time, self.goal.target(time))
+        self.governor.advance(time, self.goal.target(time, time - self.governor.reference.time))
         if not self.goal.reached(self.governor, time):
             return False
         self.end = time
