@@ -147,7 +147,7 @@ class TestWithLaunch:
         assert plant["command_message"] == "sensor_msgs/JointState"
         assert list(plant["initial_joints"]) == ["joint1", "joint3"]
         manager = parameters(call(made, "ros2_control_node"))
-        assert (manager["update_rate"], manager["use_sim_time"]) == (500, False)
+        assert (manager["update_rate"], manager["use_sim_time"], plant["publish_clock"]) == (500, True, True)
         # The gains of the controller are those of an arm without rotors.
         for program in ("simulator", "trajectory_feedforward", "robot_model"):
             assert "rotor_inertia" not in parameters(call(made, program)), program

@@ -20,7 +20,7 @@ from typing import Any
 
 from launch import Action, LaunchContext, LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
-from launch.substitutions import EqualsSubstitution, LaunchConfiguration
+from launch.substitutions import EqualsSubstitution, LaunchConfiguration, NotEqualsSubstitution
 
 from robot_dynamics.ros.launching.arguments import ARGUMENTS, plain, refuse_near_misses
 
@@ -79,6 +79,20 @@ class _Equals(EqualsSubstitution):  # type: ignore[misc]
         """What ``ros2 launch --show-args`` prints as the default."""
         name, value = self.left[0].variable_name[0].text, self.right[0].text
         return f"'true' with {name}:={value}, else 'false'"
+
+
+class _Differs(NotEqualsSubstitution):  # type: ignore[misc]
+    """As :class:`_Equals`."""
+
+    def describe(self) -> str:
+        """What ``ros2 launch --show-args`` prints as the default."""
+        name, value = self.left[0].variable_name[0].text, self.right[0].text
+        return f"'false' with {name}:={value}, else 'true'"
+
+
+def differs(name: str, value: str) -> NotEqualsSubstitution:
+    """``true`` when the argument has another value: a default that depends on another argument."""
+    return _Differs(LaunchConfiguration(name), value)
 
 
 def equals(name: str, value: str) -> EqualsSubstitution:
