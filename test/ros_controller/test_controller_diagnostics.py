@@ -83,9 +83,13 @@ def test_a_joint_without_an_effort_limit_is_a_warning_until_max_effort_gives_one
         refused = peer.set_parameter(NODE, "max_effort", [30.0, 5.0, 3.0])
         assert not refused.successful and "give 1, or 2 in the order shoulder, elbow" in refused.reason
         assert peer.set_parameter(NODE, "max_effort", [30.0, 0.0]).successful
-        robot.hold_at(PLACE)
+        # An effort goes by steps of max_effort_step where it was asked to become another.
+        peer.wait_until(lambda: abs(robot.hold_at(PLACE)[0]) < 29.0, "the effort stays at its limit")
         report.wait_for(OK, "holding position")
-        assert np.abs(robot.hold_at([PLACE[0] + 0.04, PLACE[1]])).tolist() == [30.0, 5.0]
+        pushed = [PLACE[0] + 0.04, PLACE[1]]
+        peer.wait_until(
+            lambda: np.abs(robot.hold_at(pushed)).tolist() == [30.0, 5.0], "not the largest efforts"
+        )
 
 
 @pytest.mark.ros
