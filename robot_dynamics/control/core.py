@@ -30,7 +30,7 @@ from robot_dynamics.control.protocol import (
 )
 from robot_dynamics.control.schedule import Schedule
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
-from robot_dynamics.inputs.arrays import measured, real_number
+from robot_dynamics.inputs.arrays import measured, of_type, real_number
 from robot_dynamics.spatial import Array
 
 
@@ -50,8 +50,7 @@ class ControlCore(Generic[S, R]):
     Attributes:
         phase: what the controller is doing.
         discontinuity: why the last state cannot follow from the one before; empty when it can.
-        law: in force.
-        bounds: limits of efforts, and of what can be real.
+        law, bounds: in force.
         epoch: counts what makes an unfinished plan void: holds, discontinuities, losses and newer plans.
     """
 
@@ -101,7 +100,7 @@ class ControlCore(Generic[S, R]):
         """
         if not self.phase.controls:
             raise TrajectoryError(f"the controller is not ready for a trajectory: {self.phase.value}")
-        now = self._time + allowance
+        now = self._time + real_number("allowance", allowance, TrajectoryError)
         begin = now if start is None else real_number("start", start, TrajectoryError)
         # Where the reference will be at departure is where the new path begins, so nothing jumps.
         return Departure(begin, now, self.reference(max(begin, now)), self.epoch)
@@ -114,10 +113,10 @@ class ControlCore(Generic[S, R]):
             when a hold, a discontinuity, a loss of states or another plan came after its departure was asked
             for, and when it should have begun already.
         """
+        of_type("planned", planned, Planned)
         if planned.epoch != self.epoch or not self.phase.controls:
             return "a hold, a jump, a loss of states or another trajectory came first"
-        if planned.trajectory.start < self._time:
-            late = self._time - planned.trajectory.start
+        if (late := self._time - planned.trajectory.start) > 0.0:
             return f"planning took {late:.3f} s longer than it was allowed to"
         self.epoch += 1
         self._schedule.follow(planned.trajectory)
@@ -148,6 +147,7 @@ class ControlCore(Generic[S, R]):
 
     def take_over_from(self, other: ControlCore[S, R]) -> None:
         """Begin with the effort of another controller of the same joints, and leave it likewise."""
+        of_type("other", other, ControlCore)
         self._left = other._left
         if other.phase.controls:
             self._departing = other._last_effort
@@ -186,8 +186,7 @@ class ControlCore(Generic[S, R]):
         velocity = measured("velocity", velocity, len(self.bounds.effort))
         state = self._observer.update(time, position, velocity)
         lost = not self.phase.controls
-        if self.phase is not Phase.FAULT:
-            self._fault_began = time
+        self._fault_began = self._fault_began if self.phase is Phase.FAULT else time
         self.discontinuity = self._states.add(time, position, velocity, self.bounds, expected=not lost)
         self._meter.add(time - self._time)
         self._time = time
@@ -214,6 +213,7 @@ class ControlCore(Generic[S, R]):
     def observe(self, position: Array) -> None:
         """Keep the last known place fresh while not in control; an impossible position changes nothing."""
         try:
+            position = measured("position", position, len(self.bounds.effort))
             self._observer.update(self._time, position, np.zeros(len(position)))
         except RobotDynamicsError:
             return
@@ -228,7 +228,7 @@ class ControlCore(Generic[S, R]):
 
     def safe_command(self, since: float) -> Command:
         """The declared safe output, ``since`` seconds after the fault began; see ``LoopParameters``."""
-        effort = np.zeros(len(self.bounds.effort))
+        effort, since = np.zeros(len(self.bounds.effort)), real_number("since", since)
         if self._settings.safe_output == SafeOutput.GRAVITY_FADE.value and np.isfinite(self._time):
             share = ramp_down(since, self._settings.safe_fade_time)
             load = self.law.load(self._observer.state) if share > 0.0 else effort

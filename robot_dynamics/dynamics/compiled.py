@@ -79,6 +79,7 @@ class CompiledDynamics(Quantities):
             ParameterError: no such quantity.
             BackendError: ``backend="c"`` and the compiler fails.
         """
+        of_type("wrench", wrench, bool)
         try:
             names = None if isinstance(quantities, str | bytes) else list(quantities)
         except TypeError:
@@ -97,6 +98,7 @@ class CompiledDynamics(Quantities):
         Raises:
             ParameterError: no such quantity, or it takes no wrench.
         """
+        of_type("wrench", wrench, bool)
         quantity_named(quantity)
         given, settings = ("wrench",) if wrench else (), self._maker.settings(quantity, {})
         return count_operations(self._loader.program(quantity, given, settings))

@@ -161,6 +161,14 @@ def control_targets():
         "waypoint positions": lambda v: follow(rd.Waypoint(1.0, v)),
         "waypoint position": lambda v: follow(rd.Waypoint(1.0, [v] * CHAIN.dof)),
         "waypoint velocities": lambda v: follow(rd.Waypoint(1.0, move, v)),
+        "ArmController parameters": lambda v: rd.ArmController(CHAIN, dynamics, v),
+        "ActuatedArm chain": lambda v: rd.ActuatedArm(dynamics, v, rd.ActuatorParameters()),
+        "ActuatedArm parameters": lambda v: rd.ActuatedArm(dynamics, CHAIN, v),
+        "departure allowance": lambda v: started().departure(None, v),
+        "accept planned": lambda v: started().accept(v),
+        "take_over_from other": lambda v: started().take_over_from(v),
+        "safe_command since": lambda v: started().safe_command(v),
+        "observe place": lambda v: started().observe(v),
         "update time": lambda v: started().update(v, REST, REST),
         "update position": lambda v: started().update(1.0, v, REST),
         "update velocity": lambda v: started().update(1.0, REST, v),
@@ -187,7 +195,22 @@ def platform_targets():
         }
         return method(**{**given, wanted: value})
 
+    lengths = platform.legs(usual("position"), usual("orientation")).lengths
+
+    def started():
+        controller = rd.StewartController(platform)
+        controller.update(0.0, lengths, np.zeros(6))
+        return controller
+
     return {
+        "StewartController parameters": lambda v: rd.StewartController(platform, v),
+        "set_wrench force": lambda v: started().set_wrench(v, [0.0, 0.0, 0.0]),
+        "change_payload payload": lambda v: started().change_payload(v),
+        "change_model platform": lambda v: started().change_model(v),
+        "command_pose sample": lambda v: started().command_pose(v),
+        "pose waypoints": lambda v: started().follow(v),
+        "platform safe_command since": lambda v: started().safe_command(v),
+    } | {
         f"{name} {argument}": lambda v, method=method, argument=argument: call(method, argument, v)
         for name, method in inspect.getmembers(platform, inspect.ismethod)
         if not name.startswith("_")

@@ -18,6 +18,7 @@ import numpy as np
 from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics
 from robot_dynamics.dynamics.generator.friction import STICTION_VELOCITY as STICTION_VELOCITY
 from robot_dynamics.errors import ParameterError
+from robot_dynamics.inputs.arrays import of_type
 from robot_dynamics.model.chain import ChainJoint, KinematicChain
 from robot_dynamics.parameters import parameter, per_joint, validate
 from robot_dynamics.spatial import Array
@@ -176,6 +177,8 @@ class ActuatedArm:
     """
 
     def __init__(self, links: InverseDynamics, chain: KinematicChain, parameters: ActuatorParameters) -> None:
+        of_type("chain", chain, KinematicChain)
+        of_type("parameters", parameters, ActuatorParameters)
         self.links = links
         self.drives = parameters.of(chain)
         self._ideal = self.drives.ideal

@@ -16,6 +16,7 @@ from robot_dynamics.control.core import ControlCore
 from robot_dynamics.control.protocol import Departure, Planned, Trajectory
 from robot_dynamics.control.waypoints import Waypoint, WaypointTable
 from robot_dynamics.dynamics.compiled import compile_dynamics
+from robot_dynamics.inputs.arrays import of_type
 from robot_dynamics.model.chain import KinematicChain
 
 
@@ -44,6 +45,7 @@ class ArmController(ControlCore[JointSpaceState, Reference]):
             dynamics = ActuatedArm(compile_dynamics(chain, friction=False), chain, ActuatorParameters())
         if parameters is None:
             parameters = ArmParameters()
+        of_type("parameters", parameters, ArmParameters)
         self.chain = chain
         self._parameters = parameters
         self._arm_law = self._make_law(dynamics)
@@ -70,6 +72,7 @@ class ArmController(ControlCore[JointSpaceState, Reference]):
     @parameters.setter
     def parameters(self, value: ArmParameters) -> None:
         """Use other parameters; the efforts go over to another law or other gains as to another model."""
+        of_type("parameters", value, ArmParameters)
         value.gains(self.chain.joint_names)
         bounds = arm_bounds(self.chain, value)
         before, self._parameters = self._parameters, value

@@ -18,6 +18,7 @@ from robot_dynamics.control.stewart.saturation import saturated
 from robot_dynamics.control.stewart.state import TaskSpaceObserver, TaskSpaceState
 from robot_dynamics.control.stewart.trajectory import PoseWaypoint, plan_pose
 from robot_dynamics.errors import StateError
+from robot_dynamics.inputs.arrays import of_type, real_array
 from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart import Machine, Motion, StewartPlatform
@@ -49,7 +50,8 @@ def checked_wrench(force: Sequence[float], torque: Sequence[float]) -> Array:
     Raises:
         StateError: not six finite numbers.
     """
-    wrench = np.concatenate([np.asarray(force, dtype=float), np.asarray(torque, dtype=float)])
+    parts = real_array("force of the external wrench", force), real_array("torque", torque)
+    wrench = np.concatenate([np.ravel(part) for part in parts])
     if wrench.shape != (6,) or not np.isfinite(wrench).all():
         raise StateError(f"the external wrench is {wrench.tolist()}; it must be six finite numbers")
     return wrench
@@ -80,6 +82,7 @@ class PlatformCore(ControlCore[TaskSpaceState, Motion]):
         machine = platform.machine
         if parameters is None:
             parameters = StewartParameters()
+        of_type("parameters", parameters, StewartParameters)
         self.platform = platform
         self._parameters = parameters
         self._stewart_law = make_law(machine, parameters, platform.compile().actuator_forces)
@@ -104,6 +107,7 @@ class PlatformCore(ControlCore[TaskSpaceState, Motion]):
     @parameters.setter
     def parameters(self, value: StewartParameters) -> None:
         """Use other parameters; the forces go over to another law or other gains."""
+        of_type("parameters", value, StewartParameters)
         before, self._parameters = self._parameters, value
         self.use_settings(value, platform_bounds(self.platform.machine, value))
         if any(getattr(before, name) != getattr(value, name) for name in GAINS):
@@ -119,6 +123,7 @@ class PlatformCore(ControlCore[TaskSpaceState, Motion]):
         Args:
             platform: with the same geometry and limits.
         """
+        of_type("platform", platform, StewartPlatform)
         self._stewart_law = self._stewart_law.with_model(platform.compile().actuator_forces)
         self.remodel(self._stewart_law)
 
@@ -134,6 +139,7 @@ class PlatformCore(ControlCore[TaskSpaceState, Motion]):
         Args:
             payload: in the platform's frame; without mass: nothing.
         """
+        of_type("payload", payload, RigidBody)
         self._stewart_law = self._stewart_law.with_payload(payload if payload.mass > 0.0 else None)
         self.remodel(self._stewart_law)
 

@@ -18,7 +18,7 @@ from robot_dynamics.control.stewart.operator import Operator
 from robot_dynamics.control.stewart.parameters import StewartParameters
 from robot_dynamics.control.stewart.stream import Sample
 from robot_dynamics.control.stewart.watch import StateWatch
-from robot_dynamics.inputs.arrays import of_type
+from robot_dynamics.inputs.arrays import of_type, real_number
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart import Motion, StewartPlatform
 
@@ -148,6 +148,7 @@ class StewartController(PlatformCore):
         ``settle`` takes the platform to be where the model says: it goes down from the last known pose and
         twist to the park pose, where the forces fade.
         """
+        since = real_number("since", since)
         if self._conductor.resting:
             return self._leave(Command(np.zeros(6), np.zeros(6), self._legs.at_rest(), self.phase), safe=True)
         if self._settings.safe_output != "settle" or not np.isfinite(self.time):

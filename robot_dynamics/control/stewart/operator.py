@@ -12,6 +12,7 @@ from robot_dynamics.control.stewart.governed import Following, GovernedMotion
 from robot_dynamics.control.stewart.governor import Reference
 from robot_dynamics.control.stewart.stream import PoseStream, Sample, check_stamp
 from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.inputs.arrays import of_type
 
 STANDING = 1e-3
 """A reference that is slower needs no way to stop [m/s, rad/s]."""
@@ -70,6 +71,7 @@ class Operator:
             TrajectoryError: the platform is not ready for it, its stamp is of another clock, or a hold has
                 ended the stream and it has not paused since.
         """
+        of_type("sample", sample, Sample)
         stream, motion = self._stream, self._conductor.motion
         begins = stream is None or motion is None or stream is not _stream_of(motion)
         if begins:

@@ -146,7 +146,8 @@ def smooth_pose(
     of_type("waypoints", waypoints, Sequence)
     for point in waypoints:
         of_type("a waypoint", point, PoseWaypoint)
-    times = real_array("time of the waypoints", [point.time for point in waypoints], TrajectoryError)
+    given = [point.time for point in waypoints]
+    times = real_vector("time of the waypoints", given, len(given), TrajectoryError)
     check_times(times)
     departure = max(now, start_time)
     ahead = waypoints_ahead(times, start_time, departure, now)
