@@ -11,7 +11,6 @@ from robot_dynamics.dynamics.generator.placing import frame_poses, placed_on
 from robot_dynamics.dynamics.generator.tracing import Trace
 from robot_dynamics.dynamics.quantities.frames import FRAME, FRAMES, frame_of, frames_of, steps_to
 from robot_dynamics.dynamics.quantities.quantity import Functions, OutputArray, quantity
-from robot_dynamics.errors import ParameterError
 from robot_dynamics.spatial import Array
 
 
@@ -62,7 +61,5 @@ def forward_kinematics(
         ParameterError: no such link moves, or both ``frame`` and ``frames`` are given.
         StateError: a wrong shape or a value that is not finite.
     """
-    if frame is not None and frames is not None:
-        raise ParameterError("give frame or frames, not both")
     pose: Array = self.function("forward_kinematics", frame=frame, frames=frames)(q, out)
     return pose

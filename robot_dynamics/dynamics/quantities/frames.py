@@ -25,7 +25,7 @@ def _frames(chain: KinematicChain) -> Mapping[str, str]:
     return {**links, chain.tip: TIP}
 
 
-FRAMES = SeveralOption("frames", "", _frames)
+FRAMES = SeveralOption("frames", "", _frames, instead_of="frame")
 FRAME = Option("frame", TIP, _frames)
 AXES = Option("axes", TIP, lambda _: {TIP: TIP, ROOT: ROOT})
 

@@ -32,11 +32,13 @@ class Option:
         default: what is taken where it is omitted.
         values: what may be chosen for a chain, and what each choice is called in programs. What those depend
             on is the chain's numbers alone, not its names.
+        instead_of: name of the option that cannot be given beside it.
     """
 
     name: str
     default: str
     values: Callable[[KinematicChain], Mapping[str, str]]
+    instead_of: str = ""
 
     def read(self, chain: KinematicChain, value: Any) -> str:
         """What ``value`` is called in programs; None is the default.
@@ -142,10 +144,13 @@ class Quantity(Generic[P, R]):
         """Every option as programs know it, from those that a call gives.
 
         Raises:
-            ParameterError: no such option or value.
+            ParameterError: no such option or value, or two of which only one can be given.
         """
         for name in sorted(values.keys() - {option.name for option in self.options}):
             raise ParameterError(f"{self.name} has no option {quoted(name)}")
+        for option in self.options:
+            if values.get(option.name) is not None and values.get(option.instead_of) is not None:
+                raise ParameterError(f"give {option.instead_of} or {option.name}, not both")
         return {option.name: option.read(chain, values.get(option.name)) for option in self.options}
 
     def no_result(self, chain: KinematicChain) -> str:
