@@ -63,9 +63,13 @@ fuzz: $(VENV)/development.stamp
 	    -artifact_prefix=$(FUZZ_OUTPUT)/broken_$$gate- $(FUZZ_OUTPUT)/$$gate test/fuzz/corpus/$$gate || exit 1; done
 
 # Every fault of the table done to every node over DDS, judged by an observer of its own; a table at the end.
+# The network's in a process of its own: Fast DDS keeps the interfaces that a process has seen first.
 drill: $(VENV)/development.stamp
-	$(BIN)/pytest -v -n $(WORKERS) --dist loadgroup test/drills/drill_all.py test/drills/drill_network.py \
-	  test/drills/drill_policies.py $(if $(DRILLS),-k "$(DRILLS)")
+	@for part in "-n $(WORKERS) --dist loadgroup test/drills/drill_all.py test/drills/drill_policies.py" \
+	  test/drills/drill_network.py; do \
+	  $(BIN)/pytest -v $$part $(if $(DRILLS),-k "$(DRILLS)"); code=$$?; \
+	  [ $$code -eq 0 ] || [ $$code -eq 5 ] || failed=1; \
+	done; [ -z "$$failed" ]
 
 # An hour of simulated time, compressed, and ten minutes at 1 kHz: memory, and lost cycles beside a bare relay's.
 soak: $(VENV)/development.stamp
