@@ -24,9 +24,11 @@ pytestmark = pytest.mark.ros
 SLOW = {"state_timeout": 60.0, "safe_fade_time": 0.05, "kp": [1.0], "kv": [1.0], "max_stamp_step": 60.0}
 
 
-def test_services_streams_payload_and_brakes():
+@pytest.mark.parametrize("loop", ["on", "off"])
+def test_services_streams_payload_and_brakes(loop):
     platform = demo()
     parameters = {"state_timeout": 60.0, "safe_fade_time": 0.05, "payload_mass": 5.0, "max_stamp_step": 60.0}
+    parameters |= {"native_loop": loop}
     parameters |= {"payload_center": [0.0, 0.0, 0.2], "brake_engage_time": 0.0, "brake_release_time": 0.0}
     with NodeProcess(NODE, parameters) as node, peer_with(node) as peer:
         legs = Legs(peer, platform)

@@ -109,8 +109,10 @@ def test_trajectories_are_refused_before_they_start(platform):
         )
 
 
-def test_lost_feedback_fades_and_impossible_lengths_are_a_safe_output(platform):
+@pytest.mark.parametrize("loop", ["on", "off"])
+def test_lost_feedback_fades_and_impossible_lengths_are_a_safe_output(platform, loop):
     parameters = {"state_timeout": 0.4, "safe_fade_time": 0.3, "safe_output": "gravity_fade"}
+    parameters["native_loop"] = loop
     with NodeProcess(NODE, parameters) as node, peer_with(node) as peer:
         legs = Legs(peer, platform)
         expected = forces_at(platform)
