@@ -7,14 +7,12 @@ silent this side is, the core follows a reference that keeps the limits and come
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from robot_dynamics.control.native.library import Snapshot as Head
 from robot_dynamics.control.native.plans import Plans
 from robot_dynamics.control.native.snapshot import PHASES, VERDICTS, Snapshot
 from robot_dynamics.control.protocol import Planned
 from robot_dynamics.control.stewart.governed import Following, GovernedMotion, Standstill
-from robot_dynamics.control.stewart.governor import Governor, Reference, Target
+from robot_dynamics.control.stewart.governor import Governor, Reference
 from robot_dynamics.control.stewart.pieces import with_stop
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.stewart import Motion
@@ -157,7 +155,8 @@ class Governing:
         else:
             free = min(max(FREE[0], AHEAD * self._interval), FREE[1])
             # The approach may be as quick as pieces come: the governor takes four of its steps for it.
-            governor.advance(departs, self._target(motion, departs), 0.25 * self._interval, free)
+            target = motion.goal.target(departs, self._interval)
+            governor.advance(departs, target, 0.25 * self._interval, free)
             # Poses that had come by then have been taken meanwhile.
             if motion.goal.reached(governor, self._seen):
                 motion.end = departs
@@ -168,12 +167,6 @@ class Governing:
         worked = float(self._snapshot.read().time) - self._at
         self._lead = min(max(self._lead, MARGIN * worked), MOST_LEAD)
         return reason
-
-    def _target(self, motion: GovernedMotion, departs: float) -> Target | None:
-        """The target, with the acceleration that it has in the middle of what is followed of a piece."""
-        target = motion.goal.target(departs)
-        later = None if target is None else motion.goal.target(departs + 0.5 * self._interval)
-        return target if target is None or later is None else replace(target, acceleration=later.acceleration)
 
     @staticmethod
     def _stop_time(governor: Governor, free: float) -> float:
@@ -187,5 +180,5 @@ class Governing:
         if now.considered == self._number != self._judged and VERDICTS[now.verdict] == "late":
             self._lead = min(2.0 * self._lead, MOST_LEAD)
         else:
-            self._lead = max(LEAD, 0.98 * self._lead)
+            self._lead = max(LEAD, 0.9 * self._lead)
         self._judged = self._number
