@@ -19,6 +19,8 @@ from robot_dynamics.stewart import Motion
 
 FREE = (0.05, 0.25)
 """For how long a piece goes on before it stops, at least and at most [s]."""
+FREE_TO_A_PLACE = 0.03
+"""The least on the way to a place: with more, one at the edge of the workspace is hardly reached."""
 AHEAD = 3.0
 """The same in intervals between two pieces, as they have been lately."""
 LEAD = 0.003
@@ -153,10 +155,11 @@ class Governing:
             stop_time = float(governor.pace.stop_time(governor.reference.twist))
             motion.end, free = departs + stop_time, 0.0 if stop_time else FREE[0]
         else:
-            free = min(max(FREE[0], AHEAD * self._interval), FREE[1])
-            # The approach may be as quick as pieces come: the governor takes four of its steps for it.
-            target = motion.goal.target(departs, self._interval)
-            governor.advance(departs, target, 0.25 * self._interval, free)
+            # A stream may be approached as quickly as pieces come: the governor takes four steps for it.
+            follows = isinstance(motion.goal, Following)
+            step, least = (0.25 * self._interval, FREE[0]) if follows else (self._interval, FREE_TO_A_PLACE)
+            free = min(max(least, AHEAD * self._interval), FREE[1])
+            governor.advance(departs, motion.goal.target(departs, self._interval), step, free)
             # Poses that had come by then have been taken meanwhile.
             if motion.goal.reached(governor, self._seen):
                 motion.end = departs
