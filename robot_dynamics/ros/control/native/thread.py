@@ -147,7 +147,8 @@ class LoopThread:
         self._borrowed.close()
 
     def _until_met(self) -> None:
-        """Wake the thread and wait until it has looked at every request."""
+        """Wake the thread and wait until it has looked at every request, which is a sign of life as well."""
+        self.seen()
         deadline = time.monotonic() + REQUEST_PATIENCE
         self._wake.trigger()
         while (status := self.look()).done < status.asked and time.monotonic() < deadline:
