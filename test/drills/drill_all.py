@@ -35,7 +35,7 @@ def scenes():
 @pytest.mark.parametrize(
     ("column", "fault"),
     [
-        pytest.param(column, fault, id=f"{column}-{fault.name}", marks=pytest.mark.xdist_group(column[:8]))
+        pytest.param(column, fault, id=f"{column}-{fault.name}", marks=pytest.mark.xdist_group(column))
         for column, fault in CASES
     ],
 )

@@ -13,6 +13,17 @@ from scene import Scene
 from scenes import CONTROLLERS, IN_SIMULATED_TIME
 
 
+@fault((*CONTROLLERS, "feeder", "model"))
+def node_killed(scene: Scene) -> None:
+    """The node dies by SIGKILL in the middle of a move, and is started again."""
+    with scene.silent():
+        scene.kill(scene.process)
+        if scene.plant is not None:
+            scene.plant.wait_for_output("no command for .*: brake")
+        scene.start_node()
+        scene.recover()
+
+
 @fault((*CONTROLLERS, *IN_SIMULATED_TIME), quick=("arm", "platform"))
 def plant_killed(scene: Scene) -> None:
     """The simulator dies by SIGKILL in the middle of a move, and is started again."""
@@ -40,17 +51,6 @@ def wait_for_no_effort(scene: Scene) -> None:
         if time.monotonic() > deadline:
             raise HarnessError(f"the safe output does not fade\n{scene.process.describe()}")
         time.sleep(POLL)
-
-
-@fault((*CONTROLLERS, "feeder", "model"))
-def node_killed(scene: Scene) -> None:
-    """The node dies by SIGKILL in the middle of a move, and is started again."""
-    with scene.silent():
-        scene.kill(scene.process)
-        if scene.plant is not None:
-            scene.plant.wait_for_output("no command for .*: brake")
-        scene.start_node()
-        scene.recover()
 
 
 @fault(CONTROLLERS)

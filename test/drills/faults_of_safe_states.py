@@ -16,7 +16,7 @@ from std_srvs.srv import Trigger
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.messages import nanoseconds_to_stamp, stamp_to_nanoseconds
 
-PLATFORM = ("platform",)
+PLATFORM = ("platform", "platform_in_python")
 OTHERWISE = "no joint state for|jumped|ran backwards|beyond|would step|no pose near"
 """What a machine with more to do than it can brings about: faults of states, with outcomes of their own."""
 

@@ -43,13 +43,13 @@ class ArmInSimulatedTime(Arm):
 
 
 class Platform(Scene):
-    """The Stewart platform's controller."""
+    """The Stewart platform's controller, its loop in C."""
 
     node = "stewart_platform"
     joints = LEGS
     watched = ("array=leg_effort_controller/commands", "efforts=joint_command")
     promises = _commanded("leg_effort_controller/commands", FORCES)
-    parameters: ClassVar[Mapping[str, Any]] = {**LOOP, "safe_output": "gravity_fade"}
+    parameters: ClassVar[Mapping[str, Any]] = {"native_loop": "on", "safe_output": "gravity_fade", **LOOP}
     plant_parameters: ClassVar[Mapping[str, Any] | None] = {"machine": "stewart_demo"}
     goals = ((0.03, 0.0, 0.57), (-0.02, 0.03, 0.54))
     make = staticmethod(poses)
@@ -86,6 +86,12 @@ class Platform(Scene):
         if not holds and "no pose near the last one" in self.process.output[before:]:
             self._put_home()
         return holds
+
+
+class PlatformInPython(Platform):
+    """The platform's controller, its loop in Python."""
+
+    parameters: ClassVar[Mapping[str, Any]] = {**Platform.parameters, "native_loop": "off"}
 
 
 class PlatformInSimulatedTime(Platform):
@@ -141,12 +147,13 @@ COLUMNS: dict[str, type[Scene]] = {
     "arm_in_python": ArmInPython,
     "arm_in_simulated_time": ArmInSimulatedTime,
     "platform": Platform,
+    "platform_in_python": PlatformInPython,
     "platform_in_simulated_time": PlatformInSimulatedTime,
     "feeder": Feeder,
     "feeder_of_points": FeederOfPoints,
     "model": Model,
 }
-CONTROLLERS = ("arm", "arm_in_python", "platform")
+CONTROLLERS = ("arm", "arm_in_python", "platform", "platform_in_python")
 ARMS = ("arm", "arm_in_python")
 FEEDERS = ("feeder", "feeder_of_points")
 WITH_STATES = (*CONTROLLERS, "feeder", "model")
