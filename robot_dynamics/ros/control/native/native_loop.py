@@ -14,6 +14,7 @@ from typing import Any
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.serialization import deserialize_message
+from rclpy.subscription import Subscription
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
@@ -33,7 +34,7 @@ from robot_dynamics.ros.control.native.thread import ACTIVATE, HALT, HOLD, LoopT
 from robot_dynamics.ros.control.outlet import CommandTopics
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.faults import hand_over
-from robot_dynamics.ros.support.hot_loop import run_ready
+from robot_dynamics.ros.support.hot_loop import run_ready, take_all
 from robot_dynamics.ros.support.scheduling import EVENT_THREADS, give_way, middleware_threads, run_first
 from robot_dynamics.ros.support.spin import StopEvent
 
@@ -96,6 +97,7 @@ class NativeLoop:
                 Clock, "/clock", lambda message: None, qos.CLOCK_SUBSCRIPTION, callback_group=PrivateGroup()
             )
         self._called = node.create_guard_condition(lambda: None)
+        self.ahead: Sequence[Subscription] = ()
         self._thread = LoopThread(node, entities, self._called, clock, self._event, lockstep, scheduling)
         # The thread ends before what it uses does, however this process ends.
         weakref.finalize(self, LoopThread.stop, self._thread)
@@ -231,6 +233,8 @@ class NativeLoop:
         while data := self._thread.foreign():
             self._decode(data)
         patience = min([self._reader.read(session) for session in list(self._sessions)], default=CALM)
+        for subscription in self.ahead:
+            take_all(subscription)
         if self._in_force is not None:
             patience = min(patience, self._in_force.controller.conduct())
         status = self._thread.look()
