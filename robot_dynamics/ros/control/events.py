@@ -12,8 +12,6 @@ from robot_dynamics.ros.support.burst_log import BurstLog
 
 THROTTLE = 2.0
 """Seconds between two log lines about the same recurring fault."""
-REASONS = 3
-"""Refused messages of which each is told at once, for their reasons may differ."""
 
 
 class LoopEvents:
@@ -43,13 +41,12 @@ class LoopEvents:
         self.dropped: Callable[[], str] = str
         self._log = node.get_logger()
         self._complain = BurstLog(self._log.error)
-        self._mention = BurstLog(self._log.warning, burst=REASONS, period=THROTTLE)
         self._changed = changed
 
     def refuse(self, reason: str) -> None:
         """A message is not used; this may recur."""
         self.refused += 1
-        self._mention(reason)
+        self._warn(reason)
 
     def refuse_request(self, reason: str) -> None:
         """What somebody has asked for is not done."""

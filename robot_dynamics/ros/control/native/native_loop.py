@@ -182,7 +182,9 @@ class NativeLoop:
 
     def drain(self) -> None:
         """The process ends: halt, and return when the last effort has faded and arrived."""
-        if self.controller is not None and self.controller.phase is not Phase.WAITING:
+        waiting = self.controller is None or self.controller.phase is Phase.WAITING
+        # A controller that waits may have come in the place of one whose safe output is under way.
+        if not waiting or self.halting:
             self.halt()
         self._active = False
         while self._thread.look().halting and not self._thread.status.failed:
