@@ -17,9 +17,8 @@ from robot_dynamics.control.stewart.conductor import Conductor, Mode
 from robot_dynamics.control.stewart.descent import WAYS, descent
 from robot_dynamics.control.stewart.governed import GovernedMotion
 from robot_dynamics.control.stewart.governor import Reference
-from robot_dynamics.control.stewart.operator import Operator
+from robot_dynamics.control.stewart.operator import Operated, Operator
 from robot_dynamics.control.stewart.parameters import StewartParameters
-from robot_dynamics.control.stewart.stream import Sample
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart import Motion, StewartPlatform
@@ -28,7 +27,7 @@ ALL, FALLING, RISING = range(3)
 """What the forces' share does, in the order of the core's enumeration."""
 
 
-class NativeStewartController(NativePlatform):
+class NativeStewartController(Operated, NativePlatform):
     """Control of one platform, as :class:`~robot_dynamics.control.stewart.controller.StewartController` in C.
 
     Law, holds, trajectories, watch, brakes' share and safe output are the core's. Governed motions are led
@@ -112,55 +111,22 @@ class NativeStewartController(NativePlatform):
         words = super().words_of(results)
         return f"{words}; settling" if results.discontinuity >= BEYOND else words
 
-    # Streams, stops and safe states
-
-    @property
-    def conductor(self) -> Conductor:
-        """Mode and brakes."""
-        return self._conductor
-
-    @property
-    def brake(self) -> bool:
-        """The command to the brakes: also while no states come, or none yet."""
-        return self._conductor.brakes.engaged(self.time) or not self.phase.controls
-
-    @property
-    def state(self) -> str:
-        """Mode and phase in words."""
-        return self._operator.state
-
-    def command_pose(self, sample: Sample) -> None:
-        """Take a pose of a stream; see :meth:`Operator.command_pose`."""
-        self._operator.command_pose(sample, self.time)
-
-    def hold(self) -> None:
-        """Stop within the pace of governed motions and hold there; see :meth:`Operator.hold`."""
-        self._operator.hold(self.time)
-
-    def park(self) -> str:
-        """Settle down to the park pose; why not, if so."""
-        return self._operator.park()
+    # Operation
 
     def unpark(self) -> str:
         """Leave the brakes, and from the park pose go home; why not, if so."""
-        reason = self._operator.unpark(self.time)
+        reason = super().unpark()
         self._offer_brakes()
         return reason
 
-    def emergency_stop(self) -> str:
-        """Stop and brake; why not, if so."""
-        return self._operator.emergency_stop()
-
     def departure(self, start: float | None, allowance: float = 0.0) -> Departure[Motion]:
         """See :class:`NativeController`; only in operation."""
-        self._operator.check_operational()
+        self._operator.check_ready()
         return super().departure(start, allowance)
 
     def accept(self, planned: Planned[Motion]) -> str:
         """See :class:`NativeController`; only in operation."""
-        if self._conductor.mode is not Mode.OPERATIONAL:
-            return f"the platform is not ready for a trajectory: {self.state}"
-        return super().accept(planned)
+        return self._operator.unready or super().accept(planned)
 
     # What the operator needs
 
@@ -172,10 +138,10 @@ class NativeStewartController(NativePlatform):
 
     def capture(self) -> None:
         """Hold where the platform is, at once."""
-        super().hold()
+        NativePlatform.hold(self)
 
     def take_up(self, motion: GovernedMotion | None) -> None:
-        """Follow a governed motion, whatever the mode."""
+        """Follow a governed motion, if there is one, whatever the mode."""
         if motion is None:
             return
         try:

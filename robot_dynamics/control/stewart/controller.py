@@ -14,9 +14,8 @@ from robot_dynamics.control.stewart.blind import BlindDescent
 from robot_dynamics.control.stewart.conductor import Conductor, Mode
 from robot_dynamics.control.stewart.governed import GovernedMotion
 from robot_dynamics.control.stewart.governor import Reference
-from robot_dynamics.control.stewart.operator import Operator
+from robot_dynamics.control.stewart.operator import Operated, Operator
 from robot_dynamics.control.stewart.parameters import StewartParameters
-from robot_dynamics.control.stewart.stream import Sample
 from robot_dynamics.control.stewart.watch import StateWatch
 from robot_dynamics.inputs.arrays import of_type, real_number
 from robot_dynamics.spatial import Array
@@ -26,7 +25,7 @@ LONGEST_STEP = 0.5
 """A later stamp is a jump, over which nothing is governed [s]."""
 
 
-class StewartController(PlatformCore):
+class StewartController(Operated, PlatformCore):
     """Control of one Stewart platform by the law that its parameters choose.
 
     It needs no ROS: hand every leg state to :meth:`update` and send the forces that it returns. A trajectory
@@ -65,53 +64,14 @@ class StewartController(PlatformCore):
         self._conductor.use(self._parameters)
         self._watch = StateWatch(self.platform.machine, self._parameters.watch_margin)
 
-    # Streams, stops and safe states
-
-    @property
-    def conductor(self) -> Conductor:
-        """Mode and brakes."""
-        return self._conductor
-
-    @property
-    def brake(self) -> bool:
-        """The command to the brakes: also while no states come, or none yet."""
-        return self._conductor.brakes.engaged(self.time) or not self.phase.controls
-
-    def command_pose(self, sample: Sample) -> None:
-        """Take a pose of a stream; see :meth:`Operator.command_pose`."""
-        self._operator.command_pose(sample, self.time)
-
-    def hold(self) -> None:
-        """Stop within the pace of governed motions and hold there; see :meth:`Operator.hold`."""
-        self._operator.hold(self.time)
-
-    def park(self) -> str:
-        """Settle down to the park pose; why not, if so."""
-        return self._operator.park()
-
-    def unpark(self) -> str:
-        """Leave the brakes, and from the park pose go home; why not, if so."""
-        return self._operator.unpark(self.time)
-
-    def emergency_stop(self) -> str:
-        """Stop and brake; why not, if so."""
-        return self._operator.emergency_stop()
-
-    @property
-    def state(self) -> str:
-        """Mode and phase in words."""
-        return self._operator.state
-
     def departure(self, start: float | None, allowance: float = 0.0) -> Departure[Motion]:
         """See :class:`ControlCore`; only in operation."""
-        self._operator.check_operational()
+        self._operator.check_ready()
         return super().departure(start, allowance)
 
     def accept(self, planned: Planned[Motion]) -> str:
         """See :class:`ControlCore`; only in operation."""
-        if self._conductor.mode is not Mode.OPERATIONAL:
-            return f"the platform is not ready for a trajectory: {self.state}"
-        return super().accept(planned)
+        return self._operator.unready or super().accept(planned)
 
     def update(self, time: float, position: Array, velocity: Array) -> Command:
         """One control cycle; see :class:`ControlCore`."""
@@ -189,10 +149,10 @@ class StewartController(PlatformCore):
 
     def capture(self) -> None:
         """Hold where the platform is, at once."""
-        super().hold()
+        PlatformCore.hold(self)
 
     def take_up(self, motion: GovernedMotion | None) -> None:
-        """Follow a governed motion, whatever the mode."""
+        """Follow a governed motion, if there is one, whatever the mode."""
         if motion is not None:
             super().accept(Planned(motion, self.epoch))
 

@@ -22,6 +22,10 @@ class Follower(Protocol):
     """What follows the motions: the state machine of a controller."""
 
     @property
+    def time(self) -> float:
+        """Of the last joint state [s]."""
+
+    @property
     def phase(self) -> Phase:
         """What it is doing."""
 
@@ -32,8 +36,8 @@ class Follower(Protocol):
     def capture(self) -> None:
         """Hold where the platform is."""
 
-    def take_up(self, motion: GovernedMotion) -> None:
-        """Follow a governed motion from its start on, whatever the mode."""
+    def take_up(self, motion: GovernedMotion | None) -> None:
+        """Follow a governed motion, if there is one, from its start on, whatever the mode."""
 
 
 class Operator:
@@ -42,102 +46,150 @@ class Operator:
     Args:
         follower: follows them.
         conductor: of the platform.
+
+    Attributes:
+        conductor: see there.
     """
 
     def __init__(self, follower: Follower, conductor: Conductor) -> None:
-        self._follower, self._conductor = follower, conductor
+        self._follower, self.conductor = follower, conductor
         self._stream: PoseStream | None = None
         self._stopped_stream = -np.inf
 
     @property
     def state(self) -> str:
         """Mode and phase in words."""
-        mode = self._conductor.mode
+        mode = self.conductor.mode
         return self._follower.phase.value if mode is Mode.OPERATIONAL else mode.value
 
-    def check_operational(self) -> None:
-        """TrajectoryError where no trajectory may be followed now."""
-        if self._conductor.mode is not Mode.OPERATIONAL:
-            raise TrajectoryError(f"the platform is not ready for a trajectory: {self.state}")
+    @property
+    def brake(self) -> bool:
+        """The command to the brakes: also while no states come, or none yet."""
+        return self.conductor.brakes.engaged(self._follower.time) or not self._follower.phase.controls
 
-    def command_pose(self, sample: Sample, time: float) -> None:
+    @property
+    def unready(self) -> str:
+        """Why no trajectory may move the platform now; empty where one may."""
+        if self.conductor.mode is Mode.OPERATIONAL:
+            return ""
+        return f"the platform is not ready for a trajectory: {self.state}"
+
+    def check_ready(self) -> None:
+        """TrajectoryError where no trajectory may move the platform now."""
+        if reason := self.unready:
+            raise TrajectoryError(reason)
+
+    def command_pose(self, sample: Sample) -> None:
         """Take a pose of a stream; the first begins to follow it, in place of everything else.
 
         Args:
             sample: the pose.
-            time: the present [s].
 
         Raises:
             TrajectoryError: the platform is not ready for it, its stamp is of another clock, or a hold has
                 ended the stream and it has not paused since.
         """
         of_type("sample", sample, Sample)
-        stream, motion = self._stream, self._conductor.motion
+        stream, motion = self._stream, self.conductor.motion
         begins = stream is None or motion is None or stream is not _stream_of(motion)
         if begins:
-            self.check_operational()
+            self.check_ready()
             if not self._follower.phase.controls:
                 raise TrajectoryError(
                     f"the controller is not ready for a trajectory: {self._follower.phase.value}"
                 )
-        check_stamp(sample.time, time, self._conductor.stream_timeout)
+        time = self._follower.time
+        check_stamp(sample.time, time, self.conductor.stream_timeout)
         if stream is None or begins:
-            if sample.time - self._stopped_stream < self._conductor.stream_timeout:
+            if sample.time - self._stopped_stream < self.conductor.stream_timeout:
                 self._stopped_stream = sample.time
                 raise TrajectoryError("a hold has ended this stream; let it pause to begin another")
             present = self._follower.present
-            self._stream = stream = self._conductor.stream(present.time, present)
+            self._stream = stream = self.conductor.stream(present.time, present)
             stream.add(sample, time)
-            self._take_up(self._conductor.motion)
+            self._follower.take_up(self.conductor.motion)
         else:
             stream.add(sample, time)
 
-    def hold(self, time: float) -> None:
-        """Stop within the pace of governed motions and hold there; what rests on brakes stays there.
-
-        Args:
-            time: the present [s].
-        """
-        conductor = self._conductor
+    def hold(self) -> None:
+        """Stop within the pace of governed motions and hold there; what rests on brakes stays there."""
+        conductor = self.conductor
         if not self._follower.phase.controls or conductor.resting or conductor.mode is Mode.STOPPING:
             return
         if self._stream is not None and conductor.motion is not None:
-            self._stopped_stream = time
+            self._stopped_stream = self._follower.time
         conductor.release()
         present = self._follower.present
         if np.abs(present.twist).max() > STANDING:
-            self._take_up(conductor.stop(present.time, present))
+            self._follower.take_up(conductor.stop(present.time, present))
         else:
             self._follower.capture()
 
     def park(self) -> str:
         """Settle down to the park pose; why not, if so."""
-        if not self._follower.phase.controls or self._conductor.mode is not Mode.OPERATIONAL:
+        if not self._follower.phase.controls or self.conductor.mode is not Mode.OPERATIONAL:
             return f"the platform is not ready for it: {self.state}"
         present = self._follower.present
-        self._take_up(self._conductor.settle(present.time, present))
+        self._follower.take_up(self.conductor.settle(present.time, present))
         return ""
 
-    def unpark(self, time: float) -> str:
-        """Leave the brakes at ``time`` [s], and from the park pose go home; why not, if so."""
-        if not self._follower.phase.controls or not self._conductor.resting:
+    def unpark(self) -> str:
+        """Leave the brakes, and from the park pose go home; why not, if so."""
+        if not self._follower.phase.controls or not self.conductor.resting:
             return f"the platform is neither parked nor stopped: {self.state}"
         self._follower.capture()
-        self._conductor.rise(time)
+        self.conductor.rise(self._follower.time)
         return ""
 
     def emergency_stop(self) -> str:
         """Stop and brake; why not, if so."""
         if not self._follower.phase.controls:
             return f"the platform is not under control: {self.state}; the brakes are engaged"
-        if not self._conductor.resting:
+        if not self.conductor.resting:
             present = self._follower.present
-            self._take_up(self._conductor.emergency_stop(present.time, present))
+            self._follower.take_up(self.conductor.emergency_stop(present.time, present))
         return ""
 
-    def _take_up(self, motion: GovernedMotion | None) -> None:
-        if motion is not None:
-            self._follower.take_up(motion)
+
+class Operated:
+    """What a controller of a platform offers beside trajectories, as its operator does it."""
+
+    _operator: Operator
+
+    @property
+    def conductor(self) -> Conductor:
+        """Mode and brakes."""
+        return self._operator.conductor
+
+    @property
+    def brake(self) -> bool:
+        """The command to the brakes: also while no states come, or none yet."""
+        return self._operator.brake
+
+    @property
+    def state(self) -> str:
+        """Mode and phase in words."""
+        return self._operator.state
+
+    def command_pose(self, sample: Sample) -> None:
+        """Take a pose of a stream; see :meth:`Operator.command_pose`."""
+        self._operator.command_pose(sample)
+
+    def hold(self) -> None:
+        """Stop within the pace of governed motions and hold there; see :meth:`Operator.hold`."""
+        self._operator.hold()
+
+    def park(self) -> str:
+        """Settle down to the park pose; why not, if so."""
+        return self._operator.park()
+
+    def unpark(self) -> str:
+        """Leave the brakes, and from the park pose go home; why not, if so."""
+        return self._operator.unpark()
+
+    def emergency_stop(self) -> str:
+        """Stop and brake; why not, if so."""
+        return self._operator.emergency_stop()
 
 
 def _stream_of(motion: GovernedMotion) -> PoseStream | None:
