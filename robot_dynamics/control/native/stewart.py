@@ -178,7 +178,8 @@ class NativeStewartController(Operated, NativePlatform):
         now = self._snapshot.read()
         if self.phase.controls:
             if now.beyond != self._beyond and self._conductor.mode is Mode.OPERATIONAL:
-                self.take_up(self._conductor.settle(now.time, self._measured()))
+                here = Reference.measured(self._governing.departure, self.pose)
+                self.take_up(self._conductor.settle(now.time, here))
             if self._conductor.changes(now.time):
                 ended = self._governing.motion
                 self.take_up(self._conductor.next_motion(now.time, self.present))
@@ -186,11 +187,6 @@ class NativeStewartController(Operated, NativePlatform):
                     self._governing.drop()
         self._beyond = now.beyond
         self._offer_brakes()
-
-    def _measured(self) -> Reference:
-        """Where the platform is, and how it moves."""
-        pose = self.pose
-        return Reference(self._governing.departure, pose.position, pose.rotation, pose.twist, np.zeros(6))
 
     def _offer_brakes(self) -> None:
         wanted = self._wanted_brakes()

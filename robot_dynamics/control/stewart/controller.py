@@ -120,8 +120,7 @@ class StewartController(Operated, PlatformCore):
 
     def _descent(self, since: float) -> BlindDescent:
         """From where the model says that the platform is, by what has gone out since its last state."""
-        pose = self.pose
-        last = Reference(since - self._unseen, pose.position, pose.rotation, pose.twist, np.zeros(6))
+        last = Reference.measured(since - self._unseen, self.pose)
         fade = self._parameters.safe_fade_time
         descent = BlindDescent(self._model_forces, last, self.bounds.effort, fade)
         if self._left is not None and self._unseen > 0.0:
@@ -135,9 +134,8 @@ class StewartController(Operated, PlatformCore):
         reason = self._watch.judge(self.pose, self.lengths)
         if reason:
             self.discontinuity = f"{reason}; settling"
-            pose = self.pose
             self._capture()
-            here = Reference(self.time, pose.position, pose.rotation, pose.twist, np.zeros(6))
+            here = Reference.measured(self.time, self.pose)
             self.take_up(self._conductor.settle(self.time, here))
 
     # What the operator needs

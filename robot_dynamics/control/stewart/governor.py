@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +61,20 @@ class Target:
         return Motion(self.position, self.rotation, v[:3], v[3:], a[:3], a[3:], zero, zero)
 
 
+class MeasuredPose(Protocol):
+    """Where a platform is, as its legs tell.
+
+    Attributes:
+        position: (3,) of the platform's origin, base frame [m].
+        rotation: (3, 3) from the platform frame to the base frame.
+        twist: (6,) linear velocity of the origin and angular velocity, base frame [m/s, rad/s].
+    """
+
+    position: Array
+    rotation: Array
+    twist: Array
+
+
 @dataclass(frozen=True)
 class Reference:
     """A reference from a moment on, with constant acceleration.
@@ -83,6 +98,11 @@ class Reference:
         """The pose and twist of a motion."""
         twist = np.concatenate([motion.linear_velocity, motion.angular_velocity])
         return Reference(time, motion.position, motion.rotation, twist, np.zeros(6))
+
+    @staticmethod
+    def measured(time: float, pose: MeasuredPose) -> Reference:
+        """Where a platform is and how it moves."""
+        return Reference(time, pose.position, pose.rotation, pose.twist, np.zeros(6))
 
     def at(self, time: float) -> Reference:
         """The same, seen from another moment [s]."""
