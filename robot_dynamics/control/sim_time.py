@@ -3,11 +3,17 @@
 While the clock stands still nothing is lost, however long that takes. States are lost when the clock has gone
 on without them, or when nobody is left who publishes them. States that go on while the clock stands still, or
 was never told, are a fault: whatever sends them is no simulator in a pause, and nothing would notice its end.
+
+The clock comes by another way than the states, and on a busy machine later than they do. A clock that merely
+catches up with the states has not gone on without them.
 """
 
 from __future__ import annotations
 
 import math
+
+LEAD = 1_000_000_000
+"""A state whose stamp is further ahead of the clock belongs to another time [ns]."""
 
 
 class SimulatedTime:
@@ -60,9 +66,9 @@ class SimulatedTime:
         """Whether states have run away for ``timeout`` [ns]: it is no mere matter of who starts first."""
         return self._ahead_since is not None and steady - self._ahead_since >= timeout
 
-    def note_state(self) -> None:
-        """A state has come."""
-        self._at_state = self.now
+    def note_state(self, stamp: int) -> None:
+        """A state with this stamp has come [ns]; 0: it has none."""
+        self._at_state = None if self.now is None else time_of_state(self.now, stamp)
 
     def lost(self, last_state: int, steady: int, timeout: int) -> float:
         """For how long states have been missing that should have come [s]; 0 where none is missing.
@@ -76,3 +82,8 @@ class SimulatedTime:
         if steady - last_state < timeout or (not self.alone and passed < timeout):
             return 0.0
         return 1e-9 * (steady - last_state if self.alone else passed)
+
+
+def time_of_state(now: int, stamp: int) -> int:
+    """The simulation's time at which a state came, where the clock says ``now`` and may be late [ns]."""
+    return stamp if now < stamp <= now + LEAD else now

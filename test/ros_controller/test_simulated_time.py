@@ -86,6 +86,10 @@ def test_a_pause_loses_nothing_and_states_that_go_on_without_a_clock_are_a_fault
         for _ in range(3):
             world.rest(3.0 * TIMEOUT)
             world.step()
+        # The clock is late, and catches up in the pause.
+        world.robot.now += round(1e9 * TIMEOUT)
+        world.robot.hold_at(PLACE)
+        world.tell()
         send.publish(trajectory([(2.0, PLACE)]))
         world.rest(3.0 * TIMEOUT)
         world.until(lambda: node.output.count("following") == 2, "lost in a pause", world.step)
@@ -188,8 +192,8 @@ def test_both_loops_judge_simulated_time_alike():
                 away = one.runs_away(given, steady, timeout)
                 times = [ctypes.c_int64(value) for value in (given, steady, timeout)]
                 assert bool(library.rd_time_runs_away(ctypes.byref(other), *times)) == away
-                one.note_state()
-                other.at_state = unknown if clock is None else clock
+                one.note_state(given)
+                library.rd_time_note_state(ctypes.byref(other), times[0])
                 seen.add(away)
             times = [ctypes.c_int64(value) for value in (last, steady, timeout)]
             assert library.rd_time_lost(ctypes.byref(other), *times) == one.lost(last, steady, timeout)

@@ -8,6 +8,7 @@ import pytest
 from diagnostic_msgs.msg import DiagnosticArray
 from ros_harness import Lifecycle, NodeProcess, peer_with
 from sensor_msgs.msg import JointState
+from rosgraph_msgs.msg import Clock
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -271,6 +272,37 @@ def test_efforts_go_on_the_command_topic_in_time_where_the_controller_refuses_th
         lifecycle = Lifecycle(peer, NODE)
         assert lifecycle.change(lifecycle.DEACTIVATE)
         peer.wait_until(lambda: not np.any(robot.commands[-1].data), "deactivate does not fade to zero")
+
+
+def test_a_simulation_in_a_pause_is_fed_and_one_without_a_clock_is_not():
+    with feeder(use_sim_time=True, state_timeout=0.1) as node, peer_with(node) as peer:
+        robot, clock = Robot(peer), peer.publisher(Clock, "/clock", qos.CLOCK)
+        reports = peer.subscribe(DiagnosticArray, "/diagnostics", qos.DIAGNOSTICS)
+
+        def told(reason, act):
+            reports.clear()
+
+            def met():
+                act()
+                return reports and reports[-1].status[0].message == reason
+
+            peer.wait_until(met, f"no diagnostics: {reason}")
+
+        def at(seconds):
+            state = JointState(name=NAMES, position=robot.position)
+            state.header.stamp = nanoseconds_to_stamp(round(1e9 * seconds))
+            robot.states.publish(state)
+
+        def tell(seconds):
+            clock.publish(Clock(clock=nanoseconds_to_stamp(round(1e9 * seconds))))
+
+        told("there is no /clock, which use_sim_time asks for", lambda: at(5.0))
+        told("ready", lambda: (tell(5.0), at(5.3)))
+        # The clock was late: it catches up with the states, and then the simulation pauses.
+        told("ready", lambda: tell(5.35))
+        robot.input.publish(trajectory([(0.5, [0.1, 0.1])]))
+        peer.wait_until(lambda: robot.sent, "no trajectory is sent on in a pause")
+        told("no joint state for 0.1 s", lambda: tell(5.5))
 
 
 def test_an_interrupt_before_the_first_joint_state_ends_the_node():

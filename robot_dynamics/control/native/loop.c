@@ -210,7 +210,7 @@ void rd_loop_state(rd_loop *loop, int64_t stamp, int64_t steady, const double *p
     if (stamp == 0 && loop->time.now != RD_NO_EPOCH) {
         stamp = loop->time.now;
     }
-    loop->time.at_state = loop->time.now;
+    rd_time_note_state(&loop->time, stamp);
     const double now = rd_session_seconds(session, stamp);
     rd_record about = {.stamp = stamp, .arrived = steady, .time = now, .kind = RD_OBSERVED};
     loop->last_state = steady;

@@ -65,7 +65,7 @@ typedef struct {
     int told;                     /* a fault of the clock has been recorded */
     int64_t now;                  /* what it says [ns]; RD_NO_EPOCH: nothing yet */
     int64_t moved;                /* steady time at which it began to say so [ns] */
-    int64_t at_state;             /* what it said when the last state came */
+    int64_t at_state;             /* when the last state came, as it or the state says */
     int64_t ahead_since;          /* steady time since which states are ahead of it; RD_NO_EPOCH: they are not */
 } rd_sim_time;
 
@@ -124,6 +124,7 @@ enum { RD_HOLD, RD_ACTIVATE, RD_HALT };
 
 /* Whether states go on while the clock stands; for how long states have been missing that should have come [s]. */
 int rd_time_runs_away(rd_sim_time *time, int64_t stamp, int64_t steady, int64_t timeout);
+void rd_time_note_state(rd_sim_time *time, int64_t stamp);
 double rd_time_lost(const rd_sim_time *time, int64_t last_state, int64_t steady, int64_t timeout);
 
 /* The oldest record that has not been read, copied to `record` and behind it its arrays; whether there is one. */

@@ -1,6 +1,8 @@
 /* Time that is told, not measured: robot_dynamics.control.sim_time.SimulatedTime. */
 #include "loop.h"
 
+static const int64_t LEAD = 1000000000; /* a state further ahead of the clock belongs to another time [ns] */
+
 void rd_loop_clock(rd_loop *loop, int64_t now, int64_t steady)
 {
     rd_sim_time *time = &loop->time;
@@ -22,6 +24,13 @@ int rd_time_runs_away(rd_sim_time *time, int64_t stamp, int64_t steady, int64_t 
         time->ahead_since = steady;
     }
     return absent || steady - time->ahead_since >= timeout;
+}
+
+/* The clock may come later than the states do: what they say of the time counts as well. */
+void rd_time_note_state(rd_sim_time *time, int64_t stamp)
+{
+    const int64_t now = time->now;
+    time->at_state = now != RD_NO_EPOCH && stamp > now && stamp - now <= LEAD ? stamp : now;
 }
 
 double rd_time_lost(const rd_sim_time *time, int64_t last_state, int64_t steady, int64_t timeout)

@@ -270,7 +270,7 @@ class PythonLoop(Generic[C]):
     def _clock_fails(self, time: SimulatedTime, in_force: _InForce[C], stamp: int) -> bool:
         """Whether states go on while the simulated clock stands, which the safe output answers."""
         controller, steady = in_force.controller, self._tell_time(time)
-        time.note_state()
+        time.note_state(stamp)
         timeout = round(1e9 * controller.parameters.state_timeout)
         failed = time.runs_away(stamp, steady, timeout)
         if failed and self._active and not self._clock_failed and time.lasts(steady, timeout):

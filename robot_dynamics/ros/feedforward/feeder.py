@@ -14,6 +14,7 @@ from robot_dynamics.control.arm.feedforward import Feedforward
 from robot_dynamics.control.arm.feedforward_parameters import EffortPath, FeedforwardParameters
 from robot_dynamics.control.arm.feeding import PathDeparture, Plan
 from robot_dynamics.control.protocol import Planned
+from robot_dynamics.control.sim_time import time_of_state
 from robot_dynamics.errors import StateError, TrajectoryError
 from robot_dynamics.ros.actions.goal_trajectory import GoalTrajectory
 from robot_dynamics.ros.control.loop import StateClock
@@ -111,6 +112,7 @@ class Feeder:
         self._efforts = settings.effort_path == EffortPath.TRAJECTORY.value
         self._order = JointOrder(())
         self._state_at: float | None = None
+        self._simulated = bool(node.get_parameter("use_sim_time").value)
         self._epoch = node.get_clock().now().nanoseconds
         self.clock = StateClock()
         self.clock.seconds(self._epoch)
@@ -134,7 +136,7 @@ class Feeder:
 
     def now(self) -> float:
         """ROS time on the node's clock [s]."""
-        return 1e-9 * (self._node.get_clock().now().nanoseconds - self._epoch)
+        return self.clock.seconds(self._node.get_clock().now().nanoseconds)
 
     @property
     def state_age(self) -> float:
@@ -157,6 +159,8 @@ class Feeder:
         """Why it is not known where the arm is; empty when it is."""
         if self._state_at is None:
             return "there is no joint state yet"
+        if self._simulated and not self._node.get_clock().now().nanoseconds:
+            return "there is no /clock, which use_sim_time asks for"
         if self.state_age > self.settings.state_timeout:
             return f"no joint state for {self.settings.state_timeout:g} s"
         return ""
@@ -290,4 +294,7 @@ class Feeder:
             self._log.warning(f"joint state refused: {error}", throttle_duration_sec=THROTTLE)
             return
         self.feedforward.observe(sample.position)
-        self._state_at = self.now()
+        now = self._node.get_clock().now().nanoseconds
+        # A simulation's clock may be late, and catch up when the simulation pauses.
+        at = time_of_state(now, sample.nanoseconds) if self._simulated else now
+        self._state_at = self.clock.seconds(at)
