@@ -7,8 +7,8 @@ import pinocchio as pin
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray
 from ros_harness import Lifecycle, NodeProcess, peer_with
-from sensor_msgs.msg import JointState
 from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
