@@ -55,3 +55,12 @@ def test_an_interrupt_during_the_end_does_not_disturb_it(delay):
         node.send_signal(signal.SIGINT)
         assert node.wait_for_exit() == 0
         assert "Traceback" not in node.output
+
+
+def test_two_runs_at_once_do_not_choose_the_same_port():
+    pytest.importorskip("viser", reason="viser is not installed")
+    from robot_dynamics.ros.running.pages import page_address
+
+    (first, url), (second, _) = page_address(), page_address()
+    assert first != second and f":{first}/" in url
+    assert page_address(first) == (first, url)  # who asks for one gets it

@@ -9,7 +9,7 @@ import webbrowser
 from collections.abc import Callable, Iterator, Sequence
 
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.ros.support.processes import NodeProcess
+from robot_dynamics.ros.support.processes import NodeProcess, claim
 
 HOST, FIRST_PORT = "127.0.0.1", 8080
 LOOK = 0.1
@@ -29,6 +29,8 @@ def nodes_end_with_this_process() -> Iterator[None]:
 def page_address(port: int | None = None) -> tuple[int, str]:
     """Port and address of a page on this machine; the first free port where none is given.
 
+    A port so found is kept from other runs, which look for one while this page is about to be served.
+
     Raises:
         RobotDynamicsError: viser is not installed, or no port is free.
     """
@@ -38,7 +40,7 @@ def page_address(port: int | None = None) -> tuple[int, str]:
         raise RobotDynamicsError(
             f"the page needs viser ({error}); from PyPI: pip install 'robot_dynamics[view]'"
         ) from error
-    chosen = free_port(HOST, FIRST_PORT) if port is None else port
+    chosen = free_port(HOST, FIRST_PORT, lambda free: claim(f"port_{free}")) if port is None else port
     return chosen, url_of(HOST, chosen)
 
 

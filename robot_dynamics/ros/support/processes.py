@@ -37,6 +37,22 @@ _ELSEWHERE = frozenset(
 _held: list[IO[str]] = []
 
 
+def claim(what: str) -> bool:
+    """Keep something for this process while it lives; False where another run of this user has it."""
+    try:
+        file = Path(tempfile.gettempdir()) / f"robot_dynamics_{what}.{os.getuid()}.lock"
+        handle = file.open("a")
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        handle.close()
+        return False
+    _held.append(handle)
+    return True
+
+
 @functools.cache
 def claim_domain() -> int:
     """A ROS domain (1 to 101) that no other run on this machine uses while this process lives.
@@ -44,22 +60,12 @@ def claim_domain() -> int:
     Raises:
         RobotDynamicsError: all of them are in use.
     """
-    folder = Path(tempfile.gettempdir())
     for attempt in range(LAST_DOMAIN):
         domain = 1 + (os.getpid() + attempt) % LAST_DOMAIN
         if str(domain) == os.environ.get("ROS_DOMAIN_ID", "").strip():
             continue  # the user's own graph, where a real robot may listen
-        try:
-            handle = (folder / f"robot_dynamics_domain_{domain}.{os.getuid()}.lock").open("a")
-        except OSError:
-            continue
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            handle.close()
-            continue
-        _held.append(handle)
-        return domain
+        if claim(f"domain_{domain}"):
+            return domain
     raise RobotDynamicsError(f"every ROS domain from 1 to {LAST_DOMAIN} is in use by another run")
 
 

@@ -67,8 +67,10 @@ def url_of(host: str, port: int) -> str:
     return f"http://[{shown}]:{port}/" if ":" in shown else f"http://{shown}:{port}/"
 
 
-def free_port(host: str, first: int, count: int = 100) -> int:
-    """The first free port from ``first`` on.
+def free_port(
+    host: str, first: int, claim: Callable[[int], bool] = lambda _: True, count: int = 100
+) -> int:
+    """The first free port from ``first`` on of which ``claim`` says that nobody else is about to take it.
 
     Raises:
         ParameterError: none of ``count`` ports is free.
@@ -78,7 +80,8 @@ def free_port(host: str, first: int, count: int = 100) -> int:
             _check_address(host, port)
         except ParameterError:
             continue
-        return port
+        if claim(port):
+            return port
     raise ParameterError(f"no port from {first} to {first + count - 1} on {host} is free")
 
 
