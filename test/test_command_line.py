@@ -47,7 +47,7 @@ def test_a_nodes_help_has_its_parameters(node):
     assert "ros__parameters:" in output
 
 
-def test_bash_completes_subcommands_and_their_options():
+def test_bash_completes_subcommands_options_nodes_and_files():
     pytest.importorskip("shtab", reason="shtab is not installed")
     bash = shutil.which("bash")
     assert bash is not None
@@ -63,6 +63,9 @@ def test_bash_completes_subcommands_and_their_options():
         return done.stdout.split()
 
     function = script[script.rindex("-F ") + 3 :].split()[0]
+    assert completed(["robot_dynamics", "run", "sim"], function) == ["simulator"]
+    assert completed(["robot_dynamics", "dh", str(PUMA)[:-3]], function) == [str(PUMA)]
+    assert completed(["robot_dynamics", "generate", "-o", str(PUMA)[:-3]], function) == []
     assert {"view", "dh", "generate"} <= set(completed(["robot_dynamics", ""], function))
     assert "--convention" in completed(["robot_dynamics", "dh", "--con"], function)
 

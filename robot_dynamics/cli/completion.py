@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import re
+from typing import Any
 
 from robot_dynamics.errors import RobotDynamicsError
 
 SHELLS = ("bash", "zsh", "tcsh")
+FILES = re.compile(r"(FILE|URDF|RUN|MACHINE|PATH)\b|\.\.\.")
+"""Placeholders of arguments that name files, or may."""
+FOLDERS = ("DIR", "FOLDER")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -26,5 +31,23 @@ def run(arguments: argparse.Namespace) -> int:
         raise RobotDynamicsError("completion needs shtab: pip install shtab") from error
     from robot_dynamics.cli.main import command_line
 
-    print(shtab.complete(command_line(lambda name: True), arguments.shell))
+    parser = command_line(lambda name: True)
+    _say_what_completes(parser, shtab)
+    print(shtab.complete(parser, arguments.shell))
     return 0
+
+
+def _say_what_completes(parser: argparse.ArgumentParser, shtab: Any) -> None:
+    """Tell shtab, by the arguments' placeholders, which are files, folders and nodes."""
+    from robot_dynamics.cli.run import NODES
+
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for command in set(action.choices.values()):
+                _say_what_completes(command, shtab)
+        elif action.metavar == "NODE":
+            action.choices = tuple(NODES)
+        elif action.metavar in FOLDERS:
+            action.complete = shtab.DIRECTORY  # type: ignore[attr-defined]
+        elif isinstance(action.metavar, str) and FILES.match(action.metavar):
+            action.complete = shtab.FILE  # type: ignore[attr-defined]
