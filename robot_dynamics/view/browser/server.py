@@ -67,9 +67,7 @@ def url_of(host: str, port: int) -> str:
     return f"http://[{shown}]:{port}/" if ":" in shown else f"http://{shown}:{port}/"
 
 
-def free_port(
-    host: str, first: int, claim: Callable[[int], bool] = lambda _: True, count: int = 100
-) -> int:
+def free_port(host: str, first: int, claim: Callable[[int], bool] = lambda _: True, count: int = 100) -> int:
     """The first free port from ``first`` on of which ``claim`` says that nobody else is about to take it.
 
     Raises:
