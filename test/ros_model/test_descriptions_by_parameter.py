@@ -1,8 +1,10 @@
 """Descriptions set by parameter while a node runs: garbage is refused at once and blocks no later one."""
 
 import os
+from types import SimpleNamespace
 
 import pytest
+from rclpy.logging import get_logger
 from ros_harness import NodeProcess, peer_with
 from std_msgs.msg import String
 
@@ -77,7 +79,7 @@ def test_a_robot_that_does_not_fit_by_parameter_leaves_the_topic_open():
 def test_a_burst_of_lines_is_cut_short_and_counted(monkeypatch):
     now, lines = 100.0, []
     monkeypatch.setattr("robot_dynamics.ros.support.burst_log.time.monotonic", lambda: now)
-    log = BurstLog(lines.append, burst=3, period=2.0)
+    log = BurstLog(SimpleNamespace(error=lines.append), burst=3, period=2.0)
     for k in range(50):
         log(f"line {k}")
     assert lines == ["line 0", "line 1", "line 2"]
@@ -89,6 +91,14 @@ def test_a_burst_of_lines_is_cut_short_and_counted(monkeypatch):
     for k in range(4):
         log(f"again {k}")
     assert lines[4:] == ["again 0 (1 more lines were left out)", "again 1", "again 2"]
+
+
+def test_lines_of_both_severities_go_to_one_logger(capfd):
+    logger = get_logger("bursts")
+    BurstLog(logger)("an error")
+    BurstLog(logger, severe=False)("a warning")
+    told = capfd.readouterr().err
+    assert "[ERROR]" in told and "[WARN]" in told
 
 
 @pytest.mark.ros

@@ -9,6 +9,7 @@ import numpy as np
 
 from robot_dynamics.control.native.library import Snapshot as Head
 from robot_dynamics.control.native.library import address
+from robot_dynamics.control.plausibility import readable_number
 from robot_dynamics.control.protocol import Phase
 
 PHASES = (Phase.WAITING, Phase.HOLDING, Phase.TRACKING, Phase.STALE, Phase.FAULT)
@@ -53,13 +54,13 @@ def discontinuity(results: Any) -> str:
 
     ``results`` has what ``rd_results`` of core.h tells about it.
     """
-    size, more = results.discontinuity_size, results.discontinuity_more
+    size, more = map(readable_number, (results.discontinuity_size, results.discontinuity_more))
     told = (
         "",
-        f"time ran backwards by {size:.3f} s",
-        f"a joint jumped by {size:.3f} rad or m in {more:.3f} s",
-        f"the stamps jumped ahead by {size:.3f} s",
-        f"a joint seems to move at {size:.3f} rad/s or m/s, which is beyond {more:.3f}",
-        f"an effort would step by {size:.2f} of its limit in one cycle",
+        f"time ran backwards by {size} s",
+        f"a joint jumped by {size} rad or m in {more} s",
+        f"the stamps jumped ahead by {size} s",
+        f"a joint seems to move at {size} rad/s or m/s, which is beyond {more}",
+        f"an effort would step by {results.discontinuity_size:.2f} of its limit in one cycle",
     )
     return told[results.discontinuity]

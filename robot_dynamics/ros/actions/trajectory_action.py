@@ -95,7 +95,7 @@ class TrajectoryAction:
         rules: PathRules = ANY_PATH,
     ) -> None:
         self._node = node
-        self._complain = complain or BurstLog(node.get_logger().error)
+        self._complain = complain or BurstLog(node.get_logger())
         self._loop = loop
         self._hold = hold or (lambda: loop.controller.hold() if loop.controller is not None else None)
         self._follow = follow

@@ -12,6 +12,8 @@ from robot_dynamics.ros.support.burst_log import BurstLog
 
 THROTTLE = 2.0
 """Seconds between two log lines about the same recurring fault."""
+REASONS = 3
+"""Refused messages of which each is told at once, for their reasons may differ."""
 
 
 class LoopEvents:
@@ -40,13 +42,15 @@ class LoopEvents:
         self.last_refused = ""
         self.dropped: Callable[[], str] = str
         self._log = node.get_logger()
-        self._complain = BurstLog(self._log.error)
+        self._complain = BurstLog(self._log)
+        self._mention = BurstLog(self._log, severe=False, burst=REASONS, period=THROTTLE)
+        self._doubt = BurstLog(self._log, severe=False)
         self._changed = changed
 
     def refuse(self, reason: str) -> None:
         """A message is not used; this may recur."""
         self.refused += 1
-        self._warn(reason)
+        self._mention(reason)
 
     def refuse_request(self, reason: str) -> None:
         """What somebody has asked for is not done."""
@@ -79,7 +83,10 @@ class LoopEvents:
         sent = "holding here" if command.phase.controls else f"safe output {safe_output}"
         if discontinuity:
             self.jumps += 1
-            self._log.warning(f"{discontinuity}: {sent}, nothing is followed any more{self.dropped()}")
+            dropped = self.dropped()
+            # A jump may recur in every cycle, but what it drops is always told.
+            tell = self._log.warning if dropped else self._doubt
+            tell(f"{discontinuity}: {sent}, nothing is followed any more{dropped}")
         elif command.phase is Phase.FAULT:
             self._warn(f"the model gave no usable effort: {sent}")
         if back:

@@ -107,7 +107,7 @@ class Feeder:
         self.rules = declared_rules(node)
         self._node = node
         self._log = node.get_logger()
-        self._complain = BurstLog(self._log.error)
+        self._complain = BurstLog(self._log)
         # The efforts are in the points, unless they go a way of their own.
         self._efforts = settings.effort_path == EffortPath.TRAJECTORY.value
         self._order = JointOrder(())

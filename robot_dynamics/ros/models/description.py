@@ -54,7 +54,7 @@ class DescriptionSource:
         self.refusal = ""
         self._unusable: str | None = None
         self._node = node
-        self._complain = BurstLog(node.get_logger().error)
+        self._complain = BurstLog(node.get_logger())
         self._on_description = on_description
         self._on_refusal = on_refusal
         self._check = check

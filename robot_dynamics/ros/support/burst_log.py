@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from typing import Protocol
+
+
+class Log(Protocol):
+    """What a line is written to: the logger of a node."""
+
+    def error(self, message: str, /) -> object:
+        """Write a line about an error."""
+
+    def warning(self, message: str, /) -> object:
+        """Write a line of warning."""
 
 
 class BurstLog:
@@ -12,13 +22,15 @@ class BurstLog:
     Unlike rclpy's own throttle it lets different reasons through that follow each other.
 
     Args:
-        log: writes a line.
+        log: of the node.
+        severe: whether the lines are errors, or else warnings.
         burst: as many lines are written without delay.
         period: after so long one more may follow [s].
     """
 
-    def __init__(self, log: Callable[[str], object], burst: int = 10, period: float = 2.0) -> None:
+    def __init__(self, log: Log, severe: bool = True, burst: int = 10, period: float = 2.0) -> None:
         self._log = log
+        self._severe = severe
         self._burst = burst
         self._period = period
         self._free = float(burst)
@@ -35,4 +47,9 @@ class BurstLog:
             return
         self._free -= 1.0
         left_out, self._left_out = self._left_out, 0
-        self._log(f"{text} ({left_out} more lines were left out)" if left_out else text)
+        line = f"{text} ({left_out} more lines were left out)" if left_out else text
+        # Each in its own place: rclpy raises ValueError where one place logs with two severities.
+        if self._severe:
+            self._log.error(line)
+        else:
+            self._log.warning(line)
