@@ -365,6 +365,32 @@ def test_a_measured_state_beyond_the_limits_ends_what_is_followed(base, kind):
     assert calm.discontinuity == ""
 
 
+def test_a_thread_may_meet_a_state_beyond_the_limits_at_any_time(base, monkeypatch):
+    """The front asks for the present where a stop has ended; the state comes while it does."""
+    run = Run(base, NativeStewartController, kp=(9.0,), kv=(3.0,))
+    run.cycle()
+    for _ in range(30):
+        there = base.machine.home_position + (0.2 * run.time, 0.0, 0.0)
+        run.control.command_pose(Sample(run.time, there, np.eye(3), None))
+        run.cycle()
+    run.control.hold()
+    run.control.update = partial(NativePlatform.update, run.control)  # the thread's part alone
+    while run.time < run.control.conductor.motion.end + PERIOD:
+        run.cycle()
+    present, lengths = NativeStewartController.present.fget, run.control.lengths
+
+    def interrupted(control):
+        run.control.update(run.time, lengths, np.full(6, 1.2))
+        return present(control)
+
+    monkeypatch.setattr(NativeStewartController, "present", property(interrupted))
+    run.control.conduct()
+    monkeypatch.undo()
+    assert run.control.conductor.mode is Mode.OPERATIONAL, "it came after the front's look"
+    run.control.conduct()
+    assert run.control.conductor.mode is Mode.SETTLING
+
+
 def test_a_platform_that_starts_at_the_end_of_its_strokes_finds_its_pose(base):
     random = np.random.default_rng(0)
     for lengths in (np.full(6, 1.35), np.full(6, 1.75), 1.35 + random.uniform(0.0, 0.05, 6)):

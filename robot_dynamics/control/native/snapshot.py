@@ -19,7 +19,7 @@ VERDICTS = ("pending", "accepted", "superseded", "late")
 
 
 class Snapshot:
-    """A consistent picture of a core, taken again with every :meth:`read`.
+    """A consistent picture of a core; its arrays are those of the last :meth:`read`.
 
     Attributes:
         hold: (n,) where the machine is held without a plan [rad or m].
@@ -38,15 +38,14 @@ class Snapshot:
         size = ctypes.sizeof(Head)
         picture = np.zeros(library.rd_core_snapshot_size(handle) // 8)
         self._picture, self._address = picture, address(picture)
-        self._head = Head.from_buffer(picture.data)
         arrays = picture[size // 8 :]
         self.hold, self.position, self.velocity = arrays[: 3 * joints].reshape(3, joints)
         self.told = arrays[3 * joints :]
 
     def read(self) -> Head:
-        """Take the picture; valid until the next one."""
+        """Take the picture; its head stays as it is, whatever is read later."""
         self._library.rd_core_snapshot(self._handle, self._address)
-        return self._head
+        return Head.from_buffer_copy(self._picture.data)
 
 
 def discontinuity(results: Any) -> str:
