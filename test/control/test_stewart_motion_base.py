@@ -391,6 +391,24 @@ def test_a_thread_may_meet_a_state_beyond_the_limits_at_any_time(base, monkeypat
     assert run.control.conductor.mode is Mode.SETTLING
 
 
+def test_a_platform_that_comes_back_beyond_its_limits_settles(base, kind):
+    """The states are lost right after the first one beyond them, before the front has looked."""
+    control, lengths, quick = (
+        kind(base, StewartParameters(kp=(9.0,), kv=(3.0,))),
+        lengths_at(base),
+        np.full(6, 1.2),
+    )
+    cycle = partial(NativePlatform.update if kind is NativeStewartController else kind.update, control)
+    look = getattr(control, "conduct", lambda: None)
+    cycle(0.0, lengths, np.zeros(6))
+    cycle(PERIOD, lengths, quick)
+    control.lost_states()
+    look()
+    cycle(2.0 * PERIOD, lengths, quick)
+    look()
+    assert control.conductor.mode is Mode.SETTLING
+
+
 def test_a_platform_that_starts_at_the_end_of_its_strokes_finds_its_pose(base):
     random = np.random.default_rng(0)
     for lengths in (np.full(6, 1.35), np.full(6, 1.75), 1.35 + random.uniform(0.0, 0.05, 6)):

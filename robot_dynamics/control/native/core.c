@@ -205,6 +205,7 @@ int rd_core_update(rd_core *core, double time, const double *position, const dou
         capture(core);
         core->fades = 0;
         core->replaced = NULL;
+        core->is_beyond = 0; /* whoever answered it has been overtaken by this */
     }
     if (core->discontinuity) {
         core->departs = 0;
