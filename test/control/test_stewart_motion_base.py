@@ -13,6 +13,7 @@ from robot_dynamics.control.protocol import Phase
 from robot_dynamics.control.stewart.brakes import Brakes, BrakeTiming
 from robot_dynamics.control.stewart.conductor import Mode
 from robot_dynamics.control.stewart.controller import StewartController
+from robot_dynamics.control.stewart.descent import descent
 from robot_dynamics.control.stewart.parameters import StewartParameters
 from robot_dynamics.control.stewart.stream import PoseStream, Sample, check_stamp
 from robot_dynamics.control.stewart.trajectory import PoseWaypoint
@@ -340,6 +341,23 @@ def test_without_states_it_comes_down_as_the_model_says(base, kind, safe_output,
         assert run.fastest_at_stop < bound
 
 
+def test_the_way_down_without_states_is_whole_however_slow_the_legs_are(base):
+    """And it has no more steps than a quick one: it is planned while the node waits."""
+    legs = [replace(leg, limits=replace(leg.limits, speed=0.02)) for leg in base.machine.legs]
+    slow = StewartPlatform(replace(base.machine, legs=tuple(legs)))
+    control, parameters = StewartController(slow), StewartParameters(blind_speed=0.5)
+    way = descent(slow.machine, control._model_forces, parameters)
+    times = way.spline.times
+    assert len(times) < 1000
+    np.testing.assert_allclose(
+        way.sample(times[-1]).position, control.conductor.park_pose.position, rtol=0.0, atol=1e-5
+    )
+    for time in times[:-1]:
+        motion = way.sample(time)
+        twist = np.concatenate([motion.linear_velocity, motion.angular_velocity])
+        assert np.abs(slow.legs_of(motion).jacobian @ twist).max() <= 0.02
+
+
 def test_a_measured_state_beyond_the_limits_ends_what_is_followed(base, kind):
     control = kind(base)
     out, still = np.full(6, 1.79), np.zeros(6)
@@ -370,7 +388,7 @@ def test_a_thread_may_meet_a_state_beyond_the_limits_at_any_time(base, monkeypat
     run = Run(base, NativeStewartController, kp=(9.0,), kv=(3.0,))
     run.cycle()
     for _ in range(30):
-        there = base.machine.home_position + (0.2 * run.time, 0.0, 0.0)
+        there = base.machine.home_position + np.array([0.2 * run.time, 0.0, 0.0])
         run.control.command_pose(Sample(run.time, there, np.eye(3), None))
         run.cycle()
     run.control.hold()

@@ -22,8 +22,11 @@ WAYS = (
     "safe_output",
 )
 """Parameters that make another way."""
-STEP = 0.005
-"""Between two steps of the governor: the shorter they are, the shorter is the end of the way [s]."""
+STEP = (0.005, 0.1)
+"""Between two steps of the governor at least and at most: the shorter they are, the shorter is the end of the
+way [s]."""
+STEPS = 600
+"""Into which the way is divided, unless they are shorter or longer than that."""
 PATIENCE = (3.0, 2.0)
 """A way that takes longer than so often its shortest time, and a while [s], ends where it has come to."""
 
@@ -40,11 +43,13 @@ def descent(machine: Machine, forces: Forces, parameters: StewartParameters) -> 
     conductor = Conductor(machine, forces, parameters)
     motion, park = conductor.blind(0.0, home), conductor.park_pose
     lengths = [leg_geometry(machine, place.position, place.rotation).lengths for place in (home, park)]
-    shortest = np.abs(lengths[1] - lengths[0]).max() / parameters.blind_speed
+    ways = np.abs(lengths[1] - lengths[0])
+    shortest = float((ways / np.minimum(conductor.pace.leg_speed, parameters.blind_speed)).max())
+    step = min(max(STEP[0], shortest / STEPS), STEP[1])
     references, time = [], 0.0
     while motion.end > time and time < PATIENCE[0] * shortest + PATIENCE[1]:
         references.append(motion.governor.reference)
-        time += STEP
+        time += step
         motion.advance(time)
     last = motion.governor.reference
     return along([*references, Reference(time, last.position, last.rotation, np.zeros(6), np.zeros(6))])
