@@ -167,7 +167,7 @@ def threads_of(process):
 
 
 def test_scheduling_that_the_system_does_not_permit_is_told():
-    with native(realtime_cpu=1023, realtime_priority=1) as node, peer_with(node) as peer:
+    with native(realtime_cpu=1023, realtime_priority=1, stay_awake=True) as node, peer_with(node) as peer:
         robot = Robot(peer)
         node.wait_for_output(r"\[WARN\].*the native loop does not get its processor: ")
         policies = threads_of(node.pid)
@@ -177,6 +177,8 @@ def test_scheduling_that_the_system_does_not_permit_is_told():
         brought = {policy for name, policy in policies.items() if name.startswith(("dds.shm", "dds.udp"))}
         assert {policies["control_loop"]} | brought == {expected}
         assert os.sched_getscheduler(node.pid) == os.SCHED_BATCH
+        held = {str(file.readlink()) for file in Path(f"/proc/{node.pid}/fd").iterdir()}
+        assert ("/dev/cpu_dma_latency" in held) is not ("the processors may sleep" in node.output)
         np.testing.assert_allclose(robot.hold_at(PLACE), gravity_load(PLACE), rtol=1e-9)
 
 

@@ -18,7 +18,7 @@ ROUNDS = 3
 RELAY_DURATION = 8.0
 RECORDED_DURATION = 5.0
 LOADED_DURATION = 15.0
-PERMITTED = {"realtime_priority": PRIORITY}
+PERMITTED = {"realtime_priority": PRIORITY, "stay_awake": True}
 
 USUAL = Conditions("computed torque by the wall clock")
 RECORDED = Conditions("computed torque by the wall clock, recorded", record=True)

@@ -13,7 +13,7 @@ from robot_dynamics.ros.control.native.native_loop import NativeLoop
 from robot_dynamics.ros.control.native.parameters import AUTO, OFF, ON, SchedulingParameters
 from robot_dynamics.ros.control.outlet import CommandTopics
 from robot_dynamics.ros.support import parameters
-from robot_dynamics.ros.support.scheduling import lock_memory
+from robot_dynamics.ros.support.scheduling import lock_memory, stay_awake
 
 
 def native_loop(
@@ -32,6 +32,8 @@ def native_loop(
     log: Any = node.get_logger()
     if wanted.lock_memory and (reason := lock_memory()):
         log.warning(f"memory is not locked: {reason}")
+    if wanted.stay_awake and (reason := stay_awake()):
+        log.warning(f"the processors may sleep between two states: {reason}")
     # In lockstep the plant waits for each answer, so that nothing is gained and every run can be repeated.
     if wanted.native_loop == OFF or (wanted.native_loop == AUTO and lockstep):
         return None

@@ -18,7 +18,7 @@ from robot_dynamics.spatial import Array
 ARRAYS = ("position", "velocity", "goal", "rate", "acceleration", "unlimited", "effort")
 """Of n values behind the head of a record: state, reference, efforts before and after the limits."""
 Rows = NDArray[np.void]
-WATCHED, CALM = 0.01, 0.05
+WATCHED, CALM = 0.01, 0.25
 """Steady seconds between two looks at the record, while somebody waits for what it tells and otherwise."""
 
 

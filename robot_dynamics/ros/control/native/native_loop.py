@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import select
-import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
@@ -35,7 +34,7 @@ from robot_dynamics.ros.control.outlet import CommandTopics
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.faults import hand_over
 from robot_dynamics.ros.support.hot_loop import run_ready, take_all
-from robot_dynamics.ros.support.scheduling import EVENT_THREADS, give_way, middleware_threads, run_first
+from robot_dynamics.ros.support.scheduling import arrange_threads
 from robot_dynamics.ros.support.spin import StopEvent
 
 LOOP_NAME = "control_loop"
@@ -102,7 +101,7 @@ class NativeLoop:
         # The thread ends before what it uses does, however this process ends.
         weakref.finalize(self, LoopThread.stop, self._thread)
         self.refused_scheduling = self._thread.refused_scheduling()
-        _arrange_threads(scheduling.realtime_priority)
+        arrange_threads(LOOP_NAME, scheduling.realtime_priority)
 
     # What is known
 
@@ -280,16 +279,3 @@ class NativeLoop:
             self._sessions.remove(session)
             session.controller.driven_by(None)
             session.free()
-
-
-def _arrange_threads(priority: int) -> None:
-    """On few processors, whatever a node does beside its loop comes between a state and its answer.
-
-    The node's own thread and those of DDS that nobody waits for give way; those that bring the states have
-    the loop's ``priority``, where it has one.
-    """
-    threads = {number: name for number, name in middleware_threads().items() if name != LOOP_NAME}
-    if priority:
-        run_first(list(threads), priority)
-    late = [number for number, name in threads.items() if name.startswith(EVENT_THREADS)]
-    give_way([threading.get_native_id(), *late])

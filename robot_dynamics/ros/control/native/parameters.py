@@ -39,5 +39,11 @@ class SchedulingParameters:
         False, "Keep all memory of the process from being paged out", read_only=True
     )
 
+    stay_awake: bool = parameter(
+        False,
+        "Keep all processors of the machine from sleeping while the node runs: each state wakes one of them",
+        read_only=True,
+    )
+
     def __post_init__(self) -> None:
         validate(self)
