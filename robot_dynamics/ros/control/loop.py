@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+from rclpy.subscription import Subscription
+
 from robot_dynamics.control.protocol import Command, Controller
 from robot_dynamics.ros.support.spin import StopEvent
 from robot_dynamics.spatial import Array
@@ -50,7 +52,13 @@ class ControlLoop(Protocol[C]):
 
     Whoever does the work tells :class:`~robot_dynamics.ros.control.events.LoopEvents` what happens and hands
     every :class:`Cycle` that it answers, or as many as it can, to a callback in the node's thread.
+
+    Attributes:
+        ahead: subscriptions whose messages are taken before the loop goes on: each time a state is answered,
+            or each time what the controller follows is led on.
     """
+
+    ahead: Sequence[Subscription]
 
     @property
     def controller(self) -> C | None:

@@ -16,8 +16,6 @@ from robot_dynamics.control.native.choice import AnyStewartController
 from robot_dynamics.control.stewart.stream import Sample
 from robot_dynamics.errors import ParameterError, RobotDynamicsError
 from robot_dynamics.ros.control.front import ControlFront
-from robot_dynamics.ros.control.native.native_loop import NativeLoop
-from robot_dynamics.ros.control.python_loop import PythonLoop
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.hot_loop import take_all
 from robot_dynamics.ros.support.messages import stamp_to_nanoseconds
@@ -49,8 +47,7 @@ class Operation:
         self._twist_commands = node.create_subscription(
             TwistStamped, "~/twist_command", self._on_twist, qos.STREAM
         )
-        if isinstance(front.loop, (PythonLoop, NativeLoop)):
-            front.loop.ahead = (poses,)
+        front.loop.ahead = (poses,)
         for name, ask in (
             ("park", lambda controller: controller.park()),
             ("unpark", lambda controller: controller.unpark()),

@@ -59,6 +59,10 @@ class NativeLoop:
             next call may wait [s].
         scheduling: of the thread.
 
+    Attributes:
+        ahead: subscriptions whose messages are taken before what the controller follows is led on.
+        refused_scheduling: what the system does not permit of it, for people.
+
     Raises:
         BackendError: there is no compiler, or rcl or its headers are missing.
     """
