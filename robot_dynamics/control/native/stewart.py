@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.control.native.governing import Governing
-from robot_dynamics.control.native.library import SAFE_OUTPUTS, Plan, Settings, address
+from robot_dynamics.control.native.library import Plan, Settings, address
 from robot_dynamics.control.native.platform.controller import NativePlatform
 from robot_dynamics.control.native.platform.library import BEYOND
 from robot_dynamics.control.protocol import Command, Departure, Planned
@@ -77,7 +77,6 @@ class NativeStewartController(Operated, NativePlatform):
             model.descent = ctypes.addressof(self._descent[0])
             model.blind_speed = parameters.blind_speed
             model.pace[:] = [pace.acceleration, pace.angular_acceleration]
-            settings.safe_output = SAFE_OUTPUTS.index(parameters.safe_output)
         return settings, (kept, self._descent)
 
     def use_parameters(self, parameters: StewartParameters) -> None:
