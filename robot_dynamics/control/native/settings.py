@@ -1,4 +1,4 @@
-"""Parameters and model of an arm as one finished value for the control core in C."""
+"""Parameters and model as one finished value for the control core in C: any machine's part, and an arm's."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import numpy as np
 from robot_dynamics.control.arm.actuators import STICTION_VELOCITY, ActuatedArm
 from robot_dynamics.control.arm.parameters import ArmParameters, arm_bounds
 from robot_dynamics.control.native.library import MODES, SAFE_OUTPUTS, Settings, address
+from robot_dynamics.control.parameters import LoopParameters
+from robot_dynamics.control.plausibility import Bounds
 from robot_dynamics.errors import BackendError, ParameterError
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.native.library import NativeKernel
@@ -19,8 +21,39 @@ from robot_dynamics.spatial import Array
 _TIMES = ("control_period", "state_timeout", "safe_fade_time", "model_change_time", "front_timeout")
 
 
+def loop_settings(
+    kernel: NativeKernel, parameters: LoopParameters, bounds: Bounds, arrays: Mapping[str, Array], **own: Any
+) -> tuple[Settings, Any]:
+    """The settings of any machine, without their numbers, and what must live as long as they are used.
+
+    Args:
+        kernel: the compiled inverse dynamics.
+        parameters: of the controller.
+        bounds: what can be real for the joints.
+        arrays: (n,) of the machine and its law, by their names in ``rd_settings``.
+        own: further fields, of the machine's own.
+    """
+    limits = {
+        "limits": bounds.effort,
+        "velocity_bounds": bounds.velocity,
+        "effort_steps": bounds.effort_step,
+    }
+    kept = {name: np.array(array, dtype=float) for name, array in (limits | dict(arrays)).items()}
+    settings = Settings(
+        inverse_dynamics=kernel.single_address,
+        looks_ahead=parameters.half_period_ahead,
+        state_jump=bounds.state_jump,
+        stamp_step=bounds.stamp_step,
+        safe_output=SAFE_OUTPUTS.index(parameters.safe_output),
+        **{name: getattr(parameters, name) for name in _TIMES},
+        **{name: address(array) for name, array in kept.items()},
+        **own,
+    )
+    return settings, (kept, kernel)
+
+
 def arm_settings(chain: KinematicChain, arm: ActuatedArm, parameters: ArmParameters) -> tuple[Settings, Any]:
-    """The settings, without their numbers, and what must live as long as they are used.
+    """The settings of an arm; see :func:`loop_settings`.
 
     Raises:
         BackendError: the model is not compiled.
@@ -28,32 +61,17 @@ def arm_settings(chain: KinematicChain, arm: ActuatedArm, parameters: ArmParamet
     """
     check_mode(parameters)
     kernel, held = _inverse_dynamics(arm)
-    drives = arm.drives
-    bounds = arm_bounds(chain, parameters)
+    drives = {field.name: getattr(arm.drives, field.name) for field in fields(arm.drives)}
     kp, kv = parameters.gains(chain.joint_names)
-    arrays = {
-        **{field.name: getattr(drives, field.name) for field in fields(drives)},
-        "limits": bounds.effort,
-        "velocity_bounds": bounds.velocity,
-        "effort_steps": bounds.effort_step,
-        "kp": kp,
-        "kv": kv,
-        **held,
-    }
-    kept = {name: np.array(array, dtype=float) for name, array in arrays.items()}
-    settings = Settings(
-        inverse_dynamics=kernel.single_address,
+    return loop_settings(
+        kernel,
+        parameters,
+        arm_bounds(chain, parameters),
+        {**drives, "kp": kp, "kv": kv, **held},
         stiction_velocity=STICTION_VELOCITY,
-        driven=not drives.ideal,
+        driven=not arm.drives.ideal,
         mode=MODES.index(parameters.mode),
-        looks_ahead=parameters.half_period_ahead,
-        state_jump=bounds.state_jump,
-        stamp_step=bounds.stamp_step,
-        safe_output=SAFE_OUTPUTS.index(parameters.safe_output),
-        **{name: getattr(parameters, name) for name in _TIMES},
-        **{name: address(array) for name, array in kept.items()},
     )
-    return settings, (kept, kernel)
 
 
 def check_mode(parameters: ArmParameters) -> None:

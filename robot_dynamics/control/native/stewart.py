@@ -11,7 +11,7 @@ import numpy as np
 from robot_dynamics.control.native.governing import Governing
 from robot_dynamics.control.native.library import Plan, Settings, address
 from robot_dynamics.control.native.platform.controller import NativePlatform
-from robot_dynamics.control.native.platform.library import BEYOND
+from robot_dynamics.control.native.platform.library import BEYOND, PlatformModel
 from robot_dynamics.control.protocol import Command, Departure, Planned
 from robot_dynamics.control.stewart.conductor import Conductor, Mode
 from robot_dynamics.control.stewart.descent import WAYS, descent
@@ -68,16 +68,20 @@ class NativeStewartController(Operated, NativePlatform):
     # Settings
 
     def core_settings(self) -> tuple[Settings, Any]:
-        """See :class:`NativePlatform`; with brakes, watch and the way down without states."""
+        """See :class:`NativePlatform`; with the brakes."""
         settings, kept = super().core_settings()
-        parameters, (_, model, _) = self._parameters, kept
-        model.watches, settings.brakes, settings.brake_from, settings.brake_fade = self._brakes
-        if self._descent is not None:
-            pace = self._conductor.pace
-            model.descent = ctypes.addressof(self._descent[0])
-            model.blind_speed = parameters.blind_speed
-            model.pace[:] = [pace.acceleration, pace.angular_acceleration]
+        _, settings.brakes, settings.brake_from, settings.brake_fade = self._brakes
         return settings, (kept, self._descent)
+
+    def platform_model(self) -> PlatformModel:
+        """See :class:`NativePlatform`; with the watch and the way down without states."""
+        model, pace = super().platform_model(), self._conductor.pace
+        model.watches = self._brakes[0]
+        if self._descent is not None:
+            model.descent = ctypes.addressof(self._descent[0])
+            model.blind_speed = self._parameters.blind_speed
+            model.pace[:] = [pace.acceleration, pace.angular_acceleration]
+        return model
 
     def use_parameters(self, parameters: StewartParameters) -> None:
         """See :class:`NativePlatform`."""

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.control.native.library import SAFE_OUTPUTS, Settings, address
+from robot_dynamics.control.native.library import Settings
 from robot_dynamics.control.native.platform.library import MODES, PlatformModel
+from robot_dynamics.control.native.settings import loop_settings
 from robot_dynamics.control.stewart.basis import platform_bounds
 from robot_dynamics.control.stewart.laws.base import StewartLaw
 from robot_dynamics.control.stewart.parameters import StewartParameters
@@ -20,13 +21,11 @@ from robot_dynamics.stewart.compiled import CompiledStewart
 from robot_dynamics.stewart.machine import STICTION_VELOCITY, Machine
 from robot_dynamics.stewart.orientation import quaternion_from_rotation
 
-TIMES = ("control_period", "state_timeout", "safe_fade_time", "model_change_time", "front_timeout")
-
 
 def platform_settings(
     compiled: CompiledStewart, model: PlatformModel, parameters: StewartParameters
 ) -> tuple[Settings, Any]:
-    """The settings, without their numbers, and what must live as long as they are used.
+    """The settings of a platform; see :func:`loop_settings`.
 
     Args:
         compiled: the model.
@@ -39,29 +38,17 @@ def platform_settings(
     kernel = compiled.kernel
     if kernel is None:
         raise BackendError("the model is not compiled, so the control core must run in Python")
-    bounds = platform_bounds(compiled.machine, parameters)
     kp, kv = parameters.gains()
-    arrays = {
-        "limits": bounds.effort,
-        "velocity_bounds": bounds.velocity,
-        "effort_steps": bounds.effort_step,
-        "kp": kp,
-        "kv": kv,
-    }
-    kept = {name: np.array(array, dtype=float) for name, array in arrays.items()}
-    settings = Settings(
-        inverse_dynamics=kernel.single_address,
+    settings, kept = loop_settings(
+        kernel,
+        parameters,
+        platform_bounds(compiled.machine, parameters),
+        {"kp": kp, "kv": kv},
         platform=ctypes.addressof(model),
         stiction_velocity=STICTION_VELOCITY,
         mode=MODES.index(parameters.mode),
-        looks_ahead=parameters.half_period_ahead,
-        state_jump=bounds.state_jump,
-        stamp_step=bounds.stamp_step,
-        safe_output=SAFE_OUTPUTS.index(parameters.safe_output),
-        **{name: getattr(parameters, name) for name in TIMES},
-        **{name: address(array) for name, array in kept.items()},
     )
-    return settings, (kept, model, compiled)
+    return settings, (kept, model)
 
 
 def platform_model(
