@@ -18,6 +18,7 @@ from robot_dynamics.control.monitors import PeriodMeter
 from robot_dynamics.control.parameters import LoopParameters, SafeOutput
 from robot_dynamics.control.plausibility import Bounds, StateCheck, effort_step, within_a_step
 from robot_dynamics.control.protocol import (
+    VOID,
     Command,
     Departure,
     Law,
@@ -27,6 +28,8 @@ from robot_dynamics.control.protocol import (
     R,
     S,
     Trajectory,
+    departure_of,
+    late,
 )
 from robot_dynamics.control.schedule import Schedule
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
@@ -89,21 +92,8 @@ class ControlCore(Generic[S, R]):
     # What is handed over
 
     def departure(self, start: float | None, allowance: float = 0.0) -> Departure[R]:
-        """Where a plan may begin; asked before planning, outside the cycle.
-
-        Args:
-            start: when time 0 of the waypoints is [s]; as soon as possible when None.
-            allowance: how long planning may take [s].
-
-        Raises:
-            TrajectoryError: the controller does not control.
-        """
-        if not self.phase.controls:
-            raise TrajectoryError(f"the controller is not ready for a trajectory: {self.phase.value}")
-        now = self._time + real_number("allowance", allowance, TrajectoryError)
-        begin = now if start is None else real_number("start", start, TrajectoryError)
-        # Where the reference will be at departure is where the new path begins, so nothing jumps.
-        return Departure(begin, now, self.reference(max(begin, now)), self.epoch)
+        """See :meth:`Controller.departure`."""
+        return departure_of(self, start, allowance)
 
     def accept(self, planned: Planned[R]) -> str:
         """Follow a finished plan.
@@ -115,9 +105,9 @@ class ControlCore(Generic[S, R]):
         """
         of_type("planned", planned, Planned)
         if planned.epoch != self.epoch or not self.phase.controls:
-            return "a hold, a jump, a loss of states or another trajectory came first"
-        if (late := self._time - planned.trajectory.start) > 0.0:
-            return f"planning took {late:.3f} s longer than it was allowed to"
+            return VOID
+        if (missed := self._time - planned.trajectory.start) > 0.0:
+            return late(missed)
         self.epoch += 1
         self._schedule.follow(planned.trajectory)
         self.phase = Phase.TRACKING

@@ -14,7 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.control.parameters import LoopParameters
+from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.inputs.arrays import real_number
 from robot_dynamics.spatial import Array
+
+VOID = "a hold, a jump, a loss of states or another trajectory came first"
+"""Why a plan is discarded whose epoch is over."""
 
 S = TypeVar("S")
 R = TypeVar("R")
@@ -150,16 +155,12 @@ class Law(Protocol[S_contra, R_contra]):
         """The machine is held from now on where it is: what the law has derived from its place is void."""
 
 
-class Controller(Protocol[R]):
-    """The state machine of any machine, as a node or a loop of one's own drives it."""
+class Plannable(Protocol[R_co]):
+    """What a plan needs to know of a controller."""
 
     @property
     def phase(self) -> Phase:
         """What the controller is doing."""
-
-    @property
-    def discontinuity(self) -> str:
-        """Why the last state cannot follow from the one before, which ended what was followed; else empty."""
 
     @property
     def time(self) -> float:
@@ -168,6 +169,17 @@ class Controller(Protocol[R]):
     @property
     def epoch(self) -> int:
         """Counts what makes an unfinished plan void: holds, discontinuities, losses and newer plans."""
+
+    def reference(self, time: float) -> R_co:
+        """The reference at ``time`` [s]."""
+
+
+class Controller(Plannable[R], Protocol[R]):
+    """The state machine of any machine, as a node or a loop of one's own drives it."""
+
+    @property
+    def discontinuity(self) -> str:
+        """Why the last state cannot follow from the one before, which ended what was followed; else empty."""
 
     @property
     def parameters(self) -> LoopParameters:
@@ -192,14 +204,15 @@ class Controller(Protocol[R]):
     def hold(self) -> None:
         """Stop following and hold where the machine is."""
 
-    def reference(self, time: float) -> R:
-        """The reference at ``time`` [s]."""
-
     def follows(self, trajectory: Trajectory[R]) -> bool:
         """Whether ``trajectory`` is being followed, or will be from its start on."""
 
     def departure(self, start: float | None, allowance: float = 0.0) -> Departure[R]:
-        """Where a plan may begin that is ready within ``allowance`` [s].
+        """Where a plan may begin; asked before planning, outside the cycle.
+
+        Args:
+            start: when time 0 of the waypoints is [s]; as soon as possible when None.
+            allowance: how long planning may take [s].
 
         Raises:
             TrajectoryError: the controller does not control.
@@ -207,3 +220,19 @@ class Controller(Protocol[R]):
 
     def accept(self, planned: Planned[R]) -> str:
         """Follow a finished plan, or tell why it is discarded; takes as long for a short one."""
+
+
+def departure_of(controller: Plannable[R], start: float | None, allowance: float) -> Departure[R]:
+    """See :meth:`Controller.departure`, which this is for every controller."""
+    if not controller.phase.controls:
+        raise TrajectoryError(f"the controller is not ready for a trajectory: {controller.phase.value}")
+    epoch = controller.epoch
+    now = controller.time + real_number("allowance", allowance, TrajectoryError)
+    begin = now if start is None else real_number("start", start, TrajectoryError)
+    # Where the reference will be at departure is where the new path begins, so nothing jumps.
+    return Departure(begin, now, controller.reference(max(begin, now)), epoch)
+
+
+def late(seconds: float) -> str:
+    """Why a plan is discarded that should have begun so long ago [s]."""
+    return f"planning took {seconds:.3f} s longer than it was allowed to"

@@ -14,7 +14,6 @@ from robot_dynamics.control.native.library import Settings
 from robot_dynamics.control.native.settings import arm_settings, check_mode
 from robot_dynamics.control.protocol import Departure, Planned
 from robot_dynamics.control.waypoints import Waypoint, WaypointTable
-from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.spatial import Array
 
@@ -103,9 +102,6 @@ class NativeArmController(NativeController[Reference]):
         start: float | None = None,
     ) -> Trajectory:
         """Plan and follow at once, where nobody else runs the cycle; see ``ArmController.follow``."""
-        planned = self.plan(joint_names, waypoints, self.departure(start))
-        discarded = self.accept(planned)
-        if discarded:
-            raise TrajectoryError(discarded)
-        assert isinstance(planned.trajectory, Trajectory)
-        return planned.trajectory
+        trajectory = self._follow(self.plan(joint_names, waypoints, self.departure(start)))
+        assert isinstance(trajectory, Trajectory)
+        return trajectory

@@ -13,7 +13,7 @@ from robot_dynamics.control.native.library import Results, Settings, address, lo
 from robot_dynamics.control.native.plans import Plans
 from robot_dynamics.control.native.snapshot import PHASES, Snapshot, discontinuity
 from robot_dynamics.control.parameters import LoopParameters
-from robot_dynamics.control.protocol import Command, Departure, Phase, Planned, R
+from robot_dynamics.control.protocol import Command, Departure, Phase, Planned, R, departure_of
 from robot_dynamics.control.protocol import Trajectory as Timed
 from robot_dynamics.errors import StateError, TrajectoryError
 from robot_dynamics.spatial import Array
@@ -140,22 +140,8 @@ class NativeController(Generic[R]):
             self._library.rd_core_succeed(self.handle, other.handle)
 
     def departure(self, start: float | None, allowance: float = 0.0) -> Departure[R]:
-        """Where a plan may begin; asked before planning.
-
-        Args:
-            start: when time 0 of the waypoints is [s]; as soon as possible when None.
-            allowance: how long planning may take [s].
-
-        Raises:
-            TrajectoryError: the controller does not control.
-        """
-        phase = self.phase
-        if not phase.controls:
-            raise TrajectoryError(f"the controller is not ready for a trajectory: {phase.value}")
-        epoch = self.epoch
-        now = self.time + allowance
-        begin = now if start is None else start
-        return Departure(begin, now, self.reference(max(begin, now)), epoch)
+        """See :meth:`Controller.departure`."""
+        return departure_of(self, start, allowance)
 
     def accept(self, planned: Planned[R]) -> str:
         """Follow a finished plan, or tell why it is discarded; see ``ControlCore.accept``.
@@ -164,6 +150,13 @@ class NativeController(Generic[R]):
         """
         discarded = self._plans.accept(planned)
         return discarded if discarded or self._run_elsewhere is None else self._plans.verdict()
+
+    def _follow(self, planned: Planned[R]) -> Timed[R]:
+        """Accept a plan; TrajectoryError with the reason when it is discarded."""
+        discarded = self.accept(planned)
+        if discarded:
+            raise TrajectoryError(discarded)
+        return planned.trajectory
 
     # What is followed
 

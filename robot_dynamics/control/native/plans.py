@@ -12,13 +12,12 @@ import numpy as np
 from robot_dynamics.control.native.library import Plan, address
 from robot_dynamics.control.native.library import Snapshot as Head
 from robot_dynamics.control.native.snapshot import PHASES, VERDICTS, Snapshot
-from robot_dynamics.control.protocol import Planned, R, R_co, Trajectory
+from robot_dynamics.control.protocol import VOID, Planned, R, R_co, Trajectory, late
 from robot_dynamics.control.spline import QuinticSpline
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.spatial import Array
 
 PLAN_WAITS = "the trajectory before it waits for the next joint state"
-VOID = "a hold, a jump, a loss of states or another trajectory came first"
 VERDICT_PATIENCE = 0.1
 """How long to wait for the next cycle to take a plan up [s]; it counts all the same when it comes later."""
 VERDICT_POLL = 2e-4
@@ -114,7 +113,7 @@ class Plans(Generic[R]):
         if waiting and not at_once and trajectory.start > self._kept[waiting].trajectory.start:
             return PLAN_WAITS
         if trajectory.start < now.time:
-            return _late(now.time - trajectory.start)
+            return late(now.time - trajectory.start)
         number = max([int(now.considered), *self._kept]) + 1
         spline = trajectory.spline
         times, coefficients = np.ascontiguousarray(spline.times), np.ascontiguousarray(spline.coefficients)
@@ -138,8 +137,4 @@ class Plans(Generic[R]):
         now = self.until_taken(VERDICT_PATIENCE)
         if self.waiting(now) or VERDICTS[now.verdict] == "accepted":
             return ""
-        return _late(now.late) if VERDICTS[now.verdict] == "late" else VOID
-
-
-def _late(seconds: float) -> str:
-    return f"planning took {seconds:.3f} s longer than it was allowed to"
+        return late(now.late) if VERDICTS[now.verdict] == "late" else VOID

@@ -11,7 +11,7 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 from robot_dynamics.control.native.plans import PLAN_WAITS
-from robot_dynamics.control.protocol import Departure, Planned, Trajectory
+from robot_dynamics.control.protocol import VOID, Departure, Planned, Trajectory
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.ros.control.loop import StateClock
 from robot_dynamics.ros.support.background import Background
@@ -25,7 +25,6 @@ MOST_WAITING = 10
 """Trajectories that wait to be planned; further ones are refused."""
 RETRY = 0.05
 """Steady seconds until a plan is made again whose predecessor has not been looked at."""
-SUPERSEDED = "a hold, a jump, a loss of states or another trajectory came first"
 
 
 class Followed(Protocol):
@@ -257,7 +256,7 @@ class Planner(Generic[F]):
         if self._loop.controller is not job.controller or not self._loop.active:
             raise TrajectoryError("the controller that it was sent to is not active any more")
         if job.generation != self._look():
-            raise TrajectoryError(SUPERSEDED)
+            raise TrajectoryError(VOID)
 
     def _look(self) -> int:
         """The generation of what is planned: another one after everything that voids it, but not after a plan

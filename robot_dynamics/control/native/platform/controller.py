@@ -17,7 +17,6 @@ from robot_dynamics.control.stewart.parameters import StewartParameters
 from robot_dynamics.control.stewart.state import NO_WRENCH
 from robot_dynamics.control.stewart.trajectory import PoseTrajectory, PoseWaypoint, motion_along, plan_pose
 from robot_dynamics.control.stewart.watch import words
-from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.spatial import Array, quaternion_rows
 from robot_dynamics.stewart import Machine, Motion, StewartPlatform
@@ -209,12 +208,9 @@ class NativePlatform(NativeController[Motion]):
 
     def follow(self, waypoints: Sequence[PoseWaypoint], start: float | None = None) -> PoseTrajectory:
         """Plan and follow at once, where nobody else runs the cycle; see ``PlatformCore.follow``."""
-        planned = self.plan(waypoints, self.departure(start))
-        discarded = self.accept(planned)
-        if discarded:
-            raise TrajectoryError(discarded)
-        assert isinstance(planned.trajectory, PoseTrajectory)
-        return planned.trajectory
+        trajectory = self._follow(self.plan(waypoints, self.departure(start)))
+        assert isinstance(trajectory, PoseTrajectory)
+        return trajectory
 
     def model_forces(
         self, positions: Array, quaternions: Array, rotations: Array, twists: Array, accelerations: Array
