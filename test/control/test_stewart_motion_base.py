@@ -307,6 +307,23 @@ def test_an_emergency_stop_brakes_the_platform_where_it_stands(base, kind):
     np.testing.assert_allclose(run.plant.platform_pose[0], place, atol=3e-3)
 
 
+@pytest.mark.parametrize("asked_first", [True, False])
+def test_a_loss_of_states_does_not_end_an_emergency_stop(base, kind, asked_first):
+    run, home = Run(base, kind), base.machine.home_position
+    run.cycle()
+    run.control.follow([PoseWaypoint(1.2, home + np.array([0.1, 0.0, 0.08]), [0.0, 0.0, 0.0, 1.0])], None)
+    run.until(lambda: run.time > 0.6, 1.0)
+    if asked_first:
+        assert run.control.emergency_stop() == ""
+        run.cycle()
+    run.control.lost_states(0.1)
+    if not asked_first:
+        assert run.control.emergency_stop() == ""
+    run.until(lambda: run.control.conductor.mode is Mode.STOPPED, 0.5)
+    assert run.control.brake
+    assert run.control.unpark() == ""
+
+
 @pytest.mark.parametrize(
     ("safe_output", "moving", "bound"),
     [("settle", False, 0.05), ("settle", True, 0.25), ("gravity_fade", False, None)],

@@ -160,7 +160,7 @@ class NativeStewartController(Operated, NativePlatform):
         """Lead governed motions, and let modes and brakes follow what has become of them."""
         self._lead(None)
         self._change()
-        idle = self._conductor.motion is None and self._conductor.mode is not Mode.RISING
+        idle = self._conductor.motion is None and self._conductor.mode not in (Mode.RISING, Mode.STOPPING)
         return np.inf if idle else self._governing.step
 
     def update(self, time: float, position: Array, velocity: Array) -> Command:

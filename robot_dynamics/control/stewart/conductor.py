@@ -4,7 +4,7 @@
 |---|---|---|
 | operational | trajectories, streams, holds | settling, stopping |
 | settling | the way down to the park pose | parked; stranded, where no way leads on; operational by a hold |
-| stopping | the governor's stop | stopped |
+| stopping | the governor's stop, taken up again after a jump or a loss of states | stopped |
 | parked, stopped, stranded | nothing: the brakes are engaged and the forces fade | rising, by un-park |
 | rising | forces come back, brakes let go; from the park pose the way home | operational |
 """
@@ -135,14 +135,19 @@ class Conductor:
 
     def changes(self, time: float) -> bool:
         """Whether :meth:`next_motion` has something to do at ``time`` [s]."""
-        return self.mode is Mode.RISING or (self.motion is not None and self.motion.end <= time)
+        if self.motion is None:
+            return self.mode in (Mode.RISING, Mode.STOPPING)
+        return self.mode is Mode.RISING or self.motion.end <= time
 
     def next_motion(self, time: float, start: Reference) -> GovernedMotion | None:
         """What follows by itself at ``time`` [s], from the reference ``start``; None: nothing."""
         if self.mode is Mode.RISING and self.brakes.free(time):
             self.mode = Mode.OPERATIONAL
             return self.home(time, start) if self._home_next else None
-        if self.motion is None or self.motion.end > time:
+        if self.motion is None:
+            # A jump or a loss of states has come between: an emergency stop is still to be done.
+            return self.emergency_stop(time, start) if self.mode is Mode.STOPPING else None
+        if self.motion.end > time:
             return None
         ended, self.motion = self.motion, None
         if isinstance(ended.goal, Following):

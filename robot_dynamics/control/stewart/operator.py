@@ -142,10 +142,12 @@ class Operator:
         return ""
 
     def emergency_stop(self) -> str:
-        """Stop and brake; why not, if so."""
+        """Stop and brake; without states it brakes, and stops when they are back. Nothing hinders it: empty."""
+        if self.conductor.resting:
+            return ""
         if not self._follower.phase.controls:
-            return f"the platform is not under control: {self.state}; the brakes are engaged"
-        if not self.conductor.resting:
+            self.conductor.mode = Mode.STOPPING
+        else:
             present = self._follower.present
             self._follower.take_up(self.conductor.emergency_stop(present.time, present))
         return ""
