@@ -19,18 +19,20 @@ from robot_dynamics.ros.support.messages import nanoseconds_to_stamp, stamp_to_n
 PLATFORM = ("platform", "platform_in_python")
 OTHERWISE = "no joint state for|jumped|ran backwards|beyond|would step|no pose near"
 """What a machine with more to do than it can brings about: faults of states, with outcomes of their own."""
+THROWN = "no pose near"
+"""Nothing is known of a platform that was thrown so far: no stop, no brakes but those of lost states."""
 
 
 def _ask(scene: Scene, service: str) -> bool:
     return bool(scene.peer.call(Trigger, f"{scene.node}/{service}").success)
 
 
-def _rests_on_brakes(scene: Scene, words: str) -> None:
+def _rests_on_brakes(scene: Scene, words: str, otherwise: str = OTHERWISE) -> None:
     """The node says so, its brakes are engaged, then no force is left; or another fault came first."""
     brakes: list[Bool] = []
     heard = scene.peer.node.create_subscription(Bool, f"{scene.node}/brake", brakes.append, qos.DESCRIPTION)
-    scene.said(f"the platform: {words}|{OTHERWISE}")
-    if found(OTHERWISE, scene.printed):
+    scene.said(f"the platform: {words}|{otherwise}")
+    if found(otherwise, scene.printed):
         scene.peer.node.destroy_subscription(heard)
         return
     scene.peer.wait_until(lambda: brakes and brakes[-1].data, "the brakes are not engaged")
@@ -41,7 +43,7 @@ def _rests_on_brakes(scene: Scene, words: str) -> None:
 @fault(PLATFORM)
 def parked(scene: Scene) -> None:
     """Told to park in the middle of a move: down, brakes, no force, also without states."""
-    assert _ask(scene, "park")
+    scene.peer.wait_until(lambda: _ask(scene, "park"), "it does not park")
     _rests_on_brakes(scene, "parked")
     with scene.wire.tampered(lambda message: ()):
         scene.said("no joint state for")
@@ -53,9 +55,29 @@ def parked(scene: Scene) -> None:
 def emergency_stop(scene: Scene) -> None:
     """Told to stop in the middle of a move: brakes, no force, no trajectory until it is un-parked."""
     assert _ask(scene, "emergency_stop")
-    _rests_on_brakes(scene, "stopped by an emergency stop")
+    _is_stopped(scene)
+
+
+@fault(PLATFORM)
+def emergency_stop_without_states(scene: Scene) -> None:
+    """Told to stop while states are lost, or just before: it stops as soon as they are back."""
+    for begun in (False, True):
+        if begun:
+            scene.recover()
+            scene.move()
+            assert _ask(scene, "emergency_stop")
+        with scene.wire.tampered(lambda message: ()):
+            scene.said("no joint state for")
+            if not begun:
+                assert _ask(scene, "emergency_stop")
+        _is_stopped(scene)
+
+
+def _is_stopped(scene: Scene) -> None:
+    """It rests on its brakes, and takes no trajectory."""
+    _rests_on_brakes(scene, "stopped by an emergency stop", THROWN)
     goal = scene.make([(2.0, scene.goals[0])])
-    scene.send_until(f"is not ready for a trajectory|{OTHERWISE}", scene.trajectories, goal)
+    scene.send_until(f"is not ready for a trajectory|{THROWN}", scene.trajectories, goal)
 
 
 @fault(PLATFORM)

@@ -142,7 +142,7 @@ class Operator:
         return ""
 
     def emergency_stop(self) -> str:
-        """Stop and brake; without states it brakes, and stops when they are back. Nothing hinders it: empty."""
+        """Stop and brake, without states as soon as they are back; empty, for nothing hinders it."""
         if self.conductor.resting:
             return ""
         if not self._follower.phase.controls:
