@@ -47,5 +47,10 @@ def _runs(program: str) -> bool:
     words = sys.orig_argv
     if "-m" in words[:-1]:
         return words[words.index("-m") + 1].startswith(program)
-    script = Path(sys.argv[0]) if sys.argv and sys.argv[0] else None
-    return script is not None and "robot_dynamics" in (script.name, script.parent.name)
+    if not (sys.argv and sys.argv[0]):
+        return False
+    script = Path(sys.argv[0])
+    if script.name == "robot_dynamics":  # the command line, which itself ends what its subcommands start
+        return program == "robot_dynamics.cli" or sys.argv[1:2] == ["run"]
+    by_colcon = script.parent.parts[-2:] == ("lib", "robot_dynamics")
+    return by_colcon and program == "robot_dynamics.ros"

@@ -46,6 +46,24 @@ def test_a_program_that_is_importing_ends_without_a_word(module, slow, code, tmp
     assert (process.returncode, *said) == (code, "", "")
 
 
+def test_the_command_line_ends_by_itself_what_it_has_started(tmp_path):
+    """A script that imports the nodes' room: ``view`` has children then, ``record`` a bag."""
+    program = (
+        "import signal, sys\n"
+        "from robot_dynamics.interrupts import raise_at_sigint\n"
+        "import robot_dynamics.cli; early = signal.getsignal(signal.SIGINT)\n"
+        "raise_at_sigint(); import robot_dynamics.ros; late = signal.getsignal(signal.SIGINT)\n"
+        "default = signal.default_int_handler; print(early is default, late is default)"
+    )
+    scripts = {"robot_dynamics": ("view", "False True"), "lib/robot_dynamics/simulator": ("", "True False")}
+    for name, (word, expected) in {**scripts, "robot_dynamics/own.py": ("", "True True")}.items():
+        script = tmp_path / "bin" / name if word else tmp_path / name
+        script.parent.mkdir(parents=True, exist_ok=True)
+        script.write_text(program)
+        with start(str(script), word, folder=tmp_path / "none") as process:
+            assert process.communicate(timeout=PATIENCE) == (expected + "\n", ""), name
+
+
 def test_a_process_that_only_uses_the_package_keeps_its_ways(tmp_path):
     program = (
         "import signal, robot_dynamics.cli, robot_dynamics.ros;"
