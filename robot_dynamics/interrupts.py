@@ -48,8 +48,8 @@ def _runs(program: str) -> bool:
         return words[words.index("-m") + 1].startswith(program)
     if not (sys.argv and sys.argv[0]):
         return False
-    folder, script = os.path.split(sys.argv[0])
+    folder, _, script = sys.argv[0].rpartition("/")
     if script == "robot_dynamics":  # the command line, which itself ends what its subcommands start
         return program == "robot_dynamics.cli" or sys.argv[1:2] == ["run"]
-    by_colcon = folder.endswith(os.path.join("lib", "robot_dynamics"))
+    by_colcon = folder.endswith("lib/robot_dynamics")
     return by_colcon and program == "robot_dynamics.ros"
