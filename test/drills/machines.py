@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from arm_of_two_links import two_links
 from geometry_msgs.msg import Transform
 from trajectory_msgs.msg import (
     JointTrajectory,
@@ -14,20 +15,8 @@ from trajectory_msgs.msg import (
     MultiDOFJointTrajectoryPoint,
 )
 
-ARM = """
-<robot name="two_links">
-  <link name="base"/>
-  <link name="upper"><inertial><origin xyz="0.2 0 0"/><mass value="2"/>
-    <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.03"/></inertial></link>
-  <link name="lower"><inertial><origin xyz="0.15 0 0"/><mass value="1"/>
-    <inertia ixx="0.005" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial></link>
-  <joint name="shoulder" type="revolute"><parent link="base"/><child link="upper"/><axis xyz="0 1 0"/>
-    <limit lower="-3" upper="3" effort="40" velocity="5"/></joint>
-  <joint name="elbow" type="revolute"><parent link="upper"/><child link="lower"/><origin xyz="0.4 0 0"/>
-    <axis xyz="0 1 0"/><limit lower="-3" upper="3" effort="8" velocity="5"/></joint>
-</robot>
-"""
 JOINTS, LIMITS = ["shoulder", "elbow"], [40.0, 8.0]
+ARM = two_links(elbow_effort=LIMITS[1])
 LEGS, FORCES = [f"leg_{k}" for k in range(1, 7)], [1500.0] * 6
 STATE_TIMEOUT, FADE = 0.25, 0.3
 RATE = 100.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pinocchio as pin
+from arm_of_two_links import two_links
 from ros_harness import NodeProcess
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -13,19 +14,7 @@ from robot_dynamics.ros.support.messages import nanoseconds_to_stamp, stamp_to_n
 
 NODE = "computed_torque_controller"
 SECOND = 1_000_000_000
-TWO_LINKS = """
-<robot name="two_links">
-  <link name="base"/>
-  <link name="upper"><inertial><origin xyz="0.2 0 0"/><mass value="2"/>
-    <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.03"/></inertial></link>
-  <link name="lower"><inertial><origin xyz="0.15 0 0"/><mass value="1"/>
-    <inertia ixx="0.005" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial></link>
-  <joint name="shoulder" type="revolute"><parent link="base"/><child link="upper"/><axis xyz="0 1 0"/>
-    <limit lower="-3" upper="3" effort="40" velocity="5"/></joint>
-  <joint name="elbow" type="revolute"><parent link="upper"/><child link="lower"/><origin xyz="0.4 0 0"/>
-    <axis xyz="0 1 0"/><limit lower="-3" upper="3" effort="5" velocity="5"/></joint>
-</robot>
-"""
+TWO_LINKS = two_links(elbow_effort=5.0)
 NAMES = ["shoulder", "elbow"]
 
 
