@@ -3,7 +3,7 @@
  *
  * The model is a mass on six legs that know nothing of each other; prints what the test knows has to be.
  */
-#include "loop.h"
+#include "drilled_time.h"
 #include "platform.h"
 
 #include <math.h>
@@ -12,15 +12,9 @@
 
 #define LIMIT 4000.0
 
-static int64_t steady = 1000000000;
 static int sent, wrong, cut;
 static double sum;
 static uint64_t seed = 88172645463325252u;
-
-static int64_t read_clock(void)
-{
-    return steady;
-}
 
 static double chance(void)
 {
@@ -101,15 +95,6 @@ static void at_height(rd_loop *loop, const rd_platform_model *model, int count, 
     stewart_inverse_kinematics(&model->geometry, pose, lengths, jacobian);
     for (int i = 0; i < count; ++i) {
         state(loop, lengths, still);
-    }
-}
-
-static void silence(rd_loop *loop, double seconds)
-{
-    const int64_t until = steady + (int64_t)(1e9 * seconds);
-    while (steady < until) {
-        steady += 1000000;
-        rd_loop_tick(loop, steady, steady);
     }
 }
 
