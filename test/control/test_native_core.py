@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from arms import Pendulum, pendulum_chain
+from twins import CalledAlike
 
 from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.arm.controller import ArmController
@@ -37,8 +38,10 @@ def models():
     ]
 
 
-class Twins:
+class Twins(CalledAlike):
     """Both controllers under the same calls; every answer is compared."""
+
+    no_effort = StateError
 
     def __init__(self, chain, model, parameters, before=None):
         self.chain = chain
@@ -49,27 +52,6 @@ class Twins:
             self.python.take_over_from(before.python)
             self.native.take_over_from(before.native)
 
-    def __getattr__(self, name):
-        """Call a method of both."""
-
-        def both(*arguments):
-            outcomes = []
-            for controller in (self.python, self.native):
-                try:
-                    outcomes.append(getattr(controller, name)(*arguments))
-                except TrajectoryError as error:
-                    outcomes.append(str(error))
-                except StateError:
-                    outcomes.append("no effort")
-            if name == "update" and outcomes[0] == "no effort":
-                self.lost_states()  # as whoever runs the cycle does
-            self.compare(*outcomes)
-            if hasattr(outcomes[0], "effort"):
-                self.keeps_to_its_steps(outcomes[0].effort, safe=not outcomes[0].phase.controls)
-            return outcomes[0]
-
-        return both
-
     def keeps_to_its_steps(self, effort, safe):
         """Whatever is asked for; a lowered limit counts at once, and a safe output may take away at once."""
         bounds, last = self.python.bounds, effort if self.left is None else self.left
@@ -77,10 +59,6 @@ class Twins:
         assert (np.abs(effort - last) <= (np.maximum(allowed, np.abs(last)) if safe else allowed)).all()
         assert (np.abs(effort) <= bounds.effort).all()
         self.left = effort
-
-    def set_parameters(self, parameters):
-        self.python.parameters = parameters
-        self.native.parameters = parameters
 
     def compare(self, expected, reached):
         assert type(expected) is type(reached), (expected, reached)
@@ -96,6 +74,8 @@ class Twins:
         for ahead in (0.0, 0.05, 2.0):
             time = self.python.time + ahead
             same_reference(self.python.reference(time), self.native.reference(time))
+        if hasattr(expected, "effort"):
+            self.keeps_to_its_steps(expected.effort, safe=not expected.phase.controls)
 
     def follow(self, *arguments):
         outcomes = []

@@ -6,14 +6,14 @@ and 72/s) into the forces: 1e-11 of what carries the weight.
 """
 
 import re
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from motion_base import machine
-from patience import PATIENCE
+from sanitized import output_of
+from twins import CalledAlike
 
 from robot_dynamics import stewart
 from robot_dynamics.control.native import library
@@ -24,9 +24,7 @@ from robot_dynamics.control.stewart.laws import LAWS
 from robot_dynamics.control.stewart.parameters import StewartParameters
 from robot_dynamics.control.stewart.trajectory import PoseWaypoint, smooth_pose
 from robot_dynamics.control.stewart.watch import StateWatch
-from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
 from robot_dynamics.model.chain import RigidBody
-from robot_dynamics.native.compiler import find_compiler
 from robot_dynamics.resources import resource
 from robot_dynamics.stewart import StewartPlatform
 from robot_dynamics.stewart.orientation import quaternion_from_rotation, rotation_from_vector
@@ -55,7 +53,7 @@ def platforms():
     return [stewart.load(resource("config/stewart_demo.yaml")), crooked(1)]
 
 
-class Twins:
+class Twins(CalledAlike):
     """Both controllers under the same calls; every answer is compared."""
 
     def __init__(self, platform, parameters, zero=None):
@@ -63,26 +61,6 @@ class Twins:
         self.python = PlatformCore(platform, parameters, zero)
         self.native = NativePlatform(platform, parameters, zero)
         self.scale = np.abs(self.python.law.load(self.python._legs.state)).max()
-
-    def __getattr__(self, name):
-        """Call a method of both."""
-
-        def both(*arguments):
-            outcomes = []
-            for controller in (self.python, self.native):
-                try:
-                    outcomes.append(getattr(controller, name)(*arguments))
-                except TrajectoryError as error:
-                    outcomes.append(str(error))
-                except RobotDynamicsError:
-                    outcomes.append("no effort")
-            if name == "update" and outcomes[0] == "no effort":
-                assert outcomes[1] == "no effort"
-                self.lost_states()  # as whoever runs the cycle does
-            self.compare(*outcomes)
-            return outcomes[0]
-
-        return both
 
     def follow(self, waypoints):
         """What the machine's limits would say of the way does not matter here."""
@@ -94,10 +72,6 @@ class Twins:
         for controller, departure in zip((self.python, self.native), departures, strict=True):
             assert controller.accept(Planned(trajectory, departure.epoch)) == ""
             assert controller.follows(trajectory)
-
-    def set(self, parameters):
-        self.python.parameters = parameters
-        self.native.parameters = parameters
 
     def compare(self, expected, reached):
         if isinstance(expected, str):
@@ -177,7 +151,7 @@ def test_the_law_in_c_does_what_its_twin_does(platforms, seed):
             twins.observe(beside(random, twins, time, 1e-3)[0] - zero)
             twins.safe_command(0.1)
         elif action < 0.10:
-            twins.set(random_parameters(random))
+            twins.set_parameters(random_parameters(random))
         elif action < 0.12:
             load = RigidBody(
                 0.2 * weight, random.uniform(-0.2, 0.2, 3), 0.01 * weight * np.diag([1.0, 1.2, 0.9])
@@ -280,19 +254,8 @@ wrong 0
 
 def test_the_law_under_sanitizers(tmp_path):
     """See drill_platform.c: every situation, and states that no machine has."""
-    program, folders = tmp_path / "drill", [C_SOURCES, C_SOURCES / "platform", KINEMATICS]
-    sources = [
-        Path(__file__).with_name("drill_platform.c"),
-        *(c for f in folders for c in sorted(f.glob("*.c"))),
-    ]
-    build = subprocess.run(
-        [*find_compiler().command, "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror",
-         "-fsanitize=address,undefined", "-fno-sanitize-recover=all", *(f"-I{folder}" for folder in folders),
-         *map(str, sources), "-o", str(program), "-lm"], capture_output=True, text=True,
-    )  # fmt: skip
-    if build.returncode and "san" in build.stderr and "cannot find" in build.stderr:
-        pytest.skip("the compiler has no sanitizers")
-    assert build.returncode == 0, build.stderr
-    run = subprocess.run([str(program)], capture_output=True, text=True, timeout=PATIENCE)
-    assert run.returncode == 0, run.stderr
-    assert re.fullmatch(EXPECTED.strip(), run.stdout.strip()), run.stdout
+    drill = Path(__file__).with_name("drill_platform.c")
+    folders = (C_SOURCES, C_SOURCES / "platform", KINEMATICS)
+    parts = [part for folder in folders for part in sorted(folder.glob("*.c"))]
+    printed = output_of(tmp_path / "drill", [drill, *parts]).strip()
+    assert re.fullmatch(EXPECTED.strip(), printed), printed
