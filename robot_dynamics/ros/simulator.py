@@ -24,7 +24,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, Float64MultiArray
 from std_srvs.srv import Trigger
 
-from robot_dynamics.errors import StateError, shown
+from robot_dynamics.errors import StateError, quoted, shown
 from robot_dynamics.ros.models.plants import kind_of
 from robot_dynamics.ros.models.plants.source import PlantSource, initial_position
 from robot_dynamics.ros.simulation.motion import Motion
@@ -176,8 +176,10 @@ class Simulator(Node):
             return
         effort, plant = np.array(message.data), motion.plant
         if effort.shape != (plant.dof,) or not np.isfinite(effort).all():
-            names = ", ".join(plant.joint_names)
-            self._refuse(f"it must have {plant.dof} finite efforts, of {names}; it has {effort.tolist()}")
+            self._refuse(
+                f"it must have {plant.dof} finite efforts, of {shown(*plant.joint_names)}; it has"
+                f" {quoted(effort[: plant.dof + 1].tolist())}, {len(effort)} in all"
+            )
             return
         self._accept(motion, effort)
 

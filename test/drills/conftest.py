@@ -11,11 +11,11 @@ def pytest_terminal_summary(terminalreporter):
     write = terminalreporter.write_line
     write("")
     write("What the observer saw: largest effort and step as shares of the limit, longest silence")
-    write(f"{'machine':28}{'fault':32}{'messages':>9}{'effort':>8}{'step':>8}{'silence':>9}  outcome")
+    write(f"{'machine':40}{'fault':32}{'messages':>9}{'effort':>8}{'step':>8}{'silence':>9}  outcome")
     for row, outcome in rows:
         numbers = (
             f"{row['messages']:9}{row['effort']:8.2f}{row['step']:8.2f}{row['silence']:8.2f}s"
             if "messages" in row
             else " " * 34
         )
-        write(f"{row['machine']:28}{row['fault']:32}{numbers}  {outcome}")
+        write(f"{row['machine']:40}{row['fault']:32}{numbers}  {outcome}")

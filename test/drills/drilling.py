@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import faults_of_clocks
+import faults_of_commands
 import faults_of_processes
 import faults_of_requests
 import faults_of_safe_states
@@ -17,6 +18,7 @@ from scene import Scene
 MODULES = (
     faults_of_states,
     faults_of_requests,
+    faults_of_commands,
     faults_of_safe_states,
     faults_of_clocks,
     faults_of_processes,

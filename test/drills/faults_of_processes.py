@@ -13,7 +13,7 @@ from scene import Scene
 from scenes import CONTROLLERS, IN_SIMULATED_TIME
 
 
-@fault((*CONTROLLERS, "feeder", "model"))
+@fault((*CONTROLLERS, "feeder", "model", "simulator"))
 def node_killed(scene: Scene) -> None:
     """The node dies by SIGKILL in the middle of a move, and is started again."""
     with scene.silent():
@@ -37,8 +37,13 @@ def plant_killed(scene: Scene) -> None:
         scene.said("no joint state for")
     wait_for_no_effort(scene)
     if scene.simulated_time:
-        scene.wire.plug()
-    scene.start_plant()
+        # Somebody publishes states again, and time stands: a pause, until they come.
+        with scene.silent():
+            scene.wire.plug()
+            scene.start_plant()
+            scene.recover()
+    else:
+        scene.start_plant()
 
 
 def wait_for_no_effort(scene: Scene) -> None:

@@ -22,7 +22,7 @@ from robot_dynamics.ros.support import qos
 ROBOT = ARM
 """The description in use."""
 MOVED = (*CONTROLLERS, *FEEDERS)
-ONE_ARM = ("arm", "arm_in_python", *FEEDERS, "model")
+ONE_ARM = ("arm", "arm_in_python", *FEEDERS, "model", "simulator")
 
 
 @fault(MOVED, quick=("arm",))
@@ -231,7 +231,7 @@ NOT_GIVEN = {"max_effort": [0.0], "damping": [0.0], "friction": [0.0], "effort_e
 """What comes nearest to lists that nobody has set."""
 
 
-@fault((*CONTROLLERS, *FEEDERS, "model"), step=ANY)
+@fault((*CONTROLLERS, *FEEDERS, "model", "simulator"), step=ANY)
 def parameters_absurd(scene: Scene) -> None:
     """Every parameter that is a number or a list, set live to what it cannot be, or only just can be."""
     node, peer = scene.node, scene.peer

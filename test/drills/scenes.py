@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from invariants import Promise
-from machines import ARM, FADE, FORCES, LEGS, LIMITS, STATE_TIMEOUT, poses
+from machines import ARM, FADE, FORCES, LEGS, LIMITS, RATE, STATE_TIMEOUT, poses
+from ros_harness import NodeProcess
 from scene import Scene
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import MultiDOFJointTrajectory
+from wire import PLANT
 
 
 def _commanded(topic: str, limits: Sequence[float]) -> tuple[Promise, ...]:
@@ -38,6 +40,12 @@ class ArmInPython(Arm):
 
 class ArmInSimulatedTime(Arm):
     """The arm's controller with the clock of a simulation."""
+
+    simulated_time = True
+
+
+class ArmInPythonInSimulatedTime(ArmInPython):
+    """The arm's controller, its loop in Python, with the clock of a simulation."""
 
     simulated_time = True
 
@@ -100,6 +108,12 @@ class PlatformInSimulatedTime(Platform):
     simulated_time = True
 
 
+class PlatformInPythonInSimulatedTime(PlatformInPython):
+    """The platform's controller, its loop in Python, with the clock of a simulation."""
+
+    simulated_time = True
+
+
 class Feeder(Scene):
     """The feeder of a trajectory controller, its efforts in time on a topic."""
 
@@ -142,19 +156,44 @@ class Model(Scene):
         return bool(self.peer.call(Trigger, f"{self.node}/print").success)
 
 
+class Simulator(Scene):
+    """The simulator itself, with nobody who commands it but the test."""
+
+    node = "simulator"
+    watched = (f"positions={PLANT}",)
+    promises = (Promise(PLANT, silence=STATE_TIMEOUT),)
+    moves = False
+    parameters: ClassVar[Mapping[str, Any]] = {"robot_description": ARM, "rate": RATE, "command_timeout": 0.3}
+
+    def start_node(self) -> None:
+        """Its states go over the wire."""
+        self.process = NodeProcess(self.node, self.parameters, ["-r", f"joint_states:={PLANT}"])
+        self.wire.wait_for_states(1)
+
+    def start_plant(self) -> None:
+        """It is the plant."""
+
+    def works(self) -> bool:
+        """Whether the arm goes back to where it began when it is told to."""
+        return bool(self.peer.call(Trigger, f"{self.node}/reset").success)
+
+
 COLUMNS: dict[str, type[Scene]] = {
     "arm": Arm,
     "arm_in_python": ArmInPython,
     "arm_in_simulated_time": ArmInSimulatedTime,
+    "arm_in_python_in_simulated_time": ArmInPythonInSimulatedTime,
     "platform": Platform,
     "platform_in_python": PlatformInPython,
     "platform_in_simulated_time": PlatformInSimulatedTime,
+    "platform_in_python_in_simulated_time": PlatformInPythonInSimulatedTime,
     "feeder": Feeder,
     "feeder_of_points": FeederOfPoints,
     "model": Model,
+    "simulator": Simulator,
 }
 CONTROLLERS = ("arm", "arm_in_python", "platform", "platform_in_python")
 ARMS = ("arm", "arm_in_python")
 FEEDERS = ("feeder", "feeder_of_points")
 WITH_STATES = (*CONTROLLERS, "feeder", "model")
-IN_SIMULATED_TIME = ("arm_in_simulated_time", "platform_in_simulated_time")
+IN_SIMULATED_TIME = tuple(name for name in COLUMNS if name.endswith("_in_simulated_time"))

@@ -181,7 +181,9 @@ def test_wall_clock_commands_watchdog_reset_and_live_parameters():
 
         # Bad commands are refused and the one before stays in force, until the watchdog brakes.
         commands.publish(Float64MultiArray(data=[np.nan] + [0.0] * 5))
-        node.wait_for_output(r"command refused: it must have 6 finite efforts, of joint1.*it has \[nan")
+        node.wait_for_output(
+            r"command refused: it must have 6 finite efforts, of joint1.*it has \[nan.* 6 in all"
+        )
         assert states[-1].effort[5] == 21.3
         peer.wait_until(lambda: "no command for" in node.output, "the watchdog sleeps")
         peer.wait_until(lambda: not np.any(states[-1].effort), "the effort is still applied")
