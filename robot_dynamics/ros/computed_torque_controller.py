@@ -120,6 +120,8 @@ class ComputedTorqueController(LifecycleNode):
         self._errors.begin(names)
         if self._state is not None:
             self._state.begin(names)
+        if self._action is not None:
+            self._action.serve()
         return controller, names
 
     def forget(self) -> None:

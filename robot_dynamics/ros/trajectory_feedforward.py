@@ -99,6 +99,8 @@ class TrajectoryFeedforward(LifecycleNode):
 
     def _take(self, model: ArmModel) -> None:
         self._feeder.use(Feedforward(model.chain, self._drives(model), self._feeder.settings))
+        if self._relay is not None:
+            self._relay.serve()
 
     def _check_parameters(self, candidate: FeedforwardParameters) -> None:
         if self._feeder.feedforward is not None:
