@@ -90,6 +90,20 @@ def test_nothing_is_sent_twice_while_an_answer_may_still_come():
     assert len(service.requests) == 1
 
 
+def test_a_node_that_does_not_end_when_it_is_told_to_is_a_failure(tmp_path):
+    deaf = tmp_path / "deaf_node.py"
+    deaf.write_text(
+        "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nprint('deaf')\nsignal.pause()\n",
+        encoding="utf-8",
+    )
+    node = ros_harness.NodeProcess(deaf)
+    node.STOP_TIMEOUT = 0.1
+    node.wait_for_output("deaf")
+    with pytest.raises(HarnessError, match=r"did not end by SIGINT and was killed(.|\n)*deaf"), node:
+        pass
+    assert not node.running
+
+
 def test_the_end_of_a_node_ends_the_wait():
     peer = peer_of(Service(answers=0))
     peer.processes.append(SimpleNamespace(running=False, name="simulator", describe=lambda: "its output"))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import signal
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,7 +32,7 @@ class HarnessError(AssertionError):
 
 
 class NodeProcess(processes.NodeProcess):
-    """A node of this package in its own process; a context manager that stops it by SIGINT.
+    """A node of this package in its own process; a context manager that stops it by SIGINT, or fails.
 
     Args:
         node: module under ``robot_dynamics.ros`` to run, e.g. ``"simulator"``; a path runs that file.
@@ -58,6 +59,13 @@ class NodeProcess(processes.NodeProcess):
         """State and output, for the message of a failure."""
         state = "is running" if self.running else f"ended with exit code {self.exit_code}"
         return f"--- {self.name} {state}; its output:\n{self.output}---"
+
+    def stop(self, number: signal.Signals = signal.SIGINT) -> int:
+        """End the node by a signal, and return the exit code; HarnessError when it had to be killed."""
+        code = super().stop(number)
+        if self.killed:
+            raise HarnessError(f"{self.name} did not end by {number.name} and was killed\n{self.describe()}")
+        return code
 
     def wait_for_exit(self) -> int:
         """Wait until the node ends by itself, and return the exit code."""

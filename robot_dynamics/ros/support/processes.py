@@ -101,6 +101,7 @@ class NodeProcess:
 
     Attributes:
         refused_priority: why it has no such priority; empty where it has, or is to have none.
+        killed: whether it did not end when it was told to.
     """
 
     STOP_TIMEOUT = 10.0
@@ -116,6 +117,7 @@ class NodeProcess:
         priority: int = 0,
     ) -> None:
         self.name = module.rpartition(".")[2]
+        self.killed = False
         self._lines: list[str] = []
         command = [*_ends_with_parent(), sys.executable, "-m", module, "--ros-args", *arguments]
         self._folder = tempfile.TemporaryDirectory(prefix="robot_dynamics_")
@@ -197,6 +199,7 @@ class NodeProcess:
         try:
             return self.wait(self.STOP_TIMEOUT)
         except subprocess.TimeoutExpired:
+            self.killed = True
             self._process.kill()
             return self.wait(self.STOP_TIMEOUT)
         finally:
