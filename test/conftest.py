@@ -1,10 +1,20 @@
-"""What all tests share: the list of what may be skipped is kept."""
+"""What all tests share: the list of what may be skipped is kept, and no ROS context reaches other hosts."""
+
+import sys
 
 import pytest
 from skip_guard import SkipGuard, required_features
 from skips import SKIPS
 
+from robot_dynamics.ros.support.isolation import stay_on_this_host
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Watch every test from its collection on, in each process that runs tests."""
     config.pluginmanager.register(SkipGuard(SKIPS, required_features()), "skip_guard")
+
+
+def pytest_collection_finish() -> None:
+    """Before the first context of this process: Fast DDS does not ask again."""
+    if "rclpy" in sys.modules:
+        stay_on_this_host()

@@ -24,7 +24,13 @@ from robot_dynamics.ros.support import qos
 
 pytestmark = pytest.mark.ros
 NODE, COMMANDS = "computed_torque_controller", "effort_controller/commands"
-ENVIRONMENT = {"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET", "FASTDDS_BUILTIN_TRANSPORTS": "UDPv4"}
+ANY_HOST = str(Path(__file__).with_name("any_host.xml"))
+ENVIRONMENT = {
+    "ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET",
+    "FASTDDS_BUILTIN_TRANSPORTS": "UDPv4",
+    "FASTRTPS_DEFAULT_PROFILES_FILE": ANY_HOST,
+    "FASTDDS_DEFAULT_PROFILES_FILE": ANY_HOST,
+}
 BRAKES_AFTER = 0.3
 CABLES = [
     {},
@@ -93,7 +99,7 @@ def test_the_arm_is_moved_over_a_bad_cable_and_stops_where_it_is_cut(hosts, monk
 
 def drill(cable, plant, controller, record):
     """Everything that the operator does; runs on the controller's host."""
-    peer = Peer(reach="SUBNET")
+    peer = Peer(this_host_only=False)
     try:
         peer.processes.extend([plant, controller])
         operator = Operator(peer, controller)

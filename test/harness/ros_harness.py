@@ -6,7 +6,6 @@ Nothing here waits for a fixed time: every wait is for a condition, and its limi
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import signal
 import socket
@@ -18,6 +17,7 @@ from typing import Any
 from patience import PATIENCE, POLL, REPEAT, RESEND
 
 from robot_dynamics.ros.support import processes
+from robot_dynamics.ros.support.isolation import stay_on_this_host
 
 
 def free_port() -> int:
@@ -88,15 +88,15 @@ class Peer:
     """A ROS node inside the test process, with its own context and executor.
 
     ``processes`` are the node processes that the test talks to; their logs belong to a failure's message.
-    ``reach`` is as of ROS_AUTOMATIC_DISCOVERY_RANGE.
+    Whether it reaches this host only must be the same for all of a process, for Fast DDS asks but once.
     """
 
-    def __init__(self, name: str = "peer", reach: str = "LOCALHOST") -> None:
+    def __init__(self, name: str = "peer", this_host_only: bool = True) -> None:
         import rclpy
         from rclpy.executors import SingleThreadedExecutor
 
-        # rcl reads the discovery range from the environment when the context starts.
-        os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = reach
+        if this_host_only:
+            stay_on_this_host()
         self.context = rclpy.Context()
         rclpy.init(context=self.context, domain_id=processes.claim_domain(), args=[])
         self.node = rclpy.create_node(name, context=self.context, use_global_arguments=False)

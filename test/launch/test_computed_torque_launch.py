@@ -1,5 +1,6 @@
 """launch_testing: the arm under computed torque is held, follows a trajectory, and ends cleanly."""
 
+import os
 import tempfile
 import unittest
 from pathlib import Path
@@ -22,6 +23,7 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics.resources import resource
+from robot_dynamics.ros.support.isolation import this_host_only
 from robot_dynamics.ros.support.processes import claim_domain
 
 FOLDER = tempfile.TemporaryDirectory(prefix="robot_dynamics_launch_")
@@ -48,8 +50,8 @@ def generate_test_description():
     file = str(resource("launch/computed_torque.launch.py"))
     return LaunchDescription(
         [
+            *(SetEnvironmentVariable(*variable) for variable in this_host_only(os.environ).items()),
             SetEnvironmentVariable("ROS_DOMAIN_ID", str(claim_domain())),
-            SetEnvironmentVariable("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST"),
             IncludeLaunchDescription(
                 PythonLaunchDescriptionSource(file), launch_arguments=list(arguments.items())
             ),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -16,6 +15,7 @@ from rclpy.parameter import Parameter
 
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.ros.support import qos
+from robot_dynamics.ros.support.isolation import stay_on_this_host
 from robot_dynamics.ros.support.messages import stamp_to_nanoseconds
 from robot_dynamics.ros.support.processes import NodeProcess
 from robot_dynamics.spatial import Array
@@ -44,7 +44,7 @@ class Observer:
     """
 
     def __init__(self, domain: int, processes: Sequence[NodeProcess], pause: float = 0.0) -> None:
-        os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+        stay_on_this_host()
         self._context = rclpy.Context()
         rclpy.init(context=self._context, domain_id=domain, args=[])
         self.node = rclpy.create_node("demo", context=self._context, use_global_arguments=False)

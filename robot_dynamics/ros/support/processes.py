@@ -19,21 +19,11 @@ from typing import IO, Any
 import yaml
 
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.ros.support.isolation import this_host_only
 from robot_dynamics.ros.support.scheduling import run_first
 
 LAST_DOMAIN = 101
 
-# What could lead a node to other machines, whatever its domain is.
-_ELSEWHERE = frozenset(
-    {
-        "ROS_STATIC_PEERS",
-        "ROS_DISCOVERY_SERVER",
-        "FASTRTPS_DEFAULT_PROFILES_FILE",
-        "FASTDDS_DEFAULT_PROFILES_FILE",
-        "CYCLONEDDS_URI",
-        "ZENOH_SESSION_CONFIG_URI",
-    }
-)
 _held: list[IO[str]] = []
 
 
@@ -70,12 +60,10 @@ def claim_domain() -> int:
 
 
 def node_environment(domain: int) -> dict[str, str]:
-    """The environment of a node process: its own domain, this machine only, unbuffered output."""
-    own = {name: value for name, value in os.environ.items() if name not in _ELSEWHERE}
+    """The environment of a node process: its own domain, this host only, unbuffered output."""
     return {
-        **own,
+        **this_host_only(os.environ),
         "ROS_DOMAIN_ID": str(domain),
-        "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
         "PYTHONUNBUFFERED": "1",
         "RCUTILS_LOGGING_BUFFERED_STREAM": "0",
     }
