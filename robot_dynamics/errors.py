@@ -19,8 +19,16 @@ LONGEST_QUOTE = 80
 
 def readable(text: object, most: int = LONGEST_MESSAGE) -> str:
     """``text`` for a person: ``most`` characters at most, its middle left out, the unprintable escaped."""
-    shown = escaped(_cut(str(text), most))
+    shown = escaped(_cut(text if type(text) is str else _text(text), most))
     return _cut(shown, most)
+
+
+def _text(value: object) -> str:
+    """``str`` of any value; an integer of thousands of digits, and a faulty object, have none."""
+    try:
+        return str(value)
+    except Exception:
+        return str(_BRIEF.repr(value))
 
 
 def escaped(text: str, kept: str = "\n") -> str:
@@ -33,6 +41,11 @@ def escaped(text: str, kept: str = "\n") -> str:
 def shown(*names: str) -> str:
     """Names that others have given, separated by commas, as a table or a log may show them."""
     return ", ".join(escaped(name, kept="") for name in names)
+
+
+def short(value: float, digits: int = 3) -> str:
+    """A number with so many decimals, or with few digits where it is too great to be read so."""
+    return f"{value:.{digits}f}" if abs(value) < 1e12 else f"{value:.6g}"
 
 
 def quoted(value: Any, most: int = LONGEST_QUOTE) -> str:

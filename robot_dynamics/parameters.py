@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.errors import ParameterError, quoted
+from robot_dynamics.inputs.arrays import of_type
 from robot_dynamics.spatial import Array
 
 _WORDS: dict[Any, str] = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
@@ -129,7 +130,7 @@ def validate(instance: Any) -> None:
         if description.array:
             if isinstance(value, str | bytes) or not hasattr(value, "__iter__"):
                 raise ParameterError(f"parameter '{description.name}' is {quoted(value)}; it must be a list")
-            checked: Any = tuple(_checked(description, element) for element in _elements(value))
+            checked: Any = tuple(_checked(description, element) for element in _elements(value, description))
             if len(checked) > MOST_ELEMENTS:
                 raise ParameterError(f"parameter '{description.name}' has more than {MOST_ELEMENTS} values")
         else:
@@ -148,6 +149,7 @@ def per_joint(values: Sequence[float], joint_names: Sequence[str], name: str) ->
     Raises:
         ParameterError: any other length.
     """
+    of_type("joint_names", joint_names, Sequence)
     if len(values) == 1:
         return np.full(len(joint_names), float(values[0]))
     if len(values) != len(joint_names):
@@ -177,12 +179,14 @@ def by_name(instance: Any, names: str, values: str) -> dict[str, float]:
     return dict(zip(keys, numbers, strict=True))
 
 
-def _elements(values: Any) -> Iterator[Any]:
+def _elements(values: Any, description: Description) -> Iterator[Any]:
     """The elements of a list of any kind, at most one more than there may be."""
     try:
         yield from itertools.islice(values, MOST_ELEMENTS + 1)
     except Exception as error:
-        raise ParameterError(f"a list cannot be read: {quoted(str(error))}") from None
+        raise ParameterError(
+            f"parameter '{description.name}' cannot be read as a list: {quoted(str(error))}"
+        ) from None
 
 
 def _checked(description: Description, value: Any) -> Any:

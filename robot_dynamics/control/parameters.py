@@ -6,6 +6,8 @@ import enum
 from dataclasses import dataclass
 
 from robot_dynamics.control.plausibility import PlausibilityParameters
+from robot_dynamics.errors import ParameterError
+from robot_dynamics.inputs.arrays import real_number
 from robot_dynamics.parameters import parameter, validate
 
 
@@ -69,4 +71,7 @@ class LoopParameters(PlausibilityParameters):
 
     def half_period(self, measured: float) -> float:
         """How far ahead the model is evaluated [s], where the period was ``measured`` [s]."""
-        return 0.5 * (self.control_period or measured) if self.half_period_ahead else 0.0
+        if type(measured) is not float:  # every control cycle asks with one
+            measured = real_number("measured", measured, ParameterError)
+        period = self.control_period or measured
+        return 0.5 * period if self.half_period_ahead else 0.0

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from robot_dynamics.errors import short
 from robot_dynamics.parameters import parameter, validate
 from robot_dynamics.spatial import Array
 
 WITHIN = 1.0 - 1e-12
 """Of a step of the effort: rounding must not pass it either."""
-LONG = 1e7
-"""Numbers from here on are told in powers of ten."""
 
 
 @dataclass(frozen=True)
@@ -123,26 +122,21 @@ class StateCheck:
         if not self.usable:
             joint = int(np.argmax(speed / bounds.velocity))
             reason = (
-                f"a joint seems to move at {readable_number(speed[joint])} rad/s or m/s, which is beyond"
-                f" {readable_number(bounds.velocity[joint])}"
+                f"a joint seems to move at {short(speed[joint])} rad/s or m/s, which is beyond"
+                f" {short(bounds.velocity[joint])}"
             )
         elif elapsed < 0.0:
-            reason = f"time ran backwards by {readable_number(-elapsed)} s"
+            reason = f"time ran backwards by {short(-elapsed)} s"
         elif expected and elapsed > bounds.stamp_step:
-            reason = f"the stamps jumped ahead by {readable_number(elapsed)} s"
+            reason = f"the stamps jumped ahead by {short(elapsed)} s"
         elif self._position is not None and self._speed is not None:
             # A velocity that is told only once explains nothing.
             explained = self.SPEED_MARGIN * np.minimum(speed, self._speed) + 0.5 * self.ACCELERATION * elapsed
             step = np.abs(position - self._position)
             if (step > bounds.state_jump + elapsed * explained).any():
-                reason = f"a joint jumped by {readable_number(step.max())} rad or m in {elapsed:.3f} s"
+                reason = f"a joint jumped by {short(step.max())} rad or m in {elapsed:.3f} s"
         self._time, self._position, self._speed = time, position, speed
         return reason
-
-
-def readable_number(value: float) -> str:
-    """``value`` with three decimals; in powers of ten where that would be long, as for a sensor's 1e300."""
-    return f"{value:.3f}" if abs(value) < LONG else f"{value:.3g}"
 
 
 def effort_step(effort: Array, last: Array, bounds: Bounds) -> str:

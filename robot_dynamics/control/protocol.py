@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.control.parameters import LoopParameters
-from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.errors import TrajectoryError, short
 from robot_dynamics.inputs.arrays import real_number
 from robot_dynamics.spatial import Array
 
@@ -235,4 +235,4 @@ def departure_of(controller: Plannable[R], start: float | None, allowance: float
 
 def late(seconds: float) -> str:
     """Why a plan is discarded that should have begun so long ago [s]."""
-    return f"planning took {seconds:.3f} s longer than it was allowed to"
+    return f"planning took {short(seconds)} s longer than it was allowed to"

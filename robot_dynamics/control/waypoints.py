@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.errors import TrajectoryError, quoted
+from robot_dynamics.errors import TrajectoryError, quoted, short
 from robot_dynamics.inputs.arrays import of_type, real_array
 from robot_dynamics.spatial import Array
 
@@ -184,7 +184,7 @@ def waypoints_ahead(times: Array, start_time: float, departure: float, now: floa
     ahead = times + start_time > departure + SHORTEST_SEGMENT
     if not ahead.any():
         raise TrajectoryError(
-            f"every waypoint lies in the past: the last one is due at {times[-1] + start_time:.3f} s,"
-            f" the clock says {now:.3f} s"
+            f"every waypoint lies in the past: the last one is due at {short(times[-1] + start_time)} s,"
+            f" the clock says {short(now)} s"
         )
     return ahead

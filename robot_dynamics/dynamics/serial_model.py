@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.dynamics.standard_link import StandardLink
-from robot_dynamics.errors import ConversionError, ParameterError, StateError, quoted
-from robot_dynamics.inputs.arrays import real_array, real_vector
+from robot_dynamics.errors import ConversionError, ParameterError, quoted
+from robot_dynamics.inputs.arrays import joint_vector, pose_matrix, real_array, real_vector
 from robot_dynamics.model.chain import JointKind, KinematicChain
 from robot_dynamics.model.frames import TOLERANCE, place_frames, residual
 from robot_dynamics.model.link_frame import LinkFrame
@@ -27,6 +27,7 @@ __all__ = ["LinkFrame", "SerialModel", "StandardLink"]
 _ROUNDING = 1e-11
 # What is this close to -1, 0 or 1 in the pose of a link's own frame is rounding of the frames.
 _NEARLY_ROUND = 1e-11
+_NUMBERS = ("a", "r", "theta", "y_shift", "mass")
 
 
 @dataclass(frozen=True)
@@ -132,8 +133,8 @@ class SerialModel:
         Raises:
             ParameterError: lists of different lengths, or values that are not finite.
         """
-        n = len(alpha)
-        columns: dict[str, Sequence[Any]] = {
+        n = len(_entries("alpha", alpha))
+        columns: dict[str, Any] = {
             "a": a,
             "r": r,
             "theta": [0.0] * n if theta is None else theta,
@@ -144,18 +145,21 @@ class SerialModel:
             "prismatic": [False] * n if prismatic is None else prismatic,
             "names": [f"joint_{i + 1}" for i in range(n)] if names is None else names,
         }
-        wrong = {key: len(column) for key, column in columns.items() if len(column) != n}
+        lengths = {key: len(_entries(key, column)) for key, column in columns.items()}
+        wrong = {key: length for key, length in lengths.items() if length != n}
         if wrong or n == 0:
             raise ParameterError(f"alpha has {n} entries, but {wrong}; every joint needs exactly one entry")
+        columns |= {key: real_vector(key, columns[key], n, ParameterError) for key in _NUMBERS}
+        angles = real_vector("alpha", alpha, n, ParameterError)
         links = tuple(
-            _textbook_link(i, float(alpha[i]), {key: column[i] for key, column in columns.items()})
+            _textbook_link(i, float(angles[i]), {key: column[i] for key, column in columns.items()})
             for i in range(n)
         )
         return cls(
             links=links,
             coordinate_names=tuple(link.name for link in links),
-            base=np.eye(4) if base is None else np.asarray(base, dtype=float),
-            tip=np.eye(4) if tip is None else np.asarray(tip, dtype=float),
+            base=np.eye(4) if base is None else pose_matrix("base", base, ParameterError),
+            tip=np.eye(4) if tip is None else pose_matrix("tip", tip, ParameterError),
             gravity=_vector(gravity, "gravity"),
         )
 
@@ -163,13 +167,9 @@ class SerialModel:
         """(4, 4) pose of every link's frame in frame 0 at coordinates ``q`` (n,) [rad or m].
 
         Raises:
-            StateError: ``q`` has the wrong length.
+            StateError: ``q`` is not (n,) finite numbers.
         """
-        q = np.asarray(q, dtype=float)
-        if q.shape != (self.dof,):
-            raise StateError(
-                f"q has shape {q.shape}; expected ({self.dof},): {', '.join(self.coordinate_names)}"
-            )
+        q = joint_vector("q", q, self.coordinate_names)
         frames: list[Array] = []
         for link in self.links:
             step = link.transform(q)
@@ -180,7 +180,7 @@ class SerialModel:
         """(4, 4) pose of the tip in the root frame at coordinates ``q`` (n,) [rad or m].
 
         Raises:
-            StateError: ``q`` has the wrong length.
+            StateError: ``q`` is not (n,) finite numbers.
         """
         return np.asarray(self.base @ self.frames(q)[-1] @ self.tip)
 
@@ -217,7 +217,11 @@ def _link_poses(chain: KinematicChain, model: SerialModel) -> tuple[Array, ...]:
 
 def _textbook_link(index: int, alpha: float, row: dict[str, Any]) -> LinkFrame:
     """Link ``index`` of a textbook arm; ``row`` is one entry of every argument of `SerialModel.from_dh`."""
-    number, prismatic = index + 1, bool(row["prismatic"])
+    number, prismatic = index + 1, row["prismatic"]
+    if not isinstance(prismatic, bool | np.bool_):
+        raise ParameterError(f"prismatic of link {number} is {quoted(prismatic)}; it must be True or False")
+    if not isinstance(row["names"], str):
+        raise ParameterError(f"names has {quoted(row['names'])} for link {number}; it must be a text")
     a, y_shift, r, theta, mass = (float(row[key]) for key in ("a", "y_shift", "r", "theta", "mass"))
     return LinkFrame(
         name=str(row["names"]),
@@ -235,6 +239,15 @@ def _textbook_link(index: int, alpha: float, row: dict[str, Any]) -> LinkFrame:
         first_moment=_vector(row["first_moment"], f"first moment of link {number}"),
         inertia=_symmetric(row["inertia"], f"inertia of link {number}"),
     )
+
+
+def _entries(name: str, value: Any) -> Sequence[Any] | Array:
+    """``value`` where it is a sequence with one entry per joint."""
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return value
+    if isinstance(value, np.ndarray) and value.ndim:
+        return value
+    raise ParameterError(f"{name} is {quoted(value)}; it must be a list with one entry for every joint")
 
 
 def _vector(value: ArrayLike, what: str) -> Array:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from robot_dynamics.errors import LogError
+from robot_dynamics.errors import LogError, short
 from robot_dynamics.identification.logs import Log
 from robot_dynamics.model.chain import JointKind, KinematicChain
 from robot_dynamics.spatial import Array
@@ -57,7 +57,7 @@ def _check_time(log: Log) -> None:
     if steps.min() <= 0.0:
         at = int(np.argmin(steps))
         raise LogError(
-            f"{log.source}: time does not advance after {log.time[at] - log.time[0]:.3f} s; do two robots"
+            f"{log.source}: time does not advance after {short(log.time[at] - log.time[0])} s; do two robots"
             " publish on one topic?"
         )
     length, period = log.time[-1] - log.time[0], float(np.median(steps))
@@ -66,8 +66,9 @@ def _check_time(log: Log) -> None:
     if steps.max() > LONGEST_GAP * period:
         at = int(np.argmax(steps))
         raise LogError(
-            f"{log.source}: a gap of {steps[at]:.3f} s after {log.time[at] - log.time[0]:.3f} s, where states"
-            f" come every {period:.4f} s; give the parts before and after it as runs of their own"
+            f"{log.source}: a gap of {short(steps[at])} s after {short(log.time[at] - log.time[0])} s,"
+            f" where states come every {short(period, 4)} s; give the parts before and after it as runs of"
+            " their own"
         )
 
 
@@ -97,7 +98,7 @@ def _check_jumps(log: Log, chain: KinematicChain) -> None:
         size = abs(log.q[row + 1, column] - log.q[row, column])
         raise LogError(
             f"{log.source}: {log.joint_names[column]} jumps by {size:.3g}"
-            f" after {log.time[row] - log.time[0]:.3f} s; do two robots publish on one topic?"
+            f" after {short(log.time[row] - log.time[0])} s; do two robots publish on one topic?"
         )
 
 

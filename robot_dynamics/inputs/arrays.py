@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import operator
 import sys
 from collections.abc import Collection, Sequence
 from types import UnionType
@@ -14,6 +16,9 @@ from robot_dynamics.spatial import Array
 
 _COUNTS = {3: "three", 6: "six"}
 _DOUBLE = np.dtype(np.float64)
+_PLAIN = frozenset({float, int, np.float64})
+_DEEPEST = 8
+"""Nested sequences that are searched for masked entries; numpy has no use for more axes."""
 _REAL = "fiu"
 _NO_NUMBERS = {
     "U": "text",
@@ -50,7 +55,14 @@ def real_array(name: str, value: Any, error: type[RobotDynamicsError] = StateErr
             if _has_boolean(value, array.ndim):
                 raise TypeError("it holds a boolean where a number is needed")
             with np.errstate(over="ignore"):
-                return np.asarray(array, dtype=np.float64)
+                doubles = np.asarray(array, dtype=np.float64)
+            if (
+                array.dtype.kind == "f"
+                and array.itemsize > 8
+                and (np.isinf(doubles) & ~np.isinf(array)).any()
+            ):
+                raise OverflowError
+            return doubles
         if array.dtype.kind == "O":
             return np.array([_real(entry) for entry in array.ravel()], dtype=float).reshape(array.shape)
     except OverflowError:
@@ -73,6 +85,35 @@ def real_vector(name: str, value: Any, size: int, error: type[RobotDynamicsError
     return vector
 
 
+def joint_vector(name: str, value: Any, joint_names: Sequence[str]) -> Array:
+    """``value`` as one finite number for each of the joints ``joint_names``.
+
+    Raises:
+        StateError: anything else; the message names the argument and the joints.
+    """
+    vector = real_array(name, value)
+    if vector.shape != (len(joint_names),):
+        raise StateError(
+            f"{name} has shape {vector.shape}; expected ({len(joint_names)},): {', '.join(joint_names)}"
+        )
+    if not np.isfinite(vector).all():
+        j = int(np.argmin(np.isfinite(vector)))
+        raise StateError(f"{name} is {vector[j]} at joint {joint_names[j]}; every value must be finite")
+    return vector
+
+
+def pose_matrix(name: str, value: Any, error: type[RobotDynamicsError] = StateError) -> Array:
+    """``value`` as the finite (4, 4) matrix of a pose.
+
+    Raises:
+        RobotDynamicsError: anything else; the message names the argument.
+    """
+    matrix = real_array(name, value, error)
+    if matrix.shape != (4, 4) or not np.isfinite(matrix).all():
+        raise error(f"{name} is {quoted(value)}; it must be a (4, 4) matrix of finite numbers")
+    return matrix
+
+
 def real_number(name: str, value: Any, error: type[RobotDynamicsError] = StateError) -> float:
     """``value`` as a finite float.
 
@@ -85,9 +126,17 @@ def real_number(name: str, value: Any, error: type[RobotDynamicsError] = StateEr
     return float(number)
 
 
-def _is_masked(value: Any) -> bool:
-    """Whether it is a masked array; numpy loads their module, which takes 20 ms, when it is first named."""
-    return isinstance(value, getattr(sys.modules.get("numpy.ma"), "MaskedArray", ()))
+def _is_masked(value: Any, levels: int = _DEEPEST) -> bool:
+    """Whether it is a masked array, or a sequence that holds one.
+
+    numpy loads their module, which takes 20 ms, when it is first named.
+    """
+    masked = getattr(sys.modules.get("numpy.ma"), "MaskedArray", None)
+    if masked is None or isinstance(value, masked):
+        return masked is not None
+    if not levels or not isinstance(value, list | tuple) or set(map(type, value)) <= _PLAIN:
+        return False
+    return any(_is_masked(entry, levels - 1) for entry in value)
 
 
 def measured(name: str, value: Any, size: int) -> Array:
@@ -114,6 +163,20 @@ def of_type(name: str, value: Any, kind: type | UnionType) -> None:
         raise TypeError(f"{name} is {quoted(value)}; it must be a {getattr(kind, '__name__', kind)}")
 
 
+def whole_number(name: str, value: Any) -> int:
+    """``value`` as an integer; a boolean is none.
+
+    Raises:
+        TypeError: naming the argument.
+    """
+    try:
+        if not isinstance(value, bool | np.bool_):
+            return operator.index(value)
+    except TypeError:
+        pass
+    raise TypeError(f"{name} is {quoted(value)}; it must be a whole number")
+
+
 def one_of(name: str, value: Any, choices: Collection[str], error: type[RobotDynamicsError]) -> None:
     """Refuse anything but one of the texts ``choices``.
 
@@ -129,7 +192,10 @@ def _real(entry: Any) -> float:
     """An entry of an array of objects, such as a Fraction or an integer of any size."""
     if isinstance(entry, bool | np.bool_ | str | bytes) or not hasattr(entry, "__float__"):
         raise TypeError(f"{quoted(entry)} is not a real number")
-    return float(entry)
+    number = float(entry)
+    if math.isinf(number) and number != entry:
+        raise OverflowError
+    return number
 
 
 def _has_boolean(value: Any, levels: int) -> bool:
@@ -139,6 +205,6 @@ def _has_boolean(value: Any, levels: int) -> bool:
     if not levels or not isinstance(value, Sequence):
         return isinstance(value, bool)
     kinds = set(map(type, value))
-    if kinds <= {float, int}:
+    if kinds <= _PLAIN:
         return False
     return any(_has_boolean(entry, levels - 1) for entry in value)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics.errors import ParameterError, StateError, quoted
-from robot_dynamics.inputs.arrays import of_type, real_array
+from robot_dynamics.errors import ParameterError, quoted
+from robot_dynamics.inputs.arrays import joint_vector, whole_number
 from robot_dynamics.spatial import Array, pose, rotation_about
 
 
@@ -139,27 +139,26 @@ class KinematicChain:
 
     def driving_joint(self, coordinate: int) -> ChainJoint:
         """The joint that coordinate ``coordinate`` is named after."""
-        of_type("coordinate", coordinate, int | np.integer)
+        coordinate = whole_number("coordinate", coordinate)
         if not -self.dof <= coordinate < self.dof:
             raise ParameterError(f"coordinate is {quoted(coordinate)}; the chain has {self.dof}")
         name = self.coordinate_names[coordinate]
         return next(joint for joint in self.joints if joint.name == name)
 
     def joint_values(self, q: Array) -> Array:
-        """Joint variable of every moving joint, mimic joints included, for coordinates ``q`` (n,)."""
-        q = real_array("q", q)
-        if q.shape != (self.dof,):
-            raise StateError(
-                f"q has shape {q.shape}; the chain {self.root} -> {self.tip} has {self.dof} joints:"
-                f" {', '.join(self.joint_names)}"
-            )
+        """Joint variable of every moving joint, mimic joints included, for coordinates ``q`` (n,).
+
+        Raises:
+            StateError: ``q`` is not (n,) finite numbers.
+        """
+        q = joint_vector("q", q, self.joint_names)
         return np.array([j.multiplier * q[j.coordinate] + j.offset for j in self.joints])
 
     def forward_kinematics(self, q: Array) -> Array:
         """(4, 4) pose of the tip frame in the root frame at coordinates ``q`` (n,) [rad or m].
 
         Raises:
-            StateError: ``q`` has the wrong length.
+            StateError: ``q`` is not (n,) finite numbers.
         """
         link = np.eye(4)
         for joint, value in zip(self.joints, self.joint_values(q), strict=True):

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.errors import ParameterError, StateError, escaped, quoted, shown
+from robot_dynamics.errors import ParameterError, escaped, quoted, shown
+from robot_dynamics.inputs.arrays import joint_vector
 from robot_dynamics.model.chain import JointKind
 from robot_dynamics.model.dh_format import (
     aligned,
@@ -151,11 +152,7 @@ class DHTable:
         Raises:
             StateError: ``q`` has the wrong length or is not finite.
         """
-        q = np.asarray(q, dtype=float)
-        if q.shape != (self.dof,) or not np.isfinite(q).all():
-            raise StateError(
-                f"q must be {self.dof} finite numbers, for joints {', '.join(self.joint_names)}; got {q!r}"
-            )
+        q = joint_vector("q", q, self.joint_names)
         frames = [self.base]
         for row in self.rows:
             frames.append(frames[-1] @ row.transform(q, self.convention))

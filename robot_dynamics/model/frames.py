@@ -36,6 +36,8 @@ from robot_dynamics.spatial import (
 
 # Largest difference of a tip pose [m or 1] that making angles and lengths round may cause.
 TOLERANCE = 1e-9
+# The largest that can be asked for; beyond it whole axes would be rounded away.
+COARSEST = 1.0
 # A foot of the common normal farther along the axis than this many arm lengths is not used.
 _REACH = 4.0
 # An inertial parameter this small beside the largest of its kind is rounding.
@@ -117,13 +119,14 @@ def place_frames(chain: KinematicChain, tolerance: float = TOLERANCE) -> Placeme
         tolerance: how far [m or 1] the tip may move by making angles and lengths round.
 
     Raises:
-        ParameterError: no moving joint, or a tolerance that is not positive and finite.
+        ParameterError: no moving joint, or a tolerance that is not positive, or above ``COARSEST``.
     """
     of_type("chain", chain, KinematicChain)
     if not chain.joints:
         raise ParameterError(f"the chain {chain.root} -> {chain.tip} has no moving joint")
-    if not 0.0 < real_number("tolerance", tolerance, ParameterError) < np.inf:
-        raise ParameterError(f"tolerance {tolerance}: must be positive and finite")
+    tolerance = real_number("tolerance", tolerance, ParameterError)
+    if not 0.0 < tolerance <= COARSEST:
+        raise ParameterError(f"tolerance is {tolerance:g}; it must be positive and at most {COARSEST:g}")
     rounding = Rounding.of(chain, tolerance)
     reach = _REACH * _arm_length(chain)
     axes = [pose(frame_along(joint.axis)) for joint in chain.joints]

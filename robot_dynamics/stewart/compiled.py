@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robot_dynamics.errors import StateError, quoted
+from robot_dynamics.inputs.arrays import real_array
 from robot_dynamics.native.bridge import fast_function
 from robot_dynamics.native.evaluator import Evaluator, Given
 from robot_dynamics.native.kernel import Kernel
@@ -18,6 +20,7 @@ from robot_dynamics.native.signature import Input, Signature
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart import program
 from robot_dynamics.stewart.machine import LEG_COUNT, Machine
+from robot_dynamics.stewart.motion import common_batch
 from robot_dynamics.stewart.program import DESCRIPTION, MOTION, MOTION_SIZE, StewartProgram, make_program
 
 _ENTRIES = tuple(f"{name}[{i}]" for name, size in MOTION for i in range(size))
@@ -101,22 +104,31 @@ def pack(
         angular_acceleration: base frame [rad/s²].
         force: external, platform frame [N].
         torque: external, about the origin, platform frame [N·m].
+
+    Raises:
+        StateError: a wrong shape, batches that do not fit together, or a value that is not finite.
     """
-    parts = [
-        np.asarray(part, dtype=float)
-        for part in (
-            position,
-            orientation,
-            linear_velocity,
-            angular_velocity,
-            linear_acceleration,
-            angular_acceleration,
-            force,
-            torque,
-        )
-    ]
-    leading = np.broadcast_shapes(*(part.shape[:-1] for part in parts))
-    return np.concatenate([np.broadcast_to(part, (*leading, part.shape[-1])) for part in parts], axis=-1)
+    given = {
+        "position": position,
+        "orientation": orientation,
+        "linear_velocity": linear_velocity,
+        "angular_velocity": angular_velocity,
+        "linear_acceleration": linear_acceleration,
+        "angular_acceleration": angular_acceleration,
+        "force": force,
+        "torque": torque,
+    }
+    parts = {name: real_array(name, value) for name, value in given.items()}
+    for name, part in parts.items():
+        size = 4 if name == "orientation" else 3
+        if part.ndim not in (1, 2) or part.shape[-1] != size:
+            raise StateError(f"{name} has shape {part.shape}; expected ({size},) or (N, {size})")
+        if not np.isfinite(part).all():
+            raise StateError(f"{name} is {quoted(given[name])}; every number must be finite")
+    leading = common_batch(parts)
+    return np.concatenate(
+        [np.broadcast_to(part, (*leading, part.shape[-1])) for part in parts.values()], axis=-1
+    )
 
 
 def compile_stewart(machine: Machine, backend: str = "auto") -> CompiledStewart:

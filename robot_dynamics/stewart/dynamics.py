@@ -8,17 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from robot_dynamics.errors import ParameterError, SingularityError, StateError
+from robot_dynamics.errors import ParameterError, SingularityError, StateError, quoted
 from robot_dynamics.inputs.arrays import real_array, real_number, real_vector
 from robot_dynamics.spatial import Array
+from robot_dynamics.stewart.checks import require_finite
 from robot_dynamics.stewart.machine import LEG_COUNT, Machine
 from robot_dynamics.stewart.motion import Motion
 from robot_dynamics.stewart.newton_euler import Model, balance
 from robot_dynamics.stewart.orientation import quaternion_from_rotation, rotation_from_quaternion
 
+MOST_STEPS = 10_000_000
+"""Of one simulation; their states are kept."""
 Forces = Callable[[float, "State"], Array]
 
 
@@ -58,19 +62,33 @@ class TaskSpaceDynamics:
         """(6,) linear and angular acceleration under actuator forces (6,) [N].
 
         Raises:
+            StateError: not six finite forces, or so great that the accelerations are not finite.
             SingularityError: the mass matrix cannot be inverted.
         """
+        forces = real_vector("actuator_forces", actuator_forces, LEG_COUNT)
         try:
-            result = np.linalg.solve(self.mass_matrix, self.jacobian.T @ actuator_forces - self.bias)
+            with np.errstate(over="ignore", invalid="ignore"):  # reported by name below
+                result = np.linalg.solve(self.mass_matrix, self.jacobian.T @ forces - self.bias)
         except np.linalg.LinAlgError as error:
             raise SingularityError(
                 "the mass matrix is singular: the platform can move without mass"
             ) from error
+        if not np.isfinite(result).all():
+            raise StateError("the accelerations are not finite: forces or velocities are too large")
         return np.asarray(result)
 
 
 def task_space_dynamics(machine: Machine, platform: Motion, model: Model = "exact") -> TaskSpaceDynamics:
-    """Mass matrix, bias and Jacobian; the accelerations of ``platform`` are not looked at."""
+    """Mass matrix, bias and Jacobian; the accelerations of ``platform`` are not looked at.
+
+    Raises:
+        StateError: more than one state, or values so great that the matrices are not finite.
+        SingularityError: a universal joint is locked.
+    """
+    if platform.position.ndim != 1:
+        raise StateError(
+            f"position, velocities and load hold a batch {platform.position.shape[:-1]}; give one state"
+        )
     accelerations = np.vstack([np.zeros(6), np.eye(6)])
     states = Motion(
         *(
@@ -78,7 +96,9 @@ def task_space_dynamics(machine: Machine, platform: Motion, model: Model = "exac
             for value in platform._replace(linear_acceleration=np.zeros(3), angular_acceleration=np.zeros(3))
         )
     )._replace(linear_acceleration=accelerations[:, :3], angular_acceleration=accelerations[:, 3:])
-    result = balance(machine, states, model)
+    with np.errstate(over="ignore", invalid="ignore"):  # reported by name below
+        result = balance(machine, states, model)
+    require_finite(result.wrench, states)
     bias = result.wrench[0]
     matrix = (result.wrench[1:] - bias).T
     return TaskSpaceDynamics(0.5 * (matrix + matrix.T), bias, result.legs.jacobian[0])
@@ -109,7 +129,7 @@ def simulate(
 
     Raises:
         ParameterError: a duration or step that is not positive.
-        StateError: ``forces`` returned something else than six finite numbers.
+        StateError: a start that is no state, or ``forces`` returned something else than six finite numbers.
         SingularityError: the motion ran into a pose without finite accelerations.
     """
     duration = real_number("duration", duration, ParameterError)
@@ -122,7 +142,19 @@ def simulate(
     def rate(time: float, x: Array) -> Array:
         return _rate(machine, x, _checked(forces(time, _unpack(x)), time), force, torque)
 
-    x = np.concatenate([start.position, start.orientation, start.linear_velocity, start.angular_velocity])
+    steps = duration / step
+    if steps > MOST_STEPS:
+        raise ParameterError(
+            f"step is {step:g} s: {steps:.3g} steps in {duration:g} s; {MOST_STEPS} are possible"
+        )
+    x = np.concatenate(
+        [
+            real_vector("start.position", start.position, 3),
+            _start_quaternion(start.orientation),
+            real_vector("start.linear_velocity", start.linear_velocity, 3),
+            real_vector("start.angular_velocity", start.angular_velocity, 3),
+        ]
+    )
     times, states = [0.0], [_unpack(x)]
     while times[-1] < duration * (1.0 - 1e-12):
         time = times[-1]
@@ -142,8 +174,19 @@ def state_at_rest(position: Array, rotation: Array) -> State:
 def _checked(forces: Array, time: float) -> Array:
     applied = real_array("the result of forces()", forces)
     if applied.shape != (LEG_COUNT,) or not np.isfinite(applied).all():
-        raise StateError(f"the actuator forces at t = {time:g} s are {applied}; six finite numbers are due")
+        raise StateError(
+            f"the actuator forces at t = {time:g} s are {quoted(forces)}; six finite numbers are due"
+        )
     return applied
+
+
+def _start_quaternion(orientation: Any) -> Array:
+    """(4,) unit quaternion of the orientation that a state starts with."""
+    quaternion = real_vector("start.orientation", orientation, 4)
+    length = float(np.linalg.norm(quaternion))
+    if not 1e-9 < length < 1e9:
+        raise StateError(f"start.orientation is {quoted(orientation)}; it must be a quaternion x, y, z, w")
+    return np.asarray(quaternion / length)
 
 
 def _rate(machine: Machine, x: Array, applied: Array, force: Array, torque: Array) -> Array:

@@ -65,7 +65,7 @@ class Fields:
     def array(self, name: str, shape: tuple[int, ...]) -> Array:
         value = self.value(name)
         try:
-            array = real_array(self.path(name), _numbers(value), ModelError)
+            array = real_array(self.path(name), _numbers(value, len(shape)), ModelError)
         except ModelError:
             array = np.empty(0)
         if array.shape != shape:
@@ -87,7 +87,7 @@ class Fields:
     def number(self, name: str, least: float | None = None, above: float | None = None) -> float:
         value = self.value(name)
         try:
-            number = float(real_array(self.path(name), _numbers(value), ModelError))
+            number = float(real_array(self.path(name), _numbers(value, 0), ModelError))
         except (ModelError, TypeError):
             raise ModelError(f"{self.path(name)} is {quoted(value)}; it must be a number") from None
         if not np.isfinite(number):
@@ -115,8 +115,8 @@ class Fields:
             raise ModelError(f"{self.path(unknown[0])} is unknown; known are {', '.join(sorted(self.used))}")
 
 
-def _numbers(value: Any) -> Any:
+def _numbers(value: Any, levels: int) -> Any:
     """``value`` with numbers such as 1e4 as numbers: to YAML 1.1, which wants 1.0e+4, they are texts."""
-    if isinstance(value, list | tuple):
-        return [_numbers(entry) for entry in value]
+    if levels and isinstance(value, list | tuple):
+        return [_numbers(entry, levels - 1) for entry in value]
     return decimal(value) if isinstance(value, str) and _EXPONENT.fullmatch(value) else value

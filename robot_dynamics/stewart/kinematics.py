@@ -48,11 +48,14 @@ def leg_geometry(machine: Machine, position: Array, rotation: Array) -> LegGeome
     """The legs when the platform's origin is at ``position`` (..., 3) [m], turned by ``rotation``.
 
     Raises:
-        StateError: a platform point lies on its base point.
+        StateError: a platform point lies on its base point, or farther away than doubles reach.
     """
     arms = machine.platform_points @ np.swapaxes(rotation, -1, -2)
     vectors = arms + position[..., None, :] - machine.base_points
-    lengths = np.sqrt((vectors * vectors).sum(axis=-1))
+    with np.errstate(over="ignore"):
+        lengths = np.sqrt((vectors * vectors).sum(axis=-1))
+    if not lengths.max(initial=0.0) < np.inf:
+        raise StateError("the legs' lengths are not finite: the position is too far away")
     if not lengths.min(initial=np.inf) > 1e-9:
         leg = int(lengths.reshape(-1, LEG_COUNT).min(axis=0).argmin())
         raise StateError(f"{machine.leg_names[leg]} has length 0: its platform point lies on its base point")

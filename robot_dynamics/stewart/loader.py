@@ -7,7 +7,7 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -55,7 +55,15 @@ def load_machine(source: str | Path | Mapping[str, Any]) -> Machine:
         ModelError: the description cannot be read, or a parameter is missing, unknown, not finite, of a
             wrong shape or not physical; the message names the field.
     """
-    fields = Fields(_document(source), "")
+    try:
+        return _machine(Fields(_document(source), ""))
+    except ModelError as error:
+        if not _is_path(source) or os.fspath(source) in str(error):
+            raise
+        raise ModelError(f"{os.fspath(source)}: {error}") from error
+
+
+def _machine(fields: Fields) -> Machine:
     # None: refuse inertias that no rigid body has; a list: accept them and collect what is wrong.
     objections: list[str] | None = [] if fields.flag("allow_unphysical_inertia", default=False) else None
     home = fields.section("home")
@@ -67,7 +75,7 @@ def load_machine(source: str | Path | Mapping[str, Any]) -> Machine:
         legs=_legs(fields, defaults, objections),
         home_position=home.array("position", (3,)),
         home_rotation=_rotation(home),
-        characteristic_length=fields.number("characteristic_length", above=0.0),
+        characteristic_length=fields.number("characteristic_length", above=1e-6),
         condition_limit=fields.number("condition_limit", above=1.0),
     )
     home.finish()
@@ -78,9 +86,14 @@ def load_machine(source: str | Path | Mapping[str, Any]) -> Machine:
             f"{machine.name} is used with inertias that no rigid body has, as allow_unphysical_inertia asks:"
             f" {objections[0]} ({len(objections)} such bodies)",
             StewartModelWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     return machine
+
+
+def _is_path(source: object) -> TypeGuard[str | os.PathLike[str]]:
+    """Whether it names a file; a text of several lines is YAML."""
+    return isinstance(source, os.PathLike) or (isinstance(source, str) and "\n" not in source)
 
 
 def _document(source: str | Path | Mapping[str, Any]) -> Mapping[str, Any]:
@@ -88,7 +101,7 @@ def _document(source: str | Path | Mapping[str, Any]) -> Mapping[str, Any]:
         return source
     if isinstance(source, str) and "\n" in source:
         return parse_yaml(source, "the YAML text")
-    if isinstance(source, str | os.PathLike):
+    if _is_path(source):
         return read_yaml(
             source, "machine file", lambda reason: ModelError(f"the machine cannot be read: {reason}")
         )
@@ -103,7 +116,9 @@ def _legs(fields: Fields, defaults: Mapping[str, Any], objections: list[str] | N
         raise ModelError(f"legs must be a list of {LEG_COUNT} legs")
     unknown = set(defaults) - set(LEG_FIELDS)
     if unknown:
-        raise ModelError(f"leg_defaults.{min(unknown)} is unknown; known are {', '.join(LEG_FIELDS)}")
+        raise ModelError(
+            f"leg_defaults.{min(map(str, unknown))} is unknown; known are {', '.join(LEG_FIELDS)}"
+        )
     legs = []
     for number, entry in enumerate(entries, start=1):
         if not isinstance(entry, Mapping):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -73,14 +74,22 @@ def motion_of(
         "torque": torque,
     }
     arrays = {name: vector(name, value) for name, value in vectors.items()}
-    leading = [array.shape[:-1] for array in arrays.values()] + [rotation.shape[:-2]]
+    batch = common_batch({**arrays, "orientation": rotation[..., 0]})
+    full = {name: np.broadcast_to(array, (*batch, 3)) for name, array in arrays.items()}
+    return Motion(rotation=np.broadcast_to(rotation, (*batch, 3, 3)), **full)
+
+
+def common_batch(arrays: Mapping[str, Array]) -> tuple[int, ...]:
+    """The leading axes that arrays (..., m) have when they are broadcast against each other.
+
+    Raises:
+        StateError: they do not fit together.
+    """
     try:
-        batch = np.broadcast_shapes(*leading)
+        return np.broadcast_shapes(*(array.shape[:-1] for array in arrays.values()))
     except ValueError as error:
         shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
         raise StateError(f"the batches do not fit together: {shapes}") from error
-    full = {name: np.broadcast_to(array, (*batch, 3)) for name, array in arrays.items()}
-    return Motion(rotation=np.broadcast_to(rotation, (*batch, 3, 3)), **full)
 
 
 def vector(name: str, value: ArrayLike | None) -> Array:

@@ -17,6 +17,8 @@ from robot_dynamics.stewart.paths import PlatformPath, PolynomialPath
 from robot_dynamics.stewart.sound_checks import path_violations
 
 HALVINGS = 40
+MOST_SAMPLES = 1_000_000
+"""Of one path, which are looked at together."""
 # How much worse than at its start a pose may be, and still count as no worse [m or rad].
 ROUNDING = 1e-9
 
@@ -96,4 +98,9 @@ def samples(path: PlatformPath, step: float) -> Array:
     """Equally spaced times at most ``step`` apart, ends included [s]."""
     if not (np.isfinite(step) and step > 0.0):
         raise ParameterError(f"step is {step} s; it must be positive")
-    return np.linspace(0.0, path.duration, max(2, int(np.ceil(path.duration / step)) + 1))
+    count = path.duration / step
+    if not count <= MOST_SAMPLES:
+        raise ParameterError(
+            f"step is {step:g} s: {count:.3g} samples in {path.duration:g} s; {MOST_SAMPLES} are possible"
+        )
+    return np.linspace(0.0, path.duration, max(2, int(np.ceil(count)) + 1))

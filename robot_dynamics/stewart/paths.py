@@ -16,7 +16,8 @@ import numpy as np
 from numpy.polynomial import Polynomial
 from numpy.typing import ArrayLike
 
-from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.errors import TrajectoryError, quoted
+from robot_dynamics.inputs.arrays import one_of, real_array, real_number, real_vector
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.motion import Motion
 from robot_dynamics.stewart.orientation import (
@@ -34,6 +35,10 @@ Profile = Literal["quintic", "parabolic"]
 QUINTIC_PEAK = 1.875
 # Relative slack for timings that are met exactly.
 ROUNDING = 1e-9
+SHORTEST, LONGEST = 1e-6, 1e9
+"""Durations of a path [s]."""
+FARTHEST = 1e9
+"""Coordinates of its ends [m]."""
 
 
 @runtime_checkable
@@ -144,7 +149,9 @@ class StraightLine:
 
     def at(self, times: ArrayLike) -> Motion:
         """Pose, velocity and acceleration at ``times`` (...) [s], without load; at rest before and after."""
-        t = np.asarray(times, dtype=float)
+        t = real_array("times", times, TrajectoryError)
+        if not np.isfinite(t).all():
+            raise TrajectoryError(f"times is {quoted(times)}; every number must be finite")
         fraction, rate, acceleration = (x[..., None] for x in self.linear_law.at(t))
         turned, turn_rate, turn_acceleration = (x[..., None] for x in self.angular_law.at(t))
         if self.start_angles is None:
@@ -216,7 +223,8 @@ def straight_line(
         StateError: an orientation is not usable.
     """
     first, last = _point("start_position", start_position), _point("end_position", end_position)
-    begin, end = np.asarray(start_orientation, dtype=float), np.asarray(end_orientation, dtype=float)
+    begin = real_array("start_orientation", start_orientation)
+    end = real_array("end_orientation", end_orientation)
     if begin.ndim != 1 or begin.shape != end.shape:
         raise TrajectoryError(
             f"the orientations have shapes {begin.shape} and {end.shape}; give two quaternions (4,) or two"
@@ -225,11 +233,12 @@ def straight_line(
     rotation = rotation_of(begin)
     angles = begin if begin.shape == (3,) else None
     turn = end - begin if angles is not None else rotation_vector(rotation_of(end) @ rotation.T)
-    rotation_of(end)
-    if profile not in ("quintic", "parabolic"):
-        raise TrajectoryError(f"the profile is {profile!r}; it must be 'quintic' or 'parabolic'")
-    if not (np.isfinite(duration) and duration > 0.0):
-        raise TrajectoryError(f"the duration is {duration} s; it must be positive")
+    one_of("profile", profile, ("quintic", "parabolic"), TrajectoryError)
+    duration = real_number("duration", duration, TrajectoryError)
+    if not SHORTEST <= duration <= LONGEST:
+        raise TrajectoryError(
+            f"the duration is {duration:g} s; it must be positive, {SHORTEST:g} to {LONGEST:g} s"
+        )
     shift = last - first
     return StraightLine(
         start_position=first,
@@ -237,7 +246,7 @@ def straight_line(
         start_rotation=rotation,
         start_angles=angles,
         turn=turn,
-        duration=float(duration),
+        duration=duration,
         linear_law=_law(float(np.linalg.norm(shift)), duration, profile, linear_speed, "linear_speed", "m"),
         angular_law=_law(
             float(np.linalg.norm(turn)), duration, profile, angular_speed, "angular_speed", "rad"
@@ -248,8 +257,10 @@ def straight_line(
 def _law(
     distance: float, duration: float, profile: Profile, speed: float | None, name: str, unit: str
 ) -> TimeLaw:
-    if speed is not None and not (np.isfinite(speed) and speed > 0.0):
-        raise TrajectoryError(f"{name} is {speed} {unit}/s; it must be positive")
+    if speed is not None:
+        speed = real_number(name, speed, TrajectoryError)
+        if not speed > 0.0:
+            raise TrajectoryError(f"{name} is {speed:g} {unit}/s; it must be positive")
     if profile == "quintic":
         peak = QUINTIC_PEAK * distance / duration
         if speed is not None and peak > speed * (1.0 + ROUNDING):
@@ -273,7 +284,7 @@ def _law(
 
 
 def _point(name: str, value: ArrayLike) -> Array:
-    point = np.asarray(value, dtype=float)
-    if point.shape != (3,) or not np.isfinite(point).all():
-        raise TrajectoryError(f"{name} is {value!r}; it must be three finite numbers [m]")
+    point = real_vector(name, value, 3, TrajectoryError)
+    if np.abs(point).max() > FARTHEST:
+        raise TrajectoryError(f"{name} is {quoted(value)}; no coordinate may exceed {FARTHEST:g} m")
     return point

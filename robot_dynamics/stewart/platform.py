@@ -52,6 +52,7 @@ class StewartPlatform:
 
     def __init__(self, machine: Machine) -> None:
         """Wrap a machine."""
+        of_type("machine", machine, Machine)
         self.machine = machine
         self._compile = lru_cache(maxsize=None)(lambda backend: compile_stewart(machine, backend))
 
@@ -194,7 +195,8 @@ class StewartPlatform:
             ParameterError: a step that is not positive, or an unknown policy.
         """
         of_type("path", path, PlatformPath)
-        found = violations_along(self, path, real_number("step", step, ParameterError), bool(from_outside))
+        of_type("from_outside", from_outside, bool)
+        found = violations_along(self, path, real_number("step", step, ParameterError), from_outside)
         act_on(found, on_violation)
         return found
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics
 from robot_dynamics.dynamics.generator.friction import STICTION_VELOCITY as STICTION_VELOCITY
-from robot_dynamics.errors import ParameterError
+from robot_dynamics.errors import ParameterError, quoted
 from robot_dynamics.inputs.arrays import of_type
 from robot_dynamics.model.chain import ChainJoint, KinematicChain
 from robot_dynamics.parameters import parameter, per_joint, validate
@@ -80,6 +80,7 @@ class ActuatorParameters:
 
     def of(self, chain: KinematicChain) -> Drives:
         """The drives of the joints of ``chain``; see :meth:`of_joints`."""
+        of_type("chain", chain, KinematicChain)
         return self.of_joints([chain.driving_joint(j) for j in range(chain.dof)])
 
     def of_joints(self, joints: Sequence[ChainJoint]) -> Drives:
@@ -89,6 +90,9 @@ class ActuatorParameters:
             ParameterError: a list whose length is neither 1 nor the number of joints, or an asymmetry that
                 would make friction drive a joint.
         """
+        of_type("joints", joints, Sequence)
+        for joint in joints:
+            of_type("a joint", joint, ChainJoint)
         names = [joint.name for joint in joints]
         friction = _values(self.friction, [joint.friction for joint in joints], names, "friction")
         drives = Drives(
@@ -179,6 +183,10 @@ class ActuatedArm:
     def __init__(self, links: InverseDynamics, chain: KinematicChain, parameters: ActuatorParameters) -> None:
         of_type("chain", chain, KinematicChain)
         of_type("parameters", parameters, ActuatorParameters)
+        if not callable(getattr(links, "inverse_dynamics", None)):
+            raise TypeError(
+                f"links is {quoted(links)}; it must have inverse dynamics, as CompiledDynamics has"
+            )
         self.links = links
         self.drives = parameters.of(chain)
         self._ideal = self.drives.ideal

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from robot_dynamics.errors import ParameterError, quoted
+from robot_dynamics.inputs.arrays import of_type, real_array
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.parameters import parameter, per_joint, validate
 from robot_dynamics.spatial import Array
@@ -36,13 +38,20 @@ class EffortLimitParameters:
             described: (n,) limits of the description [N·m or N], infinite where it gives none.
 
         Raises:
-            ParameterError: a list whose length is neither 1 nor the number of joints.
+            ParameterError: a list whose length is neither 1 nor the number of joints, or not a described
+                limit for each joint.
         """
         wanted = per_joint(self.max_effort or (0.0,), joint_names, "max_effort")
-        return np.where(wanted > 0.0, wanted, np.asarray(described, dtype=float))
+        limits = real_array("described", described, ParameterError)
+        if limits.shape != wanted.shape or not (limits >= 0.0).all():
+            raise ParameterError(
+                f"described is {quoted(described)}; it must be {len(wanted)} limits, none of them negative"
+            )
+        return np.where(wanted > 0.0, wanted, limits)
 
     def limits_of(self, chain: KinematicChain) -> Array:
         """(n,) limits in force for the coordinates of a chain; see :meth:`effort_limits_of`."""
+        of_type("chain", chain, KinematicChain)
         described = [chain.driving_joint(j).limits.effort for j in range(chain.dof)]
         return self.effort_limits_of(chain.joint_names, described)
 

@@ -16,7 +16,7 @@ from robot_dynamics.control.arm.trajectory import ANY_PATH, Reference, Trajector
 from robot_dynamics.control.cross_fade import CrossFade
 from robot_dynamics.control.schedule import Schedule
 from robot_dynamics.control.waypoints import Waypoint, WaypointTable
-from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.errors import TrajectoryError, short
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.parameters import per_joint
 from robot_dynamics.spatial import Array
@@ -170,7 +170,7 @@ class Feedforward:
         if plan.epoch != self.epoch or plan.revision != self._revision:
             return "a hold or another trajectory came first"
         late = now + plan.delivery - plan.trajectory.start
-        return f"planning took {late:.3f} s longer than it was allowed to" if late > 0.0 else ""
+        return f"planning took {short(late)} s longer than it was allowed to" if late > 0.0 else ""
 
     def follow(self, plan: Plan) -> None:
         """``plan`` is under way, or waits for its start with the arm where it is."""

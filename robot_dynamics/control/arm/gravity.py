@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics.errors import ParameterError, StateError
+from robot_dynamics.errors import ParameterError, StateError, short
 from robot_dynamics.parameters import parameter, validate
 from robot_dynamics.spatial import Array, rotation_from_rpy
 
@@ -75,7 +75,7 @@ class GravityEstimator:
         size = float(np.linalg.norm(measured))
         if abs(size - STANDARD_GRAVITY) > self.parameters.imu_tolerance:
             raise StateError(
-                f"the accelerometer measures {size:.3f} m/s², which is not gravity alone"
+                f"the accelerometer measures {short(size)} m/s², which is not gravity alone"
                 f" ({STANDARD_GRAVITY:.2f} ± {self.parameters.imu_tolerance:g})"
             )
         gravity = -rotation_from_rpy(self.parameters.imu_roll_pitch_yaw) @ measured

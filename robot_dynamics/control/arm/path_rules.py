@@ -9,7 +9,7 @@ import numpy as np
 
 from robot_dynamics.control.spline import QuinticSpline
 from robot_dynamics.control.waypoints import WaypointTable, joint_order
-from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.errors import TrajectoryError, short
 from robot_dynamics.parameters import parameter, validate
 from robot_dynamics.spatial import Array
 
@@ -87,9 +87,10 @@ class PathRules:
                 k, j = divmod(int(np.argmax(excess)), len(joint_names))
                 if excess[k, j] > 1.0:
                     what, unit = ("velocity", "s") if word == "v" else ("acceleration", "s²")
+                    after = short(times[k] - spline.times[0])
                     raise TrajectoryError(
-                        f"joint {joint_names[j]!r} would have the {what} {values[k, j]:.4f} (rad/{unit} or"
-                        f" m/{unit}) {times[k] - spline.times[0]:.3f} s after the start; joint_limits allow"
+                        f"joint {joint_names[j]!r} would have the {what} {short(values[k, j], 4)}"
+                        f" (rad/{unit} or m/{unit}) {after} s after the start; joint_limits allow"
                         f" {limit[j] / _MARGIN:.4g}"
                     )
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics.control.arm.trajectory import Reference
-from robot_dynamics.errors import ParameterError, TrajectoryError
+from robot_dynamics.errors import ParameterError, TrajectoryError, short
 from robot_dynamics.parameters import parameter, per_joint, validate
 from robot_dynamics.spatial import Array
 
@@ -197,7 +197,9 @@ class GoalMonitor:
         late = time - self.end
         limit = self._tolerances.goal_time
         if limit > 0.0 and late > limit:
-            return Verdict(Outcome.GOAL_VIOLATED, f"{missed}, {late:.3f} s after the end of the trajectory")
+            return Verdict(
+                Outcome.GOAL_VIOLATED, f"{missed}, {short(late)} s after the end of the trajectory"
+            )
         return Verdict(Outcome.RUNNING)
 
     def _missed(self, tolerances: Array, errors: tuple[Array, ...]) -> str:

@@ -16,7 +16,7 @@ from robot_dynamics.control.waypoints import (
     tabulate,
     waypoints_ahead,
 )
-from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.errors import TrajectoryError, short
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.spatial import Array
 
@@ -131,10 +131,10 @@ def _check_limits(chain: KinematicChain, spline: QuinticSpline, origin: Referenc
         if lowest[j] < lower or highest[j] > upper:
             reached = lowest[j] if lowest[j] < lower else highest[j]
             raise TrajectoryError(
-                f"joint {name!r} would reach {reached:.4f}, outside its limits"
+                f"joint {name!r} would reach {short(reached, 4)}, outside its limits"
                 f" [{limits.lower}, {limits.upper}]"
             )
         if speed[j] > limits.velocity * 1.01 + abs(origin.velocity[j]):
             raise TrajectoryError(
-                f"joint {name!r} would move at {speed[j]:.4f}; its velocity limit is {limits.velocity}"
+                f"joint {name!r} would move at {short(speed[j], 4)}; its velocity limit is {limits.velocity}"
             )

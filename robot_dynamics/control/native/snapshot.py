@@ -9,8 +9,8 @@ import numpy as np
 
 from robot_dynamics.control.native.library import Snapshot as Head
 from robot_dynamics.control.native.library import address
-from robot_dynamics.control.plausibility import readable_number
 from robot_dynamics.control.protocol import Phase
+from robot_dynamics.errors import short
 
 PHASES = (Phase.WAITING, Phase.HOLDING, Phase.TRACKING, Phase.STALE, Phase.FAULT)
 """In the order of the core's enumeration."""
@@ -53,7 +53,7 @@ def discontinuity(results: Any) -> str:
 
     ``results`` has what ``rd_results`` of core.h tells about it.
     """
-    size, more = map(readable_number, (results.discontinuity_size, results.discontinuity_more))
+    size, more = map(short, (results.discontinuity_size, results.discontinuity_more))
     told = (
         "",
         f"time ran backwards by {size} s",

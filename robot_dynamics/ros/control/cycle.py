@@ -8,6 +8,7 @@ from collections import deque
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.errors import short
 from robot_dynamics.ros.support.diagnostics import MISSED
 from robot_dynamics.spatial import Array
 
@@ -66,7 +67,7 @@ class CycleMonitor:
             "missed deadlines [share]": f"{_late(periods).mean():.5f}",
             "period 50 / 99 / 100 % [ms]": _percentiles(periods),
             "answer 50 / 99 / 100 % [ms]": _percentiles(durations),
-            "age of the state [s]": f"{self.age if age is None else age:.3f}",
+            "age of the state [s]": f"{short(self.age if age is None else age)}",
         }
 
     def warnings(self, timeout: float, age: float | None = None) -> list[str]:
@@ -81,7 +82,7 @@ class CycleMonitor:
                 found.append(f"{100.0 * late:.1f} % of the joint states came late by more than a period")
         oldness = self.age if age is None else age
         if oldness > 0.5 * timeout:
-            found.append(f"the last joint state is {oldness:.3f} s old")
+            found.append(f"the last joint state is {short(oldness)} s old")
         return found
 
     def _periods(self) -> Array:

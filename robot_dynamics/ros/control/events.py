@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from rclpy.node import Node
 
 from robot_dynamics.control.protocol import Command, Phase
+from robot_dynamics.errors import short
 from robot_dynamics.ros.support.burst_log import BurstLog
 
 THROTTLE = 2.0
@@ -103,11 +104,11 @@ class LoopEvents:
 
     def states_lost(self, age: float, safe_output: str) -> None:
         """None came for ``age`` [s]; without a ``safe_output`` one has come before that began."""
-        self._lose(f"no joint state for {age:.3f} s", safe_output)
+        self._lose(f"no joint state for {short(age)} s", safe_output)
 
     def senders_gone(self, age: float, safe_output: str) -> None:
         """In simulated time: nobody publishes joint states any more, the last one is ``age`` [s] old."""
-        reason = f"nobody publishes joint states any more, the last one is {age:.3f} s old"
+        reason = f"nobody publishes joint states any more, the last one is {short(age)} s old"
         self._lose(reason, safe_output)
 
     def clock_stands(self, stood: float, safe_output: str) -> None:
@@ -115,14 +116,14 @@ class LoopEvents:
 
         Without a ``safe_output`` nothing has been controlled yet, and nothing is sent.
         """
-        how = "there is no /clock" if math.isinf(stood) else f"/clock has stood still for {stood:.3f} s"
+        how = "there is no /clock" if math.isinf(stood) else f"/clock has stood still for {short(stood)} s"
         sent = f"safe output {safe_output}" if safe_output else "nothing is sent"
         self._log.error(f"joint states go on while {how}: {sent}; use_sim_time is for simulators")
         self._changed()
 
     def front_lost(self, silence: float, safe_output: str) -> None:
         """The node's thread had not looked after the loop for ``silence`` [s]; now it does again."""
-        hung = f"the node's own thread hung for {silence:.3f} s"
+        hung = f"the node's own thread hung for {short(silence)} s"
         self._log.error(f"{hung}: safe output {safe_output}{self.dropped()}")
         self._changed()
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from robot_dynamics.control.protocol import Trajectory
+from robot_dynamics.errors import short
 
 
 class UnderWay:
@@ -28,4 +29,4 @@ class UnderWay:
         """For the end of a line of log: what is dropped now; empty where nothing was under way."""
         trajectory, self._trajectory = self._trajectory, None
         rest = trajectory.end - self._time() if trajectory is not None else 0.0
-        return f"; dropped: {self._what}, {rest:.3f} s before its end" if rest > 0.0 else ""
+        return f"; dropped: {self._what}, {short(rest)} s before its end" if rest > 0.0 else ""
