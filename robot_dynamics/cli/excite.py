@@ -20,6 +20,7 @@ from robot_dynamics.cli.chain_source import (
 )
 from robot_dynamics.cli.demo import ProgressLine
 from robot_dynamics.errors import ParameterError, RobotDynamicsError
+from robot_dynamics.inputs.files import check_output, open_output
 
 _MOVED = 0.01
 """How far the arm may have moved while it was asked [rad or m]."""
@@ -98,6 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
     from robot_dynamics.identification.excitation.report import prospect, report
 
     _check(arguments)
+    check_output(arguments.output)
     source = streams.read_input() if arguments.urdf == "-" else Path(arguments.urdf)
     chain = chain_of(arguments, source if isinstance(source, bytes) else None)
     progress = ProgressLine()
@@ -108,7 +110,8 @@ def run(arguments: argparse.Namespace) -> int:
     text = report(excitation, prospect(excitation, tuple(arguments.gravity)))
     for line in _left_out(clearance):
         text += f"\n{line}"
-    arguments.output.write_text(Points.of(excitation).text(text), encoding="utf-8")
+    with open_output(arguments.output) as stream:
+        stream.write(Points.of(excitation).text(text))
     print(text)
     print(arguments.output)
     if arguments.send:

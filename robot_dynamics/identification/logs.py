@@ -66,6 +66,8 @@ def read_log(
         LogError: it cannot be read, lacks a joint or an effort, or a locked joint is elsewhere.
     """
     place = Path(path)
+    if place.suffix in BAG_SUFFIXES and not place.is_dir():
+        open_regular(path, "bag", LogError).close()  # the storages would wait for a FIFO's writer
     if place.is_dir() or place.suffix in BAG_SUFFIXES:
         return _read_bag(place, tuple(joint_names), topic, locked or {})
     with open_regular(path, "CSV file or bag", LogError) as stream:

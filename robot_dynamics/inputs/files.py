@@ -80,6 +80,27 @@ def open_output(path: str | os.PathLike[str], error: Refuse = ParameterError) ->
         raise error(f"cannot write {quoted(_name(path))}: {_reason(reason)}") from None
 
 
+def check_output(path: str | os.PathLike[str], error: Refuse = ParameterError) -> None:
+    """Refuse at once what :func:`open_output` could not write to after long work; nothing is changed.
+
+    Raises:
+        RobotDynamicsError: no such folder, not a file, or one that may not be written.
+    """
+    reason = ""
+    try:
+        place = Path(path)
+        if not place.parent.is_dir():
+            reason = f"no such folder as {quoted(str(place.parent))}"
+        elif place.is_dir():
+            reason = "it is a folder"
+        elif not os.access(place if place.exists() else place.parent, os.W_OK):
+            reason = "permission denied"
+    except (OSError, ValueError) as problem:
+        reason = _reason(problem)
+    if reason:
+        raise error(f"cannot write {quoted(_name(path))}: {reason}")
+
+
 def read_text(
     path: str | os.PathLike[str], what: str, error: Refuse = ModelError, most: int = MAX_BYTES
 ) -> str:

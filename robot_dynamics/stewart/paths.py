@@ -234,11 +234,12 @@ def straight_line(
     angles = begin if begin.shape == (3,) else None
     turn = end - begin if angles is not None else rotation_vector(rotation_of(end) @ rotation.T)
     one_of("profile", profile, ("quintic", "parabolic"), TrajectoryError)
-    duration = real_number("duration", duration, TrajectoryError)
-    if not SHORTEST <= duration <= LONGEST:
+    span = real_array("duration", duration, TrajectoryError)
+    if span.shape != () or not SHORTEST <= span <= LONGEST:
         raise TrajectoryError(
-            f"the duration is {duration:g} s; it must be positive, {SHORTEST:g} to {LONGEST:g} s"
+            f"duration is {quoted(duration)} s; it must be positive, {SHORTEST:g} to {LONGEST:g} s"
         )
+    duration = float(span)
     shift = last - first
     return StraightLine(
         start_position=first,
