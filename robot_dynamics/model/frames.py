@@ -36,8 +36,7 @@ from robot_dynamics.spatial import (
 
 # Largest difference of a tip pose [m or 1] that making angles and lengths round may cause.
 TOLERANCE = 1e-9
-# The largest that can be asked for; beyond it whole axes would be rounded away.
-COARSEST = 1.0
+COARSEST = 1.0  # beyond it whole axes would be rounded away
 # A foot of the common normal farther along the axis than this many arm lengths is not used.
 _REACH = 4.0
 # An inertial parameter this small beside the largest of its kind is rounding.

@@ -51,7 +51,6 @@ class StewartPlatform:
     """
 
     def __init__(self, machine: Machine) -> None:
-        """Wrap a machine."""
         of_type("machine", machine, Machine)
         self.machine = machine
         self._compile = lru_cache(maxsize=None)(lambda backend: compile_stewart(machine, backend))
