@@ -88,6 +88,11 @@ int main(void)
     states(&loop, 3, 0.3, 0.0);
     tell("nothing to use", &loop, core);
     rd_loop_offer(&loop, session);
+    rd_loop_request(&loop, RD_ACTIVATE);
+    silence(&loop, 0.2);
+    rd_loop_request(&loop, RD_HALT);
+    silence(&loop, 0.2);
+    tell("before the first state", &loop, core);
     states(&loop, 3, 0.3, 0.0);
     tell("inactive", &loop, core);
     rd_loop_request(&loop, RD_ACTIVATE);

@@ -13,6 +13,7 @@ from robot_dynamics.control.native import library
 C_SOURCES = Path(library.__file__).parent
 EXPECTED = r"""
 nothing to use: sent 0, effort 0.000, phase 0, halting 0
+before the first state: sent 1, effort 0.000, phase 0, halting 0
 inactive: sent 0, effort 0.000, phase 0, halting 0
 holding: sent 3, effort 3.000, phase 1, halting 0
 late plan: 3

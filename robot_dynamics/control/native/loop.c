@@ -78,8 +78,8 @@ static void begin_safe_output(rd_loop *loop, int64_t steady)
     loop->safe_for_front = 0;
     loop->safe_began = steady - (int64_t)(1e9 * (faded > 0.0 ? faded : 0.0));
     loop->safe_due = steady;
-    /* A simulation's clock is another, and may stand. */
-    const int by_wall_clock = !loop->lockstep && !loop->time.used;
+    /* A simulation's clock is another, and may stand; and there may have been no state yet. */
+    const int by_wall_clock = !loop->lockstep && !loop->time.used && loop->last_state != RD_NO_EPOCH;
     rd_core_lost_states(session->core, by_wall_clock ? 1e-9 * (double)(steady - loop->last_state) : 0.0);
 }
 
@@ -144,12 +144,12 @@ static void look_for_losses(rd_loop *loop, int64_t steady, int state_has_come)
 {
     rd_session *session = loop->session;
     rd_core *core = session->core;
-    rd_record about = {.arrived = steady, .left = steady, .time = core->time, .kind = RD_STATES_LOST};
-    const rd_sim_time *time = &loop->time;
-    const int64_t timeout = timeout_of(session), since = steady - loop->last_state;
     if (core->phase == RD_WAITING) {
         return;
     }
+    rd_record about = {.arrived = steady, .left = steady, .time = core->time, .kind = RD_STATES_LOST};
+    const rd_sim_time *time = &loop->time;
+    const int64_t timeout = timeout_of(session), since = steady - loop->last_state;
     const double age = time->used ? rd_time_lost(time, loop->last_state, steady, timeout)
                                   : since >= timeout ? 1e-9 * (double)since : 0.0;
     const double silent = front_silence(loop, steady);
