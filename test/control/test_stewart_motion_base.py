@@ -324,6 +324,19 @@ def test_a_loss_of_states_does_not_end_an_emergency_stop(base, kind, asked_first
     assert run.control.unpark() == ""
 
 
+def test_forces_carry_until_the_brakes_hold_though_states_are_lost_meanwhile(base, kind):
+    run = Run(base, kind, safe_output="gravity_fade", brake_engage_time=0.2, safe_fade_time=1.0)
+    run.cycle()
+    assert run.control.emergency_stop() == ""
+    run.until(lambda: run.control.conductor.mode is Mode.STOPPED, 0.1)
+    weight = run.command.effort
+    run.control.lost_states()
+    np.testing.assert_allclose(run.control.safe_command(0.0).effort, weight, rtol=1e-9)
+    np.testing.assert_allclose(run.control.safe_command(0.1).effort, 0.9 * weight, rtol=1e-9)
+    np.testing.assert_allclose(run.control.safe_command(0.7).effort, 0.3 * 0.5 * weight, rtol=0.02)
+    assert not run.control.safe_command(1.3).effort.any()
+
+
 @pytest.mark.parametrize(
     ("safe_output", "moving", "bound"),
     [("settle", False, 0.05), ("settle", True, 0.25), ("gravity_fade", False, None)],

@@ -53,7 +53,7 @@ class StewartController(Operated, PlatformCore):
         self._watch = StateWatch(platform.machine, self._parameters.watch_margin)
         self._operator = Operator(self, self._conductor)
         self._blind: BlindDescent | None = None
-        self._unseen = 0.0
+        self._unseen = self._since = 0.0
 
     def __repr__(self) -> str:
         return f"StewartController({self.platform.machine.name}: {self._parameters.mode}, {self.phase.value})"
@@ -89,10 +89,10 @@ class StewartController(Operated, PlatformCore):
             self._watch_state()
             if self._conductor.changes(self.time):
                 self.take_up(self._conductor.next_motion(self.time, self.present))
-            share = self._conductor.brakes.share(self.time)
-            if share < 1.0:
-                self._stewart_law.observer.frozen = True
-                command = replace(command, effort=share * command.effort, unlimited=share * command.unlimited)
+        share = self._conductor.brakes.share(self.time + (self._since if safe else 0.0))
+        if share < 1.0:
+            self._stewart_law.observer.frozen = True
+            command = replace(command, effort=share * command.effort, unlimited=share * command.unlimited)
         return super()._leave(command, safe)
 
     def lost_states(self, age: float = 0.0) -> None:
@@ -106,10 +106,10 @@ class StewartController(Operated, PlatformCore):
         """The declared safe output, ``since`` seconds after the fault began.
 
         ``settle`` takes the platform to be where the model says: it goes down from the last known pose and
-        twist to the park pose, where the forces fade.
+        twist to the park pose, where the forces fade. What rests on brakes is left to them as with states.
         """
-        since = real_number("since", since)
-        if self._conductor.resting:
+        self._since = since = real_number("since", since)
+        if self._conductor.resting and self._conductor.brakes.share(self.time + since) == 0.0:
             return self._leave(Command(np.zeros(6), np.zeros(6), self._legs.at_rest(), self.phase), safe=True)
         if self._settings.safe_output != "settle" or not np.isfinite(self.time):
             return super().safe_command(since)
