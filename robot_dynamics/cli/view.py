@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import argparse
 import json
-import warnings
+import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from robot_dynamics.cli.chain_source import add_gravity_argument, locked_joint
+from robot_dynamics.cli.chain_source import add_gravity_argument, locked_joint, number_within
 from robot_dynamics.cli.demo import ProgressLine
-from robot_dynamics.errors import ParameterError, RobotDynamicsError
+from robot_dynamics.cli.machine_source import is_machine, piped, platform_of
+from robot_dynamics.errors import ParameterError, RobotDynamicsError, quoted
+from robot_dynamics.inputs.files import open_output
 
 if TYPE_CHECKING:
     from robot_dynamics.ros.live.session import Exhibit
 
-MACHINES = (".yaml", ".yml")
+INTERRUPTED = 130
+"""Exit code of a tour without a verdict."""
+MOST_SAID = 3
+"""Lines about what cannot be drawn; the page counts the rest."""
+HEAVIEST = 1e9
+"""Payload that is taken [kg]."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +33,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "Controller, simulator and page run in a ROS domain of their own, on this machine only: no real\n"
         "robot can hear them."
     )
-    parser.add_argument("file", metavar="FILE", help="URDF or xacro of an arm, or YAML of a Stewart platform")
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        help="URDF or xacro of an arm, or YAML of a Stewart platform; - reads it from standard input",
+    )
     parser.add_argument("arguments", nargs="*", metavar="NAME:=VALUE", help="arguments of the xacro")
     parser.add_argument("--root", metavar="LINK", help="link fixed to the ground (default: the tree's root)")
     parser.add_argument("--tip", metavar="LINK", help="link at the end (default: of the longest chain)")
@@ -37,7 +49,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="hold a joint at a position [rad or m]; may be repeated",
     )
-    parser.add_argument("--payload", type=float, default=0.0, metavar="KG", help="mass at the tip [kg]")
+    parser.add_argument(
+        "--payload",
+        type=number_within(0.0, HEAVIEST),
+        default=0.0,
+        metavar="KG",
+        help="mass at the tip [kg]",
+    )
     add_gravity_argument(parser)
     parser.add_argument(
         "--parameters", type=Path, metavar="FILE", help="ROS parameters of controller and simulator (YAML)"
@@ -65,7 +83,6 @@ def run(arguments: argparse.Namespace) -> int:
         ) from error
     _check(arguments)
     progress = ProgressLine()
-    exhibit = _stewart(arguments) if _is_machine(arguments.file) else _arm(arguments, progress)
     options = SessionOptions(
         port=arguments.port,
         realtime=arguments.realtime,
@@ -74,24 +91,26 @@ def run(arguments: argparse.Namespace) -> int:
         browser=not arguments.no_browser,
         parameters=arguments.parameters,
     )
-    try:
-        verdict = show(exhibit, options, progress.say, progress)
-    except KeyboardInterrupt:
-        progress.clear()
-        return 0
+    given = piped(arguments.file)
+    with ExitStack() as stack:
+        if is_machine(arguments.file, given):
+            exhibit = _stewart(arguments, given, stack)
+        else:
+            exhibit = _arm(arguments, given, progress)
+        try:
+            verdict = show(exhibit, options, progress.say, progress)
+        except KeyboardInterrupt:
+            progress.clear()
+            return INTERRUPTED if options.leave else 0
     if verdict is None:
         return 0
     progress.clear()
     if arguments.json is not None:
-        text = json.dumps(verdict.report(), indent=2, ensure_ascii=False) + "\n"
-        arguments.json.write_text(text, encoding="utf-8")
+        with open_output(arguments.json) as stream:
+            stream.write(json.dumps(verdict.report(), indent=2, ensure_ascii=False) + "\n")
     largest = max(verdict.worst_tracking_error.values())
     print(f"tour: {verdict.failure or f'every joint moved, largest error {largest:.1e}'}")
     return 1 if verdict.failure else 0
-
-
-def _is_machine(file: str) -> bool:
-    return Path(file).suffix.lower() in MACHINES
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -104,16 +123,18 @@ def _check(arguments: argparse.Namespace) -> None:
         raise ParameterError(f"no such parameter file: {arguments.parameters}")
     if arguments.json is not None and not (arguments.tour or arguments.exit):
         raise ParameterError("--json writes the verdict of a tour: add --tour or --exit")
+    if arguments.json is not None and not arguments.json.absolute().parent.is_dir():
+        raise ParameterError(f"cannot write {quoted(str(arguments.json))}: there is no such folder")
 
 
-def _arm(arguments: argparse.Namespace, progress: ProgressLine) -> Exhibit:
+def _arm(arguments: argparse.Namespace, text: bytes | None, progress: ProgressLine) -> Exhibit:
     from robot_dynamics.ros.live.arm import ArmExhibit
     from robot_dynamics.view.mesh_files import unreadable
     from robot_dynamics.view.robot_geometry import read_robot
     from robot_dynamics.view.subject import ArmOptions, arm_subject, description_text
 
     path = Path(arguments.file)
-    given = dict(argument.split(":=", 1) for argument in arguments.arguments)
+    values = dict(argument.split(":=", 1) for argument in arguments.arguments)
     options = ArmOptions(
         root=arguments.root,
         tip=arguments.tip,
@@ -122,20 +143,25 @@ def _arm(arguments: argparse.Namespace, progress: ProgressLine) -> Exhibit:
         gravity=tuple(arguments.gravity),
     )
     folder = "" if arguments.file == "-" else str(path.resolve().parent)
-    subject = arm_subject(description_text(path, given), options)
+    subject = arm_subject(description_text(path, values, text), options)
     for note in subject.notes:
         progress.say(f"{subject.chain.name}: {note}")
     geometry = read_robot(subject.text, Path(folder) if folder else None, unreadable)
+    for line in geometry.skipped[:MOST_SAID]:
+        progress.say(f"{subject.chain.name}: {line}")
     return ArmExhibit(subject, options, geometry, folder)
 
 
-def _stewart(arguments: argparse.Namespace) -> Exhibit:
+def _stewart(arguments: argparse.Namespace, text: bytes | None, stack: ExitStack) -> Exhibit:
     from robot_dynamics.ros.live.stewart import StewartExhibit
-    from robot_dynamics.stewart import load
 
     if arguments.arguments or arguments.tip or arguments.root or arguments.lock or arguments.payload:
         raise ParameterError("a Stewart platform has no chain to choose and no xacro arguments")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        platform = load(Path(arguments.file))
-    return StewartExhibit(platform, str(Path(arguments.file).resolve()))
+    platform = platform_of(arguments.file, text)
+    file = Path(arguments.file)
+    if text is not None:  # the nodes read a file
+        file = Path(
+            stack.enter_context(tempfile.TemporaryDirectory(prefix="robot_dynamics_")), "machine.yaml"
+        )
+        file.write_bytes(text)
+    return StewartExhibit(platform, str(file.resolve()))

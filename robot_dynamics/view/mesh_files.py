@@ -99,7 +99,7 @@ def read_mesh(path: Path) -> tuple[Array, Array]:
     except Exception as error:  # the readers of mesh formats raise whatever they like
         raise ModelError(f"mesh {path} cannot be read: {str(error)[:200]}") from error
     if not len(faces) or not np.isfinite(vertices).all():
-        raise ModelError(f"mesh {path} has no triangles")
+        raise ModelError(f"mesh {path} has no triangles that can be read")
     if len(faces) > MOST_TRIANGLES:
         raise ModelError(f"mesh {path} has {len(faces)} triangles; {MOST_TRIANGLES} can be drawn")
     return vertices, faces

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -13,7 +12,6 @@ import numpy as np
 
 from robot_dynamics.dynamics.compiled import compile_dynamics
 from robot_dynamics.errors import ModelError, ModelWarning
-from robot_dynamics.inputs.files import MAX_BYTES
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.model.expand import expand_xacro, is_xacro
 from robot_dynamics.model.load import load_urdf
@@ -215,12 +213,13 @@ def _named(names: tuple[str, ...]) -> str:
     return shown if len(names) <= NAMED else f"{shown} and {len(names) - NAMED} more"
 
 
-def description_text(path: Path, arguments: Mapping[str, str]) -> str:
+def description_text(path: Path, arguments: Mapping[str, str], given: bytes | None = None) -> str:
     """XML text of a URDF or xacro file.
 
     Args:
-        path: of the file; ``-`` is standard input.
+        path: of the file.
         arguments: of the xacro, by name.
+        given: the URDF, where it has been read already.
 
     Raises:
         ModelError: it cannot be read or expanded.
@@ -231,6 +230,6 @@ def description_text(path: Path, arguments: Mapping[str, str]) -> str:
         return expand_xacro(path, arguments)
     if arguments:
         raise ModelError(f"{path.name} is no xacro file: it takes no {', '.join(arguments)}")
-    source = read_source(sys.stdin.buffer.read(MAX_BYTES + 1) if str(path) == "-" else path)
+    source = read_source(path if given is None else given)
     kinematics_only(source)  # refuses document types and entities, which the next line would expand
     return ElementTree.tostring(ElementTree.fromstring(source.data), encoding="unicode")

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import urllib.request
 
 import pytest
@@ -38,9 +39,18 @@ ARM = """
 </robot>"""
 
 
-def start(*arguments):
+def start(*arguments, given=""):
+    words = [sys.executable, "-m", "robot_dynamics.cli.main", "view", *map(str, arguments)]
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as file:
+        file.write(given)
+        file.seek(0)
+        return opened(words, file)
+
+
+def opened(words, stdin):
     return subprocess.Popen(
-        [sys.executable, "-m", "robot_dynamics.cli.main", "view", *map(str, arguments)],
+        words,
+        stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -60,11 +70,10 @@ def finish(process):
     return process.returncode, output
 
 
-def tour(tmp_path, *arguments):
+def tour(tmp_path, *arguments, given=""):
     report = tmp_path / "verdict.json"
-    code, output = finish(
-        start(*arguments, "--exit", "--no-browser", "--port", free_port(), "--json", report)
-    )
+    options = ("--exit", "--no-browser", "--port", free_port(), "--json", report)
+    code, output = finish(start(*arguments, *options, given=given))
     return code, output, json.loads(report.read_text(encoding="utf-8")) if report.exists() else None
 
 
@@ -99,8 +108,8 @@ def test_an_arm_without_usable_masses_moves_by_its_kinematics(tmp_path):
     assert report["worst_tracking_error"] == {"shoulder": 0.0, "elbow": 0.0}
 
 
-def test_a_platform_makes_its_tour(tmp_path):
-    code, output, report = tour(tmp_path, resource("config/stewart_demo.yaml"))
+def test_a_platform_from_standard_input_makes_its_tour(tmp_path):
+    code, output, report = tour(tmp_path, "-", given=resource("config/stewart_demo.yaml").read_text())
     assert code == 0 and report["verdict"] == "ok", output
     assert len(report["joints"]) == 6 and 0.0 < max(report["worst_tracking_error"].values()) < 1e-3
 
@@ -128,6 +137,8 @@ def test_ctrl_c_ends_everything(tmp_path):
         (["nowhere.urdf"], "no such URDF file: 'nowhere.urdf'"),
         (["nowhere.yaml"], "nowhere.yaml"),
         (["nowhere.urdf", "--json", "x.json"], "--json writes the verdict of a tour"),
+        (["nowhere.urdf", "--exit", "--json", "nowhere/x.json"], "cannot write 'nowhere/x.json'"),
+        (["-", "--json", "x.json"], "--json writes the verdict of a tour"),
         (["nowhere.urdf", "name=value"], "'name=value' is not NAME:=VALUE"),
         (["nowhere.urdf", "--port", "70000"], "port 70000: must be 1 to 65535"),
         (["nowhere.urdf", "--parameters", "none.yaml"], "no such parameter file: none.yaml"),

@@ -157,6 +157,8 @@ def test_a_xacro_is_expanded_with_its_arguments(tmp_path):
     file.write_text(text, encoding="utf-8")
     assert 'effort="7"' in description_text(file, {})
     assert 'effort="30"' in description_text(file, {"effort": "30"})
+    with pytest.raises(ModelError, match=r"has no argument 'efort'; did you mean effort\?"):
+        description_text(file, {"efort": "30"})
     file.write_text("<robot><xacro:nonsense/></robot>", encoding="utf-8")
     with pytest.raises(ModelError, match="xacro does not understand"):
         description_text(file, {})

@@ -14,6 +14,9 @@ from robot_dynamics.view.browser.stage import Stage
 from robot_dynamics.view.machine import Geometry
 from robot_dynamics.view.samples import Sample
 
+BRAND, BRAND_ON_DARK = (38, 84, 124), (92, 158, 212)
+"""Colour of titles and buttons, to be read on light and on dark panels."""
+
 
 class Page:
     """One page for one machine, which may change.
@@ -55,7 +58,10 @@ class Page:
 
     def _dress(self) -> None:
         self.server.gui.configure_theme(
-            show_logo=False, show_share_button=False, brand_color=(38, 84, 124), dark_mode=self._dark
+            show_logo=False,
+            show_share_button=False,
+            brand_color=BRAND_ON_DARK if self._dark else BRAND,
+            dark_mode=self._dark,
         )
 
     def _darken(self, dark: bool) -> None:

@@ -60,7 +60,7 @@ class LivePlot:
                 tuple(series),
                 title=self._description.title,
                 height=self._height,
-                padding=(12, 8, 0, 0),  # the top tick's number needs room
+                padding=(12, 14, 0, 0),  # the numbers of the topmost and the last tick need room
                 legend=uplot.Legend(show=True, live=False),
                 scales={"x": uplot.Scale(time=False), "y": uplot.Scale(range={"min": low, "max": high})},
                 axes=(uplot.Axis(size=34), uplot.Axis(size=56)),
