@@ -386,6 +386,8 @@ def test_the_way_down_without_states_is_whole_however_slow_the_legs_are(base):
         motion = way.sample(time)
         twist = np.concatenate([motion.linear_velocity, motion.angular_velocity])
         assert np.abs(slow.legs_of(motion).jacobian @ twist).max() <= 0.02
+    far = StewartParameters(blind_speed=1.0, park_pose=(0.0, 0.0, 100.0, 0.0, 0.0, 0.0))
+    assert len(descent(base.machine, control._model_forces, far).spline.times) < 1000
 
 
 def test_a_measured_state_beyond_the_limits_ends_what_is_followed(base, kind):

@@ -43,7 +43,8 @@ def descent(machine: Machine, forces: Forces, parameters: StewartParameters) -> 
     conductor = Conductor(machine, forces, parameters)
     motion, park = conductor.blind(0.0, home), conductor.park_pose
     lengths = [leg_geometry(machine, place.position, place.rotation).lengths for place in (home, park)]
-    ways = np.abs(lengths[1] - lengths[0])
+    strokes = np.array([leg.limits.longest - leg.limits.shortest for leg in machine.legs])
+    ways = np.minimum(np.abs(lengths[1] - lengths[0]), strokes)  # a park pose may be out of reach
     shortest = float((ways / np.minimum(conductor.pace.leg_speed, parameters.blind_speed)).max())
     step = min(max(STEP[0], shortest / STEPS), STEP[1])
     references, time = [], 0.0
