@@ -16,7 +16,8 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.ros.models.live_parameters import SHARED
 
 SETTLED = 1.0
-"""Seconds without a further node until those that were found count as all."""
+"""Seconds without a further node until those that were found count as all; a node that is known by its name
+alone has as many as one that has to answer."""
 ANSWER = 5.0
 """Seconds that a node has to answer."""
 OF_SIMULATOR = "physics_timestep"
@@ -73,7 +74,8 @@ class _Caller:
         """Which of these parameters each node has, when no further node comes up."""
         below = namespace.rstrip("/") + "/"
         found: dict[str, list[str]] = {}
-        deadline = time.monotonic() + patience
+        heard = time.monotonic()
+        deadline = heard + patience
         while time.monotonic() < deadline:
             for service, _ in self._node.get_service_names_and_types():
                 owner, _, kind = service.rpartition("/")
@@ -82,9 +84,17 @@ class _Caller:
                 has = set(self.call(ListParameters, service, ListParameters.Request()).result.names)
                 mine = [name for name in names if name in has]
                 found[owner] = mine if simulator or OF_SIMULATOR not in has else []
-                deadline = time.monotonic() + SETTLED
+                heard = time.monotonic()
+            if found:
+                deadline = heard + (ANSWER if self._names(below) - set(found) else SETTLED)
             self._executor.spin_once(timeout_sec=0.05)
         return {owner: mine for owner, mine in found.items() if mine}
+
+    def _names(self, below: str) -> set[str]:
+        """Nodes that are known, whether or not their services are; hidden ones and this one are left out."""
+        nodes = self._node.get_node_names_and_namespaces()
+        full = {f"{space.rstrip('/')}/{name}" for name, space in nodes if not name.startswith("_")}
+        return {name for name in full if name.startswith(below)} - {self._node.get_fully_qualified_name()}
 
     def set_all(self, found: Mapping[str, list[str]], wanted: Mapping[str, Any]) -> dict[str, list[str]]:
         """Set what each node has; what was set is taken back where one refuses."""
