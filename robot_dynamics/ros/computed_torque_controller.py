@@ -120,8 +120,6 @@ class ComputedTorqueController(LifecycleNode):
         self._errors.begin(names)
         if self._state is not None:
             self._state.begin(names)
-        if self._action is not None:
-            self._action.serve()
         return controller, names
 
     def forget(self) -> None:
@@ -217,6 +215,7 @@ class ComputedTorqueController(LifecycleNode):
     def on_cycle(self, cycle: Cycle, controller: AnyArmController) -> None:
         """What the controller did in this cycle, for those who listen."""
         if self._action is not None:
+            self._action.serve()
             self._action.observe(cycle, controller)
         if self._state is not None:
             self._state.publish(cycle)
@@ -225,6 +224,8 @@ class ComputedTorqueController(LifecycleNode):
 
     def on_cycles(self, cycles: Cycles, controller: AnyArmController) -> float:
         """What the controller did since this was called last, for those who listen."""
+        if self._action is not None:
+            self._action.serve()
         judged = self._action is not None and self._action.running
         if self._action is not None and judged:
             for cycle in cycles:

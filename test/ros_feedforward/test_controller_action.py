@@ -50,9 +50,9 @@ class Arm:
         self.commands = peer.subscribe(JointState, f"{namespace}/joint_command", qos.LOCKSTEP)
         action = f"{namespace}/{NODE}/follow_joint_trajectory"
         self.client = ActionClient(peer.node, FollowJointTrajectory, action)
-        peer.wait_until(self.client.server_is_ready, "no action server")
         self.feedback = []
         self.be([0.0, 0.0])
+        peer.wait_until(self.client.server_is_ready, "no action server")
 
     def be(self, position, velocity=(0.0, 0.0), after=0.002):
         """Report the state ``after`` seconds and wait for the command that answers it."""
