@@ -6,6 +6,7 @@ where there is no compiler, the same program runs as generated Python.
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -35,6 +36,8 @@ from robot_dynamics.native.loading import check_backend
 from robot_dynamics.spatial import Array
 
 _LIVE = frozenset(["gravity", "payload"])
+_MOST = 1000
+"""Names that a list of quantities stays below, so that one without an end is refused."""
 """What kernels that serve any payload take as inputs."""
 
 
@@ -81,10 +84,10 @@ class CompiledDynamics(Quantities):
         """
         of_type("wrench", wrench, bool)
         try:
-            names = None if isinstance(quantities, str | bytes) else list(quantities)
+            names = None if isinstance(quantities, str | bytes) else list(itertools.islice(quantities, _MOST))
         except TypeError:
             names = None
-        if names is None:
+        if names is None or len(names) == _MOST:
             raise ParameterError(f"quantities is {quoted(quantities)}; it must be a list of names")
         for name in names:
             optional = tuple(array.name for array in quantity_named(name).optional)

@@ -146,6 +146,11 @@ class _Builder:
         for follower in reversed(followers):
             assert follower.mimic is not None
             motion = motion.followed(follower.mimic.multiplier, follower.mimic.offset)
+            if not max(abs(motion.multiplier), abs(motion.offset)) <= LARGEST:
+                raise ModelError(
+                    f"joint {follower.name!r}: its <mimic> and those that it follows make a multiplier of"
+                    f" {motion.multiplier:g} and an offset of {motion.offset:g}, beyond {LARGEST:g}"
+                )
         return motion
 
     def _own_motion(self, joint: Joint) -> _Motion:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics.errors import ParameterError, quoted
-from robot_dynamics.inputs.arrays import joint_vector, whole_number
+from robot_dynamics.errors import ModelError, ParameterError, quoted
+from robot_dynamics.inputs.arrays import joint_vector, of_type, pose_matrix, whole_number
 from robot_dynamics.spatial import Array, pose, rotation_about
 
 
@@ -120,6 +120,15 @@ class KinematicChain:
     coordinate_names: tuple[str, ...]
     tip_transform: Array
     warnings: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("name", "root", "tip"):
+            of_type(name, getattr(self, name), str)
+        of_type("joints", self.joints, tuple)
+        for joint in self.joints:
+            of_type("joints has an entry that", joint, ChainJoint)
+        of_type("coordinate_names", self.coordinate_names, tuple)
+        pose_matrix("tip_transform", self.tip_transform, ModelError)
 
     def __repr__(self) -> str:
         return (

@@ -5,16 +5,22 @@ What comes in may be anything; what comes out is used, so that a description tha
 
 from __future__ import annotations
 
+import functools
 import io
+import tempfile
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics import ModelError, RobotDynamicsError, load_stewart, load_urdf
+from robot_dynamics import KinematicChain, ModelError, RobotDynamicsError, load_stewart, load_urdf
 from robot_dynamics.cli.state_table import read_states
 from robot_dynamics.errors import LONGEST_MESSAGE
+from robot_dynamics.identification.excitation.points import read_points
+from robot_dynamics.identification.files import read_drives
+from robot_dynamics.identification.log_checks import check_log
+from robot_dynamics.identification.logs import read_log
 from robot_dynamics.inputs.decimals import decimal
 from robot_dynamics.inputs.documents import parse_yaml
 from robot_dynamics.inputs.files import decoded
@@ -24,6 +30,13 @@ from robot_dynamics.stewart.motion_table import parse_motion
 CORPUS = Path(__file__).parent / "corpus"
 """Inputs that were worth keeping, in a folder for each gate; every one is tried again by the tests."""
 JOINTS = ("a", "b")
+ARM = (
+    '<robot name="arm"><link name="l0"/><link name="l1"/><link name="l2"/>'
+    '<joint name="a" type="continuous"><parent link="l0"/><child link="l1"/><axis xyz="0 0 1"/></joint>'
+    '<joint name="b" type="continuous"><parent link="l1"/><child link="l2"/><axis xyz="0 1 0"/></joint>'
+    "</robot>"
+)
+FOLDER = tempfile.TemporaryDirectory(prefix="fuzz")
 
 
 def urdf(data: bytes) -> None:
@@ -63,6 +76,49 @@ def motion(data: bytes) -> None:
     np.testing.assert_allclose(np.linalg.norm(table.orientation, axis=1), 1.0, atol=1e-12)
 
 
+def recording(data: bytes) -> None:
+    """A table that an arm is identified from."""
+    _check_log(_placed(data, "run.csv"))
+
+
+def bag(data: bytes) -> None:
+    """A bag that an arm is identified from."""
+    _check_log(_placed(data, "run.mcap"))
+
+
+def identified(data: bytes) -> None:
+    """The YAML that excitation and identification leave: a motion, or the drives of an arm."""
+    path = _placed(data, "file.yaml")
+    try:
+        points = read_points(path, JOINTS)
+    except RobotDynamicsError:
+        assert np.isfinite(read_drives(path, _arm()).rotor_inertia).all()
+    else:
+        assert (np.diff(points.time) > 0.0).all()
+        for values in (points.positions, points.velocities, points.accelerations):
+            assert np.isfinite(values).all()
+
+
+def _check_log(path: str) -> None:
+    log = read_log(path, JOINTS)
+    check_log(log, _arm())
+    assert (np.diff(log.time) > 0.0).all()
+    assert np.isfinite(log.q).all()
+    assert np.isfinite(log.effort).all()
+
+
+def _placed(data: bytes, name: str) -> str:
+    """A file of this content."""
+    path = Path(FOLDER.name) / name
+    path.write_bytes(data)
+    return str(path)
+
+
+@functools.cache
+def _arm() -> KinematicChain:
+    return load_urdf(ARM)
+
+
 def number(data: bytes) -> None:
     """A number in text: what is taken is what Python makes of it."""
     text = decoded(data, "the text", ModelError)
@@ -76,7 +132,8 @@ def number(data: bytes) -> None:
 
 
 GATES: dict[str, Callable[[bytes], None]] = {
-    gate.__name__: gate for gate in (urdf, machine, document, states, motion, number)
+    gate.__name__: gate
+    for gate in (urdf, machine, document, states, motion, number, recording, bag, identified)
 }
 
 

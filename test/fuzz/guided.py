@@ -13,6 +13,7 @@ with atheris.instrument_imports(
         "robot_dynamics.inputs",
         "robot_dynamics.model",
         "robot_dynamics.cli",
+        "robot_dynamics.identification",
         "robot_dynamics.stewart.loader",
         "robot_dynamics.stewart.physical",
     ]

@@ -52,6 +52,8 @@ HOSTILE = [
     ),
     *(b"<!DOCTYPE a [<!ENTITY b 'c'>]>", b"<!--", b"]]>", b"${a}", b"true", b"~", b"<<: *a", b"x" * 5000),
 ]
+SEARCHED = sorted(GATES.keys() - {"bag", "identified"})
+"""For a short time by coverage; behind the others are the parser of bags, and the gate for YAML once more."""
 TOKENS = st.sampled_from([token.encode() if isinstance(token, str) else token for token in HOSTILE])
 
 
@@ -87,7 +89,7 @@ def test_damaged_inputs_and_noise(name):
     everything_is_served_or_refused()
 
 
-@pytest.mark.parametrize("name", GATES)
+@pytest.mark.parametrize("name", SEARCHED)
 def test_a_short_coverage_guided_round(name, tmp_path):
     pytest.importorskip("atheris", reason="atheris, the coverage-guided fuzzer, is not installed")
     command = [sys.executable, str(Path(__file__).parent / "guided.py"), name, *SHORT_ROUND]

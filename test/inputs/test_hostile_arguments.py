@@ -5,6 +5,7 @@ Only errors of this package come out; for an object of an altogether wrong type 
 
 import dataclasses
 import inspect
+import itertools
 
 import numpy as np
 import pytest
@@ -28,12 +29,18 @@ class Faulty:
         raise RuntimeError("x" * 100_000)
 
 
+LOOP: list = []
+LOOP.append(LOOP)
 HOSTILE = {
     "integer beyond doubles": 10**400,
     "integers beyond doubles": [10**400] * 6,
     "integer of 5000 digits": 10**5000,
     "complex": 1j,
     "complex numbers": [1j] * 6,
+    "numbers of which one is masked": [np.ma.masked, *[1.0] * 5],
+    "long doubles beyond doubles": np.full(6, np.longdouble("1e4000")),
+    "without an end": itertools.repeat(1.0),
+    "list in itself": LOOP,
     "masked": np.ma.array([1.0] * 6, mask=[True] + [False] * 5),
     "dates": np.array(["2001-01-01"] * 6, dtype="datetime64[D]"),
     "texts": ["1"] * 6,
@@ -103,6 +110,30 @@ def description_targets():
         "forward_kinematics q": CHAIN.forward_kinematics,
         "joint_values q": CHAIN.joint_values,
         "driving_joint coordinate": CHAIN.driving_joint,
+        "table q": rd.dh_parameters(CHAIN).forward_kinematics,
+        **{
+            f"KinematicChain {field.name}": lambda v, name=field.name: dataclasses.replace(CHAIN, **{name: v})
+            for field in dataclasses.fields(CHAIN)
+        },
+        **textbook_targets(),
+    }
+
+
+def textbook_targets():
+    """Arguments of the model of a textbook arm, whole and entry by entry."""
+    arm = {
+        **{name: [0.1, 0.2] for name in ("alpha", "a", "r", "mass", "theta", "y_shift")},
+        "first_moment": [[0.0, 0.0, 0.1]] * 2,
+        "inertia": [np.eye(3)] * 2,
+        "prismatic": [False, True],
+        "base": np.eye(4),
+        "tip": np.eye(4),
+        "names": ["a", "b"],
+    }
+    make = rd.SerialModel.from_dh
+    return {
+        **{f"from_dh {name}": lambda v, name=name: make(**{**arm, name: v}) for name in arm},
+        **{f"entry {name}": lambda v, name=name: make(**{**arm, name: [v, v]}) for name in arm},
     }
 
 
@@ -127,6 +158,7 @@ def arm_targets():
         "evaluator name": arm.evaluator,
         "operation_count quantity": arm.operation_count,
         "with_gravity gravity": arm.with_gravity,
+        "model q": model.forward_kinematics,
         "SerialModel chain": rd.SerialModel.from_chain,
         "SerialModel gravity": lambda v: rd.SerialModel.from_chain(CHAIN, v),
         **{f"{name} q": lambda v, f=f: f(model, v, REST, REST) for name, f in FORMULATIONS.items()},
@@ -164,6 +196,13 @@ def control_targets():
         "ArmController parameters": lambda v: rd.ArmController(CHAIN, dynamics, v),
         "ActuatedArm chain": lambda v: rd.ActuatedArm(dynamics, v, rd.ActuatorParameters()),
         "ActuatedArm parameters": lambda v: rd.ActuatedArm(dynamics, CHAIN, v),
+        "ActuatedArm links": lambda v: rd.ActuatedArm(v, CHAIN, rd.ActuatorParameters()),
+        "of chain": rd.ActuatorParameters().of,
+        "of_joints joints": rd.ActuatorParameters().of_joints,
+        "limits_of chain": rd.ArmParameters().limits_of,
+        "limits described": lambda v: rd.ArmParameters().effort_limits_of(names, v),
+        "gains joint_names": rd.ArmParameters().gains,
+        "half_period measured": rd.ArmParameters().half_period,
         "departure allowance": lambda v: started().departure(None, v),
         "accept planned": lambda v: started().accept(v),
         "take_over_from other": lambda v: started().take_over_from(v),
@@ -202,7 +241,30 @@ def platform_targets():
         controller.update(0.0, lengths, np.zeros(6))
         return controller
 
+    line, rest = rd.stewart.straight_line, np.zeros(3)
+    state = rd.stewart.State(platform.machine.home_position, np.array([0.0, 0.0, 0.0, 1.0]), rest, rest)
+    path = line(rest, rest, rest, rest, 1.0)
+    still = platform.task_space_dynamics(usual("position"), usual("orientation"))
+
+    def start(name, value):
+        begin = dataclasses.replace(state, **{name: value})
+        return platform.simulate(lambda *_: np.zeros(6), 0.001, 0.001, begin)
+
     return {
+        "StewartPlatform machine": rd.StewartPlatform,
+        "acceleration actuator_forces": still.acceleration,
+        "path times": path.at,
+        "path step": lambda v: platform.check_path(path, v),
+        "path from_outside": lambda v: platform.check_path(path, from_outside=v),
+        **{
+            f"simulated {field.name}": lambda v, name=field.name: start(name, v)
+            for field in dataclasses.fields(state)
+        },
+        **{
+            f"{method.__name__} {argument}": lambda v, m=method, argument=argument: call(m, argument, v)
+            for method in (line, rd.stewart.pack)
+            for argument in inspect.signature(method).parameters
+        },
         "StewartController parameters": lambda v: rd.StewartController(platform, v),
         "set_wrench force": lambda v: started().set_wrench(v, [0.0, 0.0, 0.0]),
         "change_payload payload": lambda v: started().change_payload(v),

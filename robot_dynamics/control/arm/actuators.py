@@ -184,9 +184,7 @@ class ActuatedArm:
         of_type("chain", chain, KinematicChain)
         of_type("parameters", parameters, ActuatorParameters)
         if not callable(getattr(links, "inverse_dynamics", None)):
-            raise TypeError(
-                f"links is {quoted(links)}; it must have inverse dynamics, as CompiledDynamics has"
-            )
+            raise TypeError(f"links is {quoted(links)}; it must be a model with inverse_dynamics()")
         self.links = links
         self.drives = parameters.of(chain)
         self._ideal = self.drives.ideal

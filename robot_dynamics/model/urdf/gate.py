@@ -8,6 +8,7 @@ disturb the parser, whatever they contain.
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree
@@ -45,6 +46,7 @@ _SCHEMA: dict[str, tuple[frozenset[str], frozenset[str]]] = {
 _REPEATABLE = frozenset({"link", "joint"})
 # Attributes that are words, and how many numbers the others have; one unless listed.
 _WORDS = frozenset({"name", "version", "type", "link", "joint"})
+_WORD = re.compile(r"[^ \t\r\n]+")  # white space of XML, not of all scripts
 _COUNTS = {"xyz": 3, "rpy": 3}
 # What ROS's parser needs but complains of without saying where.
 _REQUIRED = {
@@ -210,7 +212,7 @@ class _Reader:
 
 def _check_numbers(where: str, value: str, count: int) -> None:
     """Refuse what is not ``count`` decimal numbers, which Python's own conversion might take all the same."""
-    words = value.split()
+    words = _WORD.findall(value)
     try:
         for word in words:
             decimal(word)

@@ -66,7 +66,7 @@ def _run_parser(data: bytes, label: str) -> Any:
 def _reason(error: Exception) -> str:
     if isinstance(error, TypeError):
         return "an attribute is missing"
-    return str(error) or type(error).__name__
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 def _by_name(what: str, entries: Iterable[Any]) -> dict[str, Any]:
