@@ -9,6 +9,7 @@ from pathlib import Path
 
 from robot_dynamics.cli.chain_source import whole_number
 from robot_dynamics.errors import ParameterError
+from robot_dynamics.inputs.files import open_output
 
 JOINTS = (2, 3, 4, 6, 8, 10, 15, 20, 30, 40)
 
@@ -53,7 +54,8 @@ def run(arguments: argparse.Namespace) -> int:
     results = run_benchmark(arguments.joints, arguments.rounds, not arguments.no_cpp, progress)
     print(table(results))
     if arguments.json:
-        arguments.json.write_text(json.dumps(results.as_dict(), indent=2) + "\n", encoding="utf-8")
+        with open_output(arguments.json) as stream:
+            stream.write(json.dumps(results.as_dict(), indent=2) + "\n")
     if arguments.plot:
         plot(results, arguments.plot)
     return 0

@@ -13,7 +13,7 @@ from robot_dynamics.cli.chain_source import add_gravity_argument, locked_joint, 
 from robot_dynamics.cli.demo import ProgressLine
 from robot_dynamics.cli.machine_source import is_machine, piped, platform_of
 from robot_dynamics.errors import ParameterError, RobotDynamicsError, quoted
-from robot_dynamics.inputs.files import open_output
+from robot_dynamics.inputs.files import is_regular, open_output
 
 if TYPE_CHECKING:
     from robot_dynamics.ros.live.session import Exhibit
@@ -119,7 +119,7 @@ def _check(arguments: argparse.Namespace) -> None:
             raise ParameterError(f"{argument!r} is not NAME:=VALUE")
     if arguments.port is not None and not 1 <= arguments.port <= 65535:
         raise ParameterError(f"port {arguments.port}: must be 1 to 65535")
-    if arguments.parameters is not None and not arguments.parameters.is_file():
+    if arguments.parameters is not None and not is_regular(arguments.parameters):
         raise ParameterError(f"no such parameter file: {arguments.parameters}")
     if arguments.json is not None and not (arguments.tour or arguments.exit):
         raise ParameterError("--json writes the verdict of a tour: add --tour or --exit")

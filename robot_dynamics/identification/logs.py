@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.errors import LogError, RobotDynamicsError, quoted
-from robot_dynamics.inputs.files import open_regular
+from robot_dynamics.inputs.files import is_folder, open_regular
 from robot_dynamics.inputs.tables import check_header, numbers, rows, text_lines
 from robot_dynamics.spatial import Array
 
@@ -66,9 +66,10 @@ def read_log(
         LogError: it cannot be read, lacks a joint or an effort, or a locked joint is elsewhere.
     """
     place = Path(path)
-    if place.suffix in BAG_SUFFIXES and not place.is_dir():
+    in_folder = is_folder(path)
+    if place.suffix in BAG_SUFFIXES and not in_folder:
         open_regular(path, "bag", LogError).close()  # the storages would wait for a FIFO's writer
-    if place.is_dir() or place.suffix in BAG_SUFFIXES:
+    if in_folder or place.suffix in BAG_SUFFIXES:
         return _read_bag(place, tuple(joint_names), topic, locked or {})
     with open_regular(path, "CSV file or bag", LogError) as stream:
         return _read_table(text_lines(stream, path), tuple(joint_names), path, locked or {})

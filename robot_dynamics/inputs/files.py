@@ -133,6 +133,14 @@ def is_regular(path: str | os.PathLike[str]) -> bool:
         return False
 
 
+def is_folder(path: str | os.PathLike[str]) -> bool:
+    """Whether ``path`` names a folder; false for names that no folder can have."""
+    try:
+        return Path(path).is_dir()
+    except (OSError, ValueError):
+        return False
+
+
 def exists(path: str | os.PathLike[str]) -> bool:
     """Whether ``path`` names anything at all; false for names that nothing can have."""
     try:

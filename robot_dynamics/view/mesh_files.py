@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlparse
 import numpy as np
 
 from robot_dynamics.errors import ModelError
+from robot_dynamics.inputs.files import is_regular
 from robot_dynamics.spatial import Array
 
 READABLE = (".stl", ".obj", ".dae")
@@ -45,7 +46,7 @@ def find_mesh(name: str, folder: Path | None = None) -> Path:
     Raises:
         ModelError: the file is not on this machine, or of a kind that is not drawn.
     """
-    found = next((path for path in _candidates(name, folder) if path.is_file()), None)
+    found = next((path for path in _candidates(name, folder) if is_regular(path)), None)
     if found is None:
         raise ModelError(f"mesh {name[:120]!r} {MISSING}")
     if found.suffix.lower() not in READABLE:

@@ -12,6 +12,7 @@ import numpy as np
 
 from robot_dynamics.dynamics.compiled import compile_dynamics
 from robot_dynamics.errors import ModelError, ModelWarning
+from robot_dynamics.inputs.files import is_regular
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.model.expand import expand_xacro, is_xacro
 from robot_dynamics.model.load import load_urdf
@@ -225,7 +226,7 @@ def description_text(path: Path, arguments: Mapping[str, str], given: bytes | No
         ModelError: it cannot be read or expanded.
     """
     if is_xacro(path):
-        if not path.is_file():
+        if not is_regular(path):
             raise ModelError(f"no such file: {path}")
         return expand_xacro(path, arguments)
     if arguments:

@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from robot_dynamics.errors import ModelError
+from robot_dynamics.inputs.files import is_regular
 from robot_dynamics.model.urdf.gate import read_source
 from robot_dynamics.spatial import Array, pose, rotation_from_rpy
 from robot_dynamics.view.mesh_files import MISSING, advice, find_mesh, package_of
@@ -145,7 +146,7 @@ def read_visuals(
         robot = ElementTree.fromstring(description.data, parser=parser)
     except (ElementTree.ParseError, ValueError, LookupError) as error:
         raise ModelError(f"{description.label}: not well-formed XML: {error}") from error
-    if folder is None and (isinstance(source, os.PathLike) or Path(description.label).is_file()):
+    if folder is None and (isinstance(source, os.PathLike) or is_regular(description.label)):
         folder = Path(description.label).resolve().parent
     palette = {
         material.get("name", ""): color
