@@ -13,14 +13,14 @@ import numpy as np
 from robot_dynamics.dynamics.compiled import compile_dynamics
 from robot_dynamics.errors import ModelError, ModelWarning
 from robot_dynamics.inputs.files import is_regular
-from robot_dynamics.model.chain import KinematicChain
+from robot_dynamics.model.chain import JointKind, KinematicChain
 from robot_dynamics.model.expand import expand_xacro, is_xacro
 from robot_dynamics.model.load import load_urdf
 from robot_dynamics.model.longest import longest_chain, rest_position
 from robot_dynamics.model.urdf import RobotTree, parse_urdf
 from robot_dynamics.model.urdf.gate import kinematics_only, read_source
 from robot_dynamics.spatial import Array
-from robot_dynamics.view.tour import Tour, plan_tour
+from robot_dynamics.view.tour import FARTHEST, Tour, plan_tour
 from robot_dynamics.view.usable import judge
 
 NAMED = 6
@@ -96,6 +96,11 @@ def arm_subject(text: str, options: ArmOptions) -> ArmSubject:
     if chosen.held:
         notes.append(f"held where they are: {_named(chosen.held)}")
     chain, kinematic = _chain(text, options, chosen.tip, locked, notes)
+    fixed = _without_range(chain)
+    if fixed:
+        text = _freed(text, fixed)
+        chain, kinematic = _chain(text, options, chosen.tip, locked, notes[:1])
+        notes.append(f"the limits of {_named(fixed)} leave no range: they are left out here")
     start = np.array([rest_position(tree.joints[name]) for name in chain.joint_names])
     tour = plan_tour(chain, start, None)
     if not kinematic:
@@ -190,6 +195,30 @@ def _without_friction(text: str, joints: set[str]) -> str:
         if joint.get("name") in joints:
             for dynamics in joint.findall("dynamics"):
                 joint.remove(dynamics)
+    return ElementTree.tostring(robot, encoding="unicode")
+
+
+def _without_range(chain: KinematicChain) -> tuple[str, ...]:
+    """Joints whose lower limit is their upper one, as where both are forgotten."""
+    joints = [chain.driving_joint(j) for j in range(chain.dof)]
+    return tuple(joint.name for joint in joints if joint.limits.lower == joint.limits.upper)
+
+
+def _freed(text: str, joints: tuple[str, ...]) -> str:
+    """The description with a range for some joints: any angle, or as far as a tour goes."""
+    robot = ElementTree.fromstring(text.encode("utf-8"))
+    for joint in robot.findall("joint"):
+        limit = joint.find("limit")
+        if joint.get("name") not in joints or limit is None:
+            continue
+        if joint.get("type") == "revolute":
+            joint.set("type", "continuous")
+            limit.attrib.pop("lower", None)
+            limit.attrib.pop("upper", None)
+        else:
+            reach = FARTHEST[JointKind.PRISMATIC]
+            limit.set("lower", str(-reach))
+            limit.set("upper", str(reach))
     return ElementTree.tostring(robot, encoding="unicode")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import warnings
 
 import numpy as np
@@ -125,6 +126,14 @@ def test_friction_that_hides_the_inertia_is_left_out_and_said():
         subject = arm_subject(pendulum(500.0).replace("</joint>", dynamics), ArmOptions())
         assert any("friction is left out" in note and "swing" in note for note in subject.notes) is left_out
         assert (subject.chain.driving_joint(0).damping == 0.0) is left_out
+
+
+def test_limits_that_leave_no_range_are_left_out_and_said():
+    text = re.sub(r'lower="[^"]*" upper="[^"]*"', 'lower="0" upper="0"', pendulum(500.0))
+    assert 'lower="0"' in text
+    subject = arm_subject(text, ArmOptions())
+    assert any("the limits of swing leave no range" in note for note in subject.notes)
+    assert np.ptp(subject.tour.positions) > 1.0 and 'lower="0"' not in subject.text
 
 
 def test_axes_of_massless_links_that_align_on_the_way_are_found():
