@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from robot_dynamics.errors import ModelError, quoted
+from robot_dynamics.inputs.files import open_regular
 
 
 def is_xacro(path: Path) -> bool:
@@ -22,8 +23,10 @@ def expand_xacro(path: Path, arguments: Mapping[str, str] | None = None) -> str:
         arguments: values of its ``<xacro:arg>``, by name.
 
     Raises:
-        ModelError: xacro is not installed, does not understand the file, or never asks for an argument.
+        ModelError: it is no regular file, xacro is not installed, does not understand the file, or never asks
+            for an argument.
     """
+    open_regular(path, "xacro file").close()  # xacro would wait for a FIFO's writer
     given = _Asked(arguments or {})
     try:
         import xacro
@@ -35,7 +38,10 @@ def expand_xacro(path: Path, arguments: Mapping[str, str] | None = None) -> str:
     try:
         text = str(xacro.process_file(str(path), mappings=given).toxml())
     except Exception as error:  # xacro raises what its parsers and expressions raise
-        raise ModelError(f"xacro does not understand {path}: {str(error)[:500]}") from error
+        reason = " ".join(str(error).split())
+        raise ModelError(
+            f"xacro does not understand {path}: {reason[:300] or type(error).__name__}"
+        ) from error
     for name in arguments or {}:
         if name not in given.asked:
             nearest = difflib.get_close_matches(name, given.asked, n=1)
