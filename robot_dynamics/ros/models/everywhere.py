@@ -15,7 +15,7 @@ from rclpy.parameter import Parameter, parameter_value_to_python
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.ros.models.live_parameters import SHARED
 
-SETTLED = 1.0
+SETTLED = 3.0
 """Seconds without a further node until those that were found count as all; a node that is known by its name
 alone has as many as one that has to answer."""
 ANSWER = 5.0
