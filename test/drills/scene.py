@@ -52,6 +52,8 @@ class Scene:
     trajectory_type: ClassVar[type] = JointTrajectory
     trajectory_topic = "joint_trajectory"
     UNDER_WAY: ClassVar[str] = r"following a trajectory|sent \d+ points"
+    ON_BRAKES: ClassVar[str] = "the platform is not ready for a trajectory"
+    MOST_TRIES = 10
     moves = True
     bounds_steps = True
     simulated_time = False
@@ -139,10 +141,23 @@ class Scene:
         """Send the machine to the next of its goals, and wait until it is on its way."""
         if self.moves:
             goal = self.make([(seconds, next(self._goal))])
-            # A node that was started a moment ago may not be known yet.
-            self._printed = len(self.process.output)
-            self.send_until(self.UNDER_WAY, self.trajectories, goal)
+            tries = itertools.count(1)
+            while not self._sets_out(goal):
+                assert next(tries) < self.MOST_TRIES, self.process.describe()
+                self.put_home()
+                self.recover()
             self.wire.wait_for_states(20)
+
+    def _sets_out(self, goal: Any) -> bool:
+        """Whether the machine is on its way, not on its brakes."""
+        self._printed = len(self.process.output)
+        # A node that was started a moment ago may not be known yet.
+        self.send_until(f"{self.UNDER_WAY}|{self.ON_BRAKES}", self.trajectories, goal)
+        return invariants.found(self.UNDER_WAY, self.printed)
+
+    def put_home(self) -> None:
+        """What people do with a machine that was thrown so far that it rests on its brakes."""
+        raise NotImplementedError
 
     def send(self, message: Any) -> None:
         """A trajectory, an object or bytes."""

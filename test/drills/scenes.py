@@ -64,23 +64,8 @@ class Platform(Scene):
     trajectory_type = MultiDOFJointTrajectory
     trajectory_topic = "trajectory"
 
-    def move(self, seconds: float = 2.0) -> None:
-        """As any machine; one that was thrown beyond its limits rests on its brakes and is put home first."""
-        if self._is_stranded():
-            self._put_home()
-            self.recover()
-        super().move(seconds)
-
-    def _is_stranded(self) -> bool:
-        """Whether it takes no trajectory, seen by what becomes of one."""
-        before = len(self.process.output)
-        goal = self.make([(2.0, next(self._goal))])
-        answers = f"{self.UNDER_WAY}|is not ready for a trajectory"
-        self.send_until(answers, self.trajectories, goal)
-        return "is not ready for a trajectory" in self.process.output[before:]
-
-    def _put_home(self) -> None:
-        """What people do with a machine that lies on its stops; a new one is at home in the simulator."""
+    def put_home(self) -> None:
+        """See :class:`Scene`; a new machine is at home in the simulator."""
         assert self.plant is not None
         with self.silent():
             self.plant.stop()
@@ -92,7 +77,7 @@ class Platform(Scene):
         self.peer.call(Trigger, f"{self.node}/unpark")
         holds = super().works()
         if not holds and "no pose near the last one" in self.process.output[before:]:
-            self._put_home()
+            self.put_home()
         return holds
 
 
