@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -76,6 +77,16 @@ class Exhibit(Protocol):
         """Make the tour and judge it."""
 
 
+@contextmanager
+def _told_together(nodes: Sequence[NodeProcess]) -> Iterator[None]:
+    """At the end all nodes get their signal before the first of them is waited for."""
+    try:
+        yield
+    finally:
+        for node in nodes:
+            node.send_signal(signal.SIGINT)
+
+
 @nodes_end_with_this_process()
 def show(exhibit: Exhibit, options: SessionOptions, say: Say, progress: Progress) -> Verdict | None:
     """Start everything, show it, make the tour, and end everything; Ctrl-C ends it at any time.
@@ -88,9 +99,9 @@ def show(exhibit: Exhibit, options: SessionOptions, say: Say, progress: Progress
     # Nobody watches a tour that ends by itself on a machine without a browser: it need not take its time.
     browser = options.browser and has_browser()
     paced = lockstep and not (options.leave and not browser)
-    with ExitStack() as stack:
+    nodes: list[NodeProcess] = []
+    with ExitStack() as stack, _told_together(nodes):
         domain = claim_domain()
-        nodes: list[NodeProcess] = []
 
         def start(module: str, parameters: dict[str, Any], arguments: Sequence[str] = ()) -> NodeProcess:
             node = NodeProcess(f"robot_dynamics.ros.{module}", domain, parameters, arguments)
