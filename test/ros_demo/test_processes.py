@@ -64,3 +64,18 @@ def test_two_runs_at_once_do_not_choose_the_same_port():
     (first, url), (second, _) = page_address(), page_address()
     assert first != second and f":{first}/" in url
     assert page_address(first) == (first, url)  # who asks for one gets it
+
+
+def test_an_interrupt_that_a_library_swallows_is_still_one():
+    from robot_dynamics.ros.running.pages import nodes_end_with_this_process
+
+    def called_by_a_library():
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        except KeyboardInterrupt:
+            raise RuntimeError("unable to cast") from None
+
+    with pytest.raises(KeyboardInterrupt), nodes_end_with_this_process():
+        called_by_a_library()
+    with pytest.raises(RuntimeError, match="its own"), nodes_end_with_this_process():
+        raise RuntimeError("its own")

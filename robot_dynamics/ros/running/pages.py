@@ -7,6 +7,8 @@ import signal
 import time
 import webbrowser
 from collections.abc import Callable, Iterator, Sequence
+from types import FrameType
+from typing import NoReturn
 
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.ros.support.processes import NodeProcess, claim
@@ -18,12 +20,30 @@ LOOK = 0.1
 
 @contextlib.contextmanager
 def nodes_end_with_this_process() -> Iterator[None]:
-    """SIGTERM ends the nodes too, as Ctrl-C does."""
-    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    """SIGTERM ends the nodes too, as Ctrl-C does.
+
+    rclpy makes another error of a ``KeyboardInterrupt`` that comes while it calls Python: it is one again.
+    """
+    told = False
+
+    def interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
+        nonlocal told
+        told = True
+        raise KeyboardInterrupt
+
+    previous = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number, handler in previous.items():
+        if number == signal.SIGTERM or handler is signal.default_int_handler:
+            signal.signal(number, interrupt)
     try:
         yield
+    except Exception as error:
+        if told:
+            raise KeyboardInterrupt from error
+        raise
     finally:
-        signal.signal(signal.SIGTERM, previous)
+        for number, handler in previous.items():
+            signal.signal(number, handler)
 
 
 def page_address(port: int | None = None) -> tuple[int, str]:
