@@ -61,6 +61,7 @@ class CompiledDynamics(Quantities):
 
     def __init__(self, chain: KinematicChain, held: Held, backend: str) -> None:
         """See :func:`compile_dynamics`."""
+        of_type("chain", chain, KinematicChain)
         self.chain = chain
         self._held = held
         self._wanted = backend

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics.dynamics.standard_link import StandardLink
 from robot_dynamics.errors import ConversionError, ParameterError, quoted
-from robot_dynamics.inputs.arrays import joint_vector, pose_matrix, real_array, real_vector
+from robot_dynamics.inputs.arrays import joint_vector, pose_matrix, real_array, real_number, real_vector
 from robot_dynamics.model.chain import JointKind, KinematicChain
 from robot_dynamics.model.frames import TOLERANCE, place_frames, residual
 from robot_dynamics.model.link_frame import LinkFrame
@@ -79,6 +79,7 @@ class SerialModel:
             ParameterError: no moving joint, or a tolerance that is not positive.
             ConversionError: the frames do not reproduce the chain's forward kinematics.
         """
+        tolerance = real_number("tolerance", tolerance, ParameterError)
         placed = place_frames(chain, tolerance)
         fall = placed.base[:3, :3].T @ _vector(gravity, "gravity")
         model = cls(

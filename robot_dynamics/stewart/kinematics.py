@@ -123,6 +123,8 @@ def forward_kinematics(
     if wanted.shape != (LEG_COUNT,) or not np.isfinite(wanted).all() or (wanted <= 0.0).any():
         raise StateError(f"lengths is {np.array2string(wanted)}; give six positive leg lengths [m]")
     position, rotation = start_position, start_rotation
+    if rotation.shape != (3, 3):
+        raise StateError(f"start_orientation holds a batch {rotation.shape[:-2]}; give one orientation")
     legs = leg_geometry(machine, position, rotation)
     error = wanted - legs.lengths
     iterations = 0
