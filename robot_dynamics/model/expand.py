@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import difflib
+import json
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from robot_dynamics.errors import ModelError, quoted
 from robot_dynamics.inputs.files import open_regular
+from robot_dynamics.model.expander import NOT_INSTALLED
+
+LONGEST, LARGEST = 30, 4 * 2**30
+"""Processor time [s] and memory [B] of an expansion; the largest known descriptions take a tenth."""
+PATIENCE = 300.0
+"""For a file that includes one which nobody writes [s]."""
 
 
 def is_xacro(path: Path) -> bool:
@@ -23,48 +35,47 @@ def expand_xacro(path: Path, arguments: Mapping[str, str] | None = None) -> str:
         arguments: values of its ``<xacro:arg>``, by name.
 
     Raises:
-        ModelError: it is no regular file, xacro is not installed, does not understand the file, or never asks
-            for an argument.
+        ModelError: it is no regular file, xacro is not installed, does not understand the file or is not done
+            with it in time, or it never asks for an argument.
     """
     open_regular(path, "xacro file").close()  # xacro would wait for a FIFO's writer
-    given = _Asked(arguments or {})
-    try:
-        import xacro
-    except ImportError as error:
+    answer = _ask_expander(path, arguments or {})
+    if answer.get("error") == NOT_INSTALLED:
         raise ModelError(
             f"{path.name} needs xacro, which is not installed: pip install xacro, or the package"
             " ros-$ROS_DISTRO-xacro"
-        ) from error
-    try:
-        text = str(xacro.process_file(str(path), mappings=given).toxml())
-    except Exception as error:  # xacro raises what its parsers and expressions raise
-        reason = " ".join(str(error).split())
-        raise ModelError(
-            f"xacro does not understand {path}: {reason[:300] or type(error).__name__}"
-        ) from error
+        )
+    if "error" in answer:
+        raise ModelError(f"xacro does not understand {path}: {answer['error']}")
+    asked = answer["asked"]
     for name in arguments or {}:
-        if name not in given.asked:
-            nearest = difflib.get_close_matches(name, given.asked, n=1)
-            instead = f"did you mean {nearest[0]}?" if nearest else f"it has {_named(given.asked)}"
+        if name not in asked:
+            nearest = difflib.get_close_matches(name, asked, n=1)
+            instead = f"did you mean {nearest[0]}?" if nearest else f"it has {', '.join(asked) or 'none'}"
             raise ModelError(f"{path.name} has no argument {quoted(name)}; {instead}")
-    return text
+    return str(answer["text"])
 
 
-def _named(arguments: set[str]) -> str:
-    return ", ".join(sorted(arguments)) or "none"
-
-
-class _Asked(dict[str, str]):
-    """The arguments of a xacro file, which remember the names that it declares or uses."""
-
-    def __init__(self, given: Mapping[str, str]) -> None:
-        super().__init__(given)
-        self.asked: set[str] = set()
-
-    def __contains__(self, name: object) -> bool:
-        self.asked.add(str(name))
-        return super().__contains__(name)
-
-    def __getitem__(self, name: str) -> str:
-        self.asked.add(name)
-        return super().__getitem__(name)
+def _ask_expander(path: Path, arguments: Mapping[str, str]) -> dict[str, Any]:
+    """What the program says of the file, as :mod:`robot_dynamics.model.expander` does."""
+    command = [sys.executable, "-m", "robot_dynamics.model.expander"]
+    try:
+        ended = subprocess.run(
+            command,
+            input=json.dumps([str(path), dict(arguments), LONGEST, LARGEST]),
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            stdout=subprocess.PIPE,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return {"error": f"it is not done after {PATIENCE:.0f} s"}
+    except OSError as error:
+        raise ModelError(f"{path.name} needs {sys.executable} to expand it: {error.strerror}") from error
+    if -ended.returncode in (signal.SIGXCPU, signal.SIGKILL):
+        return {"error": f"it is not done after {LONGEST} s of processor time"}
+    if ended.returncode:
+        return {"error": f"Python ended over it, with code {ended.returncode}"}
+    answer: dict[str, Any] = json.loads(ended.stdout)
+    return answer

@@ -11,6 +11,7 @@ import pytest
 
 from robot_dynamics.dynamics.compiled import compile_dynamics
 from robot_dynamics.errors import ModelError
+from robot_dynamics.model import expand
 from robot_dynamics.model.load import load_urdf
 from robot_dynamics.resources import resource
 from robot_dynamics.view.subject import ArmOptions, arm_subject, description_text, without_masses
@@ -170,6 +171,21 @@ def test_a_xacro_is_expanded_with_its_arguments(tmp_path):
         description_text(file, {"efort": "30"})
     file.write_text("<robot><xacro:nonsense/></robot>", encoding="utf-8")
     with pytest.raises(ModelError, match="xacro does not understand"):
+        description_text(file, {})
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [("10**10**8", "not done after 1 s of processor time"), ("'a' * 10**10", "10.*: MemoryError")],
+)
+def test_what_a_xacro_computes_ends(tmp_path, monkeypatch, value, reason):
+    pytest.importorskip("xacro", reason="xacro is not installed")
+    monkeypatch.setattr(expand, "LONGEST", 1)
+    file = tmp_path / "arm.urdf.xacro"
+    file.write_text(
+        f'<robot name="${{{value}}}" xmlns:xacro="http://www.ros.org/wiki/xacro"/>', encoding="utf-8"
+    )
+    with pytest.raises(ModelError, match=f"xacro does not understand .*: .*{reason}"):
         description_text(file, {})
 
 
