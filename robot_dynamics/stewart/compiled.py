@@ -123,12 +123,16 @@ def pack(
         size = 4 if name == "orientation" else 3
         if part.ndim not in (1, 2) or part.shape[-1] != size:
             raise StateError(f"{name} has shape {part.shape}; expected ({size},) or (N, {size})")
-        if not np.isfinite(part).all():
-            raise StateError(f"{name} is {quoted(given[name])}; every number must be finite")
     leading = common_batch(parts)
-    return np.concatenate(
-        [np.broadcast_to(part, (*leading, part.shape[-1])) for part in parts.values()], axis=-1
-    )
+    alike = [
+        part if part.shape[:-1] == leading else np.broadcast_to(part, (*leading, part.shape[-1]))
+        for part in parts.values()
+    ]
+    packed = np.concatenate(alike, axis=-1)
+    if not np.isfinite(packed).all():
+        name = next(name for name, part in parts.items() if not np.isfinite(part).all())
+        raise StateError(f"{name} is {quoted(given[name])}; every number must be finite")
+    return packed
 
 
 def compile_stewart(machine: Machine, backend: str = "auto") -> CompiledStewart:
