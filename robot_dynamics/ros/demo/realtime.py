@@ -32,22 +32,22 @@ LOADED_FIRST = Conditions(
 def run(
     description: Path, chain: KinematicChain, folder: Path, duration: float, limit: float, progress: Progress
 ) -> Outcome:
-    """Rounds of two relays and the controller, ``duration`` seconds of it; then other conditions, one by one.
+    """Rounds of two relays and the controller, ``duration`` seconds of it; then under load.
 
     Raises:
         RobotDynamicsError: a node ends or falls silent.
     """
     control = functools.partial(control_round, description, chain)
     relays: dict[bool, list[Timing]] = {False: [], True: []}
-    rounds = []
+    refused = _refused_priority()
+    rounds, first = [], []
     for _ in range(ROUNDS):
         for raw, timings in relays.items():
             timings.append(relay_round(description, chain, RELAY_DURATION, raw, progress))
         rounds.append(control(duration / ROUNDS, progress, USUAL))
-    refused = _refused_priority()
+        if not refused:
+            first.append(control(RELAY_DURATION, progress, FIRST))
     others = {"recorded": control(RECORDED_DURATION, progress, RECORDED)}
-    if not refused:
-        others["priority"] = control(RELAY_DURATION, progress, FIRST)
     others["loaded"] = control(LOADED_DURATION, progress, LOADED)
     if not refused:
         others["loaded, priority"] = control(LOADED_DURATION, progress, LOADED_FIRST)
@@ -57,6 +57,7 @@ def run(
         "controller": medians([one.timing for one in rounds]),
         "relay, objects": medians(relays[False]),
         "relay, bytes": medians(relays[True]),
+        **({"priority": medians([one.timing for one in first])} if first else {}),
         **{name: medians([one.timing]) for name, one in others.items()},
     }
     errors = [one.results["largest_tracking_error"] for one in (*rounds, others["recorded"])]
@@ -105,4 +106,4 @@ def _about(refused: str) -> str:
     if refused:
         return f"{beside}; no real-time priority for the robot ({refused}): other work delays it"
     everywhere = f"the robot has real-time priority {PRIORITY} in every column"
-    return f"{beside}; {everywhere}, the controller in those named so"
+    return f"{beside}; {everywhere}, the controller in those named so, where no processor sleeps"

@@ -61,18 +61,22 @@ AIMS = {
     ("relay, bytes", "answer_us_p50"): 0.9,
 }
 """Largest shares of a relay's percentiles that the controller is made for."""
+JUDGED = ("controller", "priority", "loaded", "loaded, priority")
+"""Columns that the aims are for."""
 
 
 def aims(columns: Mapping[str, Timing]) -> list[str]:
     """What of the aims is met, line by line; it is told and not judged, for other work disturbs it."""
-    controller, lines = columns["controller"], []
-    for (relay, name), most in AIMS.items():
-        share = controller[name] / max(1e-9, columns[relay][name])
-        met = "met" if share <= most else "missed"
-        lines.append(f"{name}: {share:.2f} of the {relay}, aim {most:g}: {met}")
-    late, most_late = controller["late_share"], columns["relay, objects"]["late_share"]
-    met = "met" if late <= most_late else "missed"
-    lines.append(f"late cycles: {100 * late:.3f} %, the relay's {100 * most_late:.3f} %: {met}")
+    lines = []
+    for who in [name for name in JUDGED if name in columns]:
+        controller = columns[who]
+        for (relay, name), most in AIMS.items():
+            share = controller[name] / max(1e-9, columns[relay][name])
+            met = "met" if share <= most else "missed"
+            lines.append(f"{who}, {name}: {share:.2f} of the {relay}, aim {most:g}: {met}")
+        late, most_late = controller["late_share"], columns["relay, objects"]["late_share"]
+        met = "met" if late <= most_late else "missed"
+        lines.append(f"{who}, late cycles: {100 * late:.3f} %, the relay's {100 * most_late:.3f} %: {met}")
     return lines
 
 
