@@ -25,12 +25,13 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory
 
 from robot_dynamics.ros.support import qos
+from robot_dynamics.ros.support.isolation import SOCKETS, TRANSPORTS
 
 pytestmark = pytest.mark.ros
 ANY_HOST = str(Path(__file__).with_name("any_host.xml"))
 ENVIRONMENT = {
     "ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET",
-    "FASTDDS_BUILTIN_TRANSPORTS": "UDPv4",
+    TRANSPORTS: SOCKETS,
     "FASTRTPS_DEFAULT_PROFILES_FILE": ANY_HOST,
     "FASTDDS_DEFAULT_PROFILES_FILE": ANY_HOST,
 }

@@ -22,9 +22,6 @@ STATE_TIMEOUT, FADE = 0.25, 0.3
 RATE = 100.0
 MAX_EFFORT_STEP = 1.0
 """Of the controllers, as a share of each limit: their default."""
-TRANSPORTS = "FASTDDS_BUILTIN_TRANSPORTS"
-WITHOUT_SHARED_MEMORY = "UDPv4"
-"""Where processes are killed and started again, which shared memory may leave deaf (docs/safety.md)."""
 
 
 def trajectory(

@@ -15,13 +15,14 @@ from typing import Any, ClassVar
 import invariants
 import observer
 from invariants import Promise, Record, Verdict
-from machines import ARM, JOINTS, RATE, TRANSPORTS, WITHOUT_SHARED_MEMORY, trajectory
+from machines import ARM, JOINTS, RATE, trajectory
 from ros_harness import NodeProcess, Peer
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 from wire import PLANT, PLANT_CLOCK, Wire
 
 from robot_dynamics.ros.support import qos
+from robot_dynamics.ros.support.isolation import SOCKETS, TRANSPORTS
 
 
 class Scene:
@@ -97,7 +98,7 @@ class Scene:
         before = os.environ.pop(TRANSPORTS, None)
         self._stack.callback(os.environ.update, {} if before is None else {TRANSPORTS: before})
         if self.kills:
-            os.environ[TRANSPORTS] = WITHOUT_SHARED_MEMORY
+            os.environ[TRANSPORTS] = SOCKETS
             self._stack.callback(os.environ.pop, TRANSPORTS, None)
 
     def _stop(self) -> None:
