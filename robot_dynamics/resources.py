@@ -31,6 +31,11 @@ def share_directory() -> Path:
     )
 
 
+def environment_of_programs() -> dict[str, str]:
+    """Variables for a Python that this process starts: it finds the modules that this one does."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+
+
 def resource(path: str) -> Path:
     """The file ``path`` of the package, e.g. ``urdf/puma560.urdf``.
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from robot_dynamics.cli.chain_source import add_gravity_argument, locked_joint, number_within
 from robot_dynamics.cli.demo import ProgressLine
 from robot_dynamics.cli.machine_source import is_machine, piped, platform_of
-from robot_dynamics.errors import ParameterError, RobotDynamicsError, quoted
-from robot_dynamics.inputs.files import is_regular, open_output
+from robot_dynamics.errors import ParameterError, RobotDynamicsError
+from robot_dynamics.inputs.files import check_output, is_regular, open_output
 
 if TYPE_CHECKING:
     from robot_dynamics.ros.live.session import Exhibit
@@ -123,8 +123,8 @@ def _check(arguments: argparse.Namespace) -> None:
         raise ParameterError(f"no such parameter file: {arguments.parameters}")
     if arguments.json is not None and not (arguments.tour or arguments.exit):
         raise ParameterError("--json writes the verdict of a tour: add --tour or --exit")
-    if arguments.json is not None and not arguments.json.absolute().parent.is_dir():
-        raise ParameterError(f"cannot write {quoted(str(arguments.json))}: there is no such folder")
+    if arguments.json is not None:
+        check_output(arguments.json)
 
 
 def _arm(arguments: argparse.Namespace, text: bytes | None, progress: ProgressLine) -> Exhibit:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from typing import Any
 from robot_dynamics.errors import ModelError, quoted
 from robot_dynamics.inputs.files import open_regular
 from robot_dynamics.model.expander import NOT_INSTALLED
+from robot_dynamics.resources import environment_of_programs
 
 LONGEST, LARGEST = 30, 4 * 2**30
 """Processor time [s] and memory [B] of an expansion; the largest known descriptions take a tenth."""
@@ -63,7 +63,7 @@ def _ask_expander(path: Path, arguments: Mapping[str, str]) -> dict[str, Any]:
         ended = subprocess.run(
             command,
             input=json.dumps([str(path), dict(arguments), LONGEST, LARGEST]),
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            env=environment_of_programs(),
             stdout=subprocess.PIPE,
             text=True,
             timeout=PATIENCE,

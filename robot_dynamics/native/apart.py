@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from robot_dynamics.errors import BackendError
 from robot_dynamics.native import cache
+from robot_dynamics.resources import environment_of_programs
 
 T = TypeVar("T")
 GRACE = 0.5
@@ -114,7 +115,7 @@ def _start() -> subprocess.Popen[bytes]:
         [sys.executable, "-m", "robot_dynamics.native.builder"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        env=environment_of_programs(),
         start_new_session=True,
     )
 

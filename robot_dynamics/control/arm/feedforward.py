@@ -14,9 +14,10 @@ from robot_dynamics.control.arm.path_rules import PathRules
 from robot_dynamics.control.arm.sampling import EffortSamples, sample_efforts
 from robot_dynamics.control.arm.trajectory import ANY_PATH, Reference, Trajectory, plan
 from robot_dynamics.control.cross_fade import CrossFade
+from robot_dynamics.control.protocol import late
 from robot_dynamics.control.schedule import Schedule
 from robot_dynamics.control.waypoints import Waypoint, WaypointTable
-from robot_dynamics.errors import TrajectoryError, short
+from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.parameters import per_joint
 from robot_dynamics.spatial import Array
@@ -169,8 +170,8 @@ class Feedforward:
         """Why ``plan`` cannot be followed any more, or must be made again; empty when it can."""
         if plan.epoch != self.epoch or plan.revision != self._revision:
             return "a hold or another trajectory came first"
-        late = now + plan.delivery - plan.trajectory.start
-        return f"planning took {short(late)} s longer than it was allowed to" if late > 0.0 else ""
+        missed = now + plan.delivery - plan.trajectory.start
+        return late(missed) if missed > 0.0 else ""
 
     def follow(self, plan: Plan) -> None:
         """``plan`` is under way, or waits for its start with the arm where it is."""
