@@ -36,9 +36,9 @@ from robot_dynamics.native.loading import check_backend
 from robot_dynamics.spatial import Array
 
 _LIVE = frozenset(["gravity", "payload"])
+"""What kernels that serve any payload take as inputs."""
 _MOST = 1000
 """Names that a list of quantities stays below, so that one without an end is refused."""
-"""What kernels that serve any payload take as inputs."""
 
 
 class CompiledDynamics(Quantities):
