@@ -13,7 +13,7 @@ from robot_dynamics.control.native.library import MODES
 from robot_dynamics.control.protocol import Phase
 from robot_dynamics.control.waypoints import Waypoint
 from robot_dynamics.dynamics.compiled import compile_dynamics
-from robot_dynamics.errors import BackendError, StateError, TrajectoryError
+from robot_dynamics.errors import BackendError, ModelError, StateError, TrajectoryError
 from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.model.load import load_urdf
 from robot_dynamics.resources import resource
@@ -280,3 +280,44 @@ def test_a_model_that_is_not_compiled_needs_the_twin_in_python(models):
     slow = ActuatedArm(compile_dynamics(chain, backend="python"), chain, ActuatorParameters())
     with pytest.raises(BackendError, match="not compiled"):
         NativeArmController(chain, slow, ArmParameters())
+
+
+def test_what_does_not_fit_the_arm_never_reaches_the_core(models):
+    """The core reads as many numbers as the arm has joints, wherever they lie."""
+    chain, (model, *_) = models
+    pendulum = pendulum_chain()
+    short = ActuatedArm(compile_dynamics(pendulum), pendulum, ActuatorParameters())
+    native = NativeArmController(chain, model, ArmParameters())
+    twin = ArmController(chain, model, ArmParameters())
+    small = NativeArmController(pendulum, short, ArmParameters())
+    rest = np.zeros(6)
+    for controller, other in ((native, small), (twin, None)):
+        for time, position, velocity in (
+            (0.0, [0.1], rest),
+            (0.0, rest, [[0.0] * 6]),
+            (0.0, rest, [1 + 1j] * 6),
+            (float("nan"), rest, rest),
+            (10**400, rest, rest),
+        ):
+            with pytest.raises(StateError):
+                controller.update(time, position, velocity)
+        controller.observe([0.1])
+        command = controller.update(0.0, rest, rest)
+        for wrong in (None, 3, "p"):
+            with pytest.raises(TypeError):
+                controller.parameters = wrong
+            with pytest.raises(TypeError):
+                controller.accept(wrong)
+        if other is not None:
+            other.update(0.0, [0.1], [0.0])
+            planned = other.plan(["swing"], [Waypoint(1.0, np.array([0.5]))], other.departure(None))
+            with pytest.raises(TrajectoryError, match="moves 1 coordinates; this machine has 6"):
+                controller.accept(planned)
+            with pytest.raises(ModelError, match="of an arm with 1 joints"):
+                controller.change_model(short)
+            with pytest.raises(TypeError, match="dynamics"):
+                controller.change_model(None)
+            with pytest.raises(StateError, match="has 1 joints; this one has 6"):
+                controller.take_over_from(other)
+        # Nothing of it has changed anything.
+        np.testing.assert_array_equal(controller.update(0.01, rest, rest).effort, command.effort)

@@ -41,6 +41,7 @@ class ArmController(ControlCore[JointSpaceState, Reference]):
         dynamics: DrivenDynamics | None = None,
         parameters: ArmParameters | None = None,
     ) -> None:
+        of_type("chain", chain, KinematicChain)
         if dynamics is None:
             dynamics = ActuatedArm(compile_dynamics(chain, friction=False), chain, ActuatorParameters())
         if parameters is None:

@@ -14,6 +14,8 @@ from robot_dynamics.control.native.library import Settings
 from robot_dynamics.control.native.settings import arm_settings, check_mode
 from robot_dynamics.control.protocol import Departure, Planned
 from robot_dynamics.control.waypoints import Waypoint, WaypointTable
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.inputs.arrays import of_type
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.spatial import Array
 
@@ -33,6 +35,8 @@ class NativeArmController(NativeController[Reference]):
     machine = "rd_arm"
 
     def __init__(self, chain: KinematicChain, dynamics: ActuatedArm, parameters: ArmParameters) -> None:
+        of_type("chain", chain, KinematicChain)
+        of_type("parameters", parameters, ArmParameters)
         self.chain = chain
         self._parameters = parameters
         self._dynamics = dynamics
@@ -70,6 +74,7 @@ class NativeArmController(NativeController[Reference]):
     @parameters.setter
     def parameters(self, value: ArmParameters) -> None:
         """Use other parameters; the efforts go over to another law or other gains as to another model."""
+        of_type("parameters", value, ArmParameters)
         check_mode(value)
         value.gains(self.chain.joint_names)
         value.limits_of(self.chain)
@@ -78,9 +83,18 @@ class NativeArmController(NativeController[Reference]):
         self.offer_settings(False, another)
 
     def change_model(self, dynamics: ActuatedArm) -> None:
-        """Use another model of the same arm; the efforts go over to it in ``model_change_time``."""
-        self._dynamics = dynamics
-        self.offer_settings(True, False)
+        """Use another model of the same arm; the efforts go over to it in ``model_change_time``.
+
+        Raises:
+            ModelError: it is of an arm with another number of joints; the model stays as it was.
+        """
+        of_type("dynamics", dynamics, ActuatedArm)
+        before, self._dynamics = self._dynamics, dynamics
+        try:
+            self.offer_settings(True, False)
+        except RobotDynamicsError:
+            self._dynamics = before
+            raise
 
     def plan(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import math
 from collections.abc import Callable
@@ -15,7 +16,8 @@ from robot_dynamics.control.native.snapshot import PHASES, Snapshot, discontinui
 from robot_dynamics.control.parameters import LoopParameters
 from robot_dynamics.control.protocol import Command, Departure, Phase, Planned, R, departure_of
 from robot_dynamics.control.protocol import Trajectory as Timed
-from robot_dynamics.errors import StateError, TrajectoryError
+from robot_dynamics.errors import RobotDynamicsError, StateError, TrajectoryError
+from robot_dynamics.inputs.arrays import measured, of_type, real_number
 from robot_dynamics.spatial import Array
 
 
@@ -46,6 +48,7 @@ class NativeController(Generic[R]):
     def __init__(self, joints: int, library: ctypes.CDLL | None = None) -> None:
         self._library = load_core() if library is None else library
         self._settings: dict[int, tuple[Any, ...]] = {}
+        self._joints = joints
         self._number = self._model = self._law = 0
         self._predecessor: NativeController[R] | None = None
         self._run_elsewhere: Callable[[str], None] | None = None
@@ -53,7 +56,7 @@ class NativeController(Generic[R]):
         if not self.handle:
             raise MemoryError("no memory for a controller")
         self._snapshot = Snapshot(self._library, self.handle, joints)
-        self._plans: Plans[R] = Plans(self._library, self.handle, self._snapshot, self.at_rest)
+        self._plans: Plans[R] = Plans(self._library, self.handle, joints, self._snapshot, self.at_rest)
         self._results = Results()
         self._library.rd_core_results(self.handle, ctypes.byref(self._results))
         self._views = {
@@ -133,8 +136,16 @@ class NativeController(Generic[R]):
     # What is handed over
 
     def take_over_from(self, other: Any) -> None:
-        """Begin with the effort of another controller of the same joints, and leave it likewise."""
-        if isinstance(other, NativeController) and other is not self._predecessor:
+        """Begin with the effort of another controller of the same joints, and leave it likewise.
+
+        Raises:
+            StateError: it has another number of joints.
+        """
+        if not isinstance(other, NativeController):
+            return
+        if other._joints != self._joints:
+            raise StateError(f"the other controller has {other._joints} joints; this one has {self._joints}")
+        if other is not self._predecessor:
             other._predecessor = None
             self._predecessor = other
             self._library.rd_core_succeed(self.handle, other.handle)
@@ -148,6 +159,7 @@ class NativeController(Generic[R]):
 
         Where another thread runs the cycle, the next one decides.
         """
+        of_type("planned", planned, Planned)
         discarded = self._plans.accept(planned)
         return discarded if discarded or self._run_elsewhere is None else self._plans.verdict()
 
@@ -183,25 +195,30 @@ class NativeController(Generic[R]):
 
     def update(self, time: float, position: Array, velocity: Array) -> Command:
         """One control cycle; see ``ControlCore.update``."""
-        q, qd = np.ascontiguousarray(position, dtype=float), np.ascontiguousarray(velocity, dtype=float)
-        answered = self._library.rd_core_update(self.handle, time, address(q), address(qd))
-        if not answered:
+        q, qd = self._measured("position", position), self._measured("velocity", velocity)
+        time = real_number("time", time)
+        if not self._library.rd_core_update(self.handle, time, address(q), address(qd)):
             raise StateError("the model has no finite effort for this state")
         return self._command()
 
     def observe(self, position: Array) -> None:
-        """Keep the last known position fresh while the controller does not control."""
-        q = np.ascontiguousarray(position, dtype=float)
-        self._library.rd_core_observe(self.handle, address(q))
+        """Keep the last known place fresh while not in control; an impossible position changes nothing."""
+        with contextlib.suppress(RobotDynamicsError):
+            q = self._measured("position", position)
+            self._library.rd_core_observe(self.handle, address(q))
 
     def lost_states(self, age: float = 0.0) -> None:
         """Joint states have stopped, the last is ``age`` old [s]: from now on ``safe_command`` goes out."""
-        self._library.rd_core_lost_states(self.handle, age)
+        self._library.rd_core_lost_states(self.handle, real_number("age", age))
 
     def safe_command(self, since: float) -> Command:
         """The declared safe output, ``since`` seconds after the fault began."""
-        self._library.rd_core_safe_command(self.handle, since)
+        self._library.rd_core_safe_command(self.handle, real_number("since", since))
         return self._command()
+
+    def _measured(self, name: str, value: Array) -> Array:
+        """``value`` as the core reads it: (n,), one after the other."""
+        return np.ascontiguousarray(measured(name, value, self._joints))
 
     def _command(self) -> Command:
         effort, unlimited, *reference = (view.copy() for view in self._views.values())
@@ -223,10 +240,10 @@ class NativeController(Generic[R]):
 
     def _new_settings(self, model: bool, law: bool) -> Settings:
         """The present parameters and model as a value of the core's, kept until it is not used any more."""
+        settings, kept = self.core_settings()
         self._number += 1
         self._model += model
         self._law += law
-        settings, kept = self.core_settings()
         settings.machine = machine_address(self._library, self.machine)
         settings.number, settings.model, settings.law = self._number, self._model, self._law
         self._settings[self._number] = settings, kept

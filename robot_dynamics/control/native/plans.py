@@ -50,14 +50,21 @@ class Plans(Generic[R]):
     Args:
         library: of the core.
         handle: address of the core.
+        joints: n, of the machine.
         snapshot: of the core.
         at_rest: the reference that stays at a place (n,).
     """
 
     def __init__(
-        self, library: ctypes.CDLL, handle: int, snapshot: Snapshot, at_rest: Callable[[Array], R]
+        self,
+        library: ctypes.CDLL,
+        handle: int,
+        joints: int,
+        snapshot: Snapshot,
+        at_rest: Callable[[Array], R],
     ) -> None:
         self._library, self._handle, self._snapshot = library, handle, snapshot
+        self._joints = joints
         self._at_rest = at_rest
         self._kept: dict[int, _Kept[R]] = {}
 
@@ -102,10 +109,16 @@ class Plans(Generic[R]):
             planned: the plan, along a spline.
             continues: number of the plan in force, if it only goes on with that; 0: it is another one.
             at_once: in place of one that waits, even if that begins earlier.
+
+        Raises:
+            TrajectoryError: it is not along quintics, or not of this machine.
         """
         trajectory = planned.trajectory
         if not along_a_spline(trajectory):
             raise TrajectoryError("this controller follows planned trajectories along quintics only")
+        spline = trajectory.spline
+        if (moved := spline.coefficients.shape[-1]) != self._joints:
+            raise TrajectoryError(f"the plan moves {moved} coordinates; this machine has {self._joints}")
         now = self._snapshot.read()
         waiting = self.waiting(now)
         if planned.epoch != self.epoch(now) or not PHASES[now.phase].controls:
@@ -115,7 +128,6 @@ class Plans(Generic[R]):
         if trajectory.start < now.time:
             return late(now.time - trajectory.start)
         number = max([int(now.considered), *self._kept]) + 1
-        spline = trajectory.spline
         times, coefficients = np.ascontiguousarray(spline.times), np.ascontiguousarray(spline.coefficients)
         # It takes the place of one that waits: that one would never have been followed.
         given = Plan(number, now.epoch, continues, len(times), address(times), address(coefficients))

@@ -13,7 +13,7 @@ from robot_dynamics.control.arm.parameters import ArmParameters, arm_bounds
 from robot_dynamics.control.native.library import MODES, SAFE_OUTPUTS, Settings, address
 from robot_dynamics.control.parameters import LoopParameters
 from robot_dynamics.control.plausibility import Bounds
-from robot_dynamics.errors import BackendError, ParameterError
+from robot_dynamics.errors import BackendError, ModelError, ParameterError, quoted
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.native.library import NativeKernel
 from robot_dynamics.spatial import Array
@@ -57,10 +57,16 @@ def arm_settings(chain: KinematicChain, arm: ActuatedArm, parameters: ArmParamet
 
     Raises:
         BackendError: the model is not compiled.
+        ModelError: the model is of an arm with another number of joints.
         ParameterError: the core does not have the law, or a parameter does not fit the arm.
     """
     check_mode(parameters)
-    kernel, held = _inverse_dynamics(arm)
+    kernel, held, joints = _inverse_dynamics(arm)
+    if not joints == len(arm.drives.damping) == chain.dof:
+        raise ModelError(
+            f"the model is of an arm with {joints} joints, its drives of one with {len(arm.drives.damping)};"
+            f" arm {quoted(chain.name)} has {chain.dof}"
+        )
     drives = {field.name: getattr(arm.drives, field.name) for field in fields(arm.drives)}
     kp, kv = parameters.gains(chain.joint_names)
     return loop_settings(
@@ -83,8 +89,8 @@ def check_mode(parameters: ArmParameters) -> None:
         )
 
 
-def _inverse_dynamics(arm: ActuatedArm) -> tuple[NativeKernel, Mapping[str, Array]]:
-    """The compiled inverse dynamics of the links, and gravity and payload as far as they are inputs.
+def _inverse_dynamics(arm: ActuatedArm) -> tuple[NativeKernel, Mapping[str, Array], int]:
+    """The compiled inverse dynamics of the links, gravity and payload as far as they are inputs, and n.
 
     Raises:
         BackendError: they are not compiled, or have inputs that the core does not know.
@@ -101,4 +107,4 @@ def _inverse_dynamics(arm: ActuatedArm) -> tuple[NativeKernel, Mapping[str, Arra
             f"the model takes {', '.join(held)} as inputs; the core in C gives gravity and payload, and adds"
             " the friction of the drives itself"
         )
-    return kernel, held
+    return kernel, held, evaluator.signature.outputs[0][0]

@@ -20,6 +20,7 @@ from robot_dynamics.control.stewart.governor import Reference
 from robot_dynamics.control.stewart.operator import Operated, Operator
 from robot_dynamics.control.stewart.parameters import StewartParameters
 from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.inputs.arrays import of_type
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart import Motion, StewartPlatform
 
@@ -50,6 +51,8 @@ class NativeStewartController(Operated, NativePlatform):
         zero_lengths: Array | None = None,
     ) -> None:
         parameters = StewartParameters() if parameters is None else parameters
+        of_type("platform", platform, StewartPlatform)
+        of_type("parameters", parameters, StewartParameters)
         self._conductor = Conductor(platform.machine, self.model_forces, parameters)
         self._brakes = self._wanted_brakes()
         self._descent: tuple[Plan, Any] | None = None
@@ -85,6 +88,7 @@ class NativeStewartController(Operated, NativePlatform):
 
     def use_parameters(self, parameters: StewartParameters) -> None:
         """See :class:`NativePlatform`."""
+        of_type("parameters", parameters, StewartParameters)
         another = any(getattr(parameters, name) != getattr(self._parameters, name) for name in WAYS)
         self._conductor.use(parameters)
         self._brakes = self._wanted_brakes()

@@ -18,7 +18,7 @@ from robot_dynamics.control.stewart.saturation import saturated
 from robot_dynamics.control.stewart.state import TaskSpaceObserver, TaskSpaceState
 from robot_dynamics.control.stewart.trajectory import PoseWaypoint, plan_pose
 from robot_dynamics.errors import StateError
-from robot_dynamics.inputs.arrays import of_type, real_array
+from robot_dynamics.inputs.arrays import of_type, real_array, real_vector
 from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart import Machine, Motion, StewartPlatform
@@ -79,14 +79,15 @@ class PlatformCore(ControlCore[TaskSpaceState, Motion]):
         parameters: StewartParameters | None = None,
         zero_lengths: Array | None = None,
     ) -> None:
-        machine = platform.machine
         if parameters is None:
             parameters = StewartParameters()
+        of_type("platform", platform, StewartPlatform)
         of_type("parameters", parameters, StewartParameters)
-        self.platform = platform
+        zeros = np.zeros(6) if zero_lengths is None else real_vector("zero_lengths", zero_lengths, 6)
+        machine, self.platform = platform.machine, platform
         self._parameters = parameters
         self._stewart_law = make_law(machine, parameters, platform.compile().actuator_forces)
-        self._legs = TaskSpaceObserver(machine, np.zeros(6) if zero_lengths is None else zero_lengths)
+        self._legs = TaskSpaceObserver(machine, zeros)
         super().__init__(self._legs, self._stewart_law, platform_bounds(machine, parameters), parameters)
 
     @property

@@ -17,7 +17,7 @@ from robot_dynamics.control.stewart.governor import Reference
 from robot_dynamics.control.stewart.operator import Operated, Operator
 from robot_dynamics.control.stewart.parameters import StewartParameters
 from robot_dynamics.control.stewart.watch import StateWatch
-from robot_dynamics.inputs.arrays import of_type, real_number
+from robot_dynamics.inputs.arrays import real_number
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart import Motion, StewartPlatform
 
@@ -47,7 +47,6 @@ class StewartController(Operated, PlatformCore):
         parameters: StewartParameters | None = None,
         zero_lengths: Array | None = None,
     ) -> None:
-        of_type("platform", platform, StewartPlatform)
         super().__init__(platform, parameters, zero_lengths)
         self._conductor = Conductor(platform.machine, self._model_forces, self._parameters)
         self._watch = StateWatch(platform.machine, self._parameters.watch_margin)

@@ -17,6 +17,7 @@ from robot_dynamics.control.stewart.parameters import StewartParameters
 from robot_dynamics.control.stewart.state import NO_WRENCH
 from robot_dynamics.control.stewart.trajectory import PoseTrajectory, PoseWaypoint, motion_along, plan_pose
 from robot_dynamics.control.stewart.watch import words
+from robot_dynamics.inputs.arrays import of_type, real_vector
 from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.spatial import Array, quaternion_rows
 from robot_dynamics.stewart import Machine, Motion, StewartPlatform
@@ -85,11 +86,12 @@ class NativePlatform(NativeController[Motion]):
         parameters: StewartParameters | None = None,
         zero_lengths: Array | None = None,
     ) -> None:
+        of_type("platform", platform, StewartPlatform)
         self.platform = platform
         self._parameters = StewartParameters() if parameters is None else parameters
         self._compiled = platform.compile()
         self._stewart_law = make_law(platform.machine, self._parameters, self._compiled.actuator_forces)
-        self._zero = np.zeros(6) if zero_lengths is None else np.array(zero_lengths, dtype=float)
+        self._zero = np.zeros(6) if zero_lengths is None else real_vector("zero_lengths", zero_lengths, 6)
         self._wrench, self._wrench_until = NO_WRENCH, -np.inf
         super().__init__(6, load_platform())
 
@@ -160,6 +162,7 @@ class NativePlatform(NativeController[Motion]):
 
     def use_parameters(self, value: StewartParameters) -> None:
         """Use other parameters from the next cycle on."""
+        of_type("parameters", value, StewartParameters)
         before, self._parameters = self._parameters, value
         another = any(getattr(before, name) != getattr(value, name) for name in GAINS)
         if another:
@@ -175,6 +178,7 @@ class NativePlatform(NativeController[Motion]):
         Args:
             platform: with the same geometry and limits.
         """
+        of_type("platform", platform, StewartPlatform)
         self._compiled = platform.compile()
         self._stewart_law = self._stewart_law.with_model(self._compiled.actuator_forces)
         self.offer_settings(model=True, law=False)
@@ -185,6 +189,7 @@ class NativePlatform(NativeController[Motion]):
         Args:
             payload: in the platform's frame; without mass: nothing.
         """
+        of_type("payload", payload, RigidBody)
         self._stewart_law = self._stewart_law.with_payload(payload if payload.mass > 0.0 else None)
         self.offer_settings(model=True, law=False)
 

@@ -103,7 +103,7 @@ class NativeLoop:
         self.ahead: Sequence[Subscription] = ()
         self._thread = LoopThread(node, entities, self._called, clock, self._event, lockstep, scheduling)
         # The thread ends before what it uses does, however this process ends.
-        weakref.finalize(self, LoopThread.stop, self._thread)
+        weakref.finalize(self, _end, self._thread, self._event)
         self.refused_scheduling = self._thread.refused_scheduling()
         arrange_threads(LOOP_NAME, scheduling.realtime_priority)
 
@@ -283,3 +283,9 @@ class NativeLoop:
             self._sessions.remove(session)
             session.controller.driven_by(None)
             session.free()
+
+
+def _end(thread: LoopThread, event: int) -> None:
+    """The thread no longer writes the event when it is closed."""
+    thread.stop()
+    os.close(event)
