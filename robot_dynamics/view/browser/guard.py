@@ -1,4 +1,4 @@
-"""Keeps other web sites' pages out of the server.
+"""Keeps other web sites' pages out of the server, and serves the document with what this page adds to it.
 
 viser takes every WebSocket, and offers no way to look at the request first. The library below it does, as an
 argument of ``websockets.asyncio.server.serve``; viser's call of that function is the one that is guarded.
@@ -17,6 +17,7 @@ from typing import Any
 import websockets.asyncio.server as library
 
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.view.browser.document import dressed
 from robot_dynamics.view.origins import refusal
 
 STRANGER = "http://elsewhere.invalid"
@@ -54,7 +55,7 @@ def guarded(
                 if origin != STRANGER:
                     on_refusal(reason)
                 return connection.respond(http.HTTPStatus.FORBIDDEN, f"{reason}\n")
-            return None if process_request is None else process_request(connection, request)
+            return None if process_request is None else dressed(process_request(connection, request))
 
         return serve(*args, process_request=look, **options)
 

@@ -16,10 +16,6 @@ from robot_dynamics.view.moves import Goal
 
 LONGEST_MOVE = 20.0
 """Greatest duration that the slider offers [s]."""
-BRIEF_TOASTS = (
-    "<style>.mantine-Notification-root:not(:hover) .mantine-Notification-description{display:none}</style>"
-)
-"""What viser itself says over the picture stays one line until the pointer is on it."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +43,7 @@ class Notices:
     def __init__(self, server: viser.ViserServer) -> None:
         self._texts: dict[str, tuple[str, str]] = {}
         self._ends: dict[str, float] = {}
-        self._box = server.gui.add_html(BRIEF_TOASTS)
+        self._box = server.gui.add_html("")
         self._shown = ""
 
     def say(self, subject: str, text: str, level: str = "warning", duration: float = math.inf) -> None:
@@ -76,7 +72,7 @@ class Notices:
     def _draw(self) -> None:
         page = "".join(_notice(*self._texts[key]) for key in sorted(self._texts))
         if page != self._shown:
-            self._box.content = BRIEF_TOASTS + page
+            self._box.content = page
             self._shown = page
 
 

@@ -1,0 +1,44 @@
+"""What the page's document gets beyond viser's own: it comes back by itself, and messages cover nothing."""
+
+from __future__ import annotations
+
+import gzip
+from functools import lru_cache
+
+from websockets.http11 import Response
+
+BACK_BY_ITSELF = """
+document.hasFocus = () => !document.hidden;
+document.addEventListener("visibilitychange", () => window.dispatchEvent(new Event("focus")));
+"""
+"""viser looks for a server that went away only while its window has the keyboard; who has started another in
+a terminal beside it has the keyboard there. So here a page that can be seen counts."""
+STRIP = """
+:has(> .mantine-Notifications-root) { flex-direction: column; }
+.mantine-Notifications-root + :not(.mantine-Notifications-root) { min-height: 0; }
+.mantine-Notifications-root { position: static !important; width: auto !important; }
+.mantine-Notifications-root { max-width: none !important; }
+.mantine-Notification-root { box-shadow: none !important; }
+.mantine-Notification-root:not(:hover) .mantine-Notification-description { display: none; }
+"""
+"""What viser itself has to say takes a line above the picture, not a corner of it; more when pointed at."""
+HEAD = b"<head>"
+ADDED = f"{HEAD.decode()}<script>{BACK_BY_ITSELF}</script><style>{STRIP}</style>".encode()
+
+
+def dressed(response: Response | None) -> Response | None:
+    """viser's answer to a request: its document with what is added here, everything else as it is."""
+    if response is None or "text/html" not in response.headers.get("Content-Type", ""):
+        return response
+    body = _with_added(bytes(response.body), "gzip" in response.headers.get("Content-Encoding", ""))
+    del response.headers["Content-Length"]
+    response.headers["Content-Length"] = str(len(body))
+    response.body = body
+    return response
+
+
+@lru_cache(maxsize=2)
+def _with_added(body: bytes, zipped: bool) -> bytes:
+    text = gzip.decompress(body) if zipped else body
+    text = text.replace(HEAD, ADDED, 1)
+    return gzip.compress(text) if zipped else text
