@@ -35,9 +35,7 @@ ARM_RATE, PLATFORM_RATE = 100.0, 200.0
 SLOW = 0.9
 """Share of real time below which the outcome tells why."""
 VISITOR_TIME = 60.0
-"""Seconds for which the arm waits for somebody to watch it."""
-RETURN_TIME = 30.0
-"""Seconds for which the platform waits for the browser that has watched the arm."""
+"""Seconds for which the arm waits for somebody to watch it, and the platform for them to come back."""
 PATIENCE = 60.0
 NICENESS = 5
 """Of the page: the loops that it shows come first."""
@@ -79,7 +77,7 @@ def run(
         wait_for(nodes, lambda: url in page.output, PATIENCE)
         say(f"the arm is shown at {url}")
         open_browser(url)
-        seen = wait_for(nodes, lambda: VISITOR in page.output, VISITOR_TIME)
+        seen = {"arm": wait_for(nodes, lambda: VISITOR in page.output, VISITOR_TIME)}
         recording = arm.run(NOMINAL, progress)
         say(f"Lee's move: largest joint error {recording.largest_error:.2e} rad")
     speeds = {"arm": _speed(pace)}
@@ -92,7 +90,8 @@ def run(
         def before(nodes: stewart.Nodes) -> None:
             wait_for((*nodes, pace, page), lambda: url in page.output, PATIENCE)
             say(f"the platform is shown at {url}")
-            wait_for((*nodes, pace, page), lambda: VISITOR in page.output, RETURN_TIME if seen else 0.0)
+            patience = VISITOR_TIME if seen["arm"] else 0.0
+            seen["platform"] = wait_for((*nodes, pace, page), lambda: VISITOR in page.output, patience)
 
         def after(nodes: stewart.Nodes) -> None:
             if stay:
@@ -103,7 +102,8 @@ def run(
     speeds["platform"] = _speed(pace)
     outcome = judge({NOMINAL.key: recording}, shown, folder, limits)
     results = {**outcome.results, "watched": seen, "real_time_share": speeds}
-    return dataclasses.replace(outcome, table=f"{outcome.table}\n\n{_pace(speeds)}", results=results)
+    told = "\n".join((*_unseen(seen), _pace(speeds)))
+    return dataclasses.replace(outcome, table=f"{outcome.table}\n\n{told}", results=results)
 
 
 @contextlib.contextmanager
@@ -120,6 +120,11 @@ def _node(name: str, parameters: Mapping[str, Any] | None = None) -> Iterator[No
 def _speed(pace: NodeProcess) -> float:
     """Simulated time over time on the wall."""
     return float(summary(pace)["real_time_share"])
+
+
+def _unseen(seen: Mapping[str, bool]) -> list[str]:
+    """What moved before a browser had drawn it."""
+    return [f"no browser had drawn the {what} when it moved" for what, drawn in seen.items() if not drawn]
 
 
 def _pace(speeds: Mapping[str, float]) -> str:
