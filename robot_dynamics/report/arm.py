@@ -21,7 +21,9 @@ def write_plots(
     if others:
         everything = [nominal, *others]
         files.append(
-            plots.error_plot(everything, folder / "arm_error_comparison.png", "Position error of each run")
+            plots.error_plot(
+                everything, folder / "arm_error_comparison.png", "Position error of each run", limit
+            )
         )
         files.append(plots.comparison_plot(everything, folder / "arm_comparison.png", limit))
     return files

@@ -62,7 +62,7 @@ def panels(
 def legend_below(figure: Figure, axes: Axes) -> None:
     """Name the lines of one panel, which stand for those of all, where they hide nothing."""
     handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)), fontsize="small")
+    figure.legend(handles, labels, loc="outside lower center", ncols=min(3, len(labels)), fontsize="small")
 
 
 def _per_joint(
@@ -83,7 +83,7 @@ def position_plot(recording: ArmRecording, path: Path) -> Path:
         axes.plot(recording.time, np.degrees(recording.reference[:, j]), lw=3.0, alpha=0.4, label="reference")
         axes.plot(recording.time, np.degrees(recording.position[:, j]), "k--", lw=1.0, label="measured")
 
-    return save(_per_joint(recording, f"Position: {recording.name}", "deg", draw), path)
+    return save(_per_joint(recording, f"Position: {recording.name}", "degrees", draw), path)
 
 
 def effort_plot(recording: ArmRecording, path: Path) -> Path:
@@ -115,7 +115,7 @@ def error_plot(
         recordings: of the same joints.
         path: of the picture.
         title: of the figure.
-        limit: that a single recording is judged by [rad].
+        limit: that the first recording is judged by [rad].
     """
     several = len(recordings) > 1
 
@@ -128,6 +128,9 @@ def error_plot(
             axes.set_yscale("log")
             axes.set_ylim(1e-7, 2.0 * max(recording.largest_error for recording in recordings))
             axes.axhline(RESOLUTION, color="k", ls=":", lw=1.0, label="what Lee et al. resolve")
+            if limit:
+                of_first = f"limit of {recordings[0].name}: {limit:.0e} rad"
+                axes.axhline(limit, color="tab:red", ls=":", lw=1.0, label=of_first)
         elif limit:
             for side in (-1e6 * limit, 1e6 * limit):
                 label = f"limit {1e6 * limit:g} µrad" if side > 0.0 else None
@@ -144,28 +147,12 @@ def comparison_plot(recordings: Sequence[ArmRecording], path: Path, limit: float
     names = [recording.name for recording in recordings]
     bars = axes.barh(names, values, color=["tab:green" if v <= limit else "tab:orange" for v in values])
     axes.bar_label(bars, fmt="%.2e", padding=4, fontsize="small")
-    axes.axvline(limit, color="tab:red", ls=":", lw=1.4, label=f"limit of the first run: {limit:.0e} rad")
+    axes.axvline(limit, color="tab:red", ls=":", lw=1.4, label=f"limit of {names[0]}: {limit:.0e} rad")
     axes.set_xscale("log")
     axes.set_xlim(min(values) / 3.0, max(values) * 6.0)
     axes.set_xlabel("rad")
     axes.invert_yaxis()
     legend_below(figure, axes)
-    return save(figure, path)
-
-
-def histogram_plot(samples: dict[str, Sequence[float]], path: Path, title: str, unit: str) -> Path:
-    """Distribution of several samples on a logarithmic count axis."""
-    figure = blank_figure(9.0, 3.6, title)
-    axes = figure.subplots()
-    everything = np.concatenate([np.asarray(values, dtype=float) for values in samples.values()])
-    bins = np.linspace(0.0, float(np.percentile(everything, 99.95)) * 1.2 + 1e-9, 120)
-    for name, values in samples.items():
-        axes.hist(np.clip(values, 0.0, bins[-1]), bins=list(bins), histtype="step", lw=1.4, label=name)
-    axes.set_yscale("log")
-    axes.set_xlabel(unit)
-    axes.set_ylabel("cycles")
-    axes.grid(alpha=0.3)
-    axes.legend(fontsize="small")
     return save(figure, path)
 
 

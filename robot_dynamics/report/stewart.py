@@ -95,35 +95,42 @@ def _pose_plot(recording: StewartRecording, path: Path) -> Path:
         axes.plot(recording.time, scale * (recording.pose[:, k] - home), "k--", lw=1.0, label="true")
         axes.set_title("xyz"[k] if k < 3 else f"rotation about {'xyz'[k - 3]}", fontsize="medium")
     grid[0].set_ylabel("mm")
-    grid[3].set_ylabel("°")
+    grid[3].set_ylabel("degrees")
     legend_below(figure, grid[0])
     return save(figure, path)
 
 
 def _error_plot(recording: StewartRecording, path: Path, position_limit: float, angle_limit: float) -> Path:
     figure, grid = panels(2, f"Tracking error: {recording.name}", "")
-    rows: list[tuple[Any, float, str]] = [
-        (1e3 * recording.position_error, 1e3 * position_limit, "position [mm]"),
-        (np.degrees(recording.angle_error), float(np.degrees(angle_limit)), "angle [°]"),
+    rows: list[tuple[Any, float, str, str]] = [
+        (1e3 * recording.position_error, 1e3 * position_limit, "position", "mm"),
+        (np.degrees(recording.angle_error), float(np.degrees(angle_limit)), "angle", "°"),
     ]
-    for axes, (values, limit, label) in zip(grid, rows, strict=True):
-        axes.plot(recording.time, values, lw=1.1, label="error")
+    for axes, (values, limit, what, unit) in zip(grid, rows, strict=True):
+        axes.plot(recording.time, values, lw=1.1, label="distance of true from wanted pose")
         axes.axhline(limit, color="tab:red", ls=":", lw=1.0, label="limit")
         axes.set_ylim(bottom=0.0)
-        axes.set_ylabel(label)
+        axes.set_ylabel(f"{what} [{unit}]")
+        axes.set_title(
+            f"{what}, at most {values.max():.2g} {unit}, limit {limit:g} {unit}", fontsize="medium"
+        )
     legend_below(figure, grid[0])
     return save(figure, path)
 
 
 def _force_plot(recording: StewartRecording, path: Path) -> Path:
-    limits = recording.force_limits
     title = f"Actuator forces: {recording.name}"
-    if np.ptp(limits) == 0.0:
-        title += f" (limits ±{limits[0]:g} N)"
     figure, grid = panels(len(recording.leg_names), title, "N", same_scale=True)
     for k, axes in enumerate(grid):
-        axes.plot(recording.time, recording.force[:, k], lw=1.1)
-        axes.axhline(0.0, color="k", lw=0.6)
-        name = recording.leg_names[k]
-        axes.set_title(name if np.ptp(limits) == 0.0 else f"{name}, ±{limits[k]:g} N", fontsize="medium")
+        force, limit = recording.force[:, k], recording.force_limits[k]
+        axes.plot(recording.time, force, lw=1.1, label="commanded force, positive when the leg pushes")
+        axes.axhline(
+            force[0], color="tab:orange", ls="--", lw=1.0, label="at rest: the leg's share of the weight"
+        )
+        axes.axhline(0.0, color="k", lw=0.6, label="below: the leg pulls")
+        share = 100.0 * float(np.abs(force).max()) / limit
+        axes.set_title(
+            f"{recording.leg_names[k]}, at most {share:.0f} % of its {limit:g} N", fontsize="medium"
+        )
+    legend_below(figure, grid[0])
     return save(figure, path)
