@@ -50,7 +50,11 @@ def short(value: float, digits: int = 3) -> str:
 
 def quoted(value: Any, most: int = LONGEST_QUOTE) -> str:
     """``repr`` of any value, short, and in bounded time however large or faulty the value is."""
-    return readable(re.sub(r"\s*\n\s*", " ", _BRIEF.repr(value)), most)
+    try:
+        text = _BRIEF.repr(value)
+    except Exception:  # what calls itself a list, say, and fails when it is looked into
+        text = f"an object of the type {type(value).__name__}"
+    return readable(re.sub(r"\s*\n\s*", " ", text), most)
 
 
 def _cut(text: str, most: int) -> str:

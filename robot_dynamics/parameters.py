@@ -24,8 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.errors import ParameterError, quoted
-from robot_dynamics.inputs.arrays import of_type
+from robot_dynamics.errors import ParameterError, quoted, readable
+from robot_dynamics.inputs.arrays import listed
 from robot_dynamics.spatial import Array
 
 _WORDS: dict[Any, str] = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
@@ -149,7 +149,7 @@ def per_joint(values: Sequence[float], joint_names: Sequence[str], name: str) ->
     Raises:
         ParameterError: any other length.
     """
-    of_type("joint_names", joint_names, Sequence)
+    joint_names = listed("joint_names", joint_names, ParameterError, MOST_ELEMENTS)
     if len(values) == 1:
         return np.full(len(joint_names), float(values[0]))
     if len(values) != len(joint_names):
@@ -185,7 +185,7 @@ def _elements(values: Any, description: Description) -> Iterator[Any]:
         yield from itertools.islice(values, MOST_ELEMENTS + 1)
     except Exception as error:
         raise ParameterError(
-            f"parameter '{description.name}' cannot be read as a list: {quoted(str(error))}"
+            f"parameter '{description.name}' cannot be read as a list: {quoted(readable(error))}"
         ) from None
 
 

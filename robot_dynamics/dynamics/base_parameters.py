@@ -22,7 +22,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from robot_dynamics.dynamics.gate import gate
 from robot_dynamics.dynamics.serial_model import LinkFrame, SerialModel
+from robot_dynamics.inputs.arrays import of_type
 from robot_dynamics.spatial import Array
 
 STANDARD = ("XX", "XY", "XZ", "YY", "YZ", "ZZ", "MX", "MY", "MZ", "M")
@@ -45,6 +47,7 @@ class BaseParameters:
     embedding: Array
 
 
+@gate
 def standard_parameters(model: SerialModel) -> Array:
     """(10 n,) standard parameters link by link, in the order of ``STANDARD`` [kg·m², kg·m, kg]."""
     rows = []
@@ -55,8 +58,10 @@ def standard_parameters(model: SerialModel) -> Array:
     return np.concatenate(rows)
 
 
+@gate
 def base_parameters(model: SerialModel, *, any_gravity: bool = False) -> BaseParameters:
     """The base parameters of a serial robot under its gravity, or of gravity in any direction."""
+    of_type("any_gravity", any_gravity, bool)
     model = model.rebased()
     count = len(model.links)
     # pseudo[i] is linear in all standard parameters: (4, 4, 10 n).

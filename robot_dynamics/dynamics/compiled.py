@@ -28,7 +28,7 @@ from robot_dynamics.dynamics.loading import KernelLoader
 from robot_dynamics.dynamics.quantities import QUANTITIES, Quantities, quantity_named
 from robot_dynamics.dynamics.selecting import FunctionMaker, fastest
 from robot_dynamics.errors import ParameterError, quoted
-from robot_dynamics.inputs.arrays import of_type
+from robot_dynamics.inputs.arrays import is_a, of_type
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.native.evaluator import Evaluator, Given
 from robot_dynamics.native.library import NativeKernel
@@ -62,6 +62,8 @@ class CompiledDynamics(Quantities):
     def __init__(self, chain: KinematicChain, held: Held, backend: str) -> None:
         """See :func:`compile_dynamics`."""
         of_type("chain", chain, KinematicChain)
+        of_type("held", held, Held)
+        check_backend(backend)
         self.chain = chain
         self._held = held
         self._wanted = backend
@@ -85,8 +87,8 @@ class CompiledDynamics(Quantities):
         """
         of_type("wrench", wrench, bool)
         try:
-            names = None if isinstance(quantities, str | bytes) else list(itertools.islice(quantities, _MOST))
-        except TypeError:
+            names = None if is_a(quantities, str | bytes) else list(itertools.islice(quantities, _MOST))
+        except Exception:  # of what cannot be gone through, or fails meanwhile
             names = None
         if names is None or len(names) == _MOST:
             raise ParameterError(f"quantities is {quoted(quantities)}; it must be a list of names")

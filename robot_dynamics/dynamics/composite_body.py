@@ -12,10 +12,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from robot_dynamics.dynamics.formulations import common
+from robot_dynamics.dynamics.gate import gate
 from robot_dynamics.dynamics.scalar import FLOATS, Matrix, Scalar, ScalarField, Vector, cross
 from robot_dynamics.dynamics.serial_model import SerialModel
 
 
+@gate
 def mass_matrix(model: SerialModel, q: Sequence[Scalar] | Vector, scalars: ScalarField = FLOATS) -> Matrix:
     """M (n, n), symmetric, at coordinates ``q`` (n,).
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robot_dynamics.dynamics.gate import gate
 from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.dynamics.spatial_chain import (
     SpatialChain,
@@ -21,6 +22,7 @@ from robot_dynamics.dynamics.spatial_chain import (
 from robot_dynamics.spatial import Array, skew
 
 
+@gate
 def coriolis_matrix(model: SerialModel, q: ArrayLike, qd: ArrayLike) -> Array:
     """C (n, n) with C qd the Coriolis and centrifugal forces and dM/dt - 2 C skew symmetric."""
     chain = spatial_chain(model, np.asarray(q, dtype=float))
@@ -29,6 +31,7 @@ def coriolis_matrix(model: SerialModel, q: ArrayLike, qd: ArrayLike) -> Array:
     return np.asarray(to_joints.T @ matrix @ to_joints)
 
 
+@gate
 def christoffel_symbols(model: SerialModel, q: ArrayLike) -> Array:
     """C^i_jk as an array (n, n, n) of the first kind: force i is sum over j, k of C[i, j, k] qd_j qd_k."""
     chain = spatial_chain(model, np.asarray(q, dtype=float))

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics.dynamics.composite_body import mass_matrix
 from robot_dynamics.dynamics.formulations import augmented_body
+from robot_dynamics.dynamics.gate import gate
 from robot_dynamics.dynamics.scalar import FLOATS, Matrix, Scalar, ScalarField, Vector
 from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.dynamics.spatial_chain import joint_rates, motion_cross, spatial_chain, velocities
@@ -20,6 +21,7 @@ from robot_dynamics.errors import ModelError, SingularityError
 from robot_dynamics.spatial import Array
 
 
+@gate
 def forward_dynamics(
     model: SerialModel,
     q: Sequence[Scalar] | Vector,
@@ -77,6 +79,7 @@ def solve_symmetric(matrix: Matrix, right: Sequence[Scalar], names: Sequence[str
     return np.array(x)
 
 
+@gate
 def articulated_body(
     model: SerialModel, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, wrench: ArrayLike | None = None
 ) -> Array:

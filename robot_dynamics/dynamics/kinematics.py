@@ -7,10 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from robot_dynamics.dynamics.formulations import common
+from robot_dynamics.dynamics.gate import gate
 from robot_dynamics.dynamics.scalar import FLOATS, Matrix, Scalar, ScalarField, Vector
 from robot_dynamics.dynamics.serial_model import SerialModel
 
 
+@gate
 def tip_jacobian(model: SerialModel, q: Sequence[Scalar] | Vector, scalars: ScalarField = FLOATS) -> Matrix:
     """J (6, n) with [linear; angular] velocity of the tip = J qd, in the tip frame.
 
@@ -37,6 +39,7 @@ def tip_jacobian(model: SerialModel, q: Sequence[Scalar] | Vector, scalars: Scal
     return matrix
 
 
+@gate
 def root_jacobian(model: SerialModel, q: Sequence[float] | Vector) -> Matrix:
     """J (6, n) with [linear; angular] velocity of the tip = J qd, in the axes of the root frame."""
     rotation = model.forward_kinematics(q)[:3, :3]

@@ -5,18 +5,23 @@ Turney, Mudge, Lee 1980, section 7: y = (qd, q), four evaluations of g(y) = (for
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.dynamics.forward_dynamics import articulated_body, forward_dynamics
+from robot_dynamics.dynamics.gate import gate
 from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.dynamics.spatial_chain import joint_rates, spatial_chain, velocities
 from robot_dynamics.errors import ParameterError, StateError
+from robot_dynamics.inputs.arrays import joint_vector, real_number
 from robot_dynamics.spatial import Array
 
+MOST_STEPS = 10_000_000
+"""Of one simulation; their states are kept."""
 Effort = Callable[[float, Array, Array], Array]
 
 
@@ -38,6 +43,7 @@ def runge_kutta_step(slope: Callable[[float, Array], Array], time: float, y: Arr
     return np.asarray(y + (h1 + 2.0 * h2 + 2.0 * h3 + h4) / 6.0)
 
 
+@gate
 def simulate(
     model: SerialModel,
     q: ArrayLike,
@@ -57,21 +63,24 @@ def simulate(
         effort: efforts [N·m or N].
 
     Raises:
-        ParameterError: a step or duration that is not positive.
-        StateError: a wrong shape, or a motion that has left the finite numbers.
+        ParameterError: a step or duration that is not positive, or too many steps.
+        StateError: a wrong shape, efforts that are no (n,) finite numbers, or a motion that has left these.
     """
+    duration = real_number("duration", duration, ParameterError)
+    step = real_number("step", step, ParameterError)
     if not (step > 0.0 and duration >= step):
         raise ParameterError(f"need 0 < step <= duration, not step {step} s and duration {duration} s")
-    initial = [np.asarray(values, dtype=float) for values in (qd, q)]
-    if any(values.shape != (model.dof,) for values in initial):
-        raise StateError(f"q and qd must have {model.dof} entries: {', '.join(model.coordinate_names)}")
-    start = np.array(initial)
+    if duration / step > MOST_STEPS:
+        raise ParameterError(
+            f"step is {step:g} s: {duration / step:.3g} steps in {duration:g} s; {MOST_STEPS} are possible"
+        )
+    start = np.array([qd, q], dtype=float)
     solve = articulated_body if len(model.links) == model.dof else forward_dynamics
-    idle = np.zeros(model.dof)
+    idle, names = np.zeros(model.dof), model.coordinate_names
 
     def slope(time: float, y: Array) -> Array:
         _require_finite(y, time, step)
-        tau = idle if effort is None else effort(time, y[1], y[0])
+        tau = idle if effort is None else _checked(effort(time, y[1], y[0]), time, names)
         return np.array([solve(model, y[1], y[0], tau), y[0]])
 
     steps = round(duration / step)
@@ -83,6 +92,16 @@ def simulate(
     return Motion(np.arange(steps + 1, dtype=float) * step, history[:, 1], history[:, 0])
 
 
+def _checked(given: Any, time: float, names: Sequence[str]) -> Array:
+    """The efforts that the caller's function has given."""
+    try:
+        return joint_vector("effort", given, names)
+    except StateError as reason:
+        raise StateError(
+            f"the efforts at {time:.4g} s are not finite numbers, one a joint: {reason}"
+        ) from None
+
+
 def _require_finite(y: Array, time: float, step: float) -> None:
     if not np.all(np.isfinite(y)):
         raise StateError(
@@ -90,6 +109,7 @@ def _require_finite(y: Array, time: float, step: float) -> None:
         )
 
 
+@gate
 def kinetic_energy(model: SerialModel, q: ArrayLike, qd: ArrayLike) -> float:
     """Kinetic energy [J], link by link."""
     chain = spatial_chain(model, np.asarray(q, dtype=float))
@@ -97,6 +117,7 @@ def kinetic_energy(model: SerialModel, q: ArrayLike, qd: ArrayLike) -> float:
     return float(sum(0.5 * v @ inertia @ v for v, inertia in zip(speed, chain.inertias, strict=True)))
 
 
+@gate
 def potential_energy(model: SerialModel, q: ArrayLike) -> float:
     """Potential energy of gravity [J], zero where every center of mass is in frame 0's origin."""
     chain = spatial_chain(model, np.asarray(q, dtype=float))

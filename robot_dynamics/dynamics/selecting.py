@@ -104,7 +104,7 @@ class _Selecting(Evaluator):
             return super().__call__(*positional, **named)
         try:
             function = self._functions.get(options)
-        except TypeError:  # a list of names is a choice too, but no key
+        except Exception:  # a list of names is a choice too, but no key; and what has a faulty hash is none
             function = self._choose(options)
         else:
             if function is None:

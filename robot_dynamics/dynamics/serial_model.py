@@ -15,7 +15,15 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics.dynamics.standard_link import StandardLink
 from robot_dynamics.errors import ConversionError, ParameterError, quoted
-from robot_dynamics.inputs.arrays import joint_vector, pose_matrix, real_array, real_number, real_vector
+from robot_dynamics.inputs.arrays import (
+    joint_vector,
+    listed,
+    pose_matrix,
+    real_array,
+    real_number,
+    real_vector,
+)
+from robot_dynamics.inputs.records import MOST_ENTRIES, a, check_fields, numbers, several, text
 from robot_dynamics.model.chain import JointKind, KinematicChain
 from robot_dynamics.model.frames import TOLERANCE, place_frames, residual
 from robot_dynamics.model.link_frame import LinkFrame
@@ -28,6 +36,16 @@ _ROUNDING = 1e-11
 # What is this close to -1, 0 or 1 in the pose of a link's own frame is rounding of the frames.
 _NEARLY_ROUND = 1e-11
 _NUMBERS = ("a", "r", "theta", "y_shift", "mass")
+
+
+_MODEL = {
+    "links": several(a(LinkFrame), least=1),
+    "coordinate_names": several(text, least=1),
+    "base": numbers(4, 4),
+    "tip": numbers(4, 4),
+    "gravity": numbers(3),
+    "link_poses": several(numbers(4, 4)),
+}
 
 
 @dataclass(frozen=True)
@@ -50,6 +68,18 @@ class SerialModel:
     tip: Array
     gravity: Array
     link_poses: tuple[Array, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_fields(self, _MODEL, ParameterError)
+        if len(self.link_poses) not in (0, len(self.links)):
+            raise ParameterError(f"link_poses has {len(self.link_poses)} poses for {len(self.links)} links")
+        for position, link in enumerate(self.links):
+            if not -1 <= link.parent < position or not 0 <= link.coordinate < self.dof:
+                raise ParameterError(
+                    f"link {position + 1} has parent {quoted(link.parent)} and coordinate"
+                    f" {quoted(link.coordinate)}; the parent is a link before it, or -1, and coordinate_names"
+                    f" has {self.dof}"
+                )
 
     def __repr__(self) -> str:
         return f"<SerialModel of {self.dof} joints: {', '.join(self.coordinate_names)}>"
@@ -135,7 +165,7 @@ class SerialModel:
             ParameterError: lists of different lengths, or values that are not finite.
         """
         n = len(_entries("alpha", alpha))
-        columns: dict[str, Any] = {
+        given: dict[str, Any] = {
             "a": a,
             "r": r,
             "theta": [0.0] * n if theta is None else theta,
@@ -146,11 +176,12 @@ class SerialModel:
             "prismatic": [False] * n if prismatic is None else prismatic,
             "names": [f"joint_{i + 1}" for i in range(n)] if names is None else names,
         }
-        lengths = {key: len(_entries(key, column)) for key, column in columns.items()}
+        columns: dict[str, Any] = {key: _entries(key, column) for key, column in given.items()}
+        lengths = {key: len(column) for key, column in columns.items()}
         wrong = {key: length for key, length in lengths.items() if length != n}
         if wrong or n == 0:
             raise ParameterError(f"alpha has {n} entries, but {wrong}; every joint needs exactly one entry")
-        columns |= {key: real_vector(key, columns[key], n, ParameterError) for key in _NUMBERS}
+        columns |= {key: real_vector(key, given[key], n, ParameterError) for key in _NUMBERS}
         angles = real_vector("alpha", alpha, n, ParameterError)
         links = tuple(
             _textbook_link(i, float(angles[i]), {key: column[i] for key, column in columns.items()})
@@ -242,13 +273,9 @@ def _textbook_link(index: int, alpha: float, row: dict[str, Any]) -> LinkFrame:
     )
 
 
-def _entries(name: str, value: Any) -> Sequence[Any] | Array:
-    """``value`` where it is a sequence with one entry per joint."""
-    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
-        return value
-    if isinstance(value, np.ndarray) and value.ndim:
-        return value
-    raise ParameterError(f"{name} is {quoted(value)}; it must be a list with one entry for every joint")
+def _entries(name: str, value: Any) -> list[Any]:
+    """The entries of a sequence with one for every joint."""
+    return listed(name, value, ParameterError, MOST_ENTRIES)
 
 
 def _vector(value: ArrayLike, what: str) -> Array:

@@ -13,10 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.dynamics.formulations import Formulation, modified_newton_euler
+from robot_dynamics.dynamics.gate import gate
 from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.spatial import Array
 
 
+@gate
 def strobed_mass_matrix(
     model: SerialModel, q: ArrayLike, inverse_dynamics: Formulation = modified_newton_euler
 ) -> Array:
@@ -26,6 +28,7 @@ def strobed_mass_matrix(
     return np.column_stack(columns).astype(float)
 
 
+@gate
 def strobed_coriolis_matrices(
     model: SerialModel, q: ArrayLike, inverse_dynamics: Formulation = modified_newton_euler
 ) -> Array:
@@ -43,6 +46,7 @@ def strobed_coriolis_matrices(
     return coefficients
 
 
+@gate
 def coriolis_forces(
     model: SerialModel, q: ArrayLike, qd: ArrayLike, inverse_dynamics: Formulation = modified_newton_euler
 ) -> Array:
@@ -53,6 +57,7 @@ def coriolis_forces(
     return np.asarray(forces, dtype=float)
 
 
+@gate
 def gravity_forces(
     model: SerialModel, q: ArrayLike, inverse_dynamics: Formulation = modified_newton_euler
 ) -> Array:

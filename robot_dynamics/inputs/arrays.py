@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import operator
 import sys
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.errors import RobotDynamicsError, StateError, quoted
+from robot_dynamics.errors import RobotDynamicsError, StateError, quoted, readable
 from robot_dynamics.spatial import Array
 
 _COUNTS = {3: "three", 6: "six"}
@@ -45,7 +46,11 @@ def real_array(name: str, value: Any, error: type[RobotDynamicsError] = StateErr
     Raises:
         RobotDynamicsError: no array of real numbers, or one beyond the range of doubles.
     """
-    if _is_masked(value):
+    try:
+        masked = _is_masked(value)
+    except Exception:  # of a faulty object: turning it into an array fails too
+        masked = False
+    if masked:
         raise error(f"{name} is a masked array; fill in the masked entries, or leave them out")
     try:
         array = np.asarray(value)
@@ -68,7 +73,8 @@ def real_array(name: str, value: Any, error: type[RobotDynamicsError] = StateErr
     except OverflowError:
         raise error(f"{name} holds a number that is too large: {quoted(value)}") from None
     except Exception as reason:
-        raise error(f"{name} cannot be read as an array of numbers: {quoted(str(reason), 200)}") from None
+        words = quoted(readable(reason), 200)
+        raise error(f"{name} cannot be read as an array of numbers: {words}") from None
     kind = _NO_NUMBERS.get(array.dtype.kind, str(array.dtype.name))
     raise error(f"{name} cannot be read as real numbers: {quoted(value)} holds {kind}")
 
@@ -159,8 +165,45 @@ def of_type(name: str, value: Any, kind: type | UnionType) -> None:
     Raises:
         TypeError: naming the argument and the type that it must have.
     """
-    if not isinstance(value, kind):
+    if not is_a(value, kind):
         raise TypeError(f"{name} is {quoted(value)}; it must be a {getattr(kind, '__name__', kind)}")
+
+
+def is_a(value: Any, kind: type | UnionType) -> bool:
+    """``isinstance``, of an object that fails when it is asked too."""
+    try:
+        return isinstance(value, kind)
+    except Exception:
+        return False
+
+
+def plain_text(value: Any) -> str | None:
+    """``value`` as a text that compares and hashes as texts do; None where it is no text."""
+    if type(value) is str:
+        return value
+    return str.__str__(value) if is_a(value, str) else None
+
+
+def listed(name: str, value: Any, error: type[RobotDynamicsError], most: int) -> list[Any]:
+    """The entries of any sequence or array; a text or a mapping is none.
+
+    Args:
+        name: of the argument, for messages.
+        value: the sequence.
+        error: class of the error.
+        most: entries of the longest.
+
+    Raises:
+        RobotDynamicsError: no sequence, one that fails when it is read, or a longer one.
+    """
+    try:
+        if is_a(value, Sequence | np.ndarray) and not is_a(value, str | bytes):
+            entries = list(itertools.islice(iter(value), most + 1))
+            if len(entries) <= most:
+                return entries
+    except Exception as reason:
+        raise error(f"{name} cannot be read as a list: {quoted(readable(reason), 200)}") from None
+    raise error(f"{name} is {quoted(value)}; it must be a list of at most {most} entries")
 
 
 def whole_number(name: str, value: Any) -> int:
@@ -172,7 +215,7 @@ def whole_number(name: str, value: Any) -> int:
     try:
         if not isinstance(value, bool | np.bool_):
             return operator.index(value)
-    except TypeError:
+    except Exception:  # of an object that has no index, or a faulty one
         pass
     raise TypeError(f"{name} is {quoted(value)}; it must be a whole number")
 
@@ -183,7 +226,7 @@ def one_of(name: str, value: Any, choices: Collection[str], error: type[RobotDyn
     Raises:
         RobotDynamicsError: naming the argument and the choices.
     """
-    if not isinstance(value, str) or value not in choices:
+    if plain_text(value) not in choices:
         *first, last = map(repr, choices)
         raise error(f"{name} is {quoted(value)}; it must be {', '.join(first)} or {last}")
 

@@ -12,7 +12,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics.errors import ModelError, ParameterError, quoted
-from robot_dynamics.inputs.arrays import joint_vector, of_type, pose_matrix, whole_number
+from robot_dynamics.inputs.arrays import joint_vector, whole_number
+from robot_dynamics.inputs.records import (
+    a,
+    check_fields,
+    index,
+    number,
+    number_or_infinity,
+    numbers,
+    several,
+    text,
+)
 from robot_dynamics.spatial import Array, pose, rotation_about
 
 
@@ -21,6 +31,9 @@ class JointKind(enum.Enum):
 
     REVOLUTE = "revolute"
     PRISMATIC = "prismatic"
+
+
+_BODY = {"mass": number, "center_of_mass": numbers(3), "inertia": numbers(3, 3)}
 
 
 @dataclass(frozen=True)
@@ -37,6 +50,9 @@ class JointLimits:
     velocity: float = np.inf
     effort: float = np.inf
 
+    def __post_init__(self) -> None:
+        check_fields(self, dict.fromkeys(("lower", "upper", "velocity", "effort"), number_or_infinity))
+
 
 @dataclass(frozen=True)
 class RigidBody:
@@ -51,6 +67,25 @@ class RigidBody:
     mass: float
     center_of_mass: Array
     inertia: Array
+
+    def __post_init__(self) -> None:
+        check_fields(self, _BODY)
+
+
+_JOINT = {
+    "name": text,
+    "link": text,
+    "kind": a(JointKind),
+    "origin": numbers(4, 4),
+    "axis": numbers(3),
+    "body": a(RigidBody),
+    "limits": a(JointLimits),
+    "damping": number,
+    "friction": number,
+    "coordinate": index,
+    "multiplier": number,
+    "offset": number,
+}
 
 
 @dataclass(frozen=True)
@@ -88,6 +123,9 @@ class ChainJoint:
     multiplier: float = 1.0
     offset: float = 0.0
 
+    def __post_init__(self) -> None:
+        check_fields(self, _JOINT)
+
     def __repr__(self) -> str:
         """Name, kind, link and mass, in a line."""
         return f"<ChainJoint {self.name}: {self.kind.value}, moves {self.link} of {self.body.mass:.4g} kg>"
@@ -97,6 +135,17 @@ class ChainJoint:
         if self.kind is JointKind.PRISMATIC:
             return pose(position=value * self.axis)
         return pose(rotation_about(self.axis, value))
+
+
+_CHAIN = {
+    "name": text,
+    "root": text,
+    "tip": text,
+    "joints": several(a(ChainJoint)),
+    "coordinate_names": several(text),
+    "tip_transform": numbers(4, 4),
+    "warnings": several(text),
+}
 
 
 @dataclass(frozen=True)
@@ -122,13 +171,17 @@ class KinematicChain:
     warnings: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in ("name", "root", "tip"):
-            of_type(name, getattr(self, name), str)
-        of_type("joints", self.joints, tuple)
+        check_fields(self, _CHAIN)
         for joint in self.joints:
-            of_type("joints has an entry that", joint, ChainJoint)
-        of_type("coordinate_names", self.coordinate_names, tuple)
-        pose_matrix("tip_transform", self.tip_transform, ModelError)
+            if not 0 <= joint.coordinate < self.dof:
+                raise ModelError(
+                    f"joint {quoted(joint.name)} moves with coordinate {quoted(joint.coordinate)};"
+                    f" coordinate_names has {self.dof}"
+                )
+        moving = {joint.name for joint in self.joints}
+        for name in self.coordinate_names:
+            if name not in moving:
+                raise ModelError(f"coordinate_names has {quoted(name)}, which is the name of no joint")
 
     def __repr__(self) -> str:
         return (

@@ -17,7 +17,9 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.errors import ParameterError, escaped, quoted, shown
-from robot_dynamics.inputs.arrays import joint_vector
+from robot_dynamics.inputs.arrays import joint_vector, plain_text
+from robot_dynamics.inputs.records import a, check_fields, index, numbers, or_none, several, text
+from robot_dynamics.inputs.records import number as finite_number
 from robot_dynamics.model.chain import JointKind
 from robot_dynamics.model.dh_format import (
     aligned,
@@ -46,8 +48,22 @@ def check_convention(convention: str) -> None:
     Raises:
         ParameterError: neither ``modified`` nor ``standard``.
     """
-    if not isinstance(convention, str) or convention not in CONVENTIONS:
+    if plain_text(convention) not in CONVENTIONS:
         raise ParameterError(f"convention {quoted(convention)}: known are {' and '.join(CONVENTIONS)}")
+
+
+_ROW = {
+    "joint": or_none(text),
+    "link": text,
+    "kind": or_none(a(JointKind)),
+    "alpha": finite_number,
+    "a": finite_number,
+    "theta": finite_number,
+    "d": finite_number,
+    "coordinate": or_none(index),
+    "multiplier": finite_number,
+    "link_pose": numbers(4, 4),
+}
 
 
 @dataclass(frozen=True)
@@ -83,6 +99,9 @@ class DHRow:
     multiplier: float
     link_pose: Array
 
+    def __post_init__(self) -> None:
+        check_fields(self, _ROW, ParameterError)
+
     @property
     def type_name(self) -> str:
         """``revolute``, ``prismatic`` or ``auxiliary``."""
@@ -101,6 +120,19 @@ class DHRow:
             theta, d = (theta, d + moved) if self.kind is JointKind.PRISMATIC else (theta + moved, d)
         along_z, along_x = about_z(theta, d), about_x(self.alpha, self.a)
         return np.asarray(along_x @ along_z if convention == "modified" else along_z @ along_x)
+
+
+_TABLE = {
+    "robot": text,
+    "root": text,
+    "tip": text,
+    "convention": text,
+    "joint_names": several(text),
+    "rows": several(a(DHRow)),
+    "base": numbers(4, 4),
+    "tool": numbers(4, 4),
+    "residual": finite_number,
+}
 
 
 @dataclass(frozen=True)
@@ -132,6 +164,16 @@ class DHTable:
     base: Array
     tool: Array
     residual: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_convention(self.convention)
+        check_fields(self, _TABLE, ParameterError)
+        for row in self.rows:
+            if row.coordinate is not None and not 0 <= row.coordinate < self.dof:
+                raise ParameterError(
+                    f"the row of joint {quoted(row.joint)} has coordinate {quoted(row.coordinate)};"
+                    f" joint_names has {self.dof}"
+                )
 
     @property
     def dof(self) -> int:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robot_dynamics.inputs.records import a, check_fields, index, number, numbers, text
 from robot_dynamics.model.chain import JointKind
 from robot_dynamics.spatial import Array
 
@@ -116,6 +117,24 @@ class JointFrame:
         return {field.name: getattr(self, field.name) for field in fields(JointFrame)}
 
 
+_LINK = {
+    "name": text,
+    "kind": a(JointKind),
+    "parent": index,
+    "alpha": number,
+    "a": number,
+    "y_shift": number,
+    "r": number,
+    "theta": number,
+    "coordinate": index,
+    "multiplier": number,
+    "offset": number,
+    "mass": number,
+    "first_moment": numbers(3),
+    "inertia": numbers(3, 3),
+}
+
+
 @dataclass(frozen=True)
 class LinkFrame(JointFrame):
     """A joint's frame with the inertial parameters of the link that the joint moves.
@@ -129,3 +148,6 @@ class LinkFrame(JointFrame):
     mass: float
     first_moment: Array
     inertia: Array
+
+    def __post_init__(self) -> None:
+        check_fields(self, _LINK)

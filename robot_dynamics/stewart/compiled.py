@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import StateError, quoted
-from robot_dynamics.inputs.arrays import real_array
+from robot_dynamics.inputs.arrays import of_type, real_array
 from robot_dynamics.native.bridge import fast_function
 from robot_dynamics.native.evaluator import Evaluator, Given
 from robot_dynamics.native.kernel import Kernel
@@ -53,6 +53,8 @@ class CompiledStewart:
 
     def __init__(self, machine: Machine, backend: str) -> None:
         """See :func:`compile_stewart`."""
+        of_type("machine", machine, Machine)
+        check_backend(backend)
         self.machine = machine
         self._made: StewartProgram | None = None
         self._backend = backend

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from robot_dynamics.errors import ParameterError, SingularityError, StateError, quoted
 from robot_dynamics.inputs.arrays import real_array, real_number, real_vector
+from robot_dynamics.inputs.records import check_fields, numbers
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.checks import require_finite
 from robot_dynamics.stewart.machine import LEG_COUNT, Machine
@@ -24,6 +24,14 @@ from robot_dynamics.stewart.orientation import quaternion_from_rotation, rotatio
 MOST_STEPS = 10_000_000
 """Of one simulation; their states are kept."""
 Forces = Callable[[float, "State"], Array]
+
+
+_STATE = {
+    "position": numbers(3),
+    "orientation": numbers(4),
+    "linear_velocity": numbers(3),
+    "angular_velocity": numbers(3),
+}
 
 
 @dataclass(frozen=True)
@@ -42,6 +50,9 @@ class State:
     linear_velocity: Array
     angular_velocity: Array
 
+    def __post_init__(self) -> None:
+        check_fields(self, _STATE, StateError)
+
 
 @dataclass(frozen=True)
 class TaskSpaceDynamics:
@@ -57,6 +68,11 @@ class TaskSpaceDynamics:
     mass_matrix: Array
     bias: Array
     jacobian: Array
+
+    def __post_init__(self) -> None:
+        matrix = numbers(LEG_COUNT, LEG_COUNT)
+        fields = {"mass_matrix": matrix, "bias": numbers(LEG_COUNT), "jacobian": matrix}
+        check_fields(self, fields, StateError)
 
     def acceleration(self, actuator_forces: Array) -> Array:
         """(6,) linear and angular acceleration under actuator forces (6,) [N].
@@ -149,10 +165,10 @@ def simulate(
         )
     x = np.concatenate(
         [
-            real_vector("start.position", start.position, 3),
+            start.position,
             _start_quaternion(start.orientation),
-            real_vector("start.linear_velocity", start.linear_velocity, 3),
-            real_vector("start.angular_velocity", start.angular_velocity, 3),
+            start.linear_velocity,
+            start.angular_velocity,
         ]
     )
     times, states = [0.0], [_unpack(x)]
@@ -180,13 +196,12 @@ def _checked(forces: Array, time: float) -> Array:
     return applied
 
 
-def _start_quaternion(orientation: Any) -> Array:
+def _start_quaternion(orientation: Array) -> Array:
     """(4,) unit quaternion of the orientation that a state starts with."""
-    quaternion = real_vector("start.orientation", orientation, 4)
-    length = float(np.linalg.norm(quaternion))
+    length = float(np.linalg.norm(orientation))
     if not 1e-9 < length < 1e9:
         raise StateError(f"start.orientation is {quoted(orientation)}; it must be a quaternion x, y, z, w")
-    return np.asarray(quaternion / length)
+    return np.asarray(orientation / length)
 
 
 def _rate(machine: Machine, x: Array, applied: Array, force: Array, torque: Array) -> Array:

@@ -12,6 +12,20 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from robot_dynamics.errors import ModelError, quoted
+from robot_dynamics.inputs.records import (
+    a,
+    bound,
+    check_fields,
+    not_negative,
+    number,
+    number_or_infinity,
+    numbers,
+    or_none,
+    positive,
+    several,
+    text,
+)
 from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.spatial import Array
 
@@ -36,6 +50,9 @@ class JointFriction:
     spherical: float
     coulomb: float = 0.0
 
+    def __post_init__(self) -> None:
+        check_fields(self, dict.fromkeys(("universal", "prismatic", "spherical", "coulomb"), not_negative))
+
 
 @dataclass(frozen=True)
 class Drive:
@@ -52,6 +69,10 @@ class Drive:
     screw_inertia: float
     rotor_inertia: float
     gear_ratio: float
+
+    def __post_init__(self) -> None:
+        check_fields(self, {"lead": positive, "gear_ratio": not_negative})
+        check_fields(self, dict.fromkeys(("screw_inertia", "rotor_inertia"), not_negative))
 
     @property
     def reflected_mass(self) -> float:
@@ -73,6 +94,9 @@ class Spring:
     length: float
     force: float
     stiffness: float
+
+    def __post_init__(self) -> None:
+        check_fields(self, dict.fromkeys(("length", "force", "stiffness"), number))
 
     @property
     def force_at_zero(self) -> float:
@@ -108,6 +132,29 @@ class LegLimits:
     base_angle: float = np.inf
     platform_angle: float = np.inf
 
+    def __post_init__(self) -> None:
+        check_fields(self, dict.fromkeys(("shortest", "longest"), number_or_infinity))
+        check_fields(self, dict.fromkeys(("speed", "force", "base_angle", "platform_angle"), bound))
+        if not self.shortest < self.longest:
+            raise ModelError(
+                f"shortest of a LegLimits is {self.shortest:g} m; it must be less than longest,"
+                f" {self.longest:g} m"
+            )
+
+
+_LEG = {
+    "name": text,
+    "base_point": numbers(3),
+    "platform_point": numbers(3),
+    "universal_axis": or_none(numbers(3)),
+    "lower": a(RigidBody),
+    "upper": a(RigidBody),
+    "friction": a(JointFriction),
+    "limits": a(LegLimits),
+    "drive": a(Drive),
+    "spring": a(Spring),
+}
+
 
 @dataclass(frozen=True)
 class Leg:
@@ -137,6 +184,21 @@ class Leg:
     limits: LegLimits
     drive: Drive = NO_DRIVE
     spring: Spring = NO_SPRING
+
+    def __post_init__(self) -> None:
+        check_fields(self, _LEG)
+
+
+_MACHINE = {
+    "name": text,
+    "gravity": numbers(3),
+    "platform": a(RigidBody),
+    "legs": several(a(Leg), LEG_COUNT, LEG_COUNT),
+    "home_position": numbers(3),
+    "home_rotation": numbers(3, 3),
+    "characteristic_length": positive,
+    "condition_limit": positive,
+}
 
 
 @dataclass(frozen=True)
@@ -168,10 +230,16 @@ class Machine:
     universal_axes: Array = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        check_fields(self, _MACHINE)
         base = np.array([leg.base_point for leg in self.legs])
         platform = np.array([leg.platform_point for leg in self.legs])
-        leg_vectors = self.home_position + platform @ self.home_rotation.T - base
-        directions = leg_vectors / np.linalg.norm(leg_vectors, axis=1, keepdims=True)
+        with np.errstate(over="ignore", invalid="ignore"):  # reported by name below
+            leg_vectors = self.home_position + platform @ self.home_rotation.T - base
+            lengths = np.linalg.norm(leg_vectors, axis=1)
+        for leg, length in zip(self.legs, lengths, strict=True):
+            if not 0.0 < length < np.inf:
+                raise ModelError(f"leg {quoted(leg.name)} of a Machine has the length {length:g} m at home")
+        directions = leg_vectors / lengths[:, None]
         axes = np.array(
             [
                 _any_perpendicular(direction) if leg.universal_axis is None else leg.universal_axis

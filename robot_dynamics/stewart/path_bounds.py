@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.codegen.expression import sqrt
+from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.inputs.records import check_fields, finite
 from robot_dynamics.spatial import Array, cross_entries, quaternion_rows
 from robot_dynamics.stewart.balls import Ball, joined, motion_balls, polynomials
 from robot_dynamics.stewart.exact_model import Inputs, actuator_forces
@@ -39,6 +41,15 @@ class Pieces:
     times: Array
     coefficients: Array
     axis: tuple[Array, Array] | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self, {"times": finite, "coefficients": finite}, TrajectoryError)
+        count = self.times.size - 1
+        if count < 1 or self.times.ndim != 1 or self.coefficients.shape != (count, LEG_COUNT, LEG_COUNT):
+            raise TrajectoryError(
+                f"times of Pieces has shape {self.times.shape}, coefficients {self.coefficients.shape};"
+                " expected (K,) and (K - 1, 6, 6)"
+            )
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics.dynamics.formulations import common
+from robot_dynamics.dynamics.gate import gate
 from robot_dynamics.dynamics.scalar import FLOATS, Matrix, Scalar, ScalarField, Vector, cross
 from robot_dynamics.dynamics.serial_model import SerialModel
 
@@ -50,6 +51,7 @@ class _LinkMotion:
     alpha: Vector
 
 
+@gate
 def augmented_body(
     model: SerialModel,
     q: Sequence[Scalar] | Vector,

@@ -8,9 +8,8 @@ from typing import Protocol
 
 import numpy as np
 
-from robot_dynamics.dynamics.scalar import FloatField, Matrix, Scalar, ScalarField, Vector, cross
+from robot_dynamics.dynamics.scalar import Matrix, Scalar, ScalarField, Vector, cross
 from robot_dynamics.dynamics.serial_model import LinkFrame, SerialModel, StandardLink
-from robot_dynamics.inputs.arrays import measured
 
 
 class Formulation(Protocol):
@@ -56,9 +55,6 @@ def joint_motions(
 ) -> list[JointMotion]:
     """Motion of every joint, offsets and mimic factors applied."""
     motions = []
-    if type(scalars) is FloatField:
-        size = 1 + max(link.coordinate for link in links)
-        q, qd, qdd = (measured(name, x, size) for name, x in (("q", q), ("qd", qd), ("qdd", qdd)))
     for i, link in enumerate(links, 1):
         scalars.step("joint variable", i)
         value, rate, acceleration = (x[link.coordinate] * link.multiplier for x in (q, qd, qdd))
@@ -96,8 +92,6 @@ def tip_load(
     """f_{n+1}, n_{n+1}: force and torque on the environment, about the origin of frame n, in its axes."""
     if wrench is None:
         return np.zeros(3), np.zeros(3)
-    if type(scalars) is FloatField:
-        wrench = measured("wrench", wrench, 6)
     scalars.step("tip wrench", len(model.links))
     rotation, position = scalars.parameters(model.tip[:3, :3]), scalars.parameters(model.tip[:3, 3])
     force = rotation @ np.array(list(wrench[:3]))

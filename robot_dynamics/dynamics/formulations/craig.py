@@ -11,11 +11,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from robot_dynamics.dynamics.formulations import common
+from robot_dynamics.dynamics.gate import gate
 from robot_dynamics.dynamics.scalar import FLOATS, Matrix, Scalar, ScalarField, Vector, cross
 from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.spatial import shift_inertia
 
 
+@gate
 def craig(
     model: SerialModel,
     q: Sequence[Scalar] | Vector,

@@ -22,10 +22,12 @@ from robot_dynamics.dynamics.formulations.lagrange_matrices import (
     trace_of_product,
     wrench_force,
 )
+from robot_dynamics.dynamics.gate import gate
 from robot_dynamics.dynamics.scalar import FLOATS, Matrix, Scalar, ScalarField, Vector
 from robot_dynamics.dynamics.serial_model import SerialModel
 
 
+@gate
 def lagrange(
     model: SerialModel,
     q: Sequence[Scalar] | Vector,

@@ -17,10 +17,12 @@ from robot_dynamics.dynamics.formulations.lagrange_matrices import (
     pseudo_inertia,
     wrench_force,
 )
+from robot_dynamics.dynamics.gate import gate
 from robot_dynamics.dynamics.scalar import FLOATS, Matrix, Scalar, ScalarField, Vector
 from robot_dynamics.dynamics.serial_model import SerialModel
 
 
+@gate
 def lagrange_direct(
     model: SerialModel,
     q: Sequence[Scalar] | Vector,

@@ -19,11 +19,13 @@ import numpy as np
 
 from robot_dynamics.dynamics.formulations import common
 from robot_dynamics.dynamics.formulations.newton_euler import angular_matrix
+from robot_dynamics.dynamics.gate import gate
 from robot_dynamics.dynamics.scalar import FLOATS, Matrix, Scalar, ScalarField, Vector, cross
 from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.spatial import second_moments
 
 
+@gate
 def modified_newton_euler(
     model: SerialModel,
     q: Sequence[Scalar] | Vector,

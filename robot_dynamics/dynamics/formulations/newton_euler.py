@@ -15,6 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from robot_dynamics.dynamics.formulations import common
+from robot_dynamics.dynamics.gate import gate
 from robot_dynamics.dynamics.scalar import FLOATS, Matrix, Scalar, ScalarField, Vector, cross
 from robot_dynamics.dynamics.serial_model import SerialModel, StandardLink
 
@@ -27,6 +28,7 @@ class Acceleration(enum.Enum):
     EXPANDED = "(omega.r) omega - (omega.omega) r + alpha x r (Lee 2.15), as Lee's table 2 counts"
 
 
+@gate
 def newton_euler(
     model: SerialModel,
     q: Sequence[Scalar] | Vector,

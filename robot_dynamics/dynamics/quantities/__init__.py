@@ -24,6 +24,7 @@ from robot_dynamics.dynamics.quantities import (
 )
 from robot_dynamics.dynamics.quantities.quantity import Quantity
 from robot_dynamics.errors import ParameterError, quoted
+from robot_dynamics.inputs.arrays import plain_text
 
 
 class Quantities:
@@ -57,7 +58,7 @@ def quantity_named(name: str) -> Quantity[..., Any]:
     Raises:
         ParameterError: there is none; the message names those that there are.
     """
-    try:
-        return QUANTITIES[name]
-    except (KeyError, TypeError):
-        raise ParameterError(f"no quantity {quoted(name)}; choose from {', '.join(QUANTITIES)}") from None
+    found = QUANTITIES.get(plain_text(name) or "")
+    if found is None:
+        raise ParameterError(f"no quantity {quoted(name)}; choose from {', '.join(QUANTITIES)}")
+    return found

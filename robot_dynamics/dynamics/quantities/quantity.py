@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, overload
 
 from robot_dynamics.dynamics.generator.inputs import InputArray, Request, Sizes, described
 from robot_dynamics.dynamics.generator.tracing import Trace
 from robot_dynamics.errors import ParameterError, quoted
+from robot_dynamics.inputs.arrays import listed, plain_text
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.native.signature import Input, Signature
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+MOST_NAMES = 1000
+"""Of an option that takes several."""
 
 
 class Functions(Protocol):
@@ -48,10 +52,10 @@ class Option:
         """
         if value is None:
             return self.default
-        known = self.values(chain)
-        if not isinstance(value, str) or value not in known:
+        known, chosen = self.values(chain), plain_text(value)
+        if chosen is None or chosen not in known:
             raise ParameterError(f"no {self.name} {quoted(value)}; choose from {', '.join(known)}")
-        return known[value]
+        return known[chosen]
 
 
 @dataclass(frozen=True)
@@ -66,9 +70,10 @@ class SeveralOption(Option):
         """
         if value is None:
             return self.default
-        if isinstance(value, str) or not isinstance(value, Sequence) or not value:
+        names = listed(self.name, value, ParameterError, MOST_NAMES)
+        if not names:
             raise ParameterError(f"{self.name} is {quoted(value)}; expected a sequence of names")
-        return ",".join(super(SeveralOption, self).read(chain, name) for name in map(_given, value))
+        return ",".join(super(SeveralOption, self).read(chain, name) for name in map(_given, names))
 
 
 def _given(name: object) -> Any:

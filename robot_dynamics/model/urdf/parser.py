@@ -184,6 +184,10 @@ def _limits(limit: Any, kind: JointType, where: str) -> tuple[JointLimits, tuple
     if not kind.moves_on_axis:
         return JointLimits(), (), []
     lower, upper = float(limit.lower or 0.0), float(limit.upper or 0.0)
+    named = {"lower": lower, "upper": upper, "velocity": limit.velocity, "effort": limit.effort}
+    for name, value in named.items():
+        if math.isnan(value):
+            raise ModelError(f"{where}: the {name} limit is not a number")
     if kind is JointType.CONTINUOUS:
         lower, upper = -math.inf, math.inf
     written = JointLimits(lower, upper, velocity=limit.velocity, effort=limit.effort)

@@ -88,11 +88,8 @@ def check_limits(where: str, limits: JointLimits) -> list[str]:
     """Limits that a joint can have; returns what is odd about them.
 
     Raises:
-        ModelError: not a number, a negative velocity or effort limit, or an empty range.
+        ModelError: a negative velocity or effort limit, or an empty range.
     """
-    for name, value in dataclasses.asdict(limits).items():
-        if math.isnan(value):
-            raise ModelError(f"{where}: the {name} limit is not a number")
     for name, value in (("velocity", limits.velocity), ("effort", limits.effort)):
         if value < 0.0:
             raise ModelError(f"{where}: the {name} limit is {value:g}; it cannot be negative")
