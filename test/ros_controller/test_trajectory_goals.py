@@ -55,7 +55,6 @@ class Door:
         self.now = 1000 * MILLISECOND
         self.waiting = None
         self.action = trajectory_action.TrajectoryAction(node, self, self.follow)
-        self.action.serve()
         self.server = self.action._server
         self.be(0.0)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -37,18 +38,8 @@ class _Measured:
         return getattr(self._action, name)
 
 
-class DeferredActionServer(ActionServer):
-    """An action server whose goals end when the node says so, instead of when a callback returns.
-
-    An execute callback that waits would keep a single-threaded executor busy for as long as the goal runs.
-
-    Args:
-        node: serves the action.
-        on_goal: called with every accepted goal, which is then executing.
-        on_cancel: called when a client asks to cancel a goal; the node ends it by :meth:`finish`.
-        refuses: why a goal is rejected; empty when it is accepted. Its client is not told why, so the node is
-            to say it.
-    """
+class _Server(ActionServer):
+    """An action server whose goals are accepted without being run, and end by a callback of their own."""
 
     def __init__(
         self,
@@ -95,6 +86,35 @@ class DeferredActionServer(ActionServer):
         with contextlib.suppress(StopIteration):
             self._execute_goal(execute_callback, goal_handle).send(None)
 
+
+class DeferredActionServer:
+    """An action server that appears when the node can follow goals, and ends them when the node says so.
+
+    An execute callback that waits would keep a single-threaded executor busy for as long as the goal runs.
+
+    Args:
+        node: serves the action.
+        on_goal: called with every accepted goal, which is then executing.
+        on_cancel: called when a client asks to cancel a goal; the node ends it by :meth:`finish`.
+        refuses: why a goal is rejected; empty when it is accepted. Its client is not told why, so the node is
+            to say it.
+    """
+
+    def __init__(
+        self,
+        node: LifecycleNode,
+        on_goal: Callable[[Any], None],
+        on_cancel: Callable[[Any], None],
+        refuses: Callable[[Any], str],
+    ) -> None:
+        self._create = partial(_Server, node, on_goal, on_cancel, refuses)
+        self._server: _Server | None = None
+
+    def serve(self) -> None:
+        """Offer the action from now on: whoever has waited for it finds a node that can follow."""
+        if self._server is None:
+            self._server = self._create()
+
     def finish(self, handle: Any, status: int, code: int, text: str) -> None:
         """End a goal as soon as the executor comes to it, or at once where none does.
 
@@ -122,4 +142,5 @@ class DeferredActionServer(ActionServer):
                 goal.abort()
             return result
 
-        self.notify_execute(handle, end)
+        assert self._server is not None  # it has accepted the goal
+        self._server.notify_execute(handle, end)

@@ -106,7 +106,7 @@ class TrajectoryAction:
         self._running: _Running | None = None
         self._planned: list[Any] = []
         self._last: tuple[Cycle, Reference] | None = None
-        self._server: DeferredActionServer | None = None
+        self._server = DeferredActionServer(node, self._on_goal, self._on_cancel, self._refuses)
         self._timer = node.create_timer(
             FEEDBACK_PERIOD, self._on_timer, clock=Clock(clock_type=ClockType.STEADY_TIME)
         )
@@ -114,8 +114,7 @@ class TrajectoryAction:
 
     def serve(self) -> None:
         """Offer the action from now on: whoever has waited for it finds a controller that can follow."""
-        if self._server is None:
-            self._server = DeferredActionServer(self._node, self._on_goal, self._on_cancel, self._refuses)
+        self._server.serve()
 
     @property
     def running(self) -> bool:
@@ -220,13 +219,13 @@ class TrajectoryAction:
             return  # it has ended otherwise
         self._planned.remove(handle)
         self._complain(f"goal refused: {reason}")
-        self._finish(handle, GoalStatus.STATUS_ABORTED, code, reason)
+        self._server.finish(handle, GoalStatus.STATUS_ABORTED, code, reason)
 
     def _on_cancel(self, handle: Any) -> None:
         if handle in self._planned:
             self._planned.remove(handle)
             successful = FollowJointTrajectory.Result.SUCCESSFUL
-            self._finish(handle, GoalStatus.STATUS_CANCELED, successful, "canceled")
+            self._server.finish(handle, GoalStatus.STATUS_CANCELED, successful, "canceled")
         elif self._running is not None and handle == self._running.handle:
             self._hold()
             self._end(GoalStatus.STATUS_CANCELED, FollowJointTrajectory.Result.SUCCESSFUL, "canceled")
@@ -289,9 +288,5 @@ class TrajectoryAction:
             return
         handle, self._running = self._running.handle, None
         self._timer.cancel()
-        self._finish(handle, status, code, text)
-        self._node.get_logger().info(f"goal ended: {text}")
-
-    def _finish(self, handle: Any, status: int, code: int, text: str) -> None:
-        assert self._server is not None  # it has accepted the goal
         self._server.finish(handle, status, code, text)
+        self._node.get_logger().info(f"goal ended: {text}")

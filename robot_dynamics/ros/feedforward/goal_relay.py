@@ -64,14 +64,13 @@ class GoalRelay:
         self._goals: list[_Goal] = []
         self._planned: list[_Goal] = []
         self._ending = False
-        self._server: DeferredActionServer | None = None
+        self._server = DeferredActionServer(node, self._on_goal, self._on_cancel, self._refuses)
         self._client = ActionClient(node, FollowJointTrajectory, f"{controller}/follow_joint_trajectory")
         node.create_timer(WATCH_PERIOD, self._watch, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def serve(self) -> None:
         """Offer the action from now on: whoever has waited for it finds a node that can plan."""
-        if self._server is None:
-            self._server = DeferredActionServer(self._node, self._on_goal, self._on_cancel, self._refuses)
+        self._server.serve()
 
     @property
     def busy(self) -> bool:
@@ -154,12 +153,12 @@ class GoalRelay:
             self._planned.remove(goal)
             if goal.cancel and not goal.reason:
                 code = FollowJointTrajectory.Result.SUCCESSFUL
-                self._tell(handle, _CANCELED, code, "canceled")
+                self._server.finish(handle, _CANCELED, code, "canceled")
                 return
             reason = goal.reason or reason
             self._feeder.refuse(f"goal refused: {reason}")
             code = FollowJointTrajectory.Result.INVALID_GOAL
-            self._tell(handle, _ABORTED, code, reason)
+            self._server.finish(handle, _ABORTED, code, reason)
 
         self._feeder.follow(
             lambda: trajectory_of(given),
@@ -235,16 +234,11 @@ class GoalRelay:
         """The client gets the controller's result, except that no end without success is told without why."""
         given, wanted = answer.result, handle.is_cancel_requested and answer.status == _CANCELED
         if answer.status == _SUCCEEDED or wanted or given.error_code:
-            assert self._server is not None  # it has accepted the goal
             self._server.finish_with(handle, answer.status, given)
             return
         did = "canceled" if answer.status == _CANCELED else "aborted"
         text = _text(given) or f"{self._controller} has {did} the goal"
-        self._tell(handle, _ABORTED, FollowJointTrajectory.Result.INVALID_GOAL, text)
-
-    def _tell(self, handle: Any, status: int, code: int, text: str) -> None:
-        assert self._server is not None  # it has accepted the goal
-        self._server.finish(handle, status, code, text)
+        self._server.finish(handle, _ABORTED, FollowJointTrajectory.Result.INVALID_GOAL, text)
 
     def _watch(self) -> None:
         """End the goals of a controller that has gone."""
@@ -259,7 +253,7 @@ class GoalRelay:
         self._feeder.refuse(f"{what} aborted: {reason}")
         if goal.upstream is not None:
             code = FollowJointTrajectory.Result.INVALID_GOAL
-            self._tell(goal.upstream, _ABORTED, code, reason)
+            self._server.finish(goal.upstream, _ABORTED, code, reason)
 
 
 def _text(result: Any) -> str:
