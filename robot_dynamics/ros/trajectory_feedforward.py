@@ -151,8 +151,11 @@ class TrajectoryFeedforward(LifecycleNode):
         if not feeder.active or feeder.feedforward is None:
             return
         try:
-            if feeder.feedforward.moving(feeder.now()) or (self._relay is not None and self._relay.busy):
-                self._hold(reason)
+            under_way = feeder.feedforward.moving(feeder.now()) or (
+                self._relay is not None and self._relay.busy
+            )
+            if under_way and (impossible := self._hold(reason)):
+                self.get_logger().error(f"the controller is not told to hold: {impossible}")
         finally:
             if self._stream is not None:
                 self._stream.halt()

@@ -9,10 +9,12 @@ from scipy.interpolate import BPoly
 
 from robot_dynamics.control.arm.feedforward import Feedforward
 from robot_dynamics.control.arm.feedforward_parameters import FeedforwardParameters
+from robot_dynamics.control.state_age import StateAge
 from robot_dynamics.control.waypoints import Waypoint
 from robot_dynamics.errors import ParameterError, TrajectoryError
 
 WEIGHT = MASS * GRAVITY * LENGTH
+MILLISECOND = 1_000_000
 
 
 class Masses:
@@ -287,3 +289,25 @@ def test_what_the_controller_does_not_take_leaves_what_it_would_have_replaced():
     made.withdraw(refused)
     np.testing.assert_array_equal(made.departure(None, 0.7).origin.position, expected)
     assert "came first" in made.objection(late, 0.55)
+
+
+@pytest.mark.parametrize(
+    ("stamp", "age", "objection"),
+    [
+        (-2, 0.002, ""),  # [ms] against the clock
+        (-800, 0.8, "joint states come 0.8 s after their stamps"),
+        (300, 0.0, ""),  # the clock of the robot is ahead
+        (-60_000, 0.0, ""),  # another clock
+        (None, 0.0, ""),
+    ],
+)
+def test_a_late_state_is_as_old_as_its_stamp_says(stamp, age, objection):
+    now = 1_000_000 * MILLISECOND
+    one = StateAge(simulated=False)
+    assert one.objection(now, 0.5) == "there is no joint state yet" and one.seconds(now) == np.inf
+    one.note(now, 0 if stamp is None else now + stamp * MILLISECOND)
+    assert one.seconds(now) == pytest.approx(age, abs=1e-12)
+    assert one.objection(now, 0.5) == objection
+    assert one.objection(now + 501 * MILLISECOND, 0.5) == (objection or "no joint state for 0.5 s")
+    one.forget()
+    assert one.objection(now, 0.5) == "there is no joint state yet"

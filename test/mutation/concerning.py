@@ -52,6 +52,7 @@ CONCERNING: dict[str, tuple[str, ...]] = {
     "codegen/partition.py": ("test/codegen/test_partition.py", "test/backend/test_long_programs.py"),
     "control": (*CORE, "test/test_parameter_classes.py", "test/test_values.py"),
     "control/schedule.py": ("test/control/test_feedforward.py", *CORE),
+    "control/state_age.py": ("test/control/test_feedforward.py", "test/ros_feedforward"),
     "control/arm": (*ARM, "test/test_parameter_classes.py", "test/test_values.py"),
     "control/arm/trajectory.py": PATHS,
     "control/arm/path_rules.py": PATHS,

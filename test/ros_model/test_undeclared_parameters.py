@@ -7,14 +7,27 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 from ros_harness import NodeProcess
 
 from robot_dynamics.cli.run import NODES
+from robot_dynamics.resources import resource
 from robot_dynamics.ros.support.undeclared import _faulty_override, known_in_the_package
 
 pytestmark = pytest.mark.ros
 
+ARM = resource("urdf/scara.urdf").read_text(encoding="utf-8")
 
-def test_a_misspelt_parameter_ends_the_node_with_a_hint():
-    with NodeProcess("robot_model", {"payload_mas": 1.5}) as node:
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("robot_model", {}),
+        # It would start by itself, and a summary would tell of its life.
+        ("computed_torque_controller", {"robot_description": ARM}),
+        ("stewart_platform", {"machine": "stewart_demo"}),
+    ],
+)
+def test_a_misspelt_parameter_ends_the_node_with_a_hint_before_it_starts(name, parameters):
+    with NodeProcess(name, {**parameters, "payload_mas": 1.5}) as node:
         assert node.wait_for_exit() == 1
+        assert "summary" not in node.output
         assert (
             "no node of robot_dynamics has a parameter 'payload_mas'; 'payload_mass' may be meant"
             in node.output

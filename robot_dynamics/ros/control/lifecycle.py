@@ -12,6 +12,7 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, ManagedEntity, Transi
 
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.ros.support.faults import explain
+from robot_dynamics.ros.support.undeclared import refuse_undeclared
 
 _TRANSITIONS = {
     Transition.TRANSITION_CONFIGURE: "configure",
@@ -81,9 +82,14 @@ class Lifecycle(ManagedEntity):
         return str(self._get_state(GetState.Request(), GetState.Response()).current_state.label)
 
     def start_once(self) -> None:
-        """Configure and activate, for ``autostart``; only until that has succeeded for the first time."""
+        """Configure and activate, for ``autostart``; only until that has succeeded for the first time.
+
+        Raises:
+            ParameterError: a parameter was set that nobody has: nothing is commanded then.
+        """
         if self.started or self.state != "unconfigured":
             return
+        refuse_undeclared(self._node)
         if self._node.trigger_configure() == _SUCCESS:
             self.started = self._node.trigger_activate() == _SUCCESS
 

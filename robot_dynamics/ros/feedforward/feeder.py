@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
@@ -14,7 +13,7 @@ from robot_dynamics.control.arm.feedforward import Feedforward
 from robot_dynamics.control.arm.feedforward_parameters import EffortPath, FeedforwardParameters
 from robot_dynamics.control.arm.feeding import PathDeparture, Plan
 from robot_dynamics.control.protocol import Planned
-from robot_dynamics.control.sim_time import time_of_state
+from robot_dynamics.control.state_age import StateAge
 from robot_dynamics.errors import StateError, TrajectoryError
 from robot_dynamics.ros.actions.goal_trajectory import GoalTrajectory
 from robot_dynamics.ros.control.loop import StateClock
@@ -111,9 +110,8 @@ class Feeder:
         # The efforts are in the points, unless they go a way of their own.
         self._efforts = settings.effort_path == EffortPath.TRAJECTORY.value
         self._order = JointOrder(())
-        self._state_at: float | None = None
-        self._simulated = bool(node.get_parameter("use_sim_time").value)
-        self._epoch = node.get_clock().now().nanoseconds
+        self._age = StateAge(bool(node.get_parameter("use_sim_time").value))
+        self._epoch = self._nanoseconds()
         self.clock = StateClock()
         self.clock.seconds(self._epoch)
         self.controller: Follower | None = None
@@ -126,7 +124,7 @@ class Feeder:
         self.feedforward = feedforward
         self.controller = Follower(self, feedforward)
         self._order = JointOrder(feedforward.chain.joint_names)
-        self._state_at = None
+        self._age.forget()
         if unknown := without_joint(self.rules, feedforward.chain.joint_names):
             self._log.warning(unknown)
 
@@ -136,13 +134,12 @@ class Feeder:
 
     def now(self) -> float:
         """ROS time on the node's clock [s]."""
-        return self.clock.seconds(self._node.get_clock().now().nanoseconds)
+        return self.clock.seconds(self._nanoseconds())
 
     @property
     def state_age(self) -> float:
         """Of the last joint state, infinite before the first [s]."""
-        # By ROS time: a simulation that pauses pauses the states with it.
-        return np.inf if self._state_at is None else self.now() - self._state_at
+        return self._age.seconds(self._nanoseconds())
 
     @property
     def unheard(self) -> str:
@@ -157,13 +154,7 @@ class Feeder:
 
     def _blind(self) -> str:
         """Why it is not known where the arm is; empty when it is."""
-        if self._state_at is None:
-            return "there is no joint state yet"
-        if self._simulated and not self._node.get_clock().now().nanoseconds:
-            return "there is no /clock, which use_sim_time asks for"
-        if self.state_age > self.settings.state_timeout:
-            return f"no joint state for {self.settings.state_timeout:g} s"
-        return ""
+        return self._age.objection(self._nanoseconds(), self.settings.state_timeout)
 
     def follow(
         self,
@@ -294,7 +285,7 @@ class Feeder:
             self._log.warning(f"joint state refused: {error}", throttle_duration_sec=THROTTLE)
             return
         self.feedforward.observe(sample.position)
-        now = self._node.get_clock().now().nanoseconds
-        # A simulation's clock may be late, and catch up when the simulation pauses.
-        at = time_of_state(now, sample.nanoseconds) if self._simulated else now
-        self._state_at = self.clock.seconds(at)
+        self._age.note(self._nanoseconds(), sample.nanoseconds)
+
+    def _nanoseconds(self) -> int:
+        return int(self._node.get_clock().now().nanoseconds)
