@@ -17,6 +17,7 @@ from robot_dynamics.ros.support.processes import claim_domain, node_environment
 
 pytestmark = pytest.mark.ros
 pytest.importorskip("mujoco", reason="mujoco is not installed")
+pytest.importorskip("scipy", reason="scipy is not installed")
 SCARA = resource("urdf/scara.urdf")
 SHORT = ["--period", "3", "--harmonics", "2", "--send", "--yes", "--speed"]
 
