@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import robot_dynamics as rd
-from robot_dynamics.cli.main import COMMANDS
+from robot_dynamics.cli.main import COMMANDS, main
 from robot_dynamics.cli.run import NODES
 from robot_dynamics.resources import resource
 
@@ -95,3 +95,27 @@ def test_generate_shows_warnings_as_dh_does(tmp_path):
         assert code == 0, errors
         warnings.append([line for line in errors.splitlines() if "warning:" in line])
     assert "tool" in warnings[0][0] and warnings[0] == warnings[1]
+
+
+WANTING = {
+    "mujoco": (["view", PUMA], "simulation"),
+    "viser": (["demo", "--view"], "view"),
+    "rosbags": (["record", "-o", "run"], "identification"),
+    "clarabel": (["identify", PUMA, "run.csv", "-o", "found"], "identification"),
+    "sympy": (["reproduce", "all"], "report"),
+    "jinja2": (["stewart", "report", "machine.yaml"], "report"),
+    "matplotlib": (["benchmark", "--plot", "a.png"], "plots"),
+    "scipy": (["excite", PUMA, "-o", "move.yaml"], "identification"),
+    "rclpy": (["set", "payload_mass=1"], "ros"),
+}
+
+
+@pytest.mark.parametrize("module", WANTING)
+def test_what_is_missing_is_named_in_one_line_before_anything_begins(module, monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, module, None)
+    arguments, extra = WANTING[module]
+    assert main([str(argument) for argument in arguments]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert module in line and extra in line.partition("pip install 'robot_dynamics[")[2]
+    assert list(tmp_path.iterdir()) == []

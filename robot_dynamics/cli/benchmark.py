@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from robot_dynamics.cli.chain_source import whole_number
+from robot_dynamics.cli.needs import need
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.inputs.files import open_output
 
@@ -42,6 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the table; progress goes to standard error."""
     if arguments.cycles is not None:
         return _cycles(arguments.cycles)
+    if arguments.plot:
+        need("--plot", "matplotlib")
     from robot_dynamics.benchmark.report import plot, table
     from robot_dynamics.benchmark.run import run_benchmark
 

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from robot_dynamics.cli.chain_source import number_within
-from robot_dynamics.errors import ParameterError, RobotDynamicsError
+from robot_dynamics.cli.needs import need
+from robot_dynamics.errors import ParameterError
 
 if TYPE_CHECKING:
     from robot_dynamics.ros.demo.outcome import Outcome
@@ -53,14 +54,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the demonstration; 0 when the tracking was as good as it has to be."""
-    try:
-        from robot_dynamics.ros.demo import session
-        from robot_dynamics.ros.demo.outcome import Limits
-    except ImportError as error:
-        raise RobotDynamicsError(
-            f"the demonstration needs ROS 2, MuJoCo and matplotlib ({error}); from PyPI:"
-            " pip install 'robot_dynamics[ros,simulation,plots]'"
-        ) from error
+    needed = ["rclpy", "mujoco", "matplotlib"]
+    if arguments.view:
+        needed.append("viser")
+    if arguments.what == "identification":
+        needed += ["scipy", "cvxpy", "clarabel", "rosbags"]
+    need("the demonstration", *needed)
+    from robot_dynamics.ros.demo import session
+    from robot_dynamics.ros.demo.outcome import Limits
+
     progress = ProgressLine()
     arguments.output.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
@@ -94,14 +96,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _identification(arguments: argparse.Namespace, progress: ProgressLine) -> Outcome:
     if arguments.view or arguments.realtime:
         raise ParameterError("demo identification runs in lockstep, without --view and --realtime")
-    try:
-        import cvxpy  # noqa: F401
+    from robot_dynamics.ros.demo import identification
 
-        from robot_dynamics.ros.demo import identification
-    except ImportError as error:
-        raise RobotDynamicsError(
-            f"this demonstration needs more packages ({error}): pip install 'robot_dynamics[identification]'"
-        ) from error
     return identification.run(arguments.output, progress)
 
 

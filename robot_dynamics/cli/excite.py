@@ -19,6 +19,7 @@ from robot_dynamics.cli.chain_source import (
     whole_number,
 )
 from robot_dynamics.cli.demo import ProgressLine
+from robot_dynamics.cli.needs import need
 from robot_dynamics.errors import ParameterError, RobotDynamicsError
 from robot_dynamics.inputs.files import check_output, open_output
 
@@ -95,10 +96,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Plan the motion, say what it will tell, and write it."""
+    shown = arguments.send and not arguments.yes
+    need("excite", "scipy", "mujoco", *["rclpy"] * arguments.send, *["viser"] * shown)
     from robot_dynamics.identification.excitation.points import Points
     from robot_dynamics.identification.excitation.report import prospect, report
 
     _check(arguments)
+    if shown and arguments.urdf == "-":
+        raise ParameterError(
+            "--send shows the motion first, which needs the description as a file; or say --yes"
+        )
     check_output(arguments.output)
     source = streams.read_input() if arguments.urdf == "-" else Path(arguments.urdf)
     chain = chain_of(arguments, source if isinstance(source, bytes) else None)
@@ -122,16 +129,10 @@ def run(arguments: argparse.Namespace) -> int:
 def _send(
     arguments: argparse.Namespace, excitation: Excitation, clearance: Clearance | None, progress: ProgressLine
 ) -> None:
-    try:
-        from robot_dynamics.ros.live.sending import Sender
-    except ImportError as error:
-        raise RobotDynamicsError(
-            f"sending needs rclpy ({error}): source a ROS 2 installation, or pip install"
-            " 'robot_dynamics[ros]'"
-        ) from error
     from robot_dynamics.identification.excitation.approach import approach
     from robot_dynamics.identification.excitation.bounds import Bounds
     from robot_dynamics.identification.excitation.points import Points
+    from robot_dynamics.ros.live.sending import Sender
 
     speed, names = arguments.speed, excitation.chain.joint_names
     bounds = Bounds.of(excitation.chain, dict(arguments.range), arguments.effort, arguments.clearance)
@@ -165,16 +166,7 @@ def _send(
 
 
 def _show(arguments: argparse.Namespace, motion: Points, bounds: Bounds, progress: ProgressLine) -> None:
-    if arguments.urdf == "-":
-        raise ParameterError(
-            "--send shows the motion first, which needs the description as a file; or say --yes"
-        )
-    try:
-        from robot_dynamics.ros.live.excitation import show_motion
-    except ImportError as error:
-        raise RobotDynamicsError(
-            f"the motion is shown by viser ({error}): pip install 'robot_dynamics[view]', or say --yes"
-        ) from error
+    from robot_dynamics.ros.live.excitation import show_motion
     from robot_dynamics.view.subject import ArmOptions
 
     options = ArmOptions(arguments.root, arguments.tip, dict(arguments.lock), 0.0, tuple(arguments.gravity))

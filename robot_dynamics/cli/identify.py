@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from robot_dynamics.cli import streams
 from robot_dynamics.cli.chain_source import add_chain_arguments, chain_of, number
-from robot_dynamics.errors import RobotDynamicsError, shown
+from robot_dynamics.cli.needs import need
+from robot_dynamics.errors import ParameterError, shown
+from robot_dynamics.inputs.files import decoded
+from robot_dynamics.inputs.tables import text_lines
+
+if TYPE_CHECKING:
+    from robot_dynamics.control.arm.actuators import ActuatorParameters
+    from robot_dynamics.identification.logs import Log
+    from robot_dynamics.model.chain import KinematicChain
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -17,7 +26,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "runs",
         metavar="RUN",
         nargs="+",
-        help="recorded motion: a rosbag2 folder, .db3, .mcap, or CSV with time and JOINT.position, .effort",
+        help="recorded motion: a rosbag2 folder, .db3, .mcap, or CSV with time and JOINT.position, .effort;"
+        " - reads CSV from standard input",
     )
     parser.add_argument(
         "--validate",
@@ -32,7 +42,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--payload", action="store_true", help="only what was picked up is unknown")
     parser.add_argument(
-        "--drives", metavar="FILE.yaml", help="drives as known, such as an earlier friction.yaml"
+        "--drives",
+        metavar="FILE.yaml",
+        help="drives as known, such as an earlier friction.yaml; - reads standard input",
     )
     parser.add_argument("--topic", help="of the joint states, where a bag has several")
     parser.add_argument(
@@ -46,29 +58,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Identify and write the files; what was found goes to standard output."""
-    try:
-        import cvxpy  # noqa: F401
-        import scipy  # noqa: F401
-    except ImportError as error:
-        raise RobotDynamicsError(
-            f"identification needs more packages ({error}): pip install 'robot_dynamics[identification]'"
-        ) from error
-    from robot_dynamics.identification.files import read_drives, write_files
+    need("identification", "scipy", "cvxpy", "clarabel", "matplotlib")
+    from robot_dynamics.identification.files import write_files
     from robot_dynamics.identification.identify import identify
-    from robot_dynamics.identification.logs import read_log
     from robot_dynamics.identification.runs import Options
 
+    _check_inputs(arguments)
     source = streams.read_input() if arguments.urdf == "-" else Path(arguments.urdf)
     chain = chain_of(arguments, source if isinstance(source, bytes) else None)
     options = Options(
         cutoff=arguments.cutoff,
         compensates_gravity=arguments.compensates_gravity,
         payload=arguments.payload,
-        drives=read_drives(arguments.drives, chain) if arguments.drives else None,
+        drives=_drives(arguments.drives, chain) if arguments.drives else None,
     )
     learn, validate = (
-        [read_log(path, chain.joint_names, arguments.topic, dict(arguments.lock)) for path in paths]
-        for paths in (arguments.runs, arguments.validate)
+        [_log(path, chain, arguments) for path in paths] for paths in (arguments.runs, arguments.validate)
     )
     found = identify(chain, learn, validate, options)
     files = write_files(found, source, arguments.output)
@@ -85,3 +90,28 @@ def run(arguments: argparse.Namespace) -> int:
     for path in files:
         print(path)
     return 0
+
+
+def _check_inputs(arguments: argparse.Namespace) -> None:
+    named = [arguments.urdf, *arguments.runs, *arguments.validate, arguments.drives]
+    if named.count("-") > 1:
+        raise ParameterError("only one of URDF, RUN and --drives can be read from standard input")
+
+
+def _drives(path: str, chain: KinematicChain) -> ActuatorParameters:
+    from robot_dynamics.identification.files import read_drives
+
+    if path != "-":
+        return read_drives(path, chain)
+    text = decoded(streams.read_input(), "standard input", ParameterError)
+    return read_drives("standard input", chain, text)
+
+
+def _log(path: str, chain: KinematicChain, arguments: argparse.Namespace) -> Log:
+    from robot_dynamics.identification.logs import read_log, read_table
+
+    locked = dict(arguments.lock)
+    if path != "-":
+        return read_log(path, chain.joint_names, arguments.topic, locked)
+    lines = text_lines(streams.opened_input(), "standard input")
+    return read_table(streams.counted(lines), chain.joint_names, "standard input", locked)

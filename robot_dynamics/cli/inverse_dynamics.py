@@ -94,9 +94,7 @@ def _efforts(arguments: argparse.Namespace, text: bytes | None) -> tuple[list[st
 
 def _read(path: str, chain: KinematicChain) -> StateTable:
     if path == "-":
-        if sys.stdin is None:
-            raise StateError("cannot read standard input: it is closed")
-        lines = text_lines(sys.stdin.buffer, "standard input")
+        lines = text_lines(streams.opened_input(), "standard input")
         return read_states(streams.counted(lines), chain.joint_names, "standard input")
     with open_regular(
         path, "CSV file", lambda reason: StateError(f"cannot read the states: {reason}")

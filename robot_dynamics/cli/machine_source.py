@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import sys
 import warnings
 from pathlib import Path
 
@@ -75,10 +74,8 @@ def motion_table(path: str) -> MotionTable:
     """The motion of a CSV file, or of standard input for "-"; notes go to standard error."""
     if path != "-":
         table = read_motion(path)
-    elif sys.stdin is None:
-        raise ParameterError("cannot read standard input: it is closed")
     else:
-        table = parse_motion(text_lines(sys.stdin.buffer, "standard input"), "standard input")
+        table = parse_motion(text_lines(streams.opened_input(), "standard input"), "standard input")
     if table.ignored:
         names = ", ".join(map(shown, table.ignored[:10]))
         streams.note(f"robot_dynamics: note: columns left aside: {names}")

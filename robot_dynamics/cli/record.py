@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from robot_dynamics.cli.needs import need
 from robot_dynamics.errors import RobotDynamicsError
 
 LONGEST_TOPIC = 240
@@ -26,13 +27,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Record until Ctrl-C; returns the exit code."""
-    try:
-        from robot_dynamics.ros.recording.bag import record
-    except ImportError as error:
-        raise RobotDynamicsError(
-            f"recording needs rclpy ({error}): source a ROS 2 installation, or pip install"
-            " 'robot_dynamics[ros,identification]'"
-        ) from error
+    need("recording", "rclpy", "rosbags")
+    from robot_dynamics.ros.recording.bag import record
+
     if len(arguments.topic) > LONGEST_TOPIC:
         length = len(arguments.topic)
         raise RobotDynamicsError(f"--topic has {length} characters; ROS allows {LONGEST_TOPIC}")

@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
+from robot_dynamics.cli.needs import need
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.papers.dasgupta.reproduction import (
     MODELS,
@@ -46,6 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Make the evidence, write and report; 1 when a statement of dasgupta fails under its own equations."""
+    need("the evidence", "matplotlib", "jinja2", "sympy")
     from robot_dynamics.papers.evidence.gather import gather
     from robot_dynamics.papers.evidence.page import tally, write, write_markdown
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import sys
 
+from robot_dynamics.cli.needs import need
 from robot_dynamics.errors import RobotDynamicsError, quoted
 from robot_dynamics.inputs.files import read_text
 from robot_dynamics.resources import resource
@@ -44,14 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     if {"-h", "--help"} & set(arguments.arguments):
         print(_about(arguments.node), end="")
         return 0
-    try:
-        importlib.import_module("rclpy")
-    except ImportError as error:
-        raise RobotDynamicsError(
-            f"the nodes need rclpy, which cannot be imported ({error}): source the setup file of a ROS 2"
-            " installation, or install it from PyPI with "
-            f"{sys.executable} -m pip install 'robot_dynamics[ros]'"
-        ) from error
+    need(arguments.node, "rclpy")
     module = importlib.import_module(f"robot_dynamics.ros.{arguments.node}")
     return int(module.main(arguments.arguments))
 

@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from robot_dynamics.cli.chain_source import number_within
+from robot_dynamics.cli.needs import need
 from robot_dynamics.errors import RobotDynamicsError, quoted
 from robot_dynamics.inputs.documents import parse_yaml
 
@@ -37,12 +38,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Set and tell where; returns the exit code."""
-    try:
-        from robot_dynamics.ros.models.everywhere import set_everywhere
-    except ImportError as error:
-        raise RobotDynamicsError(
-            f"it needs rclpy ({error}): source a ROS 2 installation, or pip install 'robot_dynamics[ros]'"
-        ) from error
+    need("set", "rclpy")
+    from robot_dynamics.ros.models.everywhere import set_everywhere
+
     wanted = dict(_assignment(text) for text in arguments.values)
     namespace = "/" + arguments.namespace.strip("/")
     for owner, names in set_everywhere(wanted, namespace, arguments.simulator, arguments.patience).items():

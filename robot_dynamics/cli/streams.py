@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, BinaryIO
 
 from robot_dynamics.errors import ParameterError, readable
 
@@ -42,16 +42,26 @@ def note(text: object) -> None:
         print(text, file=sys.stderr, flush=True)
 
 
+def opened_input() -> BinaryIO:
+    """Standard input, of bytes.
+
+    Raises:
+        ParameterError: it is closed.
+    """
+    if sys.stdin is None:
+        raise ParameterError("cannot read standard input: it is closed")
+    return sys.stdin.buffer
+
+
 def read_input(most: int = MAX_INPUT) -> bytes:
     """Everything on standard input.
 
     Raises:
         ParameterError: it is closed, cannot be read, or does not end in time.
     """
-    if sys.stdin is None:
-        raise ParameterError("cannot read standard input: it is closed")
+    stream = opened_input()
     try:
-        data: bytes = sys.stdin.buffer.read(most + 1)
+        data = stream.read(most + 1)
     except OSError as error:
         raise ParameterError(f"cannot read standard input: {error.strerror}") from error
     if len(data) > most:

@@ -6,13 +6,16 @@ import argparse
 import json
 import tempfile
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from robot_dynamics.cli import streams
 from robot_dynamics.cli.chain_source import add_gravity_argument, locked_joint, number_within
 from robot_dynamics.cli.demo import ProgressLine
 from robot_dynamics.cli.machine_source import is_machine, piped, platform_of
-from robot_dynamics.errors import ParameterError, RobotDynamicsError
+from robot_dynamics.cli.needs import need
+from robot_dynamics.errors import ParameterError
 from robot_dynamics.inputs.files import check_output, is_regular, open_output
 
 if TYPE_CHECKING:
@@ -58,7 +61,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_gravity_argument(parser)
     parser.add_argument(
-        "--parameters", type=Path, metavar="FILE", help="ROS parameters of controller and simulator (YAML)"
+        "--parameters",
+        type=Path,
+        metavar="FILE",
+        help="ROS parameters of controller and simulator (YAML); - reads standard input",
     )
     parser.add_argument("--port", type=int, help="of the page (default: the first free one from 8080 on)")
     parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
@@ -74,13 +80,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Show the robot until Ctrl-C, or until the tour is over."""
-    try:
-        from robot_dynamics.ros.live.session import SessionOptions, show
-    except ImportError as error:
-        raise RobotDynamicsError(
-            f"this needs ROS 2, MuJoCo and viser ({error}); from PyPI:"
-            " pip install 'robot_dynamics[ros,simulation,view]'"
-        ) from error
+    need("view", "rclpy", "mujoco", "viser")
+    from robot_dynamics.ros.live.session import SessionOptions, show
+
     _check(arguments)
     progress = ProgressLine()
     options = SessionOptions(
@@ -93,6 +95,8 @@ def run(arguments: argparse.Namespace) -> int:
     )
     given = piped(arguments.file)
     with ExitStack() as stack:
+        if options.parameters == Path("-"):  # the nodes read a file
+            options = replace(options, parameters=_kept(streams.read_input(), "parameters.yaml", stack))
         if is_machine(arguments.file, given):
             exhibit = _stewart(arguments, given, stack)
         else:
@@ -119,7 +123,9 @@ def _check(arguments: argparse.Namespace) -> None:
             raise ParameterError(f"{argument!r} is not NAME:=VALUE")
     if arguments.port is not None and not 1 <= arguments.port <= 65535:
         raise ParameterError(f"port {arguments.port}: must be 1 to 65535")
-    if arguments.parameters is not None and not is_regular(arguments.parameters):
+    if arguments.file == "-" == str(arguments.parameters):
+        raise ParameterError("FILE and --parameters cannot both be read from standard input")
+    if arguments.parameters not in (None, Path("-")) and not is_regular(arguments.parameters):
         raise ParameterError(f"no such parameter file: {arguments.parameters}")
     if arguments.json is not None and not (arguments.tour or arguments.exit):
         raise ParameterError("--json writes the verdict of a tour: add --tour or --exit")
@@ -158,10 +164,13 @@ def _stewart(arguments: argparse.Namespace, text: bytes | None, stack: ExitStack
     if arguments.arguments or arguments.tip or arguments.root or arguments.lock or arguments.payload:
         raise ParameterError("a Stewart platform has no chain to choose and no xacro arguments")
     platform = platform_of(arguments.file, text)
-    file = Path(arguments.file)
-    if text is not None:  # the nodes read a file
-        file = Path(
-            stack.enter_context(tempfile.TemporaryDirectory(prefix="robot_dynamics_")), "machine.yaml"
-        )
-        file.write_bytes(text)
+    # The nodes read a file.
+    file = Path(arguments.file) if text is None else _kept(text, "machine.yaml", stack)
     return StewartExhibit(platform, str(file.resolve()))
+
+
+def _kept(data: bytes, name: str, stack: ExitStack) -> Path:
+    """A file of that name with the data, in a folder that goes with the stack."""
+    file = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="robot_dynamics_")), name)
+    file.write_bytes(data)
+    return file

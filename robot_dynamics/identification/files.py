@@ -16,7 +16,7 @@ from robot_dynamics.identification.description import identified_urdf
 from robot_dynamics.identification.page import page
 from robot_dynamics.identification.result import Identification
 from robot_dynamics.inputs.arrays import real_vector
-from robot_dynamics.inputs.documents import read_yaml
+from robot_dynamics.inputs.documents import parse_yaml, read_yaml
 from robot_dynamics.model.chain import KinematicChain
 
 
@@ -49,13 +49,22 @@ def drive_parameters(found: Identification) -> str:
     return f"# One value a joint, in the order {joints}\n" + yaml.safe_dump(document, sort_keys=False)
 
 
-def read_drives(path: str, chain: KinematicChain) -> ActuatorParameters:
+def read_drives(path: str, chain: KinematicChain, text: str | None = None) -> ActuatorParameters:
     """The drives in a file that `drive_parameters` has written.
+
+    Args:
+        path: of the file.
+        chain: whose drives they are.
+        text: of the file, where it has been read already; ``path`` then names it in messages.
 
     Raises:
         ParameterError: there is no rotor_inertia, or a list that does not fit the joints of ``chain``.
     """
-    section: Any = read_yaml(path, "parameter file", ParameterError)
+    section: Any
+    if text is None:
+        section = read_yaml(path, "parameter file", ParameterError)
+    else:
+        section = parse_yaml(text, path, ParameterError)
     for key in ("/**", "ros__parameters"):
         if not isinstance(section, dict) or key not in section:
             raise ParameterError(f"{path}: no {key}; expected /**: ros__parameters: rotor_inertia: [...]")

@@ -9,7 +9,7 @@ headers have none.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -72,7 +72,7 @@ def read_log(
     if in_folder or place.suffix in BAG_SUFFIXES:
         return _read_bag(place, tuple(joint_names), topic, locked or {})
     with open_regular(path, "CSV file or bag", LogError) as stream:
-        return _read_table(text_lines(stream, path), tuple(joint_names), path, locked or {})
+        return read_table(text_lines(stream, path), joint_names, path, locked)
 
 
 def _check_locked(source: str, name: str, said: float, position: float) -> None:
@@ -83,7 +83,22 @@ def _check_locked(source: str, name: str, said: float, position: float) -> None:
         )
 
 
-def _read_table(lines: Any, names: tuple[str, ...], source: str, locked: Mapping[str, float]) -> Log:
+def read_table(
+    lines: Iterable[str], joint_names: Sequence[str], source: str, locked: Mapping[str, float] | None = None
+) -> Log:
+    """The motion of the joints ``joint_names`` in the lines of a CSV file.
+
+    Args:
+        lines: of text.
+        joint_names: in the order of the result's columns.
+        source: name of the text in messages.
+        locked: as of :func:`read_log`.
+
+    Raises:
+        LogError: as of :func:`read_log`.
+        StateError: an entry that is not a finite number, a row that is too long or too short.
+    """
+    names, locked = tuple(joint_names), locked or {}
     reader = rows(lines, source)
     _, first = next(reader, (1, []))
     header = [name.strip() for name in first]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 
 import numpy as np
@@ -22,13 +23,19 @@ for module in ("scipy", "cvxpy", "matplotlib"):
 PUMA = resource("urdf/puma560.urdf")
 
 
+def piped(monkeypatch, path):
+    """Let standard input be that of ``command < path``."""
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
+
+
 @pytest.mark.filterwarnings("ignore::robot_dynamics.ModelWarning")
-def test_runs_to_learn_from_and_to_validate_with(tmp_path, capsys):
+def test_runs_to_learn_from_and_to_validate_with(tmp_path, capsys, monkeypatch):
     chain = rd.load_urdf(PUMA, locked_joints={"joint4": 0.5})
     true = simulated.parameters(simulated.another(chain, 1), damping=1.0, friction=0.5)
     for name, seed in (("one", 1), ("two", 2)):
         write_table(tmp_path / f"{name}.csv", simulated.simulated_log(chain, true, seed, 0.02))
-    options = ["--validate", str(tmp_path / "two.csv"), "--lock", "joint4=0.5", "-o", str(tmp_path / "out")]
+    piped(monkeypatch, tmp_path / "two.csv")
+    options = ["--validate", "-", "--lock", "joint4=0.5", "-o", str(tmp_path / "out")]
     assert main(["identify", str(PUMA), str(tmp_path / "one.csv"), *options]) == 0
     printed = capsys.readouterr().out
     result = json.loads((tmp_path / "out" / "result.json").read_text(encoding="utf-8"))
@@ -42,7 +49,7 @@ def test_runs_to_learn_from_and_to_validate_with(tmp_path, capsys):
         assert np.allclose(found["inertia"], joint.body.inertia, rtol=0.0, atol=1e-15)
 
 
-def test_a_payload_of_a_robot_that_is_known(tmp_path, capsys):
+def test_a_payload_of_a_robot_that_is_known(tmp_path, capsys, monkeypatch):
     chain = rd.load_urdf(PUMA)
     true = simulated.parameters(chain, rotor=0.3)
     payload = inertial.RigidBody(1.5, np.array([0.0, 0.03, 0.05]), 0.005 * np.eye(3))
@@ -51,7 +58,8 @@ def test_a_payload_of_a_robot_that_is_known(tmp_path, capsys):
     write_table(tmp_path / "run.csv", simulated.simulated_log(chain, true, 3, 0.01))
     drives = tmp_path / "friction.yaml"
     drives.write_text(f"/**:\n  ros__parameters:\n    rotor_inertia: {[0.3] * 6}\n", encoding="utf-8")
-    options = ["--payload", "--drives", str(drives), "-o", str(tmp_path / "out")]
+    piped(monkeypatch, drives)
+    options = ["--payload", "--drives", "-", "-o", str(tmp_path / "out")]
     assert main(["identify", str(PUMA), str(tmp_path / "run.csv"), *options]) == 0
     assert "1.50" in capsys.readouterr().out
     result = json.loads((tmp_path / "out" / "result.json").read_text(encoding="utf-8"))
@@ -99,3 +107,9 @@ def test_drives_that_are_none_are_refused(text, message, tmp_path, capsys):
     arguments = ["identify", str(PUMA), "run", "--drives", str(tmp_path / "drives.yaml"), "-o", str(tmp_path)]
     assert main(arguments) == 1
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["-", "-"], [str(PUMA), "-", "--drives", "-"], [str(PUMA), "-", "-"]])
+def test_only_one_thing_comes_from_standard_input(arguments, tmp_path, capsys):
+    assert main(["identify", *arguments, "-o", str(tmp_path)]) == 1
+    assert "only one of URDF, RUN and --drives" in capsys.readouterr().err

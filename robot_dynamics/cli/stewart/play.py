@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 
 from robot_dynamics.cli.machine_source import motion_table
+from robot_dynamics.cli.needs import need
 from robot_dynamics.control.stewart.recorded import RecordedMotion
-from robot_dynamics.errors import ParameterError, RobotDynamicsError
+from robot_dynamics.errors import ParameterError
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -36,12 +37,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Play until the motion's end."""
     if not 0.0 < arguments.lead < 3600.0:
         raise ParameterError(f"--lead {arguments.lead:g} must be between 0 and 3600 s")
+    need("playing", "rclpy")
     motion = RecordedMotion(motion_table(arguments.path))
-    try:
-        from robot_dynamics.ros.recording.motion_player import play
-    except ImportError as error:
-        raise RobotDynamicsError(
-            f"playing needs rclpy ({error}): source a ROS 2 installation, or pip install"
-            " 'robot_dynamics[ros]'"
-        ) from error
+    from robot_dynamics.ros.recording.motion_player import play
+
     return play(motion, arguments.lead, arguments.node)

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from robot_dynamics.cli.machine_source import motion_table, one_input, platform_of
+from robot_dynamics.cli.needs import need
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -26,6 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the page and its tables."""
+    need("the report", "matplotlib", "jinja2")
     from robot_dynamics.report.sizing.page import study, write
 
     one_input(arguments.machine, arguments.motion)
