@@ -101,7 +101,7 @@ def run(
         shown = stewart.run(progress, PLATFORM_RATE, pacemaker.ARGUMENTS, before, after)
     speeds["platform"] = _speed(pace)
     outcome = judge({NOMINAL.key: recording}, shown, folder, limits)
-    results = {**outcome.results, "watched": seen, "real_time_share": speeds}
+    results = {**outcome.results, "watched": all(seen.values()), "drawn": seen, "real_time_share": speeds}
     told = "\n".join((*_unseen(seen), _pace(speeds)))
     return dataclasses.replace(outcome, table=f"{outcome.table}\n\n{told}", results=results)
 
