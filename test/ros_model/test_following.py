@@ -98,13 +98,14 @@ def test_one_command_sets_every_node_of_a_robot_or_none():
 
         def both():
             # On a busy machine the second node may be seen later than the command looks for it.
-            done = command("payload_mass=2", "payload_center=[0, 0, 0.1]")
+            done = command("payload_mass=2", "payload_center=[0, 0, 0.1]", "gravity=[0, 0, -9]")
             assert done.returncode == 0, done.stderr
             return "left/robot_model" in done.stdout and "left/computed_torque_controller" in done.stdout
 
         peer.wait_until(both, "the command does not find both nodes")
         for node in (first, second):
-            node.wait_for_output("in force from now on: payload .kg. 2 at 0, 0, 0.1 m")
+            node.wait_for_output("in force from now on: payload .kg. 2 at 0, 0, 0.1 m; gravity .* 0, 0, -9;")
+            assert "gravity [m/s^2] 0, 0, -9.81" not in node.output  # all at once
         assert value(peer, "left/simulator", "payload_mass") == 0.0
 
         def refused_by_one():

@@ -135,6 +135,7 @@ class ModelLoader:
         self._on_model = on_model
         self._on_change = on_change
         self._background = Background(node)
+        self._changes = node.create_guard_condition(self._build_change)
         parameters.watch(node, self.parameters, self._on_parameters, check=self._check)
         parameters.watch(node, self.payload, self._on_payload)
         node.create_service(SetBool, f"~/{_COMPENSATES}", self._on_compensates)
@@ -208,10 +209,14 @@ class ModelLoader:
         return response
 
     def _change(self) -> None:
-        # A change that waits for its turn takes up whatever else changes until then.
+        # What is set together counts together: it is built when the call that sets it has ended, and a change
+        # that waits for its turn takes up whatever else changes until then.
         if self.model is not None and not self._change_due:
             self._change_due = True
-            self._build("payload or gravity", self._changed)
+            self._changes.trigger()
+
+    def _build_change(self) -> None:
+        self._build("payload or gravity", self._changed)
 
     # Building
 
