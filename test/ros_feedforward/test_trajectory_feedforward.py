@@ -178,12 +178,16 @@ def test_points_carry_the_models_efforts_within_the_stated_error():
         worst = assert_interpolates(sent, 0.005 * np.array([40.0, 20.0]))
         assert np.any(worst > 0.0005 * np.array([40.0, 20.0])), "far more points than needed"
 
-        # Live: a coarser error, and a robot that carries its own weight.
+        # Live: a coarser error for the same path, and a robot that carries its own weight.
+        def held():
+            peer.call(Trigger, f"{NODE}/hold")
+            peer.wait_until(lambda: holds(robot.sent[-1], [0.2, -0.1]), "the controller is not told to hold")
+
+        held()
         assert peer.set_parameter(NODE, "effort_error", [1.0]).successful
         coarse = robot.give(trajectory([(0.6, [0.8, -0.6]), (1.2, [0.1, 0.5])]))
         assert len(coarse.points) < len(sent.points)
-        peer.call(Trigger, f"{NODE}/hold")
-        peer.wait_until(lambda: holds(robot.sent[-1], [0.2, -0.1]), "the controller is not told to hold")
+        held()
         assert peer.set_parameter(NODE, "robot_compensates_gravity", True).successful
 
         def light():
@@ -198,7 +202,7 @@ def test_points_carry_the_models_efforts_within_the_stated_error():
 def test_a_new_trajectory_continues_the_old_one_without_a_jump():
     with feeder() as node, peer_with(node) as peer:
         robot = started(peer)
-        begin = robot.now() + SECOND // 5
+        begin = robot.now() + SECOND
         first = robot.give(trajectory([(20.0, [1.0, -1.0])], stamp=begin))
         assert stamp_to_nanoseconds(first.header.stamp) < begin
         assert ends(first) == begin + 20 * SECOND
