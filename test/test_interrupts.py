@@ -8,7 +8,15 @@ import sys
 import pytest
 from patience import PATIENCE
 
-SLOW = 'import time\nprint("importing", flush=True)\ntime.sleep(3600)\n'
+# What numpy's own code makes of a KeyboardInterrupt.
+SLOW = """
+import time
+print("importing", flush=True)
+try:
+    time.sleep(3600)
+except KeyboardInterrupt:
+    raise ImportError("interrupted") from None
+"""
 
 
 def start(*words, slow=None, folder=None):

@@ -49,7 +49,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     streams.prepare()
     try:
-        raise_at_sigint()
         code = _run(list(sys.argv[1:] if argv is None else argv))
     except SystemExit as end:  # argparse has said what is to be said
         sys.exit(streams.finish(end.code if isinstance(end.code, int) else 1))
@@ -85,6 +84,8 @@ def _run(argv: list[str]) -> int:
         parser.print_help()
         return 2
     module = importlib.import_module(f"robot_dynamics.cli.{arguments.command.replace('-', '_')}")
+    # Not before what it needs is imported: numpy makes an ImportError of a KeyboardInterrupt.
+    raise_at_sigint()
     return int(module.run(arguments))
 
 
