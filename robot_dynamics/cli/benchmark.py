@@ -9,9 +9,12 @@ from pathlib import Path
 
 from robot_dynamics.cli.chain_source import whole_number
 from robot_dynamics.cli.needs import need
-from robot_dynamics.errors import ParameterError
-from robot_dynamics.inputs.files import open_output
+from robot_dynamics.errors import ParameterError, quoted
+from robot_dynamics.inputs.files import check_output, open_output
 
+MOST_JOINTS = 100
+MOST_ROUNDS = 10_000_000
+PICTURES = (".png", ".svg", ".pdf")
 JOINTS = (2, 3, 4, 6, 8, 10, 15, 20, 30, 40)
 
 
@@ -41,15 +44,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the table; progress goes to standard error."""
+    _check(arguments)
     if arguments.cycles is not None:
         return _cycles(arguments.cycles)
     if arguments.plot:
         need("--plot", "matplotlib")
     from robot_dynamics.benchmark.report import plot, table
     from robot_dynamics.benchmark.run import run_benchmark
-
-    if arguments.rounds < 1 or any(n < 1 for n in arguments.joints):
-        raise ParameterError("rounds and numbers of joints must be at least 1")
 
     def progress(message: str) -> None:
         print(message, file=sys.stderr, flush=True)
@@ -64,10 +65,23 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _check(arguments: argparse.Namespace) -> None:
+    """Refuse now what would fail, or never end, after minutes."""
+    for file in (arguments.json, arguments.plot):
+        if file is not None:
+            check_output(file)
+    if arguments.plot is not None and arguments.plot.suffix.lower() not in PICTURES:
+        raise ParameterError(f"--plot {quoted(str(arguments.plot))}: expected one of {', '.join(PICTURES)}")
+    if not all(1 <= n <= MOST_JOINTS for n in arguments.joints):
+        raise ParameterError(f"--joints: each must be at least 1 and at most {MOST_JOINTS}")
+    for name in ("rounds", "cycles"):
+        value = getattr(arguments, name)
+        if value is not None and not 1 <= value <= MOST_ROUNDS:
+            raise ParameterError(f"--{name} {value}: must be at least 1 and at most {MOST_ROUNDS}")
+
+
 def _cycles(count: int) -> int:
     from robot_dynamics.benchmark.cycles import cycle_times, table
 
-    if count < 1:
-        raise ParameterError("cycles must be at least 1")
     print(table(cycle_times(count)))
     return 0

@@ -17,6 +17,7 @@ from robot_dynamics.dynamics.formulations import FORMULATIONS
 from robot_dynamics.dynamics.quantity_counts import counts_document, counts_table, quantity_counts
 from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.errors import ParameterError, shown
+from robot_dynamics.inputs.files import check_folder
 from robot_dynamics.papers.count_report.report import make_report
 from robot_dynamics.papers.count_report.text import text
 from robot_dynamics.papers.counted_programs import write_counted
@@ -68,6 +69,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise ParameterError(f"--draws {arguments.draws}: expected 0 to 100000")
     if arguments.urdf is None and (arguments.root or arguments.tip or arguments.lock):
         raise ParameterError("--root, --tip and --lock need a URDF")
+    if arguments.write:
+        check_folder(arguments.write)
     name, model = "", None
     if arguments.urdf is not None:
         chain = chain_of(arguments)

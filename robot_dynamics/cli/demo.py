@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from robot_dynamics.cli.chain_source import number_within
 from robot_dynamics.cli.needs import need
 from robot_dynamics.errors import ParameterError
+from robot_dynamics.inputs.files import check_folder
 
 if TYPE_CHECKING:
     from robot_dynamics.ros.demo.outcome import Outcome
@@ -54,6 +55,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the demonstration; 0 when the tracking was as good as it has to be."""
+    check_folder(arguments.output)
     needed = ["rclpy", "mujoco", "matplotlib"]
     if arguments.view:
         needed.append("viser")

@@ -13,12 +13,12 @@ import numpy as np
 from robot_dynamics.cli.chain_source import add_chain_arguments, add_gravity_argument, chain_of
 from robot_dynamics.cli.machine_source import is_machine, piped, write_code
 from robot_dynamics.controllers.package import ControllerPackage
-from robot_dynamics.dynamics.export import EXPORTED, LICENSE, Export, identifier, write_files
+from robot_dynamics.dynamics.export import EXPORTED, LICENSE, Export, identifier
 from robot_dynamics.dynamics.generator.search import Objective
 from robot_dynamics.dynamics.languages import LANGUAGES, language_named
 from robot_dynamics.dynamics.quantities import QUANTITIES
 from robot_dynamics.errors import ModelError, ParameterError, quoted
-from robot_dynamics.inputs.files import read_bytes
+from robot_dynamics.inputs.files import check_folder, read_bytes, write_files
 from robot_dynamics.model.chain import KinematicChain
 
 
@@ -100,6 +100,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the files and say how to use them."""
+    check_folder(arguments.output)
     given = piped(arguments.urdf)
     if is_machine(arguments.urdf, given):
         return write_code(arguments, given)

@@ -10,7 +10,7 @@ from robot_dynamics.cli import streams
 from robot_dynamics.cli.chain_source import add_chain_arguments, chain_of, number
 from robot_dynamics.cli.needs import need
 from robot_dynamics.errors import ParameterError, shown
-from robot_dynamics.inputs.files import decoded
+from robot_dynamics.inputs.files import check_folder, decoded
 from robot_dynamics.inputs.tables import text_lines
 
 if TYPE_CHECKING:
@@ -58,8 +58,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Identify and write the files; what was found goes to standard output."""
+    check_folder(arguments.output)
     need("identification", "scipy", "cvxpy", "clarabel", "matplotlib")
-    from robot_dynamics.identification.files import write_files
+    from robot_dynamics.identification.files import write_identified
     from robot_dynamics.identification.identify import identify
     from robot_dynamics.identification.runs import Options
 
@@ -76,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
         [_log(path, chain, arguments) for path in paths] for paths in (arguments.runs, arguments.validate)
     )
     found = identify(chain, learn, validate, options)
-    files = write_files(found, source, arguments.output)
+    files = write_identified(found, source, arguments.output)
     summary = found.summary()
     for key, name in (("prior", "description"), ("learn", "learned from"), ("validate", "validated with")):
         if summary["error"][key] is not None:

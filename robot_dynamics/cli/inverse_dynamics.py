@@ -18,7 +18,7 @@ from robot_dynamics.cli.machine_source import forces_along, is_machine, piped
 from robot_dynamics.cli.state_table import EFFORT, TIME, StateTable, read_states
 from robot_dynamics.dynamics.compiled import compile_dynamics
 from robot_dynamics.errors import ParameterError, StateError, shown
-from robot_dynamics.inputs.files import open_output, open_regular
+from robot_dynamics.inputs.files import check_output, open_output, open_regular
 from robot_dynamics.inputs.tables import text_lines
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.native.loading import BACKENDS
@@ -63,6 +63,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Compute and write the efforts; notes go to standard error."""
     if arguments.urdf == "-" and arguments.states == "-":
         raise ParameterError("URDF and --states cannot both be read from standard input")
+    if arguments.output is not None:
+        check_output(arguments.output)
     given = piped(arguments.urdf)
     computed = forces_along if is_machine(arguments.urdf, given) else _efforts
     columns, values = computed(arguments, given)

@@ -11,7 +11,7 @@ import numpy as np
 
 from robot_dynamics.cli import streams
 from robot_dynamics.errors import ParameterError, StewartModelWarning, shown
-from robot_dynamics.inputs.files import decoded, read_bytes
+from robot_dynamics.inputs.files import decoded, read_bytes, write_files
 from robot_dynamics.inputs.tables import text_lines
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.motion import Motion
@@ -118,7 +118,7 @@ def one_input(machine: str, motion: str | None) -> None:
 
 def write_code(arguments: argparse.Namespace, text: bytes | None) -> int:
     """Write the machine's kinematics and forces as C; ``text`` is what came from standard input."""
-    from robot_dynamics.dynamics.export import identifier, write_files
+    from robot_dynamics.dynamics.export import identifier
     from robot_dynamics.stewart.export import c_files
 
     refuse_chain_options(arguments)

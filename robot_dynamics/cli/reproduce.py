@@ -9,6 +9,7 @@ from pathlib import Path
 
 from robot_dynamics.cli.needs import need
 from robot_dynamics.errors import ParameterError
+from robot_dynamics.inputs.files import check_folder
 from robot_dynamics.papers.dasgupta.reproduction import (
     MODELS,
     Reproduction,
@@ -55,6 +56,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.only and arguments.paper == EVERY:
         raise ParameterError("--only needs one paper")
     folder: Path = arguments.output
+    for place in (folder, arguments.markdown):
+        if place is not None:
+            check_folder(place)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from robot_dynamics.cli import streams
-from robot_dynamics.cli.chain_source import add_gravity_argument, locked_joint, number_within
+from robot_dynamics.cli.chain_source import add_gravity_argument, locked_joint, number_within, whole_number
 from robot_dynamics.cli.demo import ProgressLine
 from robot_dynamics.cli.machine_source import is_machine, piped, platform_of
 from robot_dynamics.cli.needs import need
@@ -66,7 +66,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="ROS parameters of controller and simulator (YAML); - reads standard input",
     )
-    parser.add_argument("--port", type=int, help="of the page (default: the first free one from 8080 on)")
+    parser.add_argument(
+        "--port", type=whole_number, help="of the page (default: the first free one from 8080 on)"
+    )
     parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
     parser.add_argument("--realtime", action="store_true", help="by the wall clock instead of in lockstep")
     parser.add_argument("--tour", action="store_true", help="move every joint gently through its range")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from robot_dynamics.codegen.program import Program
@@ -13,8 +12,6 @@ from robot_dynamics.dynamics.generator.inputs import described
 from robot_dynamics.dynamics.generator.search import Objective
 from robot_dynamics.dynamics.programs import make_program
 from robot_dynamics.dynamics.quantities import quantity_named
-from robot_dynamics.errors import ParameterError
-from robot_dynamics.inputs.files import open_output
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.spatial import Array
 
@@ -111,19 +108,3 @@ def identifier(text: str) -> str:
     """``text`` as the start of a C or Python name."""
     name = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_").lower()
     return name if re.match(r"[a-z]", name) else f"robot_{name}".rstrip("_")
-
-
-def write_files(folder: Path, texts: Mapping[str, str]) -> list[Path]:
-    """Write files by their paths in ``folder``; where they are.
-
-    Raises:
-        ParameterError: the folder or a file cannot be written.
-    """
-    try:
-        for name, text in texts.items():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            with open_output(folder / name) as stream:
-                stream.write(text)
-    except OSError as error:
-        raise ParameterError(f"cannot write to {folder}: {error.strerror}") from error
-    return [folder / name for name in texts]

@@ -17,29 +17,30 @@ from robot_dynamics.identification.page import page
 from robot_dynamics.identification.result import Identification
 from robot_dynamics.inputs.arrays import real_vector
 from robot_dynamics.inputs.documents import parse_yaml, read_yaml
+from robot_dynamics.inputs.files import write_files
 from robot_dynamics.model.chain import KinematicChain
 
 
-def write_files(
+def write_identified(
     found: Identification, source: str | bytes | os.PathLike[str], folder: Path
-) -> tuple[Path, ...]:
+) -> list[Path]:
     """Write identified.urdf, friction.yaml, result.json and report.html; returns the files.
 
     Args:
         found: what was found.
         source: the description that it was found with.
         folder: made where it is not there.
+
+    Raises:
+        ParameterError: the folder or a file cannot be written.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    texts = {
+    contents: dict[str, str | bytes] = {
         "identified.urdf": identified_urdf(source, found.chain),
-        "friction.yaml": drive_parameters(found).encode(),
-        "result.json": (json.dumps(found.summary(), indent=2, ensure_ascii=False) + "\n").encode(),
-        "report.html": page(found).encode(),
+        "friction.yaml": drive_parameters(found),
+        "result.json": json.dumps(found.summary(), indent=2, ensure_ascii=False) + "\n",
+        "report.html": page(found),
     }
-    for name, data in texts.items():
-        (folder / name).write_bytes(data)
-    return tuple(folder / name for name in texts)
+    return write_files(folder, contents)
 
 
 def drive_parameters(found: Identification) -> str:

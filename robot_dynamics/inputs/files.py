@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
@@ -89,16 +90,65 @@ def check_output(path: str | os.PathLike[str], error: Refuse = ParameterError) -
     reason = ""
     try:
         place = Path(path)
-        if not place.parent.is_dir():
-            reason = f"no such folder as {quoted(str(place.parent))}"
-        elif place.is_dir():
+        if place.is_dir():
             reason = "it is a folder"
-        elif not os.access(place if place.exists() else place.parent, os.W_OK):
-            reason = "permission denied"
-    except (OSError, ValueError) as problem:
+        elif place.exists():
+            reason = "" if os.access(place, os.W_OK) else "permission denied"
+        elif not place.parent.is_dir():
+            reason = f"no such folder as {quoted(str(place.parent))}"
+        else:
+            _try_writing(place.parent)
+    except (OSError, ValueError, TypeError) as problem:
         reason = _reason(problem)
     if reason:
         raise error(f"cannot write {quoted(_name(path))}: {reason}")
+
+
+def check_folder(path: str | os.PathLike[str], error: Refuse = ParameterError) -> None:
+    """Refuse at once a folder that :func:`write_files` could not make or fill; nothing is changed.
+
+    Raises:
+        RobotDynamicsError: it, or the nearest folder above that exists, is none or may not be written.
+    """
+    reason = ""
+    try:
+        place = Path(path).absolute()
+        while not os.path.lexists(place) and place != place.parent:
+            place = place.parent
+        if place.is_dir():
+            _try_writing(place)
+        else:
+            reason = f"{quoted(str(place))} is not a folder"
+    except (OSError, ValueError, TypeError) as problem:
+        reason = _reason(problem)
+    if reason:
+        raise error(f"cannot write to {quoted(_name(path))}: {reason}")
+
+
+def write_files(folder: str | os.PathLike[str], contents: Mapping[str, str | bytes]) -> list[Path]:
+    """Write files by their paths in ``folder``, which is made where it is not there; where they are.
+
+    Raises:
+        ParameterError: the folder or a file cannot be written.
+    """
+    paths = [Path(folder, name) for name in contents]
+    try:
+        for path, content in zip(paths, contents.values(), strict=True):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with open_output(path) as stream:
+                if isinstance(content, str):
+                    stream.write(content)
+                else:
+                    stream.buffer.write(content)
+    except (OSError, ValueError) as problem:
+        raise ParameterError(f"cannot write to {quoted(_name(folder))}: {_reason(problem)}") from None
+    return paths
+
+
+def _try_writing(folder: Path) -> None:
+    """An OSError where no file can be made in a folder; a file system may refuse what its rights allow."""
+    with tempfile.TemporaryFile(dir=folder):
+        pass
 
 
 def read_text(

@@ -12,7 +12,7 @@ import yaml
 
 import robot_dynamics as rd
 from robot_dynamics.identification import inertial
-from robot_dynamics.identification.files import read_drives, write_files
+from robot_dynamics.identification.files import read_drives, write_identified
 from robot_dynamics.identification.friction import FrictionLaw
 from robot_dynamics.identification.identify import identify, structure
 from robot_dynamics.identification.least_squares import robust_equations, solve_base
@@ -111,7 +111,7 @@ def test_pinocchio_gives_the_same_efforts_from_the_files(robot, request, puma, t
     pinocchio = pytest.importorskip("pinocchio", reason="pinocchio is not installed")
     _, result = request.getfixturevalue(robot)
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
-    write_files(result, resource("urdf/puma560.urdf"), tmp_path)
+    write_identified(result, resource("urdf/puma560.urdf"), tmp_path)
     model = pinocchio.buildModelFromUrdf(str(tmp_path / "identified.urdf"))
     data = model.createData()
     text = (tmp_path / "friction.yaml").read_text(encoding="utf-8")

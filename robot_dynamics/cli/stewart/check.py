@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 
+from robot_dynamics.cli.chain_source import number
 from robot_dynamics.cli.machine_source import motion_table, one_input, platform_of
 from robot_dynamics.control.stewart.trajectory import (
     PoseTrajectory,
@@ -36,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--wrench",
-        type=float,
+        type=number,
         nargs=6,
         default=(0.0,) * 6,
         metavar=("FX", "FY", "FZ", "MX", "MY", "MZ"),

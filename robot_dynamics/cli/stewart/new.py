@@ -9,7 +9,7 @@ import numpy as np
 
 from robot_dynamics.cli.chain_source import number
 from robot_dynamics.errors import ParameterError
-from robot_dynamics.inputs.files import open_output
+from robot_dynamics.inputs.files import check_output, exists, open_output
 from robot_dynamics.stewart.new_machine import Measures, machine_text
 
 OPTIONS = (
@@ -50,8 +50,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the file and say what can be done with it."""
-    if arguments.output.exists() and not arguments.overwrite:
+    if exists(arguments.output) and not arguments.overwrite:
         raise ParameterError(f"{arguments.output} exists; name another file with -o, or add --overwrite")
+    check_output(arguments.output)
     measures = Measures(
         name=arguments.name or arguments.output.stem,
         base_radius=arguments.base_radius,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from robot_dynamics.cli.chain_source import number
 from robot_dynamics.cli.machine_source import motion_table
 from robot_dynamics.cli.needs import need
 from robot_dynamics.control.stewart.recorded import RecordedMotion
@@ -23,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--lead",
-        type=float,
+        type=number,
         default=5.0,
         metavar="SECONDS",
         help="for the way to the first pose (default: 5)",

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from robot_dynamics.cli.machine_source import motion_table, one_input, platform_of
 from robot_dynamics.cli.needs import need
+from robot_dynamics.inputs.files import check_folder
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -30,6 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
     need("the report", "matplotlib", "jinja2")
     from robot_dynamics.report.sizing.page import study, write
 
+    check_folder(arguments.output)
     one_input(arguments.machine, arguments.motion)
     platform = platform_of(arguments.machine)
     motion = None if arguments.motion is None else motion_table(arguments.motion)

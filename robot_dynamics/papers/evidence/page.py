@@ -10,8 +10,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from robot_dynamics.dynamics.export import write_files
 from robot_dynamics.errors import ParameterError, RobotDynamicsError
+from robot_dynamics.inputs.files import write_files
 from robot_dynamics.papers.evidence.finding import Item, Paper, Verdict
 
 TITLE = "The five papers: what they print and what came out"

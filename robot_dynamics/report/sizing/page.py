@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.dynamics.export import write_files
 from robot_dynamics.errors import RobotDynamicsError, shown
+from robot_dynamics.inputs.files import write_files
 from robot_dynamics.report.sizing import pictures
 from robot_dynamics.report.sizing.axes import NAMES, PLANES, is_turn, shown_unit, shown_value
 from robot_dynamics.report.sizing.envelopes import Envelope, envelope_rows, envelopes

@@ -26,7 +26,7 @@ from robot_dynamics.identification.excitation.clearance import Clearance
 from robot_dynamics.identification.excitation.plan import plan
 from robot_dynamics.identification.excitation.points import Points
 from robot_dynamics.identification.excitation.series import Series
-from robot_dynamics.identification.files import write_files
+from robot_dynamics.identification.files import write_identified
 from robot_dynamics.identification.identify import identify
 from robot_dynamics.identification.logs import read_log
 from robot_dynamics.identification.runs import Options
@@ -79,7 +79,7 @@ def run(folder: Path, progress: Progress) -> Outcome:
     progress("identifying", 0.0)
     log = read_log(str(bag), robots.chain.joint_names)
     found = identify(robots.chain, [log], options=Options(drives=rotors))
-    files = write_files(found, robots.described, folder)
+    files = write_identified(found, robots.described, folder)
     settings = {**found.friction(), **_GAINS}
     identified = folder / "identified.urdf"
     with ArmRun(identified, robots.chain, RATE, True, _simulated(robots), settings=settings) as arm:
