@@ -79,7 +79,12 @@ def command_line(wanted: Callable[[str], bool]) -> Parser:
 def _run(argv: list[str]) -> int:
     called = next((word.replace("-", "_") for word in argv if not word.startswith("-")), None)
     parser = command_line(lambda name: name == called)
-    arguments = parser.parse_args(argv)
+    arguments, further = parser.parse_known_args(argv)
+    # argparse takes no NAME:=VALUE behind an option that follows the file.
+    if further and not (called == "view" and all(":=" in word for word in further)):
+        parser.error(f"unrecognized arguments: {' '.join(further)}")
+    if further:
+        arguments.arguments += further
     if arguments.command is None:
         parser.print_help()
         return 2

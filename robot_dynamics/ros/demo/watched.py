@@ -25,6 +25,7 @@ from robot_dynamics.ros.running.pages import (
     open_browser,
     page_address,
     wait_for,
+    wait_for_page,
 )
 from robot_dynamics.ros.running.pages import stay as keep_up
 from robot_dynamics.ros.support.processes import NodeProcess, claim_domain
@@ -36,7 +37,6 @@ SLOW = 0.9
 """Share of real time below which the outcome tells why."""
 VISITOR_TIME = 60.0
 """Seconds for which the arm waits for somebody to watch it, and the platform for them to come back."""
-PATIENCE = 60.0
 NICENESS = 5
 """Of the page: the loops that it shows come first."""
 
@@ -74,7 +74,7 @@ def run(
         _node("web_view", {**address, **urdf}) as page,
     ):
         nodes = (arm.controller, arm.simulator, pace, page)
-        wait_for(nodes, lambda: url in page.output, PATIENCE)
+        wait_for_page(nodes, page, url)
         say(f"the arm is shown at {url}")
         open_browser(url)
         seen = {"arm": wait_for(nodes, lambda: VISITOR in page.output, VISITOR_TIME)}
@@ -88,7 +88,7 @@ def run(
     ):
 
         def before(nodes: stewart.Nodes) -> None:
-            wait_for((*nodes, pace, page), lambda: url in page.output, PATIENCE)
+            wait_for_page((*nodes, pace, page), page, url)
             say(f"the platform is shown at {url}")
             patience = VISITOR_TIME if seen["arm"] else 0.0
             seen["platform"] = wait_for((*nodes, pace, page), lambda: VISITOR in page.output, patience)

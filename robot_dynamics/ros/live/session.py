@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -18,13 +19,12 @@ from robot_dynamics.ros.running.pages import (
     open_browser,
     page_address,
     wait_for,
+    wait_for_page,
 )
 from robot_dynamics.ros.support.processes import NodeProcess, claim_domain
 from robot_dynamics.ros.web_view import VISITOR
 from robot_dynamics.view.verdict import Verdict
 
-PATIENCE = 60.0
-"""Longest wait for the page [s]."""
 VISITOR_TIME = 20.0
 """Seconds for which a tour waits for the browser that was opened."""
 RATE = 500.0
@@ -114,7 +114,7 @@ def show(exhibit: Exhibit, options: SessionOptions, say: Say, progress: Progress
         if paced:
             start("running.pacemaker", {})
         page = start("web_view", {"host": HOST, "port": port, **exhibit.page()})
-        wait_for(nodes, lambda: url in page.output, PATIENCE)
+        wait_for_page(nodes, page, url)
         say(f"{exhibit.name} is shown at {url}")
         if browser:
             open_browser(url)
@@ -126,6 +126,5 @@ def show(exhibit: Exhibit, options: SessionOptions, say: Say, progress: Progress
                 verdict = exhibit.tour(observer, progress)
         if not options.leave:
             say("the sliders move it; Ctrl-C ends")
-            while True:
-                wait_for(nodes, lambda: False, PATIENCE)
+            wait_for(nodes, lambda: False, math.inf)
     return verdict

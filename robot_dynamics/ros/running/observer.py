@@ -21,9 +21,8 @@ from robot_dynamics.ros.support.processes import NodeProcess
 from robot_dynamics.spatial import Array
 
 SECOND = 1_000_000_000
-PATIENCE = 60.0
-"""Longest wait for anything; far more than a busy machine needs [s]."""
-
+PATIENCE = 300.0
+"""Longest wait for anything; more than a machine needs that has twenty times too much to do [s]."""
 
 CALLBACKS = 8
 """Callbacks after a pause: the newest two messages of three topics, and a little more."""

@@ -16,6 +16,9 @@ from robot_dynamics.ros.support.processes import NodeProcess, claim
 HOST, FIRST_PORT = "127.0.0.1", 8080
 LOOK = 0.1
 """Seconds between two looks at the processes."""
+PATIENCE = 300.0
+"""Longest wait for a page [s]: imports alone took two minutes on a machine with twenty times too much
+to do, and a node that ends is noticed at once."""
 
 
 @contextlib.contextmanager
@@ -92,6 +95,18 @@ def wait_for(nodes: Sequence[NodeProcess], condition: Callable[[], bool], patien
                 raise RobotDynamicsError(f"{node.name} has ended; its output:\n{node.output}")
         time.sleep(LOOK)
     return met
+
+
+def wait_for_page(nodes: Sequence[NodeProcess], page: NodeProcess, url: str) -> None:
+    """Wait until a node serves its page.
+
+    Raises:
+        RobotDynamicsError: a node has ended, or the page does not come.
+    """
+    if not wait_for(nodes, lambda: url in page.output, PATIENCE):
+        raise RobotDynamicsError(
+            f"{page.name} does not serve {url} within {PATIENCE:g} s; its output:\n{page.output}"
+        )
 
 
 def stay(nodes: Sequence[NodeProcess]) -> None:

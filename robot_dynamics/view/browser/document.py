@@ -1,4 +1,7 @@
-"""What the page's document gets beyond viser's own: it comes back by itself, and messages cover nothing."""
+"""What the page's document gets beyond viser's own.
+
+It comes back by itself, its messages cover nothing, and on a phone it begins with a free picture.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,24 @@ document.addEventListener("visibilitychange", () => window.dispatchEvent(new Eve
 """
 """viser looks for a server that went away only while its window has the keyboard; who has started another in
 a terminal beside it has the keyboard there. So here a page that can be seen counts."""
+FOLDED = """
+addEventListener("DOMContentLoaded", () => {
+  if (!matchMedia("(max-width: 36em)").matches) return;
+  const handle = ".mantine-Paper-root[style*='bottom: 0'] [style*='cursor: pointer']";
+  const sheet = new MutationObserver(() => {
+    const found = document.querySelector(handle);
+    if (found) { sheet.disconnect(); found.click(); }
+  });
+  sheet.observe(document, {childList: true, subtree: true});
+});
+"""
+"""On a phone the controls are a sheet at the foot of the page: it begins folded, and takes half of it."""
+SHEET = """
+@media (max-width: 36em) {
+  .mantine-Paper-root[style*='bottom: 0'] { width: 100% !important; max-height: 50% !important; }
+  .mantine-Paper-root[style*='bottom: 0'] div[style*='width: 20em'] { width: 100% !important; }
+}
+"""
 STRIP = """
 :has(> .mantine-Notifications-root) { flex-direction: column; }
 .mantine-Notifications-root + :not(.mantine-Notifications-root) { min-height: 0; }
@@ -23,7 +44,7 @@ STRIP = """
 """
 """What viser itself has to say takes a line above the picture, not a corner of it; more when pointed at."""
 HEAD = b"<head>"
-ADDED = f"{HEAD.decode()}<script>{BACK_BY_ITSELF}</script><style>{STRIP}</style>".encode()
+ADDED = f"{HEAD.decode()}<script>{BACK_BY_ITSELF}{FOLDED}</script><style>{STRIP}{SHEET}</style>".encode()
 
 
 def dressed(response: Response | None) -> Response | None:

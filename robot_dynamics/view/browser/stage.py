@@ -85,8 +85,8 @@ class Stage:
         distance = 1.5 * float(np.linalg.norm(high - low)) + 0.2
         if phone:
             distance *= max(1.0, 0.8 / phone)
-            # The controls cover the lower part.
-            center = center - [0.0, 0.0, 0.5 * distance * np.tan(0.5 * VIEW)]
+            # The controls cover the lower half once they are unfolded.
+            center = center - [0.0, 0.0, 0.25 * distance * np.tan(0.5 * VIEW)]
         return center + distance * np.array([0.83, -0.50, 0.25]), center
 
     def _welcome(self, client: viser.ClientHandle) -> None:
