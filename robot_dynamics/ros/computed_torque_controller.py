@@ -114,8 +114,6 @@ class ComputedTorqueController(LifecycleNode):
             model.chain, self._drives(model), self._control_parameters, self._front.native
         )
         names = model.chain.joint_names
-        if unknown := without_joint(self._rules, names):
-            self.get_logger().warning(unknown)
         self._reference.begin(names)
         self._errors.begin(names)
         if self._state is not None:
@@ -134,7 +132,9 @@ class ComputedTorqueController(LifecycleNode):
     def _drives(self, model: ArmModel) -> ActuatedArm:
         return ActuatedArm(model.dynamics, model.chain, self._actuators)
 
-    def _on_model(self, _: ArmModel) -> None:
+    def _on_model(self, model: ArmModel) -> None:
+        if unknown := without_joint(self._rules, model.chain.joint_names):
+            self.get_logger().warning(unknown)
         old = self._loop.controller
         if old is None:
             self._front.start_if_due()
