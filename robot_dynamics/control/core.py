@@ -229,7 +229,8 @@ class ControlCore(Generic[S, R]):
         """The command as it leaves: a step from what left before; what is safe takes away at once."""
         effort = command.effort
         if self._left is not None:
-            effort = within_a_step(effort, self._left, self.bounds, safe)
+            bounds = self.bounds
+            effort = within_a_step(effort, self._left, bounds.effort, bounds.effort_step, safe)
         self._left = effort
         return command if effort is command.effort else replace(command, effort=effort)
 

@@ -148,7 +148,7 @@ def effort_step(effort: Array, last: Array, bounds: Bounds) -> str:
     return f"an effort would step by {share:.2f} of its limit in one cycle"
 
 
-def within_a_step(effort: Array, last: Array, bounds: Bounds, safe: bool) -> Array:
+def within_a_step(effort: Array, last: Array, limits: Array, step: Array, safe: bool) -> Array:
     """The nearest to ``effort`` (n,) that may leave after ``last`` (n,) [N·m or N]; mostly itself.
 
     A lowered limit counts at once.
@@ -156,14 +156,15 @@ def within_a_step(effort: Array, last: Array, bounds: Bounds, safe: bool) -> Arr
     Args:
         effort: asked for, within the limits.
         last: what left before.
-        bounds: in force.
+        limits: (n,) of the efforts, infinite where there is none [N·m or N].
+        step: (n,) that an effort may make [N·m or N].
         safe: whether ``effort`` is a safe output's, which may take effort away at once.
     """
-    far = np.abs(effort - last) > bounds.effort_step
+    far = np.abs(effort - last) > step
     if not far.any():
         return effort
-    least, most = last - WITHIN * bounds.effort_step, last + WITHIN * bounds.effort_step
+    least, most = last - WITHIN * step, last + WITHIN * step
     if safe:
         least, most = np.minimum(least, 0.0), np.maximum(most, 0.0)
     stepped = np.where(far, np.clip(effort, least, most), effort)
-    return np.asarray(np.clip(stepped, -bounds.effort, bounds.effort))
+    return np.asarray(np.clip(stepped, -limits, limits))

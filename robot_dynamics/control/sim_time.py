@@ -33,6 +33,9 @@ class SimulatedTime:
 
     def tell(self, now: int | None, steady: int) -> None:
         """The clock says ``now``; None where it has said nothing yet."""
+        if now is not None and self.now is not None and now < self.now and self._at_state is not None:
+            # What has passed since the last state stays: a clock that was set back counts on from there.
+            self._at_state += now - self.now
         if now != self.now:
             self.now, self._moved = now, steady
 

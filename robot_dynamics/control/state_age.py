@@ -3,55 +3,87 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
-from robot_dynamics.control.sim_time import time_of_state
+from robot_dynamics.control.sim_time import SimulatedTime
 
 OTHER_CLOCK = 10_000_000_000
 """A state whose stamp is further behind was stamped by another clock [ns]."""
 
 
 class StateAge:
-    """Judges joint states by their stamps: one that comes late tells where the arm was.
+    """Judges joint states by when they come and by their stamps: one that comes late tells where the arm was.
 
-    States without a stamp, and those of another clock, count from when they come.
+    States without a stamp, and those of another clock, count from when they come. Since then the machine's steady
+    clock counts, which no step of the wall's moves. In simulated time it is as in the control loops: a pause
+    loses nothing, a clock that goes on without states does, and so does the end of all who publish them; states
+    that go on while the clock stands, or was never told, do not count.
+
+    All times are in ns but for timeouts; ``now`` is the node's clock, ``steady`` the machine's.
 
     Args:
-        simulated: whether the clock is a simulator's: it may be late, and catch up in a pause.
+        simulated: whether the node's clock is a simulator's.
+        alone: whether nobody publishes states any more; asked when they are missing.
     """
 
-    def __init__(self, simulated: bool) -> None:
-        self._simulated = simulated
-        self._at: int | None = None
+    def __init__(self, simulated: bool, alone: Callable[[], bool] = lambda: False) -> None:
+        self._time = SimulatedTime() if simulated else None
+        self._alone = alone
+        self._last: int | None = None
         self._delay = 0
+        self._astray_since: int | None = None
 
-    def note(self, now: int, stamp: int) -> None:
-        """A state has come ``now``, with this ``stamp`` [ns]; 0: it has none."""
-        if self._simulated:
-            self._at = time_of_state(now, stamp)
+    def look(self, now: int, steady: int) -> None:
+        """Notice what the clock says: a step back has to be seen when it is made."""
+        if self._time is not None:
+            self._time.tell(now or None, steady)
+
+    def note(self, now: int, steady: int, stamp: int, timeout: float) -> None:
+        """A state has come, with this ``stamp`` [ns]; 0: it has none. After ``timeout`` [s] it is too old."""
+        self.look(now, steady)
+        if self._time is not None:
+            if self._time.runs_away(stamp, steady, round(1e9 * timeout)):
+                self._astray_since = steady if self._astray_since is None else self._astray_since
+                return
+            self._time.note_state(stamp)
+        elif now - OTHER_CLOCK < stamp:
+            self._delay = max(now - stamp, 0)
         else:
-            self._at = stamp if now - OTHER_CLOCK < stamp < now else now
-        self._delay = max(now - self._at, 0)
+            self._delay = 0
+        self._last, self._astray_since = steady, None
 
     def forget(self) -> None:
         """Where the arm is must be told anew."""
-        self._at, self._delay = None, 0
+        self._last, self._delay, self._astray_since = None, 0, None
 
-    def seconds(self, now: int) -> float:
-        """Since the latest state [s], infinite before the first."""
-        # By the node's clock: a simulation that pauses pauses the states with it.
-        return math.inf if self._at is None else 1e-9 * (now - self._at)
+    def seconds(self, now: int, steady: int, timeout: float) -> float:
+        """Since the latest state, beyond ``timeout`` only where states are missing [s]; infinite before the first."""
+        self.look(now, steady)
+        if self._last is None:
+            return math.inf
+        if self._time is None:
+            return 1e-9 * (steady - self._last + self._delay)
+        if self._astray_since is not None:
+            return timeout + 1e-9 * (steady - self._astray_since)
+        limit = round(1e9 * timeout)
+        self._time.alone = steady - self._last >= limit and self._alone()
+        missing = self._time.lost(self._last, steady, limit)
+        return missing or min(self._time.lost(self._last, steady, 0), timeout)
 
-    def objection(self, now: int, timeout: float) -> str:
+    def objection(self, now: int, steady: int, timeout: float) -> str:
         """Why nobody knows where the arm is; empty where the latest state is fresh enough.
 
         Args:
-            now: the present [ns].
+            now: the present.
+            steady: the same.
             timeout: from which age on it is not [s].
         """
-        if self._at is None:
-            return "there is no joint state yet"
-        if self._simulated and not now:
+        if self._time is not None and not now and (self._last is not None or self._astray_since is not None):
             return "there is no /clock, which use_sim_time asks for"
+        if self._last is None:
+            return "there is no joint state yet"
+        if self._astray_since is not None:
+            return "joint states go on while /clock has stood still"
         if 1e-9 * self._delay > timeout:
             return f"joint states come {1e-9 * self._delay:.3g} s after their stamps"
-        return f"no joint state for {timeout:g} s" if self.seconds(now) > timeout else ""
+        return f"no joint state for {timeout:g} s" if self.seconds(now, steady, timeout) > timeout else ""

@@ -304,10 +304,16 @@ def test_what_the_controller_does_not_take_leaves_what_it_would_have_replaced():
 def test_a_late_state_is_as_old_as_its_stamp_says(stamp, age, objection):
     now = 1_000_000 * MILLISECOND
     one = StateAge(simulated=False)
-    assert one.objection(now, 0.5) == "there is no joint state yet" and one.seconds(now) == np.inf
-    one.note(now, 0 if stamp is None else now + stamp * MILLISECOND)
-    assert one.seconds(now) == pytest.approx(age, abs=1e-12)
-    assert one.objection(now, 0.5) == objection
-    assert one.objection(now + 501 * MILLISECOND, 0.5) == (objection or "no joint state for 0.5 s")
+    assert (
+        one.objection(now, now, 0.5) == "there is no joint state yet" and one.seconds(now, now, 0.5) == np.inf
+    )
+    one.note(now, now, 0 if stamp is None else now + stamp * MILLISECOND, 0.5)
+    assert one.seconds(now, now, 0.5) == pytest.approx(age, abs=1e-12)
+    assert one.objection(now, now, 0.5) == objection
+    later = now + 501 * MILLISECOND
+    # A step of the wall's clock changes nothing.
+    for wall in (later, later - 3600_000 * MILLISECOND, later + 3600_000 * MILLISECOND):
+        assert one.objection(wall, later, 0.5) == (objection or "no joint state for 0.5 s")
+        assert one.objection(wall, now, 0.5) == objection
     one.forget()
-    assert one.objection(now, 0.5) == "there is no joint state yet"
+    assert one.objection(now, now, 0.5) == "there is no joint state yet"

@@ -27,7 +27,11 @@ CASES = {
         {**URDF, **FOLLOWS, "use_sim_time": True},
     ],
     "robot_model": [{**URDF, **IMU, "use_sim_time": True}],
-    "simulator": [{**URDF, **SIMULATOR}, {"machine": "stewart_demo", "use_sim_time": True}],
+    "simulator": [
+        {**URDF, **SIMULATOR},
+        {**URDF, "command_message": "sensor_msgs/JointState"},
+        {"machine": "stewart_demo", "use_sim_time": True},
+    ],
     "markers": [{**URDF, "use_sim_time": True}],
     "web_view": [{**URDF, "use_sim_time": True}, {"machine": "stewart_demo", "use_sim_time": True}],
 }

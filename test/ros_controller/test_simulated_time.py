@@ -180,10 +180,10 @@ def test_both_loops_judge_simulated_time_alike():
         for _ in range(200):
             steady += dice.choice((1, 20, 150))
             if dice.random() < 0.3:
-                clock = (clock or 10**9) + dice.choice((0, 10, 150))
+                clock = (clock or 10**9) + dice.choice((0, 10, 150, -500))
             one.tell(clock, steady)
-            if clock is not None and clock != other.now:
-                other.now, other.moved = clock, steady
+            if clock is not None:
+                library.rd_time_tell(ctypes.byref(other), ctypes.c_int64(clock), ctypes.c_int64(steady))
             one.alone = bool(dice.random() < 0.1)
             other.alone = one.alone
             if dice.random() < 0.6:
@@ -198,3 +198,14 @@ def test_both_loops_judge_simulated_time_alike():
             times = [ctypes.c_int64(value) for value in (last, steady, timeout)]
             assert library.rd_time_lost(ctypes.byref(other), *times) == one.lost(last, steady, timeout)
     assert seen == {True, False}
+
+
+def test_a_clock_that_is_set_back_counts_on_without_states():
+    clock, second, timeout = SimulatedTime(), 10**9, 10**8
+    clock.tell(100 * second, 0)
+    clock.note_state(100 * second)
+    assert clock.lost(0, second, timeout) == 0.0
+    clock.tell(5 * second, second)
+    assert clock.lost(0, second, timeout) == 0.0
+    clock.tell(6 * second, 2 * second)
+    assert clock.lost(0, 2 * second, timeout) == pytest.approx(1.0)

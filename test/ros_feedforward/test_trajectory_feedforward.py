@@ -1,5 +1,6 @@
 """The feeder as a process of its own; the test plays the robot and its joint_trajectory_controller."""
 
+import itertools
 import math
 
 import numpy as np
@@ -301,12 +302,18 @@ def test_a_simulation_in_a_pause_is_fed_and_one_without_a_clock_is_not():
             clock.publish(Clock(clock=nanoseconds_to_stamp(round(1e9 * seconds))))
 
         told("there is no /clock, which use_sim_time asks for", lambda: at(5.0))
-        told("ready", lambda: (tell(5.0), at(5.3)))
+        told("ready", lambda: (tell(5.0), at(5.08)))
         # The clock was late: it catches up with the states, and then the simulation pauses.
-        told("ready", lambda: tell(5.35))
+        told("ready", lambda: tell(5.15))
         robot.input.publish(trajectory([(0.5, [0.1, 0.1])]))
         peer.wait_until(lambda: robot.sent, "no trajectory is sent on in a pause")
         told("no joint state for 0.1 s", lambda: tell(5.5))
+        told("ready", lambda: (tell(6.5), at(6.5)))
+        told("joint states go on while /clock has stood still", lambda: at(8.0))
+        # A clock that was set back counts on from there.
+        told("ready", lambda: (tell(2.0), at(2.0)))
+        tenths = itertools.count(10)
+        told("no joint state for 0.1 s", lambda: tell(0.1 * next(tenths)))
 
 
 def test_an_interrupt_before_the_first_joint_state_ends_the_node():

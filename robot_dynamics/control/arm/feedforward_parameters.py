@@ -71,6 +71,14 @@ class FeedforwardParameters(EffortLimitParameters):
         maximum=60.0,
     )
 
+    max_effort_step: float = parameter(
+        1.0,
+        "Largest step of a joint's effort from one message of the command topic to the next, as a share of its"
+        " limit; what asks for more takes as many messages as it needs. 2 allows every step",
+        minimum=1e-3,
+        maximum=2.0,
+    )
+
     def __post_init__(self) -> None:
         validate(self)
         if 0.0 in self.effort_error:

@@ -122,7 +122,9 @@ void rd_loop_offer(rd_loop *loop, rd_session *session); /* NULL: none */
 void rd_loop_request(rd_loop *loop, int what);          /* RD_HOLD, ... */
 enum { RD_HOLD, RD_ACTIVATE, RD_HALT };
 
-/* Whether states go on while the clock stands; for how long states have been missing that should have come [s]. */
+/* The clock says `now`; whether states go on while it stands; for how long states have been missing that should have
+ * come [s]. */
+void rd_time_tell(rd_sim_time *time, int64_t now, int64_t steady);
 int rd_time_runs_away(rd_sim_time *time, int64_t stamp, int64_t steady, int64_t timeout);
 void rd_time_note_state(rd_sim_time *time, int64_t stamp);
 double rd_time_lost(const rd_sim_time *time, int64_t last_state, int64_t steady, int64_t timeout);

@@ -5,7 +5,15 @@ static const int64_t LEAD = 1000000000; /* a state further ahead of the clock be
 
 void rd_loop_clock(rd_loop *loop, int64_t now, int64_t steady)
 {
-    rd_sim_time *time = &loop->time;
+    rd_time_tell(&loop->time, now, steady);
+}
+
+void rd_time_tell(rd_sim_time *time, int64_t now, int64_t steady)
+{
+    if (time->now != RD_NO_EPOCH && time->at_state != RD_NO_EPOCH && now < time->now) {
+        /* What has passed since the last state stays: a clock that was set back counts on from there. */
+        time->at_state += now - time->now;
+    }
     if (now != time->now) {
         time->now = now;
         time->moved = steady;

@@ -11,9 +11,11 @@ from std_msgs.msg import Float64MultiArray
 
 from robot_dynamics.control.arm.feedforward import Feedforward
 from robot_dynamics.control.cross_fade import ramp_down
+from robot_dynamics.control.plausibility import within_a_step
 from robot_dynamics.ros.feedforward.feeder import THROTTLE, Feeder
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.messages import to_array
+from robot_dynamics.spatial import Array
 
 
 class EffortStream:
@@ -29,6 +31,8 @@ class EffortStream:
         self._log = node.get_logger()
         self._halted_at = 0.0
         self._halting: Feedforward | None = None
+        self._blind_since: float | None = None
+        self._sent: Array | None = None
         self._commands = qos.publisher(node, Float64MultiArray, "effort_controller/commands", qos.COMMAND)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         node.create_timer(1.0 / feeder.settings.command_rate, self._stream, clock=steady)
@@ -55,14 +59,23 @@ class EffortStream:
             self._fade(self._halting)
             return
         feeder = self._feeder
-        feedforward, settings = feeder.feedforward, feeder.settings
+        feedforward = feeder.feedforward
         if not feeder.active or feedforward is None or feedforward.position is None:
             return
-        share, late = 1.0, feeder.state_age - settings.state_timeout
-        if late > 0.0:
-            share = ramp_down(late, settings.safe_fade_time)
-            self._log.error("no joint state: the efforts fade to zero", throttle_duration_sec=THROTTLE)
-        self._send(feedforward, share)
+        blindness = feeder.blindness()
+        if self._sent is not None or not blindness:
+            self._send(feedforward, self._share(blindness))
+
+    def _share(self, blindness: str) -> float:
+        """Of the efforts that is sent: they fade from when it is not known any more where the arm is."""
+        if not blindness:
+            self._blind_since = None
+            return 1.0
+        now = time.monotonic()
+        if self._blind_since is None:
+            self._blind_since = now
+        self._log.error(f"{blindness}: the efforts fade to zero", throttle_duration_sec=THROTTLE)
+        return ramp_down(now - self._blind_since, self._feeder.settings.safe_fade_time)
 
     def _fade(self, feedforward: Feedforward) -> None:
         share = ramp_down(time.monotonic() - self._halted_at, self._feeder.settings.safe_fade_time)
@@ -71,11 +84,19 @@ class EffortStream:
         except Exception:
             # No effort is the safe output where the halt itself fails.
             share = 0.0
-            self._commands.publish(Float64MultiArray(data=to_array(np.zeros(feedforward.chain.dof))))
+            self._publish(np.zeros(feedforward.chain.dof))
         if share == 0.0:
             self._halting = None
 
     def _send(self, feedforward: Feedforward, share: float) -> None:
-        ahead = 0.5 / self._feeder.settings.command_rate  # the effort is held for a period
+        settings, limits = self._feeder.settings, feedforward.effort_limits
+        ahead = 0.5 / settings.command_rate  # the effort is held for a period
         effort = share * feedforward.effort(self._feeder.now() + ahead)
+        if self._sent is not None and self._sent.shape == effort.shape:
+            step = settings.max_effort_step * limits
+            effort = within_a_step(effort, self._sent, limits, step, safe=share < 1.0)
+        self._publish(effort)
+
+    def _publish(self, effort: Array) -> None:
+        self._sent = effort
         self._commands.publish(Float64MultiArray(data=to_array(effort)))

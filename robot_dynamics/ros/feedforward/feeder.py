@@ -13,13 +13,13 @@ from robot_dynamics.control.arm.feedforward import Feedforward
 from robot_dynamics.control.arm.feedforward_parameters import EffortPath, FeedforwardParameters
 from robot_dynamics.control.arm.feeding import PathDeparture, Plan
 from robot_dynamics.control.protocol import Planned
-from robot_dynamics.control.state_age import StateAge
 from robot_dynamics.errors import StateError, TrajectoryError
 from robot_dynamics.ros.actions.goal_trajectory import GoalTrajectory
 from robot_dynamics.ros.control.loop import StateClock
 from robot_dynamics.ros.control.native.raw_trajectory import RawTrajectory
 from robot_dynamics.ros.control.planner import Planner, Wanted
 from robot_dynamics.ros.feedforward.messages import FilledTrajectory, hold_message
+from robot_dynamics.ros.feedforward.state_watch import StateWatch
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.burst_log import BurstLog
 from robot_dynamics.ros.support.joint_limits import declared_rules, without_joint
@@ -110,7 +110,7 @@ class Feeder:
         # The efforts are in the points, unless they go a way of their own.
         self._efforts = settings.effort_path == EffortPath.TRAJECTORY.value
         self._order = JointOrder(())
-        self._age = StateAge(bool(node.get_parameter("use_sim_time").value))
+        self._watch = StateWatch(node, "joint_states")
         self._epoch = self._nanoseconds()
         self.clock = StateClock()
         self.clock.seconds(self._epoch)
@@ -124,7 +124,7 @@ class Feeder:
         self.feedforward = feedforward
         self.controller = Follower(self, feedforward)
         self._order = JointOrder(feedforward.chain.joint_names)
-        self._age.forget()
+        self._watch.forget()
         if unknown := without_joint(self.rules, feedforward.chain.joint_names):
             self._log.warning(unknown)
 
@@ -138,8 +138,8 @@ class Feeder:
 
     @property
     def state_age(self) -> float:
-        """Of the last joint state, infinite before the first [s]."""
-        return self._age.seconds(self._nanoseconds())
+        """Of the last joint state, infinite before the first; beyond ``state_timeout`` it is missing [s]."""
+        return self._watch.seconds(self.settings.state_timeout)
 
     @property
     def unheard(self) -> str:
@@ -150,11 +150,11 @@ class Feeder:
         """Why no trajectory is taken now; empty when one is."""
         if not self.active or self.feedforward is None:
             return "the node is not active"
-        return self._blind()
+        return self.blindness()
 
-    def _blind(self) -> str:
+    def blindness(self) -> str:
         """Why it is not known where the arm is; empty when it is."""
-        return self._age.objection(self._nanoseconds(), self.settings.state_timeout)
+        return self._watch.objection(self.settings.state_timeout)
 
     def follow(
         self,
@@ -261,7 +261,7 @@ class Feeder:
 
     def _stand(self) -> str:
         """Send a hold; returns why that is impossible."""
-        reason = self._blind()
+        reason = self.blindness()
         if not reason and self.feedforward is not None:
             self.send(hold_message(self.feedforward, self.now(), self._efforts))
         return reason
@@ -285,7 +285,7 @@ class Feeder:
             self._log.warning(f"joint state refused: {error}", throttle_duration_sec=THROTTLE)
             return
         self.feedforward.observe(sample.position)
-        self._age.note(self._nanoseconds(), sample.nanoseconds)
+        self._watch.note(sample.nanoseconds, self.settings.state_timeout)
 
     def _nanoseconds(self) -> int:
         return int(self._node.get_clock().now().nanoseconds)
