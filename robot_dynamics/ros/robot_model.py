@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -128,9 +129,9 @@ class RobotModel(Node):
     # Callbacks
 
     def _on_state(self, message: JointState) -> None:
-        now = 1e-9 * self.get_clock().now().nanoseconds
+        now = time.monotonic()  # a clock that stands, or is set back, keeps no load back
         idle = not self._load.get_subscription_count()
-        if self._model is None or idle or 0.0 <= now - self._load_at < self._settings.load_period:
+        if self._model is None or idle or now - self._load_at < self._settings.load_period:
             return
         try:
             sample = self._order.read(message)

@@ -10,12 +10,17 @@ def pytest_terminal_summary(terminalreporter):
         return
     write = terminalreporter.write_line
     write("")
-    write("What the observer saw: largest effort and step as shares of the limit, longest silence")
-    write(f"{'machine':40}{'fault':32}{'messages':>9}{'effort':>8}{'step':>8}{'silence':>9}  outcome")
+    write(
+        "What the observer saw: largest effort and step as shares of the limit, longest silence, and for how"
+    )
+    write("long somebody waited for a processor in it")
+    titles = f"{'messages':>9}{'effort':>8}{'step':>8}{'silence':>9}{'waited':>9}"
+    write(f"{'machine':40}{'fault':32}{titles}  outcome")
     for row, outcome in rows:
         numbers = (
             f"{row['messages']:9}{row['effort']:8.2f}{row['step']:8.2f}{row['silence']:8.2f}s"
+            f"{row['waited']:8.2f}s"
             if "messages" in row
-            else " " * 34
+            else " " * 43
         )
         write(f"{row['machine']:40}{row['fault']:32}{numbers}  {outcome}")

@@ -20,7 +20,7 @@ def scenes():
         wanted = column, kills(fault)
         if wanted not in present:
             end()
-            present[wanted] = COLUMNS[column](kills(fault)).__enter__()
+            present[wanted] = COLUMNS[column](kills(fault), with_wall_clock=True).__enter__()
         return present[wanted]
 
     def end():
@@ -48,7 +48,7 @@ def test_the_promises_are_kept(column, fault, scenes, record_property):
     except BaseException:
         scenes.end()
         raise
-    for name in ("messages", "effort", "step", "silence"):
+    for name in ("messages", "effort", "step", "silence", "waited"):
         record_property(name, getattr(verdict, name))
     assert not verdict.broken, f"{fault.text}\n" + "\n".join(verdict.broken[:5])
     assert "Traceback" not in scene.process.output, scene.process.describe()

@@ -45,4 +45,4 @@ def drill(scene: Scene, fault: Fault) -> Verdict:
     scene.move()
     fault.do(scene)
     scene.recover()
-    return scene.judge(began, MAX_EFFORT_STEP if scene.bounds_steps else fault.step)
+    return scene.judge(began, MAX_EFFORT_STEP)

@@ -18,7 +18,6 @@ class Fault:
         do: the fault, from its begin to its end; the machine is moving at its begin.
         columns: machines that it is done to.
         quick: those of them where it belongs to the fast tests.
-        step: largest step of a feeder's efforts, as a share of their limits.
         text: first line of the function's documentation.
     """
 
@@ -26,31 +25,24 @@ class Fault:
     do: Callable[[Scene], None]
     columns: Sequence[str]
     quick: Sequence[str]
-    step: float
     text: str
 
 
 FAULTS: list[Fault] = []
-ANY = 2.0
-"""From one limit to the other."""
 
 
-def fault(
-    columns: Sequence[str], quick: Sequence[str] = (), step: float = 1.0
-) -> Callable[[Callable[[Scene], None]], None]:
+def fault(columns: Sequence[str], quick: Sequence[str] = ()) -> Callable[[Callable[[Scene], None]], None]:
     """Put a function into the table.
 
     Args:
         columns: machines that it is done to.
         quick: those of them where it belongs to the fast tests.
-        step: largest step of a feeder's efforts: ``ANY`` where changed parameters are part of the fault,
-            which count for it at once. Controllers keep to ``max_effort_step`` in every fault.
     """
     assert set(columns) <= COLUMNS.keys()
     assert set(quick) <= set(columns)
 
     def add(do: Callable[[Scene], None]) -> None:
         text = (do.__doc__ or "").splitlines()[0]
-        FAULTS.append(Fault(do.__name__, do, tuple(columns), tuple(quick), step, text))
+        FAULTS.append(Fault(do.__name__, do, tuple(columns), tuple(quick), text))
 
     return add

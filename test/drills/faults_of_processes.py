@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
-import time
 
-import invariants
 from faults import fault
-from patience import POLL
-from ros_harness import HarnessError, NodeProcess
 from scene import Scene
-from scenes import CONTROLLERS, IN_SIMULATED_TIME
+from scenes import COLUMNS, CONTROLLERS, FEEDERS, IN_SIMULATED_TIME, WITH_A_PLANT
 
 
-@fault((*CONTROLLERS, "feeder", "model", "simulator"))
+@fault(COLUMNS)
 def node_killed(scene: Scene) -> None:
     """The node dies by SIGKILL in the middle of a move, and is started again."""
     with scene.silent():
@@ -24,54 +21,55 @@ def node_killed(scene: Scene) -> None:
         scene.recover()
 
 
-@fault((*CONTROLLERS, *IN_SIMULATED_TIME), quick=("arm", "platform"))
+@fault((*CONTROLLERS, *FEEDERS, "model", *IN_SIMULATED_TIME), quick=("arm", "platform"))
 def plant_killed(scene: Scene) -> None:
     """The simulator dies by SIGKILL in the middle of a move, and is started again."""
-    scene.kill(scene.plant)
+    scene.kill_plant()
     if scene.simulated_time:
         # Without a clock it is a pause, until nobody publishes states any more.
         with scene.silent():
             scene.wire.unplug()
-            scene.said("nobody publishes joint states any more")
-    else:
-        scene.said("no joint state for")
-    wait_for_no_effort(scene)
-    if scene.simulated_time:
+            scene.loses_states("nobody publishes joint states any more|no joint state for")
         # Somebody publishes states again, and time stands: a pause, until they come.
         with scene.silent():
             scene.wire.plug()
             scene.start_plant()
             scene.recover()
     else:
+        scene.loses_states("no joint state for")
         scene.start_plant()
 
 
-def wait_for_no_effort(scene: Scene) -> None:
-    """Return when the efforts that leave are zero."""
-    deadline = time.monotonic() + 1.0 + invariants.PATIENCE
-    while True:
-        last = scene.record.last(scene.topic)
-        if last is not None and not any(last.values):
-            return
-        if time.monotonic() > deadline:
-            raise HarnessError(f"the safe output does not fade\n{scene.process.describe()}")
-        time.sleep(POLL)
+@fault(WITH_A_PLANT)
+def plant_stopped(scene: Scene) -> None:
+    """The simulator's process stands still for a second in the middle of a move, and goes on."""
+    assert scene.plant is not None
+    with contextlib.ExitStack() as stack:
+        if scene.simulated_time:  # a pause: no clock either
+            stack.enter_context(scene.silent())
+        scene.plant.send_signal(signal.SIGSTOP)
+        if scene.simulated_time:
+            scene.rest(1.0)
+        else:
+            scene.loses_states("no joint state for")
+        scene.plant.send_signal(signal.SIGCONT)
+        scene.recover()
 
 
-@fault(CONTROLLERS)
+@fault(COLUMNS)
 def node_stopped(scene: Scene) -> None:
     """The whole process of the node stands still for a second, as on a machine that swaps."""
     with scene.silent():
         scene.process.send_signal(signal.SIGSTOP)
-        scene.wire.wait_for_states(100)
+        scene.rest(1.0)
         scene.process.send_signal(signal.SIGCONT)
         scene.recover()
 
 
-@fault((*CONTROLLERS, "feeder"))
+@fault((*CONTROLLERS, *FEEDERS, "model"))
 def two_nodes(scene: Scene) -> None:
-    """A second node of the same kind on the same topics, which then ends."""
-    with NodeProcess(scene.node, dict(scene.parameters), ["-r", "__node:=second"]) as second:
+    """A second node of the same kind on the same topics, which then ends; each keeps its own promises."""
+    with scene.second() as second:
         second.wait_for_output("model of|machine stewart_demo")
         scene.wire.wait_for_states(100)
         scene.move()

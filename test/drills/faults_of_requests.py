@@ -7,13 +7,13 @@ import math
 import time
 from typing import Any
 
-from faults import ANY, fault
+from faults import fault
 from geometry_msgs.msg import Twist
 from machines import ARM
 from rcl_interfaces.srv import GetParameters, ListParameters, SetParameters
 from rclpy.parameter import Parameter
 from scene import Scene
-from scenes import CONTROLLERS, FEEDERS
+from scenes import CONTROLLERS, FEEDERS, THAT_MOVE_IN_SIMULATED_TIME
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
@@ -78,7 +78,7 @@ def trajectories_huge(scene: Scene) -> None:
     scene.wire.wait_for_states(50)
 
 
-@fault(MOVED)
+@fault((*MOVED, *THAT_MOVE_IN_SIMULATED_TIME))
 def trajectories_far_away(scene: Scene) -> None:
     """Goals in 60 years, in the past, beyond the limits, in no time at all."""
     here, there = list(scene.goals[0]), list(scene.goals[1])
@@ -98,7 +98,7 @@ def trajectories_far_away(scene: Scene) -> None:
         scene.wire.wait_for_states(3)
 
 
-@fault(MOVED, quick=("arm",))
+@fault((*MOVED, *THAT_MOVE_IN_SIMULATED_TIME), quick=("arm",))
 def trajectories_replaced(scene: Scene) -> None:
     """Another goal 50 times a second, back and forth."""
     goals = itertools.cycle(scene.goals)
@@ -231,7 +231,7 @@ NOT_GIVEN = {"max_effort": [0.0], "damping": [0.0], "friction": [0.0], "effort_e
 """What comes nearest to lists that nobody has set."""
 
 
-@fault((*CONTROLLERS, *FEEDERS, "model", "simulator"), step=ANY)
+@fault((*CONTROLLERS, *FEEDERS, "model", "simulator"))
 def parameters_absurd(scene: Scene) -> None:
     """Every parameter that is a number or a list, set live to what it cannot be, or only just can be."""
     node, peer = scene.node, scene.peer

@@ -6,7 +6,6 @@ import itertools
 import random
 
 from faults import fault
-from faults_of_processes import wait_for_no_effort
 from geometry_msgs.msg import PoseStamped
 from invariants import found
 from scene import Scene
@@ -36,7 +35,7 @@ def _rests_on_brakes(scene: Scene, words: str, otherwise: str = OTHERWISE) -> No
         scene.peer.node.destroy_subscription(heard)
         return
     scene.peer.wait_until(lambda: brakes and brakes[-1].data, "the brakes are not engaged")
-    wait_for_no_effort(scene)
+    scene.wait_for_no_effort()
     scene.peer.node.destroy_subscription(heard)
 
 
@@ -47,7 +46,7 @@ def parked(scene: Scene) -> None:
     _rests_on_brakes(scene, "parked")
     with scene.wire.tampered(lambda message: ()):
         scene.said("no joint state for")
-    wait_for_no_effort(scene)
+    scene.wait_for_no_effort()
     scene.recover()
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from faults import fault
 from scene import Scene
-from scenes import CONTROLLERS, WITH_STATES
+from scenes import IN_SIMULATED_TIME, WITH_STATES
 from sensor_msgs.msg import JointState
 
 from robot_dynamics.ros.support.messages import nanoseconds_to_stamp, stamp_to_nanoseconds
@@ -42,14 +42,14 @@ def _shifted(nanoseconds: int) -> Callable[[JointState], Iterable[tuple[float, J
     return _changed(shift)
 
 
-@fault(WITH_STATES, quick=("arm",))
+@fault((*WITH_STATES, "feeder_of_points"), quick=("arm",))
 def states_lost(scene: Scene) -> None:
     """No state for longer than state_timeout."""
     with scene.wire.tampered(lambda message: ()):
-        scene.wire.wait_for_states(WHILE)
+        scene.loses_states()
 
 
-@fault(WITH_STATES)
+@fault((*WITH_STATES, *IN_SIMULATED_TIME))
 def states_frozen(scene: Scene) -> None:
     """The same state again and again, stamp and all, while the machine moves on."""
     first = copy.deepcopy(scene.wire.last)
@@ -69,14 +69,14 @@ def sensors_frozen(scene: Scene) -> None:
         scene.wire.wait_for_states(WHILE)
 
 
-@fault(WITH_STATES)
+@fault((*WITH_STATES, *IN_SIMULATED_TIME))
 def states_delayed(scene: Scene) -> None:
     """Each state comes 0.1 s late."""
     with scene.wire.tampered(lambda message: ((0.1, message),)):
         scene.wire.wait_for_states(WHILE)
 
 
-@fault(WITH_STATES)
+@fault((*WITH_STATES, *IN_SIMULATED_TIME))
 def states_reordered(scene: Scene) -> None:
     """States overtake each other by up to 50 ms."""
     chance = random.Random(1)
@@ -148,7 +148,7 @@ def states_partial_for_long(scene: Scene) -> None:
         scene.wire.wait_for_states(WHILE)
 
 
-@fault(WITH_STATES, quick=("arm", "platform"))
+@fault((*WITH_STATES, *IN_SIMULATED_TIME), quick=("arm", "platform"))
 def states_not_finite(scene: Scene) -> None:
     """NaN and infinities in positions and velocities, every other state."""
     values = itertools.cycle([math.nan, math.inf, -math.inf])
@@ -182,7 +182,7 @@ def states_absurd(scene: Scene) -> None:
         scene.wire.wait_for_states(WHILE)
 
 
-@fault(CONTROLLERS)
+@fault(WITH_STATES)
 def sensors_jump(scene: Scene) -> None:
     """Every tenth state a joint is somewhere else, and stays there for three states."""
     count = itertools.count()
@@ -195,7 +195,21 @@ def sensors_jump(scene: Scene) -> None:
         scene.wire.wait_for_states(WHILE)
 
 
-@fault(CONTROLLERS)
+@fault(WITH_STATES)
+def states_of_two_machines(scene: Scene) -> None:
+    """Each state is followed by that of another machine, with the same names."""
+    other = copy.deepcopy(scene.wire.last)
+    assert other is not None
+
+    def add(message: JointState) -> Iterable[tuple[float, JointState]]:
+        other.header.stamp = message.header.stamp
+        return [(0.0, message), (0.0, other)]
+
+    with scene.wire.tampered(add):
+        scene.wire.wait_for_states(WHILE)
+
+
+@fault(WITH_STATES)
 def sensors_noisy(scene: Scene) -> None:
     """Velocities with the noise of a broken encoder, within what is believed."""
     chance = random.Random(3)
@@ -207,7 +221,7 @@ def sensors_noisy(scene: Scene) -> None:
         scene.wire.wait_for_states(WHILE)
 
 
-@fault(WITH_STATES)
+@fault((*WITH_STATES, *IN_SIMULATED_TIME))
 def stamps_forward_and_back(scene: Scene) -> None:
     """Stamps 100 s ahead, then 100 s behind, then from the year 2038, then 0."""
     for shift in (100 * SECOND, -100 * SECOND, 2**62, -(2**62)):
@@ -215,7 +229,7 @@ def stamps_forward_and_back(scene: Scene) -> None:
             scene.wire.wait_for_states(15)
 
 
-@fault(WITH_STATES)
+@fault((*WITH_STATES, *IN_SIMULATED_TIME))
 def stamps_standing(scene: Scene) -> None:
     """Every state has the same stamp while the machine moves on."""
     first = copy.deepcopy(scene.wire.last)

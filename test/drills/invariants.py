@@ -14,8 +14,9 @@ from pathlib import Path
 
 from patience import PATIENCE, POLL
 
-SLACK = PATIENCE / 60.0
-"""By which a machine may lengthen a silence, for each process that waits for a processor of its own [s]."""
+LATE = 0.1
+"""By which a silence may be longer than promised and than the waits for a processor in it: a look of the node
+at its clocks, and the way of a message to the observer [s]."""
 
 
 def load() -> float:
@@ -99,6 +100,7 @@ class Verdict:
         effort: the largest, as a share of its limit.
         step: the largest, as a share of its limit.
         silence: the longest, of a node that lived [s].
+        waited: in that one for a processor [s].
         broken: promises that were not kept, in words.
     """
 
@@ -106,10 +108,16 @@ class Verdict:
     effort: float = 0.0
     step: float = 0.0
     silence: float = 0.0
+    waited: float = 0.0
     broken: list[str] = field(default_factory=list)
 
 
 Interval = tuple[float, float]
+
+
+def without_waits(begin: float, end: float) -> float:
+    """A machine on which nothing ever waits for a processor."""
+    return 0.0
 
 
 def judge(
@@ -118,7 +126,8 @@ def judge(
     during: Interval,
     dead: Sequence[Interval] = (),
     largest_step: float = math.inf,
-    slack: float = SLACK,
+    waited: Callable[[float, float], float] = without_waits,
+    shared: Sequence[Interval] = (),
 ) -> Verdict:
     """Hold what was seen against what is promised.
 
@@ -128,19 +137,26 @@ def judge(
         during: steady time from when to when [s].
         dead: when the node did not live, or was told to be silent; each from the last message before it on.
         largest_step: of an effort from one message to the next, as a share of its limit.
-        slack: by which silences may be longer than promised [s].
+        waited: for how long node and observer waited for a processor between two steady times [s].
+        shared: when several nodes sent on the topic of the first promise; each is judged by its own.
     """
     verdict = Verdict()
-    for promise in promises:
+    for k, promise in enumerate(promises):
         mine = [one for one in seen if one.topic == promise.topic and during[0] <= one.at <= during[1]]
         verdict.messages += len(mine)
         for one in mine:
             _judge_numbers(one, promise, verdict)
         for before, after in itertools.pairwise(mine):
-            if not promise.rows:
+            mixed = k == 0 and _meets(before.at, after.at, shared)
+            if not promise.rows and not mixed:
                 _judge_step(before, after, promise, largest_step, verdict)
-        _judge_silence([one.at for one in mine], promise, during, dead, slack, verdict)
+        _judge_silence([one.at for one in mine], promise, during, dead, waited, verdict)
     return verdict
+
+
+def _meets(begin: float, end: float, intervals: Sequence[Interval]) -> bool:
+    """Whether the time between two moments is partly in one of the intervals."""
+    return any(first < end and begin < last for first, last in intervals)
 
 
 def _judge_numbers(one: Seen, promise: Promise, verdict: Verdict) -> None:
@@ -171,13 +187,20 @@ def _judge_silence(
     promise: Promise,
     during: Interval,
     dead: Sequence[Interval],
-    slack: float,
+    waited: Callable[[float, float], float],
     verdict: Verdict,
 ) -> None:
     marks = [during[0], *times, during[1]]
     for before, after in itertools.pairwise(marks):
-        if any(begin < after and before < end for begin, end in dead) or math.isinf(promise.silence):
+        silence = after - before
+        if math.isinf(promise.silence) or _meets(before, after, dead):
             continue
-        verdict.silence = max(verdict.silence, after - before)
-        if after - before > promise.silence + slack:
-            verdict.broken.append(f"{promise.topic}: nothing for {after - before:.2f} s from a living node")
+        # Waits are looked up for the silences that matter only.
+        wait = waited(before, after) if silence > promise.silence else 0.0
+        if silence > verdict.silence:
+            verdict.silence, verdict.waited = silence, wait
+        if silence - wait > promise.silence + LATE:
+            verdict.broken.append(
+                f"{promise.topic}: nothing for {silence:.2f} s from a living node, {wait:.2f} s of which"
+                " somebody waited for a processor"
+            )

@@ -8,17 +8,19 @@ import os
 import signal
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 import invariants
 import observer
-from invariants import Promise, Record, Verdict
+from invariants import Interval, Promise, Record, Verdict
 from machines import ARM, JOINTS, RATE, trajectory
 from ros_harness import NodeProcess, Peer
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
+from waits import Waits
+from wall_clock import WallClock
 from wire import PLANT, PLANT_CLOCK, Wire
 
 from robot_dynamics.ros.support import qos
@@ -38,8 +40,9 @@ class Scene:
         plant: process of the simulator; None where the wire plays it.
         record: of the observer.
         dead: intervals of steady time in which the node had nothing to send.
+        shared: intervals of steady time in which a second node sent on its topics.
+        wall: the clock on the wall as the node sees it, where it is in the hands of the test.
         kills: whether processes will be killed and started again.
-        bounds_steps: whether the node keeps to ``max_effort_step``, whatever is asked of it.
     """
 
     node: ClassVar[str]
@@ -55,14 +58,17 @@ class Scene:
     UNDER_WAY: ClassVar[str] = r"following a trajectory|sent \d+ points"
     ON_BRAKES: ClassVar[str] = "the platform is not ready for a trajectory"
     MOST_TRIES = 10
+    second_arguments: ClassVar[Sequence[str]] = ()
     moves = True
-    bounds_steps = True
     simulated_time = False
 
-    def __init__(self, kills: bool = False) -> None:
+    def __init__(self, kills: bool = False, with_wall_clock: bool = False) -> None:
         self.kills = kills
+        self._with_wall_clock = with_wall_clock
+        self.wall: WallClock | None = None
         self.plant: NodeProcess | None = None
-        self.dead: list[tuple[float, float]] = []
+        self.dead: list[Interval] = []
+        self.shared: list[Interval] = []
         self._printed = 0
         self._stack = contextlib.ExitStack()
         self._goal = itertools.cycle(self.goals)
@@ -81,8 +87,11 @@ class Scene:
         self.record = Record(file)
         self._observer.wait_for_output("observing")
         self._stack.callback(self._stop)
+        if self._with_wall_clock and not self.simulated_time:
+            self.wall = WallClock(folder)
         self.start_plant()
         self.start_node()
+        self._waits = self._stack.enter_context(Waits(lambda: (self.process.pid, self._observer.pid)))
         if self.moves:
             self.trajectories = self.peer.publisher(
                 self.trajectory_type, f"{self.node}/{self.trajectory_topic}", qos.TRAJECTORY
@@ -111,19 +120,32 @@ class Scene:
     def start_node(self) -> None:
         """Start the node under drill."""
         clock = {"use_sim_time": True} if self.simulated_time else {}
-        self.process = NodeProcess(self.node, {**self.parameters, **clock})
+        self.process = NodeProcess(self.node, {**self.parameters, **clock}, environment=self.environment)
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """Of the node, beside that of this process."""
+        return {} if self.wall is None else self.wall.environment
 
     def start_plant(self) -> None:
         """Start what the node moves."""
         if self.plant_parameters is None:
             if self.wire.last is None:
-                self.wire.play(self.joints, [0.4, 0.3])
+                self.wire.play(self.joints, [0.4, 0.3], self.simulated_time)
+            self.wire.start()
             return
         remapped = ["-r", f"joint_states:={PLANT}", "-r", f"/clock:={PLANT_CLOCK}"]
         given = {"rate": RATE, "publish_clock": self.simulated_time, "command_timeout": 0.3}
         given = {**given, **self.plant_parameters}
         self.plant = NodeProcess("simulator", given, remapped)
         self.wire.wait_for_states(1)
+
+    def kill_plant(self) -> None:
+        """The plant dies by SIGKILL."""
+        if self.plant is None:
+            self.wire.stop()
+        else:
+            self.kill(self.plant)
 
     def kill(self, process: NodeProcess) -> None:
         """SIGKILL, and wait for the end."""
@@ -160,6 +182,11 @@ class Scene:
         """What people do with a machine that was thrown so far that it rests on its brakes."""
         raise NotImplementedError
 
+    def rest(self, seconds: float) -> None:
+        """Let so much time pass."""
+        end = time.monotonic() + seconds
+        self.peer.wait_until(lambda: time.monotonic() > end, "time stands still")
+
     def send(self, message: Any) -> None:
         """A trajectory, an object or bytes."""
         self.trajectories.publish(message)
@@ -174,6 +201,21 @@ class Scene:
         self.peer.wait_until(
             lambda: invariants.found(pattern, self.printed), f"the node never said {pattern!r}"
         )
+
+    def loses_states(self, words: str = "") -> None:
+        """Wait until the node has noticed that states are lost: it says so, and its efforts have faded."""
+        if words:
+            self.said(words)
+        self.wait_for_no_effort()
+
+    def wait_for_no_effort(self) -> None:
+        """Wait until the efforts that leave are zero."""
+
+        def faded() -> bool:
+            last = self.record.last(self.topic)
+            return last is not None and not any(last.values)
+
+        self.peer.wait_until(faded, "the safe output does not fade")
 
     def send_until(self, pattern: str, publisher: Any, message: Any) -> None:
         """Publish what may get lost until the node has said something new that matches."""
@@ -203,16 +245,26 @@ class Scene:
     def judge(self, began: float, largest_step: float) -> Verdict:
         """What the observer has seen since, held against what the node promises."""
         seen = self.record.read()
-        during, slack = (began, seen[-1].at), invariants.SLACK * invariants.load()
-        return invariants.judge(seen, self.promises, during, self.dead, largest_step, slack)
+        during, waited = (began, seen[-1].at), self._waits.between
+        return invariants.judge(
+            seen, self.promises, during, self.dead, largest_step, waited=waited, shared=self.shared
+        )
 
     @contextlib.contextmanager
-    def silent(self) -> Any:
+    def silent(self) -> Iterator[None]:
         """The node may be silent meanwhile, until it has sent something again."""
         last = self.record.last(self.topic)
         began = last.at if last is not None else 0.0
         yield
         self.dead.append((began, time.monotonic()))
+
+    @contextlib.contextmanager
+    def second(self) -> Iterator[NodeProcess]:
+        """A second node of the same kind on the same topics; what it alone sends passes by another."""
+        last, arguments = self.record.last(self.topic), ["-r", "__node:=second", *self.second_arguments]
+        with NodeProcess(self.node, dict(self.parameters), arguments) as process:
+            yield process
+        self.shared.append((0.0 if last is None else last.at, time.monotonic()))
 
 
 class _Observer(NodeProcess):

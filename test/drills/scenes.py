@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from invariants import Promise
 from machines import ARM, FADE, FORCES, LEGS, LIMITS, RATE, STATE_TIMEOUT, poses
 from ros_harness import NodeProcess
 from scene import Scene
+from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 from wire import PLANT
 
+from robot_dynamics.ros.support import qos
+
+OF_SECOND = "second/efforts"
+"""What a second node alone sends."""
+
 
 def _commanded(topic: str, limits: Sequence[float]) -> tuple[Promise, ...]:
-    """Both topics of a controller: the unstamped efforts and the same with stamps."""
-    return tuple(Promise(one, limits, STATE_TIMEOUT) for one in (topic, "joint_command"))
+    """The topics of a controller: unstamped efforts, the same with stamps, those of a second controller."""
+    both = (Promise(one, limits, STATE_TIMEOUT) for one in (topic, "joint_command"))
+    return *both, Promise(OF_SECOND, limits)
 
 
 LOOP = {"state_timeout": STATE_TIMEOUT, "safe_fade_time": FADE}
@@ -26,7 +34,8 @@ class Arm(Scene):
     """The arm's controller, its loop in C."""
 
     node = "computed_torque_controller"
-    watched = ("array=effort_controller/commands", "efforts=joint_command")
+    watched = ("array=effort_controller/commands", "efforts=joint_command", f"efforts={OF_SECOND}")
+    second_arguments = ("-r", f"joint_command:={OF_SECOND}")
     promises = _commanded("effort_controller/commands", LIMITS)
     parameters: ClassVar[Mapping[str, Any]] = {"robot_description": ARM, "native_loop": "on", **LOOP}
     plant_parameters: ClassVar[Mapping[str, Any] | None] = {"robot_description": ARM}
@@ -55,7 +64,8 @@ class Platform(Scene):
 
     node = "stewart_platform"
     joints = LEGS
-    watched = ("array=leg_effort_controller/commands", "efforts=joint_command")
+    watched = ("array=leg_effort_controller/commands", "efforts=joint_command", f"efforts={OF_SECOND}")
+    second_arguments = ("-r", f"joint_command:={OF_SECOND}")
     promises = _commanded("leg_effort_controller/commands", FORCES)
     parameters: ClassVar[Mapping[str, Any]] = {"native_loop": "on", "safe_output": "gravity_fade", **LOOP}
     plant_parameters: ClassVar[Mapping[str, Any] | None] = {"machine": "stewart_demo"}
@@ -103,12 +113,17 @@ class Feeder(Scene):
     """The feeder of a trajectory controller, its efforts in time on a topic."""
 
     node = "trajectory_feedforward"
-    watched = ("array=effort_controller/commands", "trajectory=joint_trajectory_controller/joint_trajectory")
+    watched = (
+        "array=effort_controller/commands",
+        f"array={OF_SECOND}",
+        "trajectory=joint_trajectory_controller/joint_trajectory",
+    )
+    second_arguments = ("-r", f"effort_controller/commands:={OF_SECOND}")
     promises = (
         Promise("effort_controller/commands", LIMITS, STATE_TIMEOUT),
+        Promise(OF_SECOND, LIMITS),
         Promise("joint_trajectory_controller/joint_trajectory", LIMITS, rows=True),
     )
-    bounds_steps = False
     parameters: ClassVar[Mapping[str, Any]] = {
         "robot_description": ARM,
         "effort_path": "commands",
@@ -120,12 +135,43 @@ class Feeder(Scene):
         """Whether it could tell its controller to hold."""
         return bool(self.peer.call(Trigger, f"{self.node}/hold").success)
 
+    def loses_states(self, words: str = "") -> None:
+        """See :class:`Scene`; it takes no trajectory either."""
+        goal = self.make([(1.0, self.goals[0])])
+        self.send_until(f"refused: ({words or 'no joint state for'})", self.trajectories, goal)
+        self.wait_for_no_effort()
+
+    @contextlib.contextmanager
+    def second(self) -> Iterator[NodeProcess]:
+        """See :class:`Scene`; it has but one topic, so that the wire hands on what it sends."""
+        self.wire.hand_on(Float64MultiArray, OF_SECOND, self.topic, qos.COMMAND)
+        with super().second() as process:
+            yield process
+
+
+class FeederInSimulatedTime(Feeder):
+    """The feeder of a trajectory controller with the clock of a simulation."""
+
+    simulated_time = True
+
 
 class FeederOfPoints(Feeder):
     """The feeder of a trajectory controller, its efforts in the points of the trajectories."""
 
     parameters: ClassVar[Mapping[str, Any]] = {**Feeder.parameters, "effort_path": "trajectory"}
     promises = (Promise("joint_trajectory_controller/joint_trajectory", LIMITS, rows=True),)
+    second_arguments = ()
+
+    def loses_states(self, words: str = "") -> None:
+        """See :class:`Scene`; it takes no trajectory."""
+        goal = self.make([(1.0, self.goals[0])])
+        self.send_until(f"refused: ({words or 'no joint state for'})", self.trajectories, goal)
+
+    @contextlib.contextmanager
+    def second(self) -> Iterator[NodeProcess]:
+        """See :class:`Scene`; each message is a whole of its own."""
+        with Scene.second(self) as process:
+            yield process
 
 
 class Model(Scene):
@@ -136,9 +182,19 @@ class Model(Scene):
     promises = (Promise("robot_model/gravity_load"),)
     moves = False
 
+    def loses_states(self, words: str = "") -> None:
+        """See :class:`Scene`; it says nothing of them, and tells no load."""
+        self.rest(0.5)
+
     def works(self) -> bool:
         """Whether it prints its table."""
         return bool(self.peer.call(Trigger, f"{self.node}/print").success)
+
+
+class ModelInSimulatedTime(Model):
+    """The model's node with the clock of a simulation."""
+
+    simulated_time = True
 
 
 class Simulator(Scene):
@@ -148,11 +204,17 @@ class Simulator(Scene):
     watched = (f"positions={PLANT}",)
     promises = (Promise(PLANT, silence=STATE_TIMEOUT),)
     moves = False
+
+    def loses_states(self, words: str = "") -> None:
+        """See :class:`Scene`; it is who sends them."""
+
     parameters: ClassVar[Mapping[str, Any]] = {"robot_description": ARM, "rate": RATE, "command_timeout": 0.3}
 
     def start_node(self) -> None:
         """Its states go over the wire."""
-        self.process = NodeProcess(self.node, self.parameters, ["-r", f"joint_states:={PLANT}"])
+        self.process = NodeProcess(
+            self.node, self.parameters, ["-r", f"joint_states:={PLANT}"], self.environment
+        )
         self.wire.wait_for_states(1)
 
     def start_plant(self) -> None:
@@ -173,12 +235,16 @@ COLUMNS: dict[str, type[Scene]] = {
     "platform_in_simulated_time": PlatformInSimulatedTime,
     "platform_in_python_in_simulated_time": PlatformInPythonInSimulatedTime,
     "feeder": Feeder,
+    "feeder_in_simulated_time": FeederInSimulatedTime,
     "feeder_of_points": FeederOfPoints,
     "model": Model,
+    "model_in_simulated_time": ModelInSimulatedTime,
     "simulator": Simulator,
 }
 CONTROLLERS = ("arm", "arm_in_python", "platform", "platform_in_python")
-ARMS = ("arm", "arm_in_python")
 FEEDERS = ("feeder", "feeder_of_points")
 WITH_STATES = (*CONTROLLERS, "feeder", "model")
 IN_SIMULATED_TIME = tuple(name for name in COLUMNS if name.endswith("_in_simulated_time"))
+BY_THE_WALL = tuple(name for name in COLUMNS if name not in IN_SIMULATED_TIME)
+WITH_A_PLANT = tuple(name for name, scene in COLUMNS.items() if scene.plant_parameters is not None)
+THAT_MOVE_IN_SIMULATED_TIME = tuple(name for name in IN_SIMULATED_TIME if COLUMNS[name].moves)

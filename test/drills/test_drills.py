@@ -8,7 +8,7 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 
 import policies
 from drilling import drill, faults_for
-from invariants import SLACK, Promise, Seen, judge
+from invariants import LATE, Promise, Seen, judge
 from scenes import COLUMNS
 
 EFFORTS = Promise("efforts", (2.0, 4.0), silence=1.0)
@@ -22,13 +22,13 @@ EFFORTS = Promise("efforts", (2.0, 4.0), silence=1.0)
         ([(0.0, [1.0, -4.1])], "beyond the limits"),
         ([(0.0, [1.0])], "1 efforts for 2 joints"),
         ([(0.0, [2.0, 0.0]), (0.1, [-0.1, 0.0])], "1.05 of a limit in one step"),
-        ([(0.0, [1.0, 1.0]), (1.1 + SLACK, [1.0, 1.0])], "nothing for"),
+        ([(0.0, [1.0, 1.0]), (1.1 + LATE, [1.0, 1.0])], "nothing for"),
         ([(0.0, [1.0, 1.0])], "nothing for"),
     ],
 )
 def test_what_the_observer_has_seen_is_judged(rows, complaint):
     seen = [Seen(at, "efforts", 0, values) for at, values in rows]
-    during = (0.0, 2.0 + SLACK if len(seen) < 2 and "nothing" in complaint else seen[-1].at)
+    during = (0.0, 2.0 + LATE if len(seen) < 2 and "nothing" in complaint else seen[-1].at)
     broken = judge(seen, [EFFORTS], during, largest_step=1.0).broken
     assert bool(broken) == bool(complaint)
     assert all(complaint in one for one in broken)

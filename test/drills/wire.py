@@ -25,6 +25,8 @@ from robot_dynamics.ros.support.messages import nanoseconds_to_stamp
 
 PLANT = "plant/joint_states"
 PLANT_CLOCK = "plant/clock"
+BEGIN = 1000.0
+"""Of the simulated time that the wire plays [s]."""
 Tamper = Callable[[Any], Iterable[tuple[float, Any]]]
 """From a message to what is sent in its place: delays [s] and messages."""
 
@@ -47,6 +49,7 @@ class Wire:
     def __init__(self) -> None:
         self.passed = 0
         self.last: JointState | None = None
+        self._playing: Any = None
         self._tamper: Tamper = untouched
         self._tamper_clock: Tamper = untouched
         self._due: list[tuple[float, int, Any, Any]] = []
@@ -91,15 +94,35 @@ class Wire:
         timer = self.node.create_timer(0.0, go, clock=self._steady)
         assert gone.wait(PATIENCE)
 
-    def play(self, names: list[str], position: list[float]) -> None:
-        """Be a plant that stands: states at 100 Hz with the time of the clock on the wall."""
+    def play(self, names: list[str], position: list[float], simulated: bool) -> None:
+        """Be a plant that stands: states at 100 Hz with the time of the wall, or with their own."""
+        ticks = itertools.count(round(BEGIN / self.PERIOD))
 
         def state() -> None:
             message = JointState(name=names, position=position, velocity=[0.0] * len(names))
-            message.header.stamp = nanoseconds_to_stamp(time.time_ns())
+            if simulated:
+                message.header.stamp = nanoseconds_to_stamp(round(1e9 * self.PERIOD) * next(ticks))
+                self._on_clock(Clock(clock=message.header.stamp))
+            else:
+                message.header.stamp = nanoseconds_to_stamp(time.time_ns())
             self._on_state(message)
 
-        self.node.create_timer(self.PERIOD, state, clock=self._steady)
+        self._playing = self.node.create_timer(self.PERIOD, state, clock=self._steady)
+
+    def stop(self) -> None:
+        """Play no more: states and clock stand still."""
+        if self._playing is not None:
+            self._playing.cancel()
+
+    def start(self) -> None:
+        """Go on playing where it was stopped."""
+        if self._playing is not None:
+            self._playing.reset()
+
+    def hand_on(self, kind: type, topic: str, to: str, profile: Any) -> None:
+        """Send what comes on a topic on another as well."""
+        publisher = self.node.create_publisher(kind, to, profile)
+        self.node.create_subscription(kind, topic, publisher.publish, profile)
 
     @contextlib.contextmanager
     def tampered(self, states: Tamper = untouched, clock: Tamper = untouched) -> Iterator[None]:

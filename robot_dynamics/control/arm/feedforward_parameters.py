@@ -73,8 +73,8 @@ class FeedforwardParameters(EffortLimitParameters):
 
     max_effort_step: float = parameter(
         1.0,
-        "Largest step of a joint's effort from one message of the command topic to the next, as a share of its"
-        " limit; what asks for more takes as many messages as it needs. 2 allows every step",
+        "Largest step of a joint's effort from one message of the command topic to the next, as a share of"
+        " its limit; what asks for more takes as many messages as it needs. 2 allows every step",
         minimum=1e-3,
         maximum=2.0,
     )
