@@ -1,12 +1,10 @@
 """Controller and plant on two hosts; their cable delays, loses and reorders packets, or is pulled out."""
 
-import math
+import contextlib
 import tempfile
 import time
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,13 +14,12 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 import invariants
 import namespaces
 import observer
-from geometry_msgs.msg import PoseStamped
 from invariants import Promise, Record
-from machines import ARM, FADE, FORCES, LIMITS, STATE_TIMEOUT, poses, trajectory
+from machines import FADE, STATE_TIMEOUT
 from patience import PATIENCE
+from remote_machines import FED, MACHINES, Machine
 from ros_harness import NodeProcess, Peer
-from sensor_msgs.msg import JointState
-from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory
+from waits import Waits
 
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.isolation import SOCKETS, TRANSPORTS
@@ -45,78 +42,8 @@ CABLES = [
     {"jitter": 0.01},
     {"delay": 0.005, "jitter": 0.01, "loss": 0.05},
 ]
-
-
-def position(state: JointState) -> np.ndarray:
-    """Of the joints."""
-    return np.array(state.position)
-
-
-def place(pose: PoseStamped) -> np.ndarray:
-    """Of the platform."""
-    at = pose.pose.position
-    return np.array([at.x, at.y, at.z])
-
-
-@dataclass(frozen=True)
-class Machine:
-    """What is moved over the cable.
-
-    Attributes:
-        node: its controller.
-        commands: their topic.
-        limits: of the efforts.
-        description: parameters of plant and controller.
-        plant: further ones of the plant.
-        loop: further ones of the controller.
-        goals: where it goes, in turn.
-        send: topic, type and maker of what tells it to.
-        where: topic, type and reader of where it is.
-        arrived: it is at a goal when it is nearer [rad or m].
-        moved: it has moved when it is farther away [rad or m].
-    """
-
-    node: str
-    commands: str
-    limits: Sequence[float]
-    description: dict[str, Any]
-    plant: dict[str, Any]
-    loop: dict[str, Any]
-    goals: Sequence[Sequence[float]]
-    send: tuple[str, type, Callable[..., Any]]
-    where: tuple[str, type, Callable[[Any], np.ndarray]]
-    arrived: float
-    moved: float
-
-
-MACHINES = {
-    "arm": Machine(
-        "computed_torque_controller",
-        "effort_controller/commands",
-        LIMITS,
-        {"robot_description": ARM},
-        {},
-        {},
-        ((0.9, -0.6), (0.2, 0.5)),
-        ("joint_trajectory", JointTrajectory, trajectory),
-        ("joint_states", JointState, position),
-        0.02,
-        0.05,
-    ),
-    "platform": Machine(
-        "stewart_platform",
-        "leg_effort_controller/commands",
-        FORCES,
-        {},
-        {"machine": "stewart_demo"},
-        {"safe_output": "gravity_fade"},
-        ((0.03, 0.0, 0.57), (-0.02, 0.03, 0.54)),
-        ("trajectory", MultiDOFJointTrajectory, poses),
-        ("stewart_platform/pose", PoseStamped, place),
-        0.004,
-        0.008,
-    ),
-}
+LOOPS = [(name, loop) for name in ("arm", "platform") for loop in ("on", "off")]
+"""Machines with the loops of their controllers."""
 
 
 class Operator:
@@ -140,7 +67,7 @@ class Operator:
         make = self.machine.send[2]
         self.peer.repeat_until(
             lambda: self.sender.publish(make([(seconds, goal)])),
-            lambda: "following a trajectory of" in self.controller.output[printed:],
+            lambda: self.machine.under_way in self.controller.output[printed:],
             "the trajectory is not followed",
         )
 
@@ -164,36 +91,73 @@ def hosts():
         yield found
 
 
-@pytest.mark.parametrize("native_loop", ["on", "off"])
-@pytest.mark.parametrize("name", MACHINES)
+@dataclass(frozen=True)
+class Run:
+    """A machine whose controller is on another host, and who watches them.
+
+    Attributes:
+        machine: that is moved.
+        cable: between both hosts.
+        plant: at one end.
+        controller: at the other.
+        far: what passes at the plant's host.
+        near: what passes at the controller's, whatever becomes of the cable.
+    """
+
+    machine: Machine
+    cable: namespaces.Cable
+    plant: NodeProcess
+    controller: NodeProcess
+    far: Record
+    near: Record
+
+
+@pytest.mark.parametrize(("name", "native_loop"), [*LOOPS, ("feeder", "")])
 def test_a_machine_is_moved_over_a_bad_cable_and_stops_where_it_is_cut(name, native_loop, hosts, monkeypatch):
     for variable, value in ENVIRONMENT.items():
         monkeypatch.setenv(variable, value)
     machine, (plant_host, controller_host, cable) = MACHINES[name], hosts
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, "record.jsonl")
-        given = {**machine.description, **machine.plant, "rate": 100.0, "command_timeout": BRAKES_AFTER}
-        plant = plant_host.run(lambda: NodeProcess("simulator", given, environment=ENVIRONMENT))
-        watched = {**ENVIRONMENT, "RD_OBSERVED": f"{file} array={machine.commands} positions=joint_states"}
-        watcher = plant_host.run(lambda: NodeProcess(Path(observer.__file__), environment=watched))
-        loop = {"native_loop": native_loop, "state_timeout": STATE_TIMEOUT, "safe_fade_time": FADE}
-        loop = {**machine.description, **machine.loop, **loop}
-        controller = controller_host.run(lambda: NodeProcess(machine.node, loop, environment=ENVIRONMENT))
-        try:
-            controller_host.run(lambda: drill(machine, cable, plant, controller, Record(file)))
-        finally:
-            for process in (controller, plant, watcher):
-                process.stop()
+    loop = {"state_timeout": STATE_TIMEOUT, "safe_fade_time": FADE} | machine.description | machine.loop
+    loop |= {"native_loop": native_loop} if native_loop else {}
+    with contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+
+        def start(host, node, parameters=None, arguments=(), **variables):
+            variables |= ENVIRONMENT
+            process = host.run(lambda: NodeProcess(node, parameters, arguments, variables))
+            stack.callback(process.stop)
+            return process
+
+        def watch(host, name, *topics):
+            observed = f"{folder / name} array={machine.commands} positions=joint_states trajectory={FED}"
+            process = start(host, Path(observer.__file__), RD_OBSERVED=observed)
+            return Record(folder / name), process
+
+        far, _ = watch(plant_host, "far")
+        near, watcher = watch(controller_host, "near")
+        module, follows = machine.follower
+        if module:
+            remapped = ["-r", f"kinematic_mover/joint_trajectory:={follows}"]
+            plant = start(plant_host, module, machine.description, remapped)
+        else:
+            given = {**machine.description, **machine.plant, "rate": 100.0, "command_timeout": BRAKES_AFTER}
+            plant = start(plant_host, "simulator", given)
+        controller = start(controller_host, machine.node, loop)
+        waits = stack.enter_context(Waits(lambda: (controller.pid, watcher.pid)))
+        run = Run(machine, cable, plant, controller, far, near)
+        began, cut, mended = controller_host.run(lambda: drill(run))
+        judge(run, began, (cut, mended), waits)
         assert "Traceback" not in controller.output + plant.output
 
 
-def drill(machine, cable, plant, controller, record):
-    """Everything that the operator does; runs on the controller's host."""
+def drill(run):
+    """What the operator does, at the controller's host; when it set out last, was cut off, and back."""
+    machine, cable, near = run.machine, run.cable, run.near
     first, second = map(np.array, machine.goals)
     peer = Peer(this_host_only=False)
     try:
-        peer.processes.extend([plant, controller])
-        operator = Operator(peer, controller, machine)
+        peer.processes.extend([run.plant, run.controller])
+        operator = Operator(peer, run.controller, machine)
         for k, faults in enumerate(CABLES):
             cable.be(**faults)
             operator.send(machine.goals[k % 2], 1.0)
@@ -204,25 +168,60 @@ def drill(machine, cable, plant, controller, record):
         peer.wait_until(lambda: not operator.is_near(first, machine.moved), "it does not move")
         cable.be(loss=1.0)
         cut = time.monotonic()
-        plant.wait_for_output(r"no command for .*: brake")
-        controller.wait_for_output(r"no joint state for")
+        run.controller.wait_for_output(r"no joint state for")
         peer.wait_until(lambda: time.monotonic() > cut + 2.0, "time stands still")
-        braked = np.array(record.last("joint_states").values)
-        printed = len(controller.output)
-        cable.be()
+        peer.wait_until(lambda: not any(near.last(machine.commands).values), "the efforts do not fade")
+        (goes_on if machine.follower[0] else stands)(run, peer, operator)
         mended = time.monotonic()
-        peer.wait_until(lambda: "states are back" in controller.output[printed:], "no states any more")
-        assert not operator.is_near(second, machine.moved), "it has gone on without its controller"
-        record.wait_until_noted(time.monotonic(), machine.commands, lambda: True)
-        peer.wait_until(lambda: time.monotonic() > mended + 1.0, "time stands still")
-        places = [one.values for one in record.read() if one.topic == "joint_states" and one.at > mended]
-        assert np.abs(np.array(places) - braked).max() < machine.moved, "it resumes without being told"
         operator.send(second, 1.0)
         operator.arrive(second)
     finally:
         peer.close()
-    seen = record.read()
-    efforts = Promise(machine.commands, machine.limits, silence=STATE_TIMEOUT + BRAKES_AFTER)
-    verdict = invariants.judge(seen, [efforts], (began, seen[-1].at), dead=[(cut, mended + PATIENCE)])
+    return began, cut, mended
+
+
+def stands(run, peer, operator):
+    """The plant has braked; once the cable is mended the machine is held there, until somebody moves it."""
+    machine = run.machine
+    run.plant.wait_for_output(r"no command for .*: brake")
+    braked = np.array(run.far.last("joint_states").values)
+    printed = len(run.controller.output)
+    run.cable.be()
+    mended = time.monotonic()
+    peer.wait_until(lambda: "states are back" in run.controller.output[printed:], "no states any more")
+    assert not operator.is_near(np.array(machine.goals[1]), machine.moved), "it has gone on uncontrolled"
+    run.far.wait_until_noted(time.monotonic(), machine.commands, lambda: True)
+    peer.wait_until(lambda: time.monotonic() > mended + 1.0, "time stands still")
+    places = [one.values for one in run.far.read() if one.topic == "joint_states" and one.at > mended]
+    assert np.abs(np.array(places) - braked).max() < machine.moved, "it resumes without being told"
+
+
+def goes_on(run, peer, operator):
+    """What follows the fed trajectories goes on alone; once mended, efforts come again, and no trajectory."""
+    machine, (first, second) = run.machine, run.machine.goals
+    cut = time.monotonic()
+    operator.sender.publish(machine.send[2]([(1.0, first)]))
+    run.controller.wait_for_output(r"refused: no joint state for")
+
+    def arrived():
+        return np.abs(np.array(run.far.last("joint_states").values) - second).max() < machine.arrived
+
+    peer.wait_until(arrived, "it needs the feeder")
+    run.cable.be()
+    peer.wait_until(lambda: any(run.near.last(machine.commands).values), "no efforts any more")
+    assert not [one for one in run.far.read() if one.topic == FED and one.at > cut], (
+        "it sends without being told"
+    )
+
+
+def judge(run, began, dead, waits):
+    """Both observers: at the plant's host nothing comes over a cable that is cut."""
+    machine = run.machine
+    seen = run.near.read()
+    near = Promise(machine.commands, machine.limits, silence=STATE_TIMEOUT)
+    verdict = invariants.judge(seen, [near], (began, seen[-1].at), largest_step=1.0, waited=waits.between)
     assert verdict.messages and not verdict.broken, verdict.broken[:5]
-    assert math.isfinite(verdict.effort)
+    seen = run.far.read()
+    far = Promise(machine.commands, machine.limits, silence=STATE_TIMEOUT + BRAKES_AFTER)
+    verdict = invariants.judge(seen, [far], (began, seen[-1].at), dead=[dead], waited=waits.between)
+    assert verdict.messages and not verdict.broken, verdict.broken[:5]

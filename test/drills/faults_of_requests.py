@@ -260,7 +260,7 @@ def parameters_in_turn(scene: Scene) -> None:
     scene.peer.set_parameter(scene.node, "kp", [100.0])
 
 
-@fault(("arm", "arm_in_python"))
+@fault((*CONTROLLERS, *FEEDERS, "model", "simulator"))
 def payload_in_turn(scene: Scene) -> None:
     """A payload that comes and goes."""
     for mass in (0.5, 0.0, 0.3, 0.0):

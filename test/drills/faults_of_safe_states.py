@@ -16,6 +16,7 @@ from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.messages import nanoseconds_to_stamp, stamp_to_nanoseconds
 
 PLATFORM = ("platform", "platform_in_python")
+IN_EITHER_TIME = (*PLATFORM, *(f"{name}_in_simulated_time" for name in PLATFORM))
 OTHERWISE = "no joint state for|jumped|ran backwards|beyond|would step|no pose near"
 """What a machine with more to do than it can brings about: faults of states, with outcomes of their own."""
 THROWN = "no pose near"
@@ -39,7 +40,7 @@ def _rests_on_brakes(scene: Scene, words: str, otherwise: str = OTHERWISE) -> No
     scene.peer.node.destroy_subscription(heard)
 
 
-@fault(PLATFORM)
+@fault(IN_EITHER_TIME)
 def parked(scene: Scene) -> None:
     """Told to park in the middle of a move: down, brakes, no force, also without states."""
     scene.peer.wait_until(lambda: _ask(scene, "park"), "it does not park")
@@ -50,7 +51,7 @@ def parked(scene: Scene) -> None:
     scene.recover()
 
 
-@fault(PLATFORM)
+@fault(IN_EITHER_TIME)
 def emergency_stop(scene: Scene) -> None:
     """Told to stop in the middle of a move: brakes, no force, no trajectory until it is un-parked."""
     assert _ask(scene, "emergency_stop")
