@@ -14,10 +14,10 @@ OTHER_CLOCK = 10_000_000_000
 class StateAge:
     """Judges joint states by when they come and by their stamps: one that comes late tells where the arm was.
 
-    States without a stamp, and those of another clock, count from when they come. Since then the machine's steady
-    clock counts, which no step of the wall's moves. In simulated time it is as in the control loops: a pause
-    loses nothing, a clock that goes on without states does, and so does the end of all who publish them; states
-    that go on while the clock stands, or was never told, do not count.
+    States without a stamp, and those of another clock, count from when they come. Since then the machine's
+    steady clock counts, which no step of the wall's moves. In simulated time it is as in the control loops: a
+    pause loses nothing, a clock that goes on without states does, and so does the end of all who publish
+    them; states that go on while the clock stands, or was never told, do not count.
 
     All times are in ns but for timeouts; ``now`` is the node's clock, ``steady`` the machine's.
 
@@ -57,7 +57,7 @@ class StateAge:
         self._last, self._delay, self._astray_since = None, 0, None
 
     def seconds(self, now: int, steady: int, timeout: float) -> float:
-        """Since the latest state, beyond ``timeout`` only where states are missing [s]; infinite before the first."""
+        """Since the latest state [s], beyond ``timeout`` only where one is missing; infinite before any."""
         self.look(now, steady)
         if self._last is None:
             return math.inf

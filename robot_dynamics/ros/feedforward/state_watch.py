@@ -41,7 +41,7 @@ class StateWatch:
         return self._age.seconds(*self._now(), timeout)
 
     def objection(self, timeout: float) -> str:
-        """Why nobody knows where the arm is after ``timeout`` [s] without a state; empty where it is known."""
+        """Why nobody knows where the arm is, ``timeout`` [s] without a state; empty where it is known."""
         return self._age.objection(*self._now(), timeout)
 
     def _now(self) -> tuple[int, int]:
