@@ -2,8 +2,8 @@
 
 from launch import Action, LaunchDescription
 
-from robot_dynamics.ros.launching.actions import check_package, in_turn, include, remappings, spawner, step
-from robot_dynamics.ros.launching.arguments import ARM_IN_GAZEBO, FRAMES, GRAPH, PLACE, WORLD
+from robot_dynamics.ros.launching.actions import check_package, in_turn, include, spawner, step
+from robot_dynamics.ros.launching.arguments import ARM_IN_GAZEBO, FRAMES, GRAPH, PLACE, WORLD, remappings
 from robot_dynamics.ros.launching.declared import Given, describe
 from robot_dynamics.ros.launching.descriptions import controllers_path, plain_description, robot_name
 from robot_dynamics.ros.launching.gazebo import placed, world_path

@@ -12,7 +12,7 @@ from robot_dynamics.ros.launching.actions import (
     step,
     text_parameter,
 )
-from robot_dynamics.ros.launching.arguments import GRAPH, PLATFORM_IN_GAZEBO, WORLD
+from robot_dynamics.ros.launching.arguments import GRAPH, PLATFORM_IN_GAZEBO, WORLD, description_topic
 from robot_dynamics.ros.launching.declared import Given, describe
 from robot_dynamics.ros.launching.gazebo import world_path
 from robot_dynamics.ros.launching.machines import leg_controllers, machine
@@ -28,7 +28,7 @@ def actions(given: Given) -> list[Action]:
     """The actuators' description and the world at once; the machine, and then its controllers, in turn."""
     platform = machine(given)
     controllers = leg_controllers(given, platform)
-    model = sdf(platform, Controllers(controllers, given["namespace"]))
+    model = sdf(platform, Controllers(controllers, given["namespace"], description_topic(given)))
     actuators = node(
         "robot_state_publisher",
         given,

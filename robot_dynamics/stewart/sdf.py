@@ -50,10 +50,12 @@ class Controllers:
     Attributes:
         parameters: path of the controllers' YAML file.
         namespace: of the controller manager and its controllers.
+        description_topic: where the controller manager finds the description of the actuators.
     """
 
     parameters: str
     namespace: str = ""
+    description_topic: str = "robot_description"
 
 
 def home_lengths(machine: Machine) -> Array:
@@ -97,7 +99,9 @@ def sdf(machine: Machine, controllers: Controllers | None = None) -> str:
         for path in (controllers.parameters, str(resource("config/gazebo_time.yaml"))):
             texts(control, parameters=path)
         texts(control, hold_joints="true")
-        texts(add(control, "ros"), namespace=f"/{controllers.namespace.strip('/')}")
+        # Always: without a rule of its own a second machine would follow the first one's.
+        rule = f"controller_manager:robot_description:={controllers.description_topic}"
+        texts(add(control, "ros"), namespace=f"/{controllers.namespace.strip('/')}", remapping=rule)
     return document_text(root)
 
 

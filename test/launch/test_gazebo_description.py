@@ -96,13 +96,15 @@ def test_the_gripper_is_held_and_its_mimic_joint_follows():
 
 
 def test_the_plugin_gets_controllers_and_namespace():
-    text = descriptions.gazebo_description(arguments(robot="scara", namespace="left"))
+    names = {"namespace": "left", "remappings": "joint_states:=states robot_description:=/text"}
+    text = descriptions.gazebo_description(arguments(robot="scara", **names))
     plugin = ElementTree.fromstring(text).find("gazebo/plugin")
     assert plugin.get("filename") == "gz_ros2_control-system"
     controllers, time = (Path(element.text) for element in plugin.findall("parameters"))
     assert controllers.samefile(resource("config/scara_controllers.yaml"))
     assert simulated_time(time)
     assert plugin.findtext("ros/namespace") == "/left"
+    assert plugin.findtext("ros/remapping") == "controller_manager:robot_description:=/text"
 
 
 def simulated_time(path):

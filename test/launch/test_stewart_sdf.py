@@ -203,6 +203,7 @@ def test_the_plugin_gets_controllers_and_namespace(machine):
     files = [element.text for element in plugin.findall("parameters")]
     assert files == ["/some/file.yaml", str(resource("config/gazebo_time.yaml"))]
     assert plugin.findtext("ros/namespace") == "/left"
+    assert plugin.findtext("ros/remapping") == "controller_manager:robot_description:=robot_description"
 
 
 def test_the_command_prints_both_descriptions(machine, capsys):

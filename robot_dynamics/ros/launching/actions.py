@@ -23,8 +23,9 @@ from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
 
-from robot_dynamics.errors import ParameterError, RobotDynamicsError, quoted
+from robot_dynamics.errors import ParameterError, RobotDynamicsError
 from robot_dynamics.resources import PACKAGE, resource
+from robot_dynamics.ros.launching.arguments import remappings
 from robot_dynamics.ros.launching.declared import Given
 
 RESPAWN_DELAY = 1.0
@@ -106,21 +107,6 @@ def node(
         on_exit=None if respawn else end,
         **options,
     )
-
-
-def remappings(given: Given) -> list[tuple[str, str]]:
-    """The pairs in the argument ``remappings``.
-
-    Raises:
-        ParameterError: a word is no ``FROM:=TO``.
-    """
-    pairs = [word.partition(":=") for word in given.get("remappings", "").split()]
-    for name, _, new in pairs:
-        if not name or not new:
-            raise ParameterError(
-                f"argument 'remappings': {quoted(name or new)} must be FROM:=TO, with spaces between several"
-            )
-    return [(name, new) for name, _, new in pairs]
 
 
 def installed(package: str) -> bool:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from robot_dynamics.errors import ParameterError
+from robot_dynamics.errors import ParameterError, quoted
 from robot_dynamics.resources import share_directory
 
 NODES = ("stewart_platform",)
@@ -26,6 +26,8 @@ WORLD = ("world", "gui", "gz_args", "gazebo")
 """Arguments of Gazebo."""
 PLACE = ("spawn_pose", "entity")
 """Where a machine is put in Gazebo's world, and under which name."""
+DESCRIPTION = "robot_description"
+"""The topic of the description, where no remapping gives it another name."""
 CHAIN = ("root", "tip")
 """Which joints of the description are the arm's."""
 ARM = ("robot", "description_file", "initial_positions")
@@ -83,6 +85,26 @@ def refuse_near_misses(given: Iterable[str], declared: Sequence[str]) -> None:
         nearest = difflib.get_close_matches(name, declared, n=1, cutoff=ALIKE)
         if nearest:
             raise ParameterError(f"there is no argument '{name}'; '{nearest[0]}' may be meant")
+
+
+def remappings(given: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The pairs in the argument ``remappings``.
+
+    Raises:
+        ParameterError: a word is no ``FROM:=TO``.
+    """
+    pairs = [word.partition(":=") for word in given.get("remappings", "").split()]
+    for name, _, new in pairs:
+        if not name or not new:
+            raise ParameterError(
+                f"argument 'remappings': {quoted(name or new)} must be FROM:=TO, with spaces between several"
+            )
+    return [(name, new) for name, _, new in pairs]
+
+
+def description_topic(given: Mapping[str, str]) -> str:
+    """Where ros2_control inside Gazebo, which gets no remappings of its own, finds the description."""
+    return dict(remappings(given)).get(DESCRIPTION, DESCRIPTION)
 
 
 ARGUMENTS = {

@@ -12,6 +12,7 @@ from robot_dynamics.inputs.documents import read_yaml
 from robot_dynamics.inputs.files import read_text
 from robot_dynamics.model.expand import expand_xacro, is_xacro
 from robot_dynamics.resources import resource, share_directory
+from robot_dynamics.ros.launching.arguments import description_topic
 
 MOVING = ("revolute", "continuous", "prismatic")
 NO_LIMIT = "1000000"
@@ -118,8 +119,8 @@ def gazebo_description(given: Mapping[str, str]) -> str:
     get :data:`NO_LIMIT`.
 
     Args:
-        given: values of ``robot``, ``description_file``, ``controllers``, ``initial_positions`` and
-            ``namespace``.
+        given: values of ``robot``, ``description_file``, ``controllers``, ``initial_positions``,
+            ``namespace`` and ``remappings``.
 
     Raises:
         ParameterError: a file does not exist or cannot be understood, or names an unknown joint.
@@ -143,6 +144,7 @@ def gazebo_description(given: Mapping[str, str]) -> str:
         mimic_joints=" ".join(mimic),
         fixed_link="" if WORLD in roots else roots[0],
         namespace=given["namespace"],
+        description_topic=description_topic(given),
     )
     return without_zero_limits(expanded)
 
