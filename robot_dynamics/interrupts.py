@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import NoReturn
 
@@ -22,18 +23,33 @@ def end_quietly_at_sigint(program: str, code: int) -> None:
         code: exit code of the process.
     """
 
-    def end(_number: int, _frame: FrameType | None) -> NoReturn:
-        os._exit(code)
+    if _runs(program):
+        _end_with(code)
 
-    if _runs(program) and _is_default() and threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, end)
+
+@contextlib.contextmanager
+def ended_by_sigint() -> Iterator[None]:
+    """Meanwhile SIGINT ends the process: compiled modules make an ImportError of a ``KeyboardInterrupt``."""
+    _end_with(130)
+    try:
+        yield
+    finally:
+        raise_at_sigint()
 
 
 def raise_at_sigint() -> None:
-    """SIGINT is a ``KeyboardInterrupt`` again, where :func:`end_quietly_at_sigint` changed that."""
+    """SIGINT is a ``KeyboardInterrupt`` again, where it ended the process."""
     handler = signal.getsignal(signal.SIGINT)
     if getattr(handler, "__module__", None) == __name__:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _end_with(code: int) -> None:
+    def end(_number: int, _frame: FrameType | None) -> NoReturn:
+        os._exit(code)
+
+    if _is_default() and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, end)
 
 
 def _is_default() -> bool:

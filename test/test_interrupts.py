@@ -38,12 +38,13 @@ def heed_sigint():
     ("module", "slow", "code"),
     [
         ("robot_dynamics.cli.main", "numpy", 130),
+        ("robot_dynamics.cli.main", "rclpy", 130),
         ("robot_dynamics.ros.simulator", "rclpy", 0),
         ("robot_dynamics.ros.computed_torque_controller", "numpy", 0),
     ],
 )
 def test_a_program_that_is_importing_ends_without_a_word(module, slow, code, tmp_path):
-    words = ["dh", "arm.urdf"] if "cli" in module else []
+    words = {"numpy": ["dh", "arm.urdf"], "rclpy": ["set", "payload_mass=1"]}[slow] if "cli" in module else []
     with start("-m", module, *words, slow=slow, folder=tmp_path) as process:
         assert process.stdout.readline() == "importing\n"
         process.send_signal(signal.SIGINT)

@@ -7,6 +7,7 @@ import importlib.util
 import sys
 
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.interrupts import ended_by_sigint
 
 EXTRAS = {
     "rclpy": "ros",
@@ -37,7 +38,8 @@ def need(what: str, *modules: str) -> None:
     reasons = [", ".join(missing)] if missing else []
     if "rclpy" in modules:
         try:
-            importlib.import_module("rclpy")
+            with ended_by_sigint():
+                importlib.import_module("rclpy")
         except ImportError as error:
             missing.insert(0, "rclpy")
             # rclpy tells at length of libraries that it did not find.
