@@ -73,7 +73,19 @@ class StewartController(Operated, PlatformCore):
         return self._operator.unready or super().accept(planned)
 
     def update(self, time: float, position: Array, velocity: Array) -> Command:
-        """One control cycle; see :class:`ControlCore`."""
+        """One control cycle: the forces that answer a state of the legs.
+
+        Args:
+            time: stamp of the state [s].
+            position: (6,) joint positions, lengths less ``zero_lengths``, in the machine's order [m].
+            velocity: (6,) rates of the lengths [m/s].
+
+        Returns:
+            Forces (6,) [N], positive when a leg pushes, with the reference that they follow.
+
+        Raises:
+            RobotDynamicsError: the machine cannot be in this state, or not be controlled there.
+        """
         motion = self._conductor.motion
         if motion is not None and not self.follows(motion):
             self._conductor.release()  # another trajectory, a jump or a loss has come first
@@ -95,7 +107,10 @@ class StewartController(Operated, PlatformCore):
         return super()._leave(command, safe)
 
     def lost_states(self, age: float = 0.0) -> None:
-        """See :class:`ControlCore`."""
+        """No state has come for ``age`` [s]: what moved ends, the safe output takes over.
+
+        See :class:`ControlCore`.
+        """
         if self.phase.controls:
             self._blind, self._unseen = None, age
             self._conductor.release()
