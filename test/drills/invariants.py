@@ -201,6 +201,6 @@ def _judge_silence(
             verdict.silence, verdict.waited = silence, wait
         if silence - wait > promise.silence + LATE:
             verdict.broken.append(
-                f"{promise.topic}: nothing for {silence:.2f} s from a living node, {wait:.2f} s of which"
-                " somebody waited for a processor"
+                f"{promise.topic}: nothing for {silence:.2f} s from a living node, {before - during[0]:.2f} s"
+                f" after the move began; {wait:.2f} s of it somebody waited for a processor"
             )
