@@ -260,8 +260,8 @@ def test_the_arguments_of_every_file_are_told(file):
     needs_command("launch")
     command = ["ros2", "launch", "robot_dynamics", file, "--show-args"]
     shown = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True).stdout
-    # The name of the argument, what it is for with its choices, and its default.
-    told = re.findall(r"^    '(\w+)':\n        (\S.*)\n        \(default: .*\)$", shown, re.MULTILINE)
+    # The name of the argument, what it is for with its choices (some lines), and its default.
+    told = re.findall(r"^    '(\w+)':\n((?: {8}\S.*\n)+) {8}\(default: .*\)$", shown, re.MULTILINE)
     assert len(told) == len(re.findall(r"^    '\w+':$", shown, re.MULTILINE)) > 0
     assert {"on_exit"} <= {name for name, _ in told}
     assert all(len(text) > 20 for _, text in told)
