@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from patience import LONG_PATIENCE, PATIENCE
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 OPTIONS = (
@@ -44,6 +45,10 @@ def chromium(width: int, height: int) -> Iterator[object]:
         for option in (*OPTIONS, f"--user-data-dir={folder}", f"--window-size={width},{height}"):
             options.add_argument(option)
         opened = webdriver.Chrome(options=options, service=Service(driver))
+        # A browser that draws in software answers late on a busy machine.
+        opened.set_script_timeout(PATIENCE)
+        opened.set_page_load_timeout(PATIENCE)
+        opened.command_executor.client_config.timeout = LONG_PATIENCE
         try:
             yield opened
         finally:
