@@ -133,8 +133,12 @@ class TestWithLaunch:
         """It is what there is without Gazebo."""
         import stub_ros_packages
 
+        from robot_dynamics.ros.launching.actions import installed
+
         there = [package for package in stub_ros_packages.PACKAGES if "gz" not in package]
-        names = ("robot:=puma560", "namespace:=left", "robot_model:=true")
+        names = ["robot:=puma560", "namespace:=left", "robot_model:=true"]
+        if installed("ros_gz_sim"):
+            names.append("plant:=simulator")
         launch, calls = started(tmp_path, "feedforward", *names, packages=there)
         with launch:
             programs = ("trajectory_feedforward", "robot_model", "simulator", "robot_state_publisher")
