@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.errors import TrajectoryError, quoted, short
-from robot_dynamics.inputs.arrays import of_type, real_array
+from robot_dynamics.inputs.arrays import listed, of_type, plain_text, real_array, real_number
 from robot_dynamics.spatial import Array
 
 # A waypoint closer than this to the start is not worth a segment of its own [s].
@@ -20,6 +20,10 @@ SHORTEST_SEGMENT = 1e-6
 LONGEST_TRAJECTORY = 100_000
 """Most waypoints of one trajectory."""
 _NAMED = 5  # names that a message about a long list of them quotes
+
+
+_FIELDS = ("positions", "velocities", "accelerations")
+_LISTS = (list, tuple, np.ndarray)
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,16 @@ class Waypoint:
     positions: Sequence[float]
     velocities: Sequence[float] = ()
     accelerations: Sequence[float] = ()
+
+    def __post_init__(self) -> None:
+        # Numbers are looked at where many points are together; here, that there are some.
+        if type(self.time) is not float:
+            real_number("time of a Waypoint", self.time, TrajectoryError)
+        for name in _FIELDS:
+            value = getattr(self, name)
+            if type(value) not in _LISTS:
+                kept = listed(f"{name} of a Waypoint", value, TrajectoryError, LONGEST_TRAJECTORY)
+                object.__setattr__(self, name, kept)
 
 
 @dataclass(frozen=True)
@@ -71,6 +85,7 @@ def tabulate(waypoints: Sequence[Waypoint], joint_names: Sequence[str]) -> Waypo
         TrajectoryError: too many points, a value that is not finite, or one too few or too many.
     """
     of_type("waypoints", waypoints, Sequence)
+    waypoints = listed("waypoints", waypoints, TrajectoryError, 10 * LONGEST_TRAJECTORY)
     check_count(len(waypoints))
     for point in waypoints:
         of_type("a waypoint", point, Waypoint)
@@ -78,9 +93,6 @@ def tabulate(waypoints: Sequence[Waypoint], joint_names: Sequence[str]) -> Waypo
     if times.ndim != 1:
         raise TrajectoryError("time of the waypoints: each must be one number")
     return WaypointTable(times, *(_rows(waypoints, field, joint_names) for field in _FIELDS))
-
-
-_FIELDS = ("positions", "velocities", "accelerations")
 
 
 def _rows(waypoints: Sequence[Waypoint], field: str, names: Sequence[str]) -> Array:
@@ -135,8 +147,10 @@ def joint_order(wanted: Sequence[str], given: Sequence[str]) -> list[int]:
     Raises:
         TrajectoryError: ``given`` does not name each of them exactly once.
     """
-    if not isinstance(given, Sequence) or not all(isinstance(name, str) for name in given):
+    names = [plain_text(name) for name in listed("joint_names", given, TrajectoryError, LONGEST_TRAJECTORY)]
+    if None in names:
         raise TrajectoryError(f"joint_names is {quoted(given)}; it must be a list of texts")
+    given = [name for name in names if name is not None]
     places = {name: place for place, name in enumerate(given)}
     known = set(wanted)
     problems = {

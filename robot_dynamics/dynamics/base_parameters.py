@@ -25,6 +25,7 @@ import numpy as np
 from robot_dynamics.dynamics.gate import gate
 from robot_dynamics.dynamics.serial_model import LinkFrame, SerialModel
 from robot_dynamics.inputs.arrays import of_type
+from robot_dynamics.inputs.records import check_arrays
 from robot_dynamics.spatial import Array
 
 STANDARD = ("XX", "XY", "XZ", "YY", "YZ", "ZZ", "MX", "MY", "MZ", "M")
@@ -45,6 +46,10 @@ class BaseParameters:
     names: tuple[str, ...]
     grouping: Array
     embedding: Array
+
+    def __post_init__(self) -> None:
+        of_type("names of BaseParameters", self.names, tuple)
+        check_arrays(self, "grouping", "embedding")
 
 
 @gate

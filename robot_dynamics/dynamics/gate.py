@@ -12,7 +12,7 @@ import numpy as np
 from robot_dynamics.dynamics.scalar import FLOATS, FloatField
 from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.errors import StateError, quoted
-from robot_dynamics.inputs.arrays import joint_vector, of_type, real_vector
+from robot_dynamics.inputs.arrays import is_a, joint_vector, of_type, real_vector
 from robot_dynamics.spatial import Array
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -58,8 +58,10 @@ def _numbers(given: Mapping[str, Any]) -> dict[str, Array]:
     if given.get("wrench") is not None:
         numbers["wrench"] = real_vector("wrench", given["wrench"], 6)
     for name in _FUNCTIONS:
-        if given.get(name) is not None and not callable(given[name]):
-            raise TypeError(f"{name} is {quoted(given[name])}; it must be a function")
+        value = given.get(name)
+        is_default = value is None and (name == "effort" or name not in given)
+        if not is_default and (not callable(value) or is_a(value, type)):
+            raise TypeError(f"{name} is {quoted(value)}; it must be a function")
     return numbers
 
 

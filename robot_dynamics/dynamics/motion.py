@@ -18,6 +18,7 @@ from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.dynamics.spatial_chain import joint_rates, spatial_chain, velocities
 from robot_dynamics.errors import ParameterError, StateError
 from robot_dynamics.inputs.arrays import joint_vector, real_number
+from robot_dynamics.inputs.records import check_arrays
 from robot_dynamics.spatial import Array
 
 MOST_STEPS = 10_000_000
@@ -32,6 +33,9 @@ class Motion:
     time: Array
     q: Array
     qd: Array
+
+    def __post_init__(self) -> None:
+        check_arrays(self, "time", "q", "qd")
 
 
 def runge_kutta_step(slope: Callable[[float, Array], Array], time: float, y: Array, step: float) -> Array:

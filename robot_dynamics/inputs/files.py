@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
-from robot_dynamics.errors import ModelError, ParameterError, RobotDynamicsError, quoted
+from robot_dynamics.errors import ModelError, ParameterError, RobotDynamicsError, quoted, readable
 
 MAX_BYTES = 5 * 1024 * 1024
 """Size of the largest description or parameter file."""
@@ -54,7 +54,7 @@ def open_regular(path: str | os.PathLike[str], what: str, error: Refuse = ModelE
         descriptor = os.open(os.fspath(path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         raise error(f"no such {what}: {quoted(_name(path))}") from None
-    except (OSError, ValueError, TypeError) as reason:
+    except Exception as reason:  # also of an object that only calls itself a path
         raise error(f"cannot read the {what} {quoted(_name(path))}: {_reason(reason)}") from None
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -200,11 +200,14 @@ def exists(path: str | os.PathLike[str]) -> bool:
 
 
 def _name(path: object) -> object:
-    return os.fspath(path) if isinstance(path, os.PathLike) else path
+    try:
+        return os.fspath(path) if isinstance(path, os.PathLike) else path
+    except Exception:  # of an object that only calls itself a path
+        return path
 
 
 def _reason(reason: Exception) -> str:
-    return (isinstance(reason, OSError) and reason.strerror) or str(reason)
+    return (isinstance(reason, OSError) and reason.strerror) or readable(reason, 200)
 
 
 def _size(count: int) -> str:

@@ -119,6 +119,18 @@ def a(kind: type | UnionType) -> Check:
     return check
 
 
+def check_arrays(record: Any, *names: str) -> None:
+    """Check that fields of a result are arrays; they are not looked into, as results are made in loops.
+
+    Raises:
+        TypeError: naming the record's class and the field.
+    """
+    for name in names:
+        value = getattr(record, name)
+        if type(value) is not np.ndarray:
+            of_type(f"{name} of a {type(record).__name__}", value, np.ndarray | np.floating)
+
+
 def several(check: Check, least: int = 0, most: int = MOST_ENTRIES) -> Check:
     """A tuple, or any sequence that one is made of, of entries that pass ``check``."""
 

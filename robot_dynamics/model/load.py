@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Mapping
 
 from robot_dynamics.errors import ModelWarning
+from robot_dynamics.inputs.arrays import plain_text
 from robot_dynamics.model.builder import build_chain
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.model.urdf import parse_urdf
@@ -41,6 +42,7 @@ def load_urdf(
         ModelError: the description cannot be used, or no such chain is in it; the message names the link or
             joint.
     """
+    root, tip = (name if plain_text(name) is None else plain_text(name) for name in (root, tip))
     chain = build_chain(parse_urdf(source), root, tip, locked_joints)
     for message in chain.warnings:
         warnings.warn(message, ModelWarning, stacklevel=2)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.errors import ModelError, quoted
-from robot_dynamics.inputs.arrays import real_array
+from robot_dynamics.errors import LONGEST_QUOTE, ModelError, quoted, readable, shown
+from robot_dynamics.inputs.arrays import plain_text, real_array
 from robot_dynamics.inputs.decimals import decimal
 from robot_dynamics.spatial import Array
 
@@ -38,8 +38,9 @@ class Fields:
         return self.values[name]
 
     def text(self, name: str) -> str:
-        value = self.value(name)
-        if not isinstance(value, str) or not value:
+        value = plain_text(self.value(name))
+        if not value:
+            value = self.value(name)
             raise ModelError(f"{self.path(name)} is {quoted(value)}; it must be a text")
         if not set(value).isdisjoint(_CONTROLS):
             raise ModelError(f"{self.path(name)} is {quoted(value)}; a text must have no control characters")
@@ -66,7 +67,7 @@ class Fields:
         value = self.value(name)
         try:
             array = real_array(self.path(name), _numbers(value, len(shape)), ModelError)
-        except ModelError:
+        except Exception:  # also of a list that fails when it is gone through
             array = np.empty(0)
         if array.shape != shape:
             wanted = " by ".join(map(str, shape))
@@ -88,7 +89,7 @@ class Fields:
         value = self.value(name)
         try:
             number = float(real_array(self.path(name), _numbers(value, 0), ModelError))
-        except (ModelError, TypeError):
+        except Exception:
             raise ModelError(f"{self.path(name)} is {quoted(value)}; it must be a number") from None
         if not np.isfinite(number):
             raise ModelError(f"{self.path(name)} is {number}; it must be finite")
@@ -110,8 +111,10 @@ class Fields:
         return self.number(name, least, above) if self.has(name) else default
 
     def finish(self, ignore: Sequence[str] = ()) -> None:
-        unknown = sorted(str(name) for name in set(self.values) - self.used - set(ignore))
+        left = [name for name in self.values if name not in self.used and name not in ignore]
+        unknown = sorted(shown(name) if type(name) is str else quoted(name) for name in left)
         if unknown:
+            unknown[0] = readable(unknown[0], LONGEST_QUOTE)
             raise ModelError(f"{self.path(unknown[0])} is unknown; known are {', '.join(sorted(self.used))}")
 
 

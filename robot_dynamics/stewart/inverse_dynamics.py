@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from robot_dynamics.inputs.arrays import of_type
+from robot_dynamics.inputs.records import check_arrays
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.checks import (
     OnViolation,
@@ -48,6 +50,11 @@ class InverseDynamics:
     scaled_condition_number: Array
     violations: tuple[Violation, ...]
     reactions: Reactions
+
+    def __post_init__(self) -> None:
+        check_arrays(self, *list(self.__dataclass_fields__)[:-2])
+        of_type("violations of an InverseDynamics", self.violations, tuple)
+        of_type("reactions of an InverseDynamics", self.reactions, Reactions)
 
     @property
     def dynamic_forces(self) -> Array:

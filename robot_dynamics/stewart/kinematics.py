@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import SingularityError, StateError
 from robot_dynamics.inputs.arrays import real_array
+from robot_dynamics.inputs.records import check_arrays
 from robot_dynamics.spatial import Array, cross, rotation_about
 from robot_dynamics.stewart.machine import LEG_COUNT, Machine
 from robot_dynamics.stewart.orientation import quaternion_from_rotation
@@ -37,6 +38,9 @@ class LegGeometry:
     vectors: Array
     lengths: Array
     directions: Array
+
+    def __post_init__(self) -> None:
+        check_arrays(self, "arms", "vectors", "lengths", "directions")
 
     @property
     def jacobian(self) -> Array:
@@ -87,6 +91,9 @@ class PoseEstimate:
     converged: bool
     iterations: int
     residual: float
+
+    def __post_init__(self) -> None:
+        check_arrays(self, "position", "rotation")
 
     @property
     def orientation(self) -> Array:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeGuard
 
 import numpy as np
 
 from robot_dynamics.errors import ModelError, StewartModelWarning, quoted
+from robot_dynamics.inputs.arrays import listed, plain_text
 from robot_dynamics.inputs.documents import parse_yaml, read_yaml
 from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.spatial import Array, rotation_from_rpy
@@ -55,12 +56,16 @@ def load_machine(source: str | Path | Mapping[str, Any]) -> Machine:
         ModelError: the description cannot be read, or a parameter is missing, unknown, not finite, of a
             wrong shape or not physical; the message names the field.
     """
+    source = plain_text(source) or source
     try:
         return _machine(Fields(_document(source), ""))
     except ModelError as error:
-        if not _is_path(source) or os.fspath(source) in str(error):
+        if not _is_path(source) or str(error).startswith("the machine cannot be read"):
             raise
-        raise ModelError(f"{os.fspath(source)}: {error}") from error
+        name = os.fsdecode(source)
+        if name in str(error):
+            raise
+        raise ModelError(f"{name}: {error}") from error
 
 
 def _machine(fields: Fields) -> Machine:
@@ -112,7 +117,11 @@ def _document(source: str | Path | Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _legs(fields: Fields, defaults: Mapping[str, Any], objections: list[str] | None) -> tuple[Leg, ...]:
     entries = fields.value("legs")
-    if not isinstance(entries, Sequence) or isinstance(entries, str) or len(entries) != LEG_COUNT:
+    try:
+        entries = listed("legs", entries, ModelError, LEG_COUNT)
+    except ModelError:
+        entries = []
+    if len(entries) != LEG_COUNT:
         raise ModelError(f"legs must be a list of {LEG_COUNT} legs")
     unknown = set(defaults) - set(LEG_FIELDS)
     if unknown:
@@ -191,7 +200,7 @@ def _friction(fields: Fields) -> JointFriction:
 
 
 def _is_unlimited(given: object) -> bool:
-    return isinstance(given, str) and given == UNLIMITED
+    return plain_text(given) == UNLIMITED
 
 
 def _drive(leg: Fields) -> Drive:

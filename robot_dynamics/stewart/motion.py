@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import StateError
-from robot_dynamics.inputs.arrays import real_array
+from robot_dynamics.inputs.arrays import of_type, real_array
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.orientation import rotation_of
 
@@ -77,6 +77,23 @@ def motion_of(
     batch = common_batch({**arrays, "orientation": rotation[..., 0]})
     full = {name: np.broadcast_to(array, (*batch, 3)) for name, array in arrays.items()}
     return Motion(rotation=np.broadcast_to(rotation, (*batch, 3, 3)), **full)
+
+
+def check_motion(motion: Motion) -> None:
+    """Refuse what is no :class:`Motion` of arrays that belong together.
+
+    Raises:
+        TypeError: no motion, or one of something else than arrays.
+        StateError: arrays of other shapes.
+    """
+    of_type("motion", motion, Motion)
+    for name, value in zip(Motion._fields, motion, strict=True):
+        of_type(f"{name} of the motion", value, np.ndarray)
+        ends = (3, 3) if name == "rotation" else (3,)
+        if value.dtype.kind != "f" or value.shape[-len(ends) :] != ends:
+            raise StateError(
+                f"{name} of the motion is {value.dtype} {value.shape}; expected numbers, axes (..., {ends})"
+            )
 
 
 def common_batch(arrays: Mapping[str, Array]) -> tuple[int, ...]:

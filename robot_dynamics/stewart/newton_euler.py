@@ -19,6 +19,7 @@ from typing import Literal
 import numpy as np
 
 from robot_dynamics.errors import ParameterError, SingularityError
+from robot_dynamics.inputs.records import check_arrays
 from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.spatial import Array, cross
 from robot_dynamics.stewart.actuators import passive_forces
@@ -48,6 +49,9 @@ class Reactions:
     prismatic_moment: Array
     universal_force: Array
     universal_moment: Array
+
+    def __post_init__(self) -> None:
+        check_arrays(self, *self.__dataclass_fields__)
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from robot_dynamics.stewart.kinematics import (
 )
 from robot_dynamics.stewart.loader import load_machine
 from robot_dynamics.stewart.machine import Machine
-from robot_dynamics.stewart.motion import Motion, motion_of
+from robot_dynamics.stewart.motion import Motion, check_motion, motion_of
 from robot_dynamics.stewart.newton_euler import Model
 from robot_dynamics.stewart.orientation import rotation_of
 from robot_dynamics.stewart.path_checks import singular_time, violations_along
@@ -111,7 +111,7 @@ class StewartPlatform:
         self, motion: Motion, model: Model = "exact", on_violation: OnViolation = "raise"
     ) -> InverseDynamics:
         """The same for a :class:`Motion`, e.g. of a path."""
-        of_type("motion", motion, Motion)
+        check_motion(motion)
         one_of("model", model, ("exact", "published"), ParameterError)
         return inverse_dynamics(self.machine, motion, model, on_violation)
 
@@ -148,7 +148,7 @@ class StewartPlatform:
 
     def legs_of(self, motion: Motion) -> LegGeometry:
         """The same for a :class:`Motion`, e.g. of a path."""
-        of_type("motion", motion, Motion)
+        check_motion(motion)
         return leg_geometry(self.machine, motion.position, motion.rotation)
 
     def check_pose(

@@ -28,6 +28,23 @@ class Faulty:
     def __array__(self, *_, **__):
         raise RuntimeError("x" * 100_000)
 
+    def fail(self, *_):
+        raise RuntimeError("nothing works")
+
+    __eq__ = __hash__ = __len__ = __iter__ = __float__ = __index__ = __bool__ = __fspath__ = fail
+
+
+class FaultyList(list):
+    """A list that cannot be gone through."""
+
+    __len__ = __iter__ = __getitem__ = __bool__ = Faulty.fail
+
+
+class FaultyText(str):
+    """A text that cannot be compared."""
+
+    __eq__ = __hash__ = __contains__ = Faulty.fail
+
 
 LOOP: list = []
 LOOP.append(LOOP)
@@ -49,6 +66,8 @@ HOSTILE = {
     "none": None,
     "object": object(),
     "faulty object": Faulty(),
+    "faulty list": FaultyList([1.0] * 6),
+    "faulty text": FaultyText("tip"),
     "function": len,
     "type": int,
     "NaN": np.nan,
@@ -82,7 +101,60 @@ MACHINE = yaml.safe_load(resource("config/stewart_demo.yaml").read_text(encoding
 @pytest.fixture(scope="module")
 def targets():
     """Functions of one value, by the name of the argument that it becomes."""
-    return {**description_targets(), **arm_targets(), **control_targets(), **platform_targets()}
+    return {
+        **description_targets(),
+        **arm_targets(),
+        **control_targets(),
+        **platform_targets(),
+        **record_targets(),
+        **equation_targets(),
+    }
+
+
+def record_targets():
+    """Every field of the records that models consist of."""
+    machine, model = rd.load_stewart(MACHINE).machine, rd.SerialModel.from_chain(CHAIN)
+    joint, leg, table = CHAIN.joints[0], machine.legs[0], rd.dh_parameters(CHAIN)
+    bodies = (joint, joint.body, joint.limits, model, model.links[0], table, table.rows[0])
+    parts = (machine, leg, leg.limits, leg.friction, leg.drive, leg.spring)
+    return {
+        f"{type(record).__name__} {field.name}": lambda v, r=record, name=field.name: dataclasses.replace(
+            r, **{name: v}
+        )
+        for record in (*bodies, *parts, rd.Waypoint(1.0, [0.0]))
+        for field in dataclasses.fields(record)
+        if field.init
+    }
+
+
+def equation_targets():
+    """Every argument of the textbook equations."""
+    model = rd.SerialModel.from_chain(CHAIN)
+    usual = {"model": model, "duration": 1.0, "step": 1.0, **dict.fromkeys(("q", "qd", "tau"), REST)}
+
+    def call(function, wanted, value):
+        names = inspect.signature(function).parameters
+        given = {name: usual[name] for name in names if name in usual}
+        return function(**{**given, wanted: value})
+
+    functions = [getattr(rd.equations, name) for name in rd.equations.__all__ if name[0].islower()]
+    return {
+        f"{function.__name__} {argument}": lambda v, f=function, argument=argument: call(f, argument, v)
+        for function in functions
+        for argument in inspect.signature(function).parameters
+        if argument not in ("scalars", "inverse_dynamics", "effort")
+    }
+
+
+def test_the_equations_tell_of_overflow():
+    model, large = rd.SerialModel.from_chain(CHAIN), [1e200] * CHAIN.dof
+    for function, arguments in (
+        (rd.equations.coriolis_forces, (REST, large)),
+        (rd.equations.articulated_body, (REST, large, REST)),
+        (rd.formulations.newton_euler, (REST, large, REST)),
+    ):
+        with pytest.raises(rd.StateError, match=r"no finite result: .*qd reaches 1e\+200"):
+            function(model, *arguments)
 
 
 def description_targets():
@@ -316,6 +388,6 @@ def test_what_numpy_would_turn_into_numbers_is_refused(kind, targets):
     )
     for name, target in targets.items():
         argument = name.rpartition(" ")[2]
-        if argument in arrays and not name.startswith(("leg", "machine", "locked")):
+        if argument in arrays and not name.startswith(("leg", "machine", "locked", "Waypoint")):
             with pytest.raises(rd.RobotDynamicsError, match=argument.split("_")[0]):
                 target(HOSTILE[kind])

@@ -18,9 +18,9 @@ import numpy as np
 from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics
 from robot_dynamics.dynamics.generator.friction import STICTION_VELOCITY as STICTION_VELOCITY
 from robot_dynamics.errors import ParameterError, quoted
-from robot_dynamics.inputs.arrays import of_type
+from robot_dynamics.inputs.arrays import listed, of_type
 from robot_dynamics.model.chain import ChainJoint, KinematicChain
-from robot_dynamics.parameters import parameter, per_joint, validate
+from robot_dynamics.parameters import MOST_ELEMENTS, parameter, per_joint, validate
 from robot_dynamics.spatial import Array
 
 
@@ -91,6 +91,7 @@ class ActuatorParameters:
                 would make friction drive a joint.
         """
         of_type("joints", joints, Sequence)
+        joints = listed("joints", joints, ParameterError, MOST_ELEMENTS)
         for joint in joints:
             of_type("a joint", joint, ChainJoint)
         names = [joint.name for joint in joints]

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.control.spline import QuinticSpline, minimum_jerk_spline
-from robot_dynamics.control.waypoints import check_times, waypoints_ahead
+from robot_dynamics.control.waypoints import LONGEST_TRAJECTORY, check_times, waypoints_ahead
 from robot_dynamics.errors import StateError, TrajectoryError
-from robot_dynamics.inputs.arrays import of_type, real_array, real_vector
+from robot_dynamics.inputs.arrays import listed, of_type, real_array, real_vector
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.checks import act_on
 from robot_dynamics.stewart.motion import Motion
@@ -144,6 +144,7 @@ def smooth_pose(
 ) -> PoseTrajectory:
     """The trajectory of :func:`plan_pose`, whatever it asks of a machine; arguments and errors are its."""
     of_type("waypoints", waypoints, Sequence)
+    waypoints = listed("waypoints", waypoints, TrajectoryError, 10 * LONGEST_TRAJECTORY)
     for point in waypoints:
         of_type("a waypoint", point, PoseWaypoint)
     given = [point.time for point in waypoints]

@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 from xml.parsers import expat
 
 from robot_dynamics.errors import ModelError, quoted
+from robot_dynamics.inputs.arrays import plain_text
 from robot_dynamics.inputs.decimals import decimal
 from robot_dynamics.inputs.files import MAX_BYTES, read_bytes
 
@@ -75,6 +76,7 @@ def read_source(source: str | bytes | os.PathLike[str]) -> Source:
     Raises:
         ModelError: no such file, not a regular file, unreadable, empty, or larger than ``MAX_BYTES``.
     """
+    source = plain_text(source) or source
     if isinstance(source, bytes | bytearray):
         found = Source(bytes(source), "robot description")
     elif isinstance(source, str) and ("<" in source or not source.strip()):
@@ -94,8 +96,8 @@ def read_source(source: str | bytes | os.PathLike[str]) -> Source:
 
 
 def _read_file(path: str | os.PathLike[str]) -> Source:
-    label = os.fspath(path)
     data = read_bytes(path, "URDF file", ModelError, MAX_BYTES)
+    label = os.fsdecode(path)
     if label.endswith(".xacro"):
         name = Path(label).name
         raise ModelError(f"{label} is a xacro file: expand it first (xacro {name} > robot.urdf)")
