@@ -1,1 +1,1 @@
-"""A ros2_control package for one arm: generated model, C core, wrappers."""
+"""A ros2_control package of one arm, generated whole."""
