@@ -54,7 +54,7 @@ class BaseParameters:
 
 @gate
 def standard_parameters(model: SerialModel) -> Array:
-    """(10 n,) standard parameters link by link, in the order of ``STANDARD`` [kg·m², kg·m, kg]."""
+    """(10 n,) standard parameters of ``model``, link by link, in order of ``STANDARD`` [kg·m², kg·m, kg]."""
     rows = []
     for link in model.links:
         i = link.inertia
@@ -65,7 +65,12 @@ def standard_parameters(model: SerialModel) -> Array:
 
 @gate
 def base_parameters(model: SerialModel, *, any_gravity: bool = False) -> BaseParameters:
-    """The base parameters of a serial robot under its gravity, or of gravity in any direction."""
+    """The base parameters of a serial robot.
+
+    Args:
+        model: the arm.
+        any_gravity: for gravity in any direction; else for the model's own.
+    """
     of_type("any_gravity", any_gravity, bool)
     model = model.rebased()
     count = len(model.links)

@@ -19,9 +19,14 @@ from robot_dynamics.dynamics.serial_model import SerialModel
 
 @gate
 def mass_matrix(model: SerialModel, q: Sequence[Scalar] | Vector, scalars: ScalarField = FLOATS) -> Matrix:
-    """M (n, n), symmetric, at coordinates ``q`` (n,).
+    """The mass matrix M (n, n), symmetric, by composite bodies.
 
     Entries are in kg·m² (two revolute joints), kg·m (one of each) or kg (two prismatic joints).
+
+    Args:
+        model: the arm.
+        q: (n,) coordinates [rad or m].
+        scalars: the kind of scalars of the coordinates.
     """
     links, size = model.links, len(model.links)
     rest = [0.0] * model.dof

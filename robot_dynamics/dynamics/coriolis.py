@@ -24,7 +24,12 @@ from robot_dynamics.spatial import Array, skew
 
 @gate
 def coriolis_matrix(model: SerialModel, q: ArrayLike, qd: ArrayLike) -> Array:
-    """C (n, n) with C qd the Coriolis and centrifugal forces and dM/dt - 2 C skew symmetric."""
+    """C (n, n) with C qd the Coriolis and centrifugal forces and dM/dt - 2 C skew symmetric.
+
+    Args:
+        model: the arm.
+        q, qd: (n,) coordinates [rad or m] and velocities [rad/s or m/s].
+    """
     chain = spatial_chain(model, np.asarray(q, dtype=float))
     to_joints = coordinate_map(model)
     matrix = _joint_coriolis(chain, to_joints @ np.asarray(qd, dtype=float))
@@ -33,7 +38,12 @@ def coriolis_matrix(model: SerialModel, q: ArrayLike, qd: ArrayLike) -> Array:
 
 @gate
 def christoffel_symbols(model: SerialModel, q: ArrayLike) -> Array:
-    """C^i_jk as an array (n, n, n) of the first kind: force i is sum over j, k of C[i, j, k] qd_j qd_k."""
+    """C^i_jk as an array (n, n, n) of the first kind: force i is sum over j, k of C[i, j, k] qd_j qd_k.
+
+    Args:
+        model: the arm.
+        q: (n,) coordinates [rad or m].
+    """
     chain = spatial_chain(model, np.asarray(q, dtype=float))
     to_joints = coordinate_map(model)
     slices = [to_joints.T @ _joint_coriolis(chain, to_joints[:, k]) @ to_joints for k in range(model.dof)]

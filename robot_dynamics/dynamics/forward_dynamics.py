@@ -83,7 +83,12 @@ def solve_symmetric(matrix: Matrix, right: Sequence[Scalar], names: Sequence[str
 def articulated_body(
     model: SerialModel, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, wrench: ArrayLike | None = None
 ) -> Array:
-    """Accelerations (n,) [rad/s² or m/s²] by articulated-body inertias; arguments as in `forward_dynamics`.
+    """Accelerations (n,) [rad/s² or m/s²] by articulated-body inertias.
+
+    Args:
+        model: the arm, without mimic joints.
+        q, qd, tau: (n,) coordinates, velocities, efforts [rad or m, per s, N·m or N].
+        wrench: (6,) [force, torque] exerted on the environment at the tip, in the tip frame.
 
     Raises:
         ModelError: two joints share a coordinate (mimic joints close a loop that this recursion cannot see).

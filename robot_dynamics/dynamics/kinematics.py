@@ -17,6 +17,11 @@ def tip_jacobian(model: SerialModel, q: Sequence[Scalar] | Vector, scalars: Scal
     """J (6, n) with [linear; angular] velocity of the tip = J qd, in the tip frame.
 
     Rows are ordered like a wrench [force, torque], so J^T wrench are the efforts that it takes.
+
+    Args:
+        model: the arm.
+        q: (n,) coordinates [rad or m].
+        scalars: the kind of scalars of the coordinates.
     """
     rest = [0.0] * model.dof
     motions = common.joint_motions(model.links, q, rest, rest, scalars)
@@ -41,7 +46,12 @@ def tip_jacobian(model: SerialModel, q: Sequence[Scalar] | Vector, scalars: Scal
 
 @gate
 def root_jacobian(model: SerialModel, q: Sequence[float] | Vector) -> Matrix:
-    """J (6, n) with [linear; angular] velocity of the tip = J qd, in the axes of the root frame."""
+    """J (6, n) with [linear; angular] velocity of the tip = J qd, in the axes of the root frame.
+
+    Args:
+        model: the arm.
+        q: (n,) coordinates [rad or m].
+    """
     rotation = model.forward_kinematics(q)[:3, :3]
     jacobian = tip_jacobian(model, np.asarray(q, dtype=float))
     return np.vstack([rotation @ jacobian[:3], rotation @ jacobian[3:]])

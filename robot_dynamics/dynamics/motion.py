@@ -115,7 +115,12 @@ def _require_finite(y: Array, time: float, step: float) -> None:
 
 @gate
 def kinetic_energy(model: SerialModel, q: ArrayLike, qd: ArrayLike) -> float:
-    """Kinetic energy [J], link by link."""
+    """Kinetic energy [J], summed link by link.
+
+    Args:
+        model: the arm.
+        q, qd: (n,) coordinates [rad or m] and velocities [rad/s or m/s].
+    """
     chain = spatial_chain(model, np.asarray(q, dtype=float))
     speed = velocities(chain, joint_rates(model, np.asarray(qd, dtype=float)))
     return float(sum(0.5 * v @ inertia @ v for v, inertia in zip(speed, chain.inertias, strict=True)))
@@ -123,7 +128,12 @@ def kinetic_energy(model: SerialModel, q: ArrayLike, qd: ArrayLike) -> float:
 
 @gate
 def potential_energy(model: SerialModel, q: ArrayLike) -> float:
-    """Potential energy of gravity [J], zero where every center of mass is in frame 0's origin."""
+    """Potential energy of gravity [J], zero where every center of mass is in frame 0's origin.
+
+    Args:
+        model: the arm.
+        q: (n,) coordinates [rad or m].
+    """
     chain = spatial_chain(model, np.asarray(q, dtype=float))
     energy = 0.0
     for link, pose in zip(model.links, chain.poses, strict=True):

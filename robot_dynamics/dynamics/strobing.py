@@ -22,7 +22,13 @@ from robot_dynamics.spatial import Array
 def strobed_mass_matrix(
     model: SerialModel, q: ArrayLike, inverse_dynamics: Formulation = modified_newton_euler
 ) -> Array:
-    """M (n, n) [kg·m², kg·m or kg] at coordinates ``q`` (n,)."""
+    """The mass matrix M (n, n) [kg·m², kg·m or kg], a column for each unit acceleration.
+
+    Args:
+        model: the arm.
+        q: (n,) coordinates [rad or m].
+        inverse_dynamics: the formulation that is asked.
+    """
     weightless, position, rest = _weightless(model), np.asarray(q, dtype=float), np.zeros(model.dof)
     columns = [inverse_dynamics(weightless, position, rest, unit) for unit in np.eye(model.dof)]
     return np.column_stack(columns).astype(float)
@@ -32,7 +38,13 @@ def strobed_mass_matrix(
 def strobed_coriolis_matrices(
     model: SerialModel, q: ArrayLike, inverse_dynamics: Formulation = modified_newton_euler
 ) -> Array:
-    """C^i_jk as an array (n, n, n): force i is sum over j, k of C[i, j, k] qd_j qd_k."""
+    """C^i_jk as an array (n, n, n): force i is sum over j, k of C[i, j, k] qd_j qd_k.
+
+    Args:
+        model: the arm.
+        q: (n,) coordinates [rad or m].
+        inverse_dynamics: the formulation that is asked.
+    """
     weightless, position, rest = _weightless(model), np.asarray(q, dtype=float), np.zeros(model.dof)
     n, units = model.dof, np.eye(model.dof)
     coefficients = np.zeros((n, n, n))
@@ -50,7 +62,13 @@ def strobed_coriolis_matrices(
 def coriolis_forces(
     model: SerialModel, q: ArrayLike, qd: ArrayLike, inverse_dynamics: Formulation = modified_newton_euler
 ) -> Array:
-    """C(q, qd) (n,) [N·m or N]: inverse dynamics without gravity and accelerations."""
+    """Coriolis and centrifugal forces (n,) [N·m or N]: inverse dynamics without gravity and accelerations.
+
+    Args:
+        model: the arm.
+        q, qd: (n,) coordinates [rad or m] and velocities [rad/s or m/s].
+        inverse_dynamics: the formulation that is asked.
+    """
     forces = inverse_dynamics(
         _weightless(model), np.asarray(q, dtype=float), np.asarray(qd, dtype=float), np.zeros(model.dof)
     )
@@ -61,7 +79,13 @@ def coriolis_forces(
 def gravity_forces(
     model: SerialModel, q: ArrayLike, inverse_dynamics: Formulation = modified_newton_euler
 ) -> Array:
-    """G(q) (n,) [N·m or N]: inverse dynamics at rest."""
+    """Gravity's forces (n,) [N·m or N]: inverse dynamics at rest.
+
+    Args:
+        model: the arm.
+        q: (n,) coordinates [rad or m].
+        inverse_dynamics: the formulation that is asked.
+    """
     rest = np.zeros(model.dof)
     return np.asarray(inverse_dynamics(model, np.asarray(q, dtype=float), rest, rest), dtype=float)
 

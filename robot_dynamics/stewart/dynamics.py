@@ -75,7 +75,7 @@ class TaskSpaceDynamics:
         check_fields(self, fields, StateError)
 
     def acceleration(self, actuator_forces: Array) -> Array:
-        """(6,) linear and angular acceleration under actuator forces (6,) [N].
+        """(6,) linear and angular acceleration under ``actuator_forces`` (6,) [N]; base frame [m/s², rad/s²].
 
         Raises:
             StateError: not six finite forces, or so great that the accelerations are not finite.

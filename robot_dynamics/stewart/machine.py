@@ -104,7 +104,7 @@ class Spring:
         return self.force + self.stiffness * self.length
 
     def force_at(self, length: float) -> float:
-        """Positive when it pushes the platform away from the base [N]."""
+        """The spring's force at a leg ``length`` [m]; positive when it pushes the platform away [N]."""
         return self.force_at_zero - self.stiffness * length
 
 

@@ -13,7 +13,7 @@ from robot_dynamics.errors import ParameterError, quoted
 from robot_dynamics.inputs.arrays import of_type, one_of, real_number, real_vector
 from robot_dynamics.native.loading import check_backend
 from robot_dynamics.spatial import Array
-from robot_dynamics.stewart.checks import OnViolation, Violation, Violations, act_on, pose_violations
+from robot_dynamics.stewart.checks import OnViolation, Violation, act_on
 from robot_dynamics.stewart.compiled import CompiledStewart, compile_stewart
 from robot_dynamics.stewart.dynamics import (
     Forces,
@@ -24,22 +24,16 @@ from robot_dynamics.stewart.dynamics import (
     task_space_dynamics,
 )
 from robot_dynamics.stewart.inverse_dynamics import InverseDynamics, inverse_dynamics
-from robot_dynamics.stewart.kinematics import (
-    LegGeometry,
-    PoseEstimate,
-    forward_kinematics,
-    leg_geometry,
-)
 from robot_dynamics.stewart.loader import load_machine
 from robot_dynamics.stewart.machine import Machine
-from robot_dynamics.stewart.motion import Motion, check_motion, motion_of
+from robot_dynamics.stewart.motion import Motion, check_motion
 from robot_dynamics.stewart.newton_euler import Model
-from robot_dynamics.stewart.orientation import rotation_of
 from robot_dynamics.stewart.path_checks import singular_time, violations_along
 from robot_dynamics.stewart.paths import PlatformPath
+from robot_dynamics.stewart.platform_kinematics import PlatformKinematics
 
 
-class StewartPlatform:
+class StewartPlatform(PlatformKinematics):
     """A Stewart platform; made by :func:`load`.
 
     Positions and velocities are those of the platform frame's origin in the base frame; orientations are
@@ -51,8 +45,7 @@ class StewartPlatform:
     """
 
     def __init__(self, machine: Machine) -> None:
-        of_type("machine", machine, Machine)
-        self.machine = machine
+        super().__init__(machine)
         self._compile = lru_cache(maxsize=None)(lambda backend: compile_stewart(machine, backend))
 
     def __repr__(self) -> str:
@@ -110,60 +103,10 @@ class StewartPlatform:
     def inverse_dynamics_of(
         self, motion: Motion, model: Model = "exact", on_violation: OnViolation = "raise"
     ) -> InverseDynamics:
-        """The same for a :class:`Motion`, e.g. of a path."""
+        """As :meth:`inverse_dynamics`, of ``motion``, e.g. of a path, with ``model`` and ``on_violation``."""
         check_motion(motion)
         one_of("model", model, ("exact", "published"), ParameterError)
         return inverse_dynamics(self.machine, motion, model, on_violation)
-
-    def motion(
-        self,
-        position: ArrayLike,
-        orientation: ArrayLike,
-        linear_velocity: ArrayLike | None = None,
-        angular_velocity: ArrayLike | None = None,
-        linear_acceleration: ArrayLike | None = None,
-        angular_acceleration: ArrayLike | None = None,
-        force: ArrayLike | None = None,
-        torque: ArrayLike | None = None,
-    ) -> Motion:
-        """Checked arguments with one batch shape; what is omitted is zero.
-
-        Raises:
-            StateError: a wrong shape or a value that is not finite.
-        """
-        return motion_of(
-            position,
-            orientation,
-            linear_velocity,
-            angular_velocity,
-            linear_acceleration,
-            angular_acceleration,
-            force,
-            torque,
-        )
-
-    def legs(self, position: ArrayLike, orientation: ArrayLike) -> LegGeometry:
-        """Inverse kinematics: lengths, directions and Jacobian of the legs at poses."""
-        return self.legs_of(self.motion(position, orientation))
-
-    def legs_of(self, motion: Motion) -> LegGeometry:
-        """The same for a :class:`Motion`, e.g. of a path."""
-        check_motion(motion)
-        return leg_geometry(self.machine, motion.position, motion.rotation)
-
-    def check_pose(
-        self, position: ArrayLike, orientation: ArrayLike, on_violation: OnViolation = "raise"
-    ) -> Violations:
-        """Limits that poses do not keep; see :meth:`inverse_dynamics` for the errors.
-
-        Returns:
-            One violation for each limit and leg, of a batch the worst; with ``on_violation="report"`` its
-            ``kept`` (...) tells of every state whether it keeps all limits.
-        """
-        motion = self.motion(position, orientation)
-        violations = pose_violations(self.machine, self.legs_of(motion), motion.rotation)
-        act_on(violations, on_violation)
-        return violations
 
     def check_path(
         self,
@@ -200,31 +143,17 @@ class StewartPlatform:
         return found
 
     def singular_time(self, path: PlatformPath, step: float = 0.01) -> float | None:
-        """When a path first crosses a singularity [s]; None when the determinant never changes sign."""
-        of_type("path", path, PlatformPath)
-        return singular_time(self, path, real_number("step", step, ParameterError))
+        """When ``path`` first crosses a singularity [s]; None when the determinant never changes sign.
 
-    def forward_kinematics(
-        self,
-        lengths: ArrayLike,
-        start_position: ArrayLike | None = None,
-        start_orientation: ArrayLike | None = None,
-        tolerance: float = 1e-10,
-    ) -> PoseEstimate:
-        """The pose near the start (home when omitted) that has the given leg lengths (6,) [m].
+        Args:
+            path: the path.
+            step: greatest distance of the samples that are looked at [s].
 
         Raises:
-            StateError: lengths that are not six positive numbers, or a start that is not usable.
-            SingularityError: the search ran into a singular pose.
+            ParameterError: a step that is not positive, or too small for so long a path.
         """
-        position = self.machine.home_position
-        rotation = self.machine.home_rotation
-        tolerance = real_number("tolerance", tolerance, ParameterError)
-        if start_position is not None:
-            position = real_vector("start_position", start_position, 3)
-        if start_orientation is not None:
-            rotation = rotation_of(start_orientation)
-        return forward_kinematics(self.machine, lengths, position, rotation, tolerance)
+        of_type("path", path, PlatformPath)
+        return singular_time(self, path, real_number("step", step, ParameterError))
 
     def task_space_dynamics(
         self,
@@ -235,7 +164,19 @@ class StewartPlatform:
         force: ArrayLike | None = None,
         torque: ArrayLike | None = None,
     ) -> TaskSpaceDynamics:
-        """Mass matrix, bias and Jacobian at one state: the basis of computed force control."""
+        """Mass matrix, bias and Jacobian at one state: the basis of computed force control.
+
+        Args:
+            position: (3,) [m].
+            orientation: quaternion (4,) or roll, pitch, yaw (3,).
+            linear_velocity: (3,) [m/s]; zero when omitted, as everything that follows.
+            angular_velocity: (3,), base frame [rad/s].
+            force: (3,) external force on the platform, platform frame [N].
+            torque: (3,) external moment about the platform's origin, platform frame [N·m].
+
+        Raises:
+            StateError: a wrong shape or a value that is not finite.
+        """
         motion = self.motion(
             position, orientation, linear_velocity, angular_velocity, None, None, force, torque
         )
@@ -251,7 +192,16 @@ class StewartPlatform:
         force: ArrayLike | None = None,
         torque: ArrayLike | None = None,
     ) -> tuple[Array, Array]:
-        """Linear and angular acceleration (3,), (3,) under actuator forces (6,) [N].
+        """Acceleration under actuator forces: linear (3,) [m/s²] and angular (3,), base frame [rad/s²].
+
+        Args:
+            position: (3,) [m].
+            orientation: quaternion (4,) or roll, pitch, yaw (3,).
+            linear_velocity: (3,) [m/s].
+            angular_velocity: (3,), base frame [rad/s].
+            actuator_forces: (6,) in the order of the legs; positive ones lengthen [N].
+            force: (3,) external force on the platform, platform frame [N]; none when omitted.
+            torque: (3,) external moment about the platform's origin, platform frame [N·m].
 
         Raises:
             StateError: a wrong shape or a value that is not finite.
@@ -273,7 +223,24 @@ class StewartPlatform:
         external_force: Array | None = None,
         external_torque: Array | None = None,
     ) -> tuple[Array, list[State]]:
-        """Motion under ``forces(time, state)`` by Runge-Kutta; from rest at home when no start is given."""
+        """Motion under actuator forces by the classical Runge-Kutta method.
+
+        Args:
+            forces: function of time [s] and state that returns (6,) [N], in the order of the legs.
+            duration: simulated time [s].
+            step: of the integration [s].
+            start: where it begins; at rest at home when None.
+            external_force: (3,) on the platform, platform frame [N]; none when None.
+            external_torque: (3,) about the platform's origin, platform frame [N·m].
+
+        Returns:
+            The times (K,) [s] and the states at them.
+
+        Raises:
+            ParameterError: a duration or step that is not positive, or too many steps.
+            StateError: forces that are not six finite numbers, or a start that is not usable.
+            SingularityError: the accelerations are not determined.
+        """
         if start is None:
             start = state_at_rest(self.machine.home_position, self.machine.home_rotation)
         of_type("start", start, State)
@@ -284,6 +251,9 @@ class StewartPlatform:
     def compile(self, backend: str = "auto") -> CompiledStewart:
         """The exact actuator forces as a generated program, for control loops and batches.
 
+        Args:
+            backend: "auto" (C where there is a compiler), "c" or "python".
+
         Raises:
             BackendError: no such backend, or ``backend="c"`` and the compiler fails.
         """
@@ -292,7 +262,10 @@ class StewartPlatform:
 
 
 def load(source: str | Path | Mapping[str, Any]) -> StewartPlatform:
-    """A Stewart platform from a YAML file, YAML text (more than one line) or a mapping.
+    """A Stewart platform.
+
+    Args:
+        source: path of a YAML file, YAML text (more than one line) or a mapping.
 
     Raises:
         ModelError: a parameter is missing, unknown, not finite, of a wrong shape or not physical.

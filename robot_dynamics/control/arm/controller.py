@@ -83,7 +83,7 @@ class ArmController(ControlCore[JointSpaceState, Reference]):
             self.use_law(self._arm_law)
 
     def change_model(self, dynamics: DrivenDynamics) -> None:
-        """Use another model of the same arm; the efforts go over to it in ``model_change_time``."""
+        """Use ``dynamics``, another model of the same arm; efforts go over to it in ``model_change_time``."""
         self._arm_law = self._arm_law.with_model(dynamics)
         self.remodel(self._arm_law)
 

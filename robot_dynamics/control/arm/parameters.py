@@ -48,7 +48,7 @@ class ArmParameters(EffortLimitParameters, LoopParameters):
                 raise ParameterError(f"parameter '{name}' is empty; give one value, or one per joint")
 
     def gains(self, joint_names: Sequence[str]) -> tuple[Array, Array]:
-        """Position and velocity gains (n,) of the joints.
+        """Position and velocity gains (n,) of ``joint_names``.
 
         Raises:
             ParameterError: a list whose length is neither 1 nor the number of joints.

@@ -58,18 +58,26 @@ class StewartController(Operated, PlatformCore):
         return f"StewartController({self.platform.machine.name}: {self._parameters.mode}, {self.phase.value})"
 
     def use_settings(self, parameters: LoopParameters, bounds: Bounds) -> None:
-        """See :class:`ControlCore`."""
+        """Use other ``parameters`` and ``bounds`` from now on; see :class:`ControlCore`."""
         super().use_settings(parameters, bounds)
         self._conductor.use(self._parameters)
         self._watch = StateWatch(self.platform.machine, self._parameters.watch_margin)
 
     def departure(self, start: float | None, allowance: float = 0.0) -> Departure[Motion]:
-        """See :class:`ControlCore`; only in operation."""
+        """From where and when a plan begins, as of :class:`ControlCore`; only in operation.
+
+        Args:
+            start: when time 0 of the waypoints is [s]; as soon as possible when None.
+            allowance: how long planning may take [s].
+
+        Raises:
+            TrajectoryError: the platform is not in operation, or is not controlled.
+        """
         self._operator.check_ready()
         return super().departure(start, allowance)
 
     def accept(self, planned: Planned[Motion]) -> str:
-        """See :class:`ControlCore`; only in operation."""
+        """Follow ``planned``, or tell why it is discarded, as :class:`ControlCore`; only in operation."""
         return self._operator.unready or super().accept(planned)
 
     def update(self, time: float, position: Array, velocity: Array) -> Command:

@@ -60,7 +60,10 @@ def augmented_body(
     wrench: Sequence[Scalar] | Vector | None = None,
     scalars: ScalarField = FLOATS,
 ) -> Vector:
-    """Generalised forces (n,) [N·m or N]; see `common.Formulation` for the arguments."""
+    """Generalised forces (n,) [N·m or N] for the motion ``q``, ``qd``, ``qdd`` (n,) of ``model``.
+
+    The tip exerts ``wrench``, and ``scalars`` is the kind of numbers: see `common.Formulation`.
+    """
     motions = _forward(model, common.joint_motions(model.links, q, qd, qdd, scalars), scalars)
     forces = _backward(model, motions, common.tip_load(model, wrench, scalars), scalars)
     return common.coordinate_forces(model.links, forces, model.dof)

@@ -26,7 +26,10 @@ def craig(
     wrench: Sequence[Scalar] | Vector | None = None,
     scalars: ScalarField = FLOATS,
 ) -> Vector:
-    """Generalised forces (n,) [N·m or N]; see `common.Formulation` for the arguments."""
+    """Generalised forces (n,) [N·m or N] for the motion ``q``, ``qd``, ``qdd`` (n,) of ``model``.
+
+    The tip exerts ``wrench``, and ``scalars`` is the kind of numbers: see `common.Formulation`.
+    """
     links = model.links
     motions = common.joint_motions(links, q, qd, qdd, scalars)
     states = []

@@ -31,7 +31,10 @@ def lagrange_direct(
     wrench: Sequence[Scalar] | Vector | None = None,
     scalars: ScalarField = FLOATS,
 ) -> Vector:
-    """Generalised forces (n,) [N·m or N]; see `common.Formulation` for the arguments."""
+    """Generalised forces (n,) [N·m or N] for the motion ``q``, ``qd``, ``qdd`` (n,) of ``model``.
+
+    The tip exerts ``wrench``, and ``scalars`` is the kind of numbers: see `common.Formulation`.
+    """
     motions = common.joint_motions(model.links, q, qd, qdd, scalars)
     t = Transformations(model, motions, scalars, "T_j^i")
     size = t.size

@@ -38,7 +38,11 @@ def newton_euler(
     scalars: ScalarField = FLOATS,
     acceleration: Acceleration = Acceleration.NESTED,
 ) -> Vector:
-    """Generalised forces (n,) [N·m or N]; see `common.Formulation` for the arguments."""
+    """Generalised forces (n,) [N·m or N] for the motion ``q``, ``qd``, ``qdd`` (n,) of ``model``.
+
+    The tip exerts ``wrench``, and ``scalars`` is the kind of numbers: see `common.Formulation`.
+    ``acceleration`` tells which form of the acceleration equation is evaluated.
+    """
     links = model.standard_links()
     motions = common.joint_motions(model.links, q, qd, qdd, scalars)
     states = []
