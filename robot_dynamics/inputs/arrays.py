@@ -203,7 +203,7 @@ def listed(name: str, value: Any, error: type[RobotDynamicsError], most: int) ->
                 return entries
     except Exception as reason:
         raise error(f"{name} cannot be read as a list: {quoted(readable(reason), 200)}") from None
-    raise error(f"{name} is {quoted(value)}; it must be a list of at most {most} entries")
+    raise error(f"{name} is {quoted(value)}; it must be a sequence of at most {most} entries")
 
 
 def whole_number(name: str, value: Any) -> int:

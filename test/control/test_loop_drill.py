@@ -38,6 +38,7 @@ time without states: sent 21, effort 0.000, phase 3, halting 1
 nobody publishes: sent \d+, effort 0.000, phase 3, halting 1
 told: 1 of the clock, 1 of senders
 halted: sent 6, effort 0.000, phase 3, halting 0
+safe outputs of requests that looked met without them: 0
 """
 
 

@@ -83,6 +83,15 @@ static void begin_safe_output(rd_loop *loop, int64_t steady)
     rd_core_lost_states(session->core, by_wall_clock ? 1e-9 * (double)(steady - loop->last_state) : 0.0);
 }
 
+static void show(rd_loop *loop)
+{
+    atomic_store_explicit(&loop->shown_active, loop->active, memory_order_release);
+    atomic_store_explicit(&loop->shown_halting, loop->safe != NULL, memory_order_release);
+    atomic_store_explicit(&loop->shown_last_state, loop->last_state, memory_order_release);
+    atomic_store_explicit(&loop->shown_session, loop->session, memory_order_release);
+    atomic_store_explicit(&loop->shown_safe, loop->safe, memory_order_release);
+}
+
 static void meet_requests(rd_loop *loop, int64_t steady)
 {
     const uint_fast32_t asked = atomic_load_explicit(&loop->asked, memory_order_acquire);
@@ -108,16 +117,10 @@ static void meet_requests(rd_loop *loop, int64_t steady)
             rd_core_hold(loop->session->core);
         }
     }
-    atomic_store_explicit(&loop->done, asked, memory_order_release);
-}
-
-static void show(rd_loop *loop)
-{
-    atomic_store_explicit(&loop->shown_active, loop->active, memory_order_release);
-    atomic_store_explicit(&loop->shown_halting, loop->safe != NULL, memory_order_release);
-    atomic_store_explicit(&loop->shown_last_state, loop->last_state, memory_order_release);
-    atomic_store_explicit(&loop->shown_session, loop->session, memory_order_release);
-    atomic_store_explicit(&loop->shown_safe, loop->safe, memory_order_release);
+    if (asked != atomic_load_explicit(&loop->done, memory_order_relaxed)) {
+        show(loop); /* who sees that a request was met sees what has become of it */
+        atomic_store_explicit(&loop->done, asked, memory_order_release);
+    }
 }
 
 /* How long the front has been silent and nothing is left of what was accepted, beyond what is allowed [s]; else 0. */

@@ -190,7 +190,7 @@ class NativeLoop:
         if not waiting or self.halting:
             self.halt()
         self._active = False
-        while self._thread.look().halting and not self._thread.status.failed:
+        while self._thread.busy:
             self._thread.seen()
             time.sleep(REST)
         self._topics.flush()

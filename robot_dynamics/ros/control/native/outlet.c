@@ -110,6 +110,7 @@ size_t rd_node_foreign(rd_node *node, uint8_t *bytes)
 void rd_node_status(rd_node *node, struct rd_node_status *status)
 {
     rd_loop *loop = &node->loop;
+    const uint_fast32_t done = atomic_load(&loop->done); /* before what has become of the requests */
     *status = (struct rd_node_status){
         .states = atomic_load(&loop->states),
         .answered = atomic_load(&loop->answered),
@@ -118,7 +119,7 @@ void rd_node_status(rd_node *node, struct rd_node_status *status)
         .session = atomic_load(&loop->shown_session),
         .safe = atomic_load(&loop->shown_safe),
         .asked = (uint32_t)atomic_load(&loop->asked),
-        .done = (uint32_t)atomic_load(&loop->done),
+        .done = (uint32_t)done,
         .active = atomic_load(&loop->shown_active),
         .halting = atomic_load(&loop->shown_halting),
         .failed = atomic_load(&node->failed),

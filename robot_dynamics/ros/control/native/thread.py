@@ -94,6 +94,12 @@ class LoopThread:
         last = self.look().last_state
         return float("inf") if last == _NO_STATE else 1e-9 * (time.monotonic_ns() - last)
 
+    @property
+    def busy(self) -> bool:
+        """Whether a request is unmet, or a safe output is being sent; not where the thread has failed."""
+        status = self.look()
+        return (status.done < status.asked or bool(status.halting)) and not status.failed
+
     def refused_scheduling(self) -> list[str]:
         """What the system does not permit of the scheduling that was asked for, for people."""
         deadline = time.monotonic() + REQUEST_PATIENCE
