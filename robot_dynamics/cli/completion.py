@@ -17,9 +17,13 @@ FOLDERS = ("DIR", "FOLDER")
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = (
-        "For bash: robot_dynamics completion bash > ~/.local/share/bash-completion/completions/robot_dynamics"
-    )
+    parser.epilog = """bash, with the package bash-completion:
+  mkdir -p ~/.local/share/bash-completion/completions
+  robot_dynamics completion bash > ~/.local/share/bash-completion/completions/robot_dynamics
+zsh, in .zshrc behind compinit:
+  eval "$(robot_dynamics completion zsh)"
+tcsh:
+  robot_dynamics completion tcsh > ~/.robot_dynamics.tcsh, and in .tcshrc: source ~/.robot_dynamics.tcsh"""
     parser.add_argument("shell", choices=SHELLS)
 
 
