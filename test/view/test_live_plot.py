@@ -31,3 +31,11 @@ def test_names_without_values_are_left_out_until_they_have_some(plot):
     assert data() == [pytest.approx([0.0, 0.1]), [3.0, 4.0], [4.0, 5.0]]
     plot.add(6.65, {"a": 0.0, "b": 0.0})
     assert data()[1] == [4.0, 0.0]
+
+
+def test_a_robot_without_joints_has_an_empty_chart(plot):
+    """Of a description in which nothing moves; a chart of no curves would end the page's node."""
+    tab = plot._server.gui.add_panel().add_tab("Still")
+    still = LivePlot(plot._server, tab, 0.0, Chart("error", "errors", {}, 0.01), 1.0, 100)
+    still.add(0.0, {"a": 1.0})
+    still.draw()

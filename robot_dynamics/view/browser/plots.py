@@ -51,7 +51,7 @@ class LivePlot:
         low, high = ({"pad": 0.1, "soft": soft, "mode": 1} for soft in (-span, span))
         empty = np.zeros(1)
         series = [uplot.Series(label="t [s]")]
-        for number, name in enumerate(self._names):
+        for number, name in enumerate(self._names or ("",)):  # uPlot draws no chart without a curve
             color = COLORS[number % len(COLORS)]
             series.append(uplot.Series(label=name, stroke=color, width=1.5))
         with self._container:
