@@ -20,6 +20,11 @@ _SYSTEM = """  <ros2_control name="simulated_arm" type="system">
 """
 
 
+# Marks of writing direction, by which an editor shows another document than the one that is read. They stand
+# in values, texts and comments alone, where a reference means the same.
+_DIRECTIONS = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
 def with_simulated_hardware(urdf: bytes, joints: Sequence[str], plugin: str) -> str:
     """The text of a description; where it names no hardware for ros2_control, the model is added as such.
 
@@ -32,7 +37,7 @@ def with_simulated_hardware(urdf: bytes, joints: Sequence[str], plugin: str) -> 
         ModelError: it is not in UTF-8.
     """
     try:
-        text = urdf.decode("utf-8")
+        text = _DIRECTIONS.sub(lambda mark: f"&#x{ord(mark[0]):x};", urdf.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise ModelError(
             "the description is not in UTF-8, which the package's copy of it has to be"

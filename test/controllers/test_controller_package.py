@@ -21,6 +21,7 @@ from robot_dynamics.control.arm.trajectory import Reference
 from robot_dynamics.control.native.arm import NativeArmController
 from robot_dynamics.control.native.library import MODES, Plan
 from robot_dynamics.control.protocol import Phase, Planned
+from robot_dynamics.controllers.description import with_simulated_hardware
 from robot_dynamics.controllers.parameters import FollowingParameters, descriptions
 from robot_dynamics.dynamics.compiled import compile_dynamics
 from robot_dynamics.inputs.files import read_bytes
@@ -293,3 +294,9 @@ def test_a_description_with_hardware_of_its_own_stays_as_it_is(tmp_path):
     )
     assert (tmp_path / "own_arm/urdf/robot.urdf").read_text() == own
     assert Path(tmp_path / "own_arm/LICENSE").is_file()
+
+
+def test_marks_of_writing_direction_are_references_in_the_copy():
+    told = '<robot name="a\u202eb"><!-- \u2066 --><ros2_control name="mine"/></robot>'
+    copy = with_simulated_hardware(told.encode(), (), "none")
+    assert copy == '<robot name="a&#x202e;b"><!-- &#x2066; --><ros2_control name="mine"/></robot>'
