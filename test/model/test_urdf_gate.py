@@ -52,6 +52,7 @@ MALFORMED = {
     "undefined entity": (ARM.replace("sample", "&who;"), "not well-formed"),
     "huge": (b"<robot>" + b" " * MAX_BYTES, "larger than"),
     "deep": ("<robot name='r'>" + "<link>" * 5000, "nested"),
+    "endless name": (ARM.replace("fore", "f" * 100_000), "longer than 1000 characters"),
     "other root element": ("<sdf version='1.9'><model name='m'/></sdf>", "<sdf>"),
     "no links": ('<robot name="r"/>', "no links"),
     "robot without a name": ("<robot><link name='l'/></robot>", "name"),

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 from xml.parsers import expat
 
-from robot_dynamics.errors import ModelError, quoted
+from robot_dynamics.errors import ModelError, escaped, quoted
 from robot_dynamics.inputs.arrays import plain_text
 from robot_dynamics.inputs.decimals import decimal
 from robot_dynamics.inputs.files import MAX_BYTES, read_bytes
@@ -97,7 +97,7 @@ def read_source(source: str | bytes | os.PathLike[str]) -> Source:
 
 def _read_file(path: str | os.PathLike[str]) -> Source:
     data = read_bytes(path, "URDF file", ModelError, MAX_BYTES)
-    label = os.fsdecode(path)
+    label = escaped(os.fsdecode(path), kept="")
     if label.endswith(".xacro"):
         name = Path(label).name
         raise ModelError(f"{label} is a xacro file: expand it first (xacro {name} > robot.urdf)")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.errors import ModelError
+from robot_dynamics.errors import ModelError, quoted
 from robot_dynamics.model.chain import JointLimits, RigidBody
 from robot_dynamics.model.urdf.gate import kinematics_only, read_source
 from robot_dynamics.model.urdf.tree import Finding, Joint, JointType, Link, Mimic, RobotTree
@@ -22,6 +22,9 @@ from robot_dynamics.model.urdf.validation import (
     without_zeros,
 )
 from robot_dynamics.spatial import Array, pose, rotate_inertia, rotation_from_rpy
+
+MAX_NAME = 1000
+"""Characters of the longest name; names go into tables, columns, messages of ROS and generated files."""
 
 
 def parse_urdf(source: str | bytes | os.PathLike[str]) -> RobotTree:
@@ -42,6 +45,7 @@ def parse_urdf(source: str | bytes | os.PathLike[str]) -> RobotTree:
     robot = _run_parser(kinematics_only(description), label)
     findings: list[Finding] = []
     try:
+        _check_name("robot", robot.name)
         links = _by_name("link", (_link(entry, findings) for entry in robot.links))
         joints = _by_name("joint", (_joint(entry, findings) for entry in robot.joints))
         check_tree(links, joints)
@@ -69,11 +73,17 @@ def _reason(error: Exception) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
+def _check_name(what: str, name: str) -> None:
+    if len(name) > MAX_NAME:
+        raise ModelError(f"the name of the {what} {quoted(name)} is longer than {MAX_NAME} characters")
+
+
 def _by_name(what: str, entries: Iterable[Any]) -> dict[str, Any]:
     named: dict[str, Any] = {}
     for entry in entries:
         if not entry.name.strip():
             raise ModelError(f"a {what} has an empty name")
+        _check_name(what, entry.name)
         if entry.name in named:
             raise ModelError(f"two {what}s are named {entry.name!r}")
         named[entry.name] = entry
