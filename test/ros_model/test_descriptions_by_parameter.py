@@ -8,7 +8,8 @@ from rclpy.logging import get_logger
 from ros_harness import NodeProcess, peer_with
 from std_msgs.msg import String
 
-from robot_dynamics.ros.support import qos
+from robot_dynamics.errors import ParameterError
+from robot_dynamics.ros.support import qos, spin
 from robot_dynamics.ros.support.burst_log import BurstLog
 
 
@@ -107,6 +108,14 @@ def test_a_fifo_as_a_parameter_file_is_refused_at_once(tmp_path):
     with NodeProcess("robot_model", arguments=["--params-file", str(tmp_path / "fifo")]) as process:
         assert process.wait_for_exit() == 2
         assert "bad ROS arguments: cannot read the parameter file" in process.output
+
+
+def test_a_parameter_file_without_an_end_is_refused_before_ros_reads_it(tmp_path):
+    file = tmp_path / "endless.yaml"
+    with file.open("wb") as stream:
+        stream.truncate(2**40)
+    with pytest.raises(ParameterError, match="larger than the 5 MiB"):
+        spin.check_parameter_files(["--ros-args", "--params-file", str(file)])
 
 
 def test_a_publisher_of_which_nothing_is_heard_is_told_of():

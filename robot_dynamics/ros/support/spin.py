@@ -25,7 +25,7 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import remove_ros_args
 
 from robot_dynamics.errors import ModelWarning, ParameterError
-from robot_dynamics.inputs.files import open_regular
+from robot_dynamics.inputs.files import read_bytes
 from robot_dynamics.native.apart import BUILDS, Interrupted
 from robot_dynamics.ros.support.faults import explain, hand_over
 from robot_dynamics.ros.support.undeclared import refuse_undeclared
@@ -65,7 +65,7 @@ def run(
     # Nodes log what is odd about a description; Python's own print of it would come twice.
     warnings.filterwarnings("ignore", category=ModelWarning)
     try:
-        _check_parameter_files(given)
+        check_parameter_files(given)
         unknown = remove_ros_args(given)
         # rclpy's own handlers invalidate the context at the signal; nothing could be published any more.
         rclpy.init(args=given, signal_handler_options=SignalHandlerOptions.NO)
@@ -112,11 +112,15 @@ def _live(name: str, build: Callable[[], N], loop: Callable[[N, StopEvent], None
     return 0
 
 
-def _check_parameter_files(arguments: Sequence[str]) -> None:
-    """Refuse what is no regular file, on which ROS would wait for ever; RobotDynamicsError."""
+def check_parameter_files(arguments: Sequence[str]) -> None:
+    """Refuse parameter files that ROS would wait for, or read without end.
+
+    Raises:
+        ParameterError: a file is missing, no regular one, or too large.
+    """
     for flag, path in itertools.pairwise(arguments):
         if flag == "--params-file":
-            open_regular(path, "parameter file", ParameterError).close()
+            read_bytes(path, "parameter file", ParameterError)
 
 
 def _quoted(argument: str) -> str:
