@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from robot_dynamics.benchmark.run import Results
-from robot_dynamics.report.plots import blank_figure
+from robot_dynamics.report.plots import blank_figure, save
 
 OURS = "robot_dynamics"
 BESIDE = "our inverse dynamics"
@@ -102,4 +102,4 @@ def plot(results: Results, path: Path) -> None:
         axes.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
         axes.grid(True, which="both", alpha=0.3)
     figure.legend(*per_joint.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8)
-    figure.savefig(path, dpi=120)
+    save(figure, path, 120)

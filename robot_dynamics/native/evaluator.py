@@ -9,7 +9,7 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 
 from robot_dynamics.errors import SingularityError, StateError
-from robot_dynamics.inputs.arrays import real_array
+from robot_dynamics.inputs.arrays import is_a, listed, real_array
 from robot_dynamics.native.kernel import Kernel
 from robot_dynamics.native.signature import Input, Signature
 from robot_dynamics.spatial import Array
@@ -111,6 +111,8 @@ class Evaluator:
         if out is None:
             return [np.empty(shape) for shape in shapes], []
         wanted = [out] if len(shapes) == 1 else out
+        if type(wanted) not in (list, tuple) and is_a(wanted, list | tuple):
+            wanted = listed("out", wanted, StateError, len(shapes))
         if not isinstance(wanted, list | tuple) or len(wanted) != len(shapes):
             raise StateError(f"out is {type(out).__name__}; expected a tuple of {len(shapes)} arrays")
         for target, shape in zip(wanted, shapes, strict=True):

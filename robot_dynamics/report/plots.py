@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.inputs.files import write_files
 from robot_dynamics.report.recording import ArmRecording
 
 if TYPE_CHECKING:
@@ -156,8 +158,13 @@ def comparison_plot(recordings: Sequence[ArmRecording], path: Path, limit: float
     return save(figure, path)
 
 
-def save(figure: Figure, path: Path) -> Path:
-    """Write a figure as PNG; returns the file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=110)
+def save(figure: Figure, path: Path, dpi: int = 110) -> Path:
+    """Write a figure in the format that the file's ending names; returns the file.
+
+    Raises:
+        ParameterError: the file cannot be written; a FIFO that nobody reads is not waited for.
+    """
+    stream = io.BytesIO()
+    figure.savefig(stream, format=path.suffix[1:].lower(), dpi=dpi)
+    write_files(path.parent, {path.name: stream.getvalue()})
     return path

@@ -230,6 +230,17 @@ def test_other_places_are_refused(function, rows, out, words):
         function(rows["x"][0], rows["y"][0], out=out)
 
 
+def test_a_list_that_cannot_be_gone_through_is_no_place(function, rows):
+    class Faulty(list):
+        def __iter__(self):
+            raise RuntimeError("nothing works")
+
+        __len__ = __iter__
+
+    with pytest.raises(StateError, match=r"out cannot be read as a list: .*nothing works"):
+        function(rows["x"][0], rows["y"][0], out=Faulty())
+
+
 def test_what_is_wrong_is_named(function, rows):
     x, y = rows["x"][0], rows["y"][0]
     with pytest.raises(StateError, match=r"y has shape \(9,\); expected \(10,\) or \(N, 10\): ten numbers"):

@@ -6,14 +6,17 @@ Only errors of this package come out; for an object of an altogether wrong type 
 import dataclasses
 import inspect
 import itertools
+import os
 
 import numpy as np
 import pytest
 import yaml
 
 import robot_dynamics as rd
+from robot_dynamics.control.arm.parameters import ArmParameters
 from robot_dynamics.dynamics.formulations import FORMULATIONS
 from robot_dynamics.errors import LONGEST_MESSAGE
+from robot_dynamics.report.plots import blank_figure, save
 from robot_dynamics.resources import resource
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -144,6 +147,18 @@ def equation_targets():
         for argument in inspect.signature(function).parameters
         if argument not in ("scalars", "inverse_dynamics", "effort")
     }
+
+
+@pytest.mark.parametrize("measured", [float("nan"), float("-inf"), -0.001])
+def test_a_period_that_is_none_is_refused(measured):
+    with pytest.raises(rd.ParameterError, match="measured"):
+        ArmParameters().half_period(measured)
+
+
+def test_a_picture_waits_for_no_reader(tmp_path):
+    os.mkfifo(tmp_path / "plot.png")
+    with pytest.raises(rd.ParameterError, match=r"plot\.png"):
+        save(blank_figure(1.0, 1.0, "none"), tmp_path / "plot.png")
 
 
 def test_the_equations_tell_of_overflow():

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from robot_dynamics.papers.dasgupta.reproduction import MODELS, Reproduction, paper_paths, singular_instant
-from robot_dynamics.report.plots import blank_figure, panels
+from robot_dynamics.report.plots import blank_figure, panels, save
 from robot_dynamics.spatial import Array
 
 WORDS = {"exact": "exact model", "published": "equations as published"}
@@ -70,8 +70,7 @@ def trajectory_figure(path: Path) -> Path:
         axes.grid(alpha=0.3)
         axes.margins(x=0.0)
     rows[-1].set_xlabel("time [s]")
-    figure.savefig(path, dpi=120)
-    return path
+    return save(figure, path, 120)
 
 
 def force_figure(times: Array, curves: Sequence[Array], title: str, path: Path) -> Path:
@@ -86,8 +85,7 @@ def force_figure(times: Array, curves: Sequence[Array], title: str, path: Path) 
         axes.ticklabel_format(axis="y", scilimits=(-3, 4))
     handles, labels = grid[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize="small")
-    figure.savefig(path, dpi=120)
-    return path
+    return save(figure, path, 120)
 
 
 def fraction_figure(times: Array, fractions: Array, title: str, path: Path) -> Path:
@@ -102,8 +100,7 @@ def fraction_figure(times: Array, fractions: Array, title: str, path: Path) -> P
         if np.abs(values).max() > 100.0 * SHOWN_FRACTION:
             axes.set_ylim(-100.0 * SHOWN_FRACTION, 100.0 * SHOWN_FRACTION)
             axes.set_title(f"leg {leg + 1} (its force crosses zero)", fontsize="medium")
-    figure.savefig(path, dpi=120)
-    return path
+    return save(figure, path, 120)
 
 
 def condition_figure(times: Array, values: Array, singular: float | None, title: str, path: Path) -> Path:
@@ -122,5 +119,4 @@ def condition_figure(times: Array, values: Array, singular: float | None, title:
             singular, color="C3", linestyle="--", linewidth=1.2, label=f"singular at {singular:.3f} s"
         )
         axes.legend(loc="upper left", fontsize="small")
-    figure.savefig(path, dpi=120)
-    return path
+    return save(figure, path, 120)
