@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics.errors import StateError, quoted
+from robot_dynamics.errors import StateError, quoted, shown
 from robot_dynamics.inputs.tables import check_header, numbers, rows
 from robot_dynamics.spatial import Array
 
@@ -66,7 +66,7 @@ def read_states(lines: Iterable[str], joint_names: Sequence[str], source: str) -
         raise StateError(
             f"{source}: no position column for {', '.join(missing)}; name it like the joint, or with"
             f" .position"
-            f" appended (columns found: {', '.join(header)})"
+            f" appended (columns found: {shown(*header)})"
         )
     entries = array("d")
     for row in numbers(reader, header, set(columns.values()), source):

@@ -15,7 +15,7 @@ from robot_dynamics.cli.chain_source import add_gravity_argument, locked_joint, 
 from robot_dynamics.cli.demo import ProgressLine
 from robot_dynamics.cli.machine_source import is_machine, piped, platform_of
 from robot_dynamics.cli.needs import need
-from robot_dynamics.errors import ParameterError
+from robot_dynamics.errors import ParameterError, escaped
 from robot_dynamics.inputs.files import check_output, is_regular, open_output
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def _check(arguments: argparse.Namespace) -> None:
     if arguments.file == "-" == str(arguments.parameters):
         raise ParameterError("FILE and --parameters cannot both be read from standard input")
     if arguments.parameters not in (None, Path("-")) and not is_regular(arguments.parameters):
-        raise ParameterError(f"no such parameter file: {arguments.parameters}")
+        raise ParameterError(f"no such parameter file: {escaped(str(arguments.parameters), kept='')}")
     if arguments.json is not None and not (arguments.tour or arguments.exit):
         raise ParameterError("--json writes the verdict of a tour: add --tour or --exit")
     if arguments.json is not None:

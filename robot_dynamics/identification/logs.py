@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.errors import LogError, RobotDynamicsError, quoted
+from robot_dynamics.errors import LogError, RobotDynamicsError, quoted, shown
 from robot_dynamics.inputs.files import is_folder, open_regular
 from robot_dynamics.inputs.tables import check_header, numbers, rows, text_lines
 from robot_dynamics.spatial import Array
@@ -108,13 +108,13 @@ def read_table(
         if name in columns:
             columns.setdefault(f"{name}.position", columns[name])
     if "time" not in columns:
-        raise LogError(f"{source}: no column time [s]; columns found: {', '.join(header)}")
+        raise LogError(f"{source}: no column time [s]; columns found: {shown(*header)}")
     for quantity in ("position", "effort"):
         missing = [name for name in names if f"{name}.{quantity}" not in columns]
         if missing:
             raise LogError(
                 f"{source}: no column {', '.join(f'{name}.{quantity}' for name in missing)}; columns found:"
-                f" {', '.join(header)}"
+                f" {shown(*header)}"
             )
     wanted = ["time", *(f"{name}.{kind}" for kind in ("position", "velocity", "effort") for name in names)]
     wanted += [f"{name}.position" for name in locked]

@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from robot_dynamics.errors import ModelError, quoted
+from robot_dynamics.errors import ModelError, escaped, quoted
 from robot_dynamics.inputs.decimals import decimal
 from robot_dynamics.inputs.files import Refuse, read_text
 
@@ -40,7 +40,9 @@ def read_yaml(path: str | os.PathLike[str], what: str, error: Refuse = ModelErro
     Raises:
         RobotDynamicsError: the file cannot be read, or is refused as by :func:`parse_yaml`.
     """
-    return parse_yaml(read_text(path, what, error, MAX_CHARACTERS), os.fspath(path), error)
+    return parse_yaml(
+        read_text(path, what, error, MAX_CHARACTERS), escaped(os.fsdecode(path), kept=""), error
+    )
 
 
 def parse_yaml(text: str, source: str, error: Refuse = ModelError) -> Mapping[str, Any]:
