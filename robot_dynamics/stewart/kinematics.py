@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics.errors import SingularityError, StateError
+from robot_dynamics.errors import SingularityError, StateError, quoted
 from robot_dynamics.inputs.arrays import real_array
 from robot_dynamics.inputs.records import check_arrays
 from robot_dynamics.spatial import Array, cross, rotation_about
@@ -128,7 +128,7 @@ def forward_kinematics(
     """
     wanted = real_array("lengths", lengths)
     if wanted.shape != (LEG_COUNT,) or not np.isfinite(wanted).all() or (wanted <= 0.0).any():
-        raise StateError(f"lengths is {np.array2string(wanted)}; give six positive leg lengths [m]")
+        raise StateError(f"lengths is {quoted(wanted.tolist())}; give six positive leg lengths [m]")
     position, rotation = start_position, start_rotation
     if rotation.shape != (3, 3):
         raise StateError(f"start_orientation holds a batch {rotation.shape[:-2]}; give one orientation")
@@ -172,5 +172,8 @@ def _newton_step(legs: LegGeometry, error: Array) -> Array:
 
 def _rotation(vector: Array) -> Array:
     """(3, 3) rotation about a vector (3,) by its length."""
-    angle = float(np.sqrt(vector @ vector))
-    return np.eye(3) if angle < 1e-300 else rotation_about(vector / angle, angle)
+    with np.errstate(
+        over="ignore", invalid="ignore"
+    ):  # of lengths that no machine has; refused by the search
+        angle = float(np.sqrt(vector @ vector))
+        return np.eye(3) if angle < 1e-300 else rotation_about(vector / angle, angle)

@@ -1,5 +1,7 @@
 """Kinematics, dynamics in task space, simulation and paths."""
 
+import warnings
+
 import numpy as np
 import pytest
 from stewart_oracles import random_motion, random_oracle, rotation, state
@@ -76,6 +78,10 @@ def test_forward_kinematics_tells_what_did_not_work(demo):
         demo.forward_kinematics(lengths[:5])
     with pytest.raises(StateError, match="six positive"):
         demo.forward_kinematics(np.full(6, np.nan))
+    with pytest.raises(StateError, match=r"^lengths is .*six positive leg lengths"):  # in one line
+        demo.forward_kinematics(np.zeros((6, 6, 6)))
+    with warnings.catch_warnings(action="error"), pytest.raises(StateError, match="too far away"):
+        demo.forward_kinematics([1e160] * 6)
 
 
 @pytest.mark.parametrize("seed", range(3))
