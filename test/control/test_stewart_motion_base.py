@@ -483,6 +483,25 @@ def test_a_parked_start_waits_for_unpark(base):
     assert np.abs(np.diff(efforts, axis=0)).max() < 600.0  # in a ramp
 
 
+@pytest.mark.parametrize("elapsed", [0.1, 0.4, 1.0])
+def test_a_clock_that_is_set_back_leaves_the_brakes_where_they_are(base, kind, elapsed):
+    """While the forces rise, while the brakes let go, and in operation."""
+    run = Run(base, kind, safe_output="gravity_fade", safe_fade_time=0.3, brake_release_time=0.3)
+    run.until(lambda: run.time > 3.0, 4.0)
+    weight = run.command.effort
+    assert run.control.emergency_stop() == ""
+    run.until(lambda: run.control.conductor.mode is Mode.STOPPED and not run.command.effort.any(), 1.0)
+    assert run.control.unpark() == ""
+    began = run.time
+    run.until(lambda: run.time > began + elapsed, elapsed + 0.1)
+    run.time -= 2.5
+    run.cycle()
+    share = min(elapsed / 0.3, 1.0)
+    np.testing.assert_allclose(run.command.effort, share * weight, atol=0.1 * np.abs(weight).max())
+    assert run.control.brake == (share < 1.0)
+    run.until(lambda: run.control.conductor.mode is Mode.OPERATIONAL, 0.7 - min(elapsed, 0.6))
+
+
 def test_brakes_and_forces_take_turns():
     brakes = Brakes(BrakeTiming(engage=0.2, release=0.3, fade=1.0))
     assert brakes.share(0.0) == 1.0

@@ -200,6 +200,7 @@ int rd_core_update(rd_core *core, double time, const double *position, const dou
     core->fault_began = core->phase == RD_FAULT ? core->fault_began : time;
     rd_check_state(core, time, position, velocity, !lost);
     measure_period(core, time - core->time);
+    core->set_back += time < before ? before - time : 0.0;
     core->time = time;
     if (lost || core->discontinuity) {
         capture(core);

@@ -127,6 +127,7 @@ typedef struct rd_core {
     uint64_t beyond;              /* how often it has come to be */
     int settles;                  /* the safe output of the machine's own has begun */
     double unseen;                /* from the last state until it was noticed that no more come [s] */
+    double set_back;              /* by which the clock was set back since the settings in force came [s] */
     int braked;                   /* whether brakes have taken anything from the last effort */
     int has_sent;                 /* whether the next effort has to follow the one in sent */
     int has_left;                 /* whether anything has left, and is in left */

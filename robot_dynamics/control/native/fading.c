@@ -36,9 +36,11 @@ void rd_begin_fading(rd_core *core, double time, double *before, const double *e
     core->fades = 1;
 }
 
-static double brake_share(const rd_settings *settings, double time)
+/* What is under way counts on from where it was when the clock is set back. */
+static double brake_share(const rd_core *core, double time)
 {
-    const double since = time - settings->brake_from;
+    const rd_settings *settings = core->settings;
+    const double since = time + core->set_back - settings->brake_from;
     const double falling = since >= 0.0 ? rd_ramp_down(since, settings->brake_fade) : 1.0;
     return settings->brakes == RD_FALLING ? falling : settings->brakes == RD_RISING ? 1.0 - falling : 1.0;
 }
@@ -46,7 +48,7 @@ static double brake_share(const rd_settings *settings, double time)
 /* Leave of the command what brakes leave; what they carry is no effort that a limit has cut. */
 void rd_brake(rd_core *core, double time)
 {
-    const double share = brake_share(core->settings, time);
+    const double share = brake_share(core, time);
     core->braked = share < 1.0;
     for (int j = 0; core->braked && j < core->n; ++j) {
         core->effort[j] *= share;

@@ -147,6 +147,7 @@ void rd_core_take_settings(rd_core *core)
     }
     const rd_settings *before = core->settings;
     core->settings = offered;
+    core->set_back = 0.0;
     core->has_sent = 0;
     if (offered->model != before->model && !core->replaced) {
         core->replaced = before;

@@ -45,6 +45,13 @@ class Brakes:
         self.timing = timing
         self.engaging = parked
         self.since = -math.inf
+        self._now = -math.inf
+
+    def tell(self, time: float) -> None:
+        """It is ``time`` [s] now; where that was set back, what is under way counts on from where it was."""
+        if time < self._now:
+            self.since += time - self._now
+        self._now = time
 
     def engage(self, time: float) -> None:
         """Brake at ``time`` [s]; forces that have not risen yet go down from where they are."""
@@ -59,6 +66,10 @@ class Brakes:
         if self.engaging:
             self.since = time - self.share(time) * self.timing.fade
             self.engaging = False
+
+    def forget(self) -> None:
+        """Long since let go: the forces are all there at any time."""
+        self.since = -math.inf
 
     def engaged(self, time: float) -> bool:
         """The command at ``time`` [s]."""

@@ -134,7 +134,8 @@ class Conductor:
     # Their ends
 
     def changes(self, time: float) -> bool:
-        """Whether :meth:`next_motion` has something to do at ``time`` [s]."""
+        """Whether :meth:`next_motion` has something to do at ``time`` [s], which is told in every cycle."""
+        self.brakes.tell(time)
         if self.motion is None:
             return self.mode in (Mode.RISING, Mode.STOPPING)
         return self.mode is Mode.RISING or self.motion.end <= time
@@ -143,6 +144,7 @@ class Conductor:
         """What follows by itself at ``time`` [s], from the reference ``start``; None: nothing."""
         if self.mode is Mode.RISING and self.brakes.free(time):
             self.mode = Mode.OPERATIONAL
+            self.brakes.forget()
             return self.home(time, start) if self._home_next else None
         if self.motion is None:
             # A jump or a loss of states has come between: an emergency stop is still to be done.
