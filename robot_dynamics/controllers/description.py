@@ -37,7 +37,7 @@ def with_simulated_hardware(urdf: bytes, joints: Sequence[str], plugin: str) -> 
         ModelError: it is not in UTF-8.
     """
     try:
-        text = _DIRECTIONS.sub(lambda mark: f"&#x{ord(mark[0]):x};", urdf.decode("utf-8"))
+        text = _without_directions(urdf.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise ModelError(
             "the description is not in UTF-8, which the package's copy of it has to be"
@@ -48,4 +48,8 @@ def with_simulated_hardware(urdf: bytes, joints: Sequence[str], plugin: str) -> 
     system = _SYSTEM.format(
         plugin=plugin, joints="".join(_JOINT.format(name=quoteattr(name)) for name in joints)
     )
-    return text[:end] + system + text[end:]
+    return text[:end] + _without_directions(system) + text[end:]
+
+
+def _without_directions(text: str) -> str:
+    return _DIRECTIONS.sub(lambda mark: f"&#x{ord(mark[0]):x};", text)

@@ -300,3 +300,5 @@ def test_marks_of_writing_direction_are_references_in_the_copy():
     told = '<robot name="a\u202eb"><!-- \u2066 --><ros2_control name="mine"/></robot>'
     copy = with_simulated_hardware(told.encode(), (), "none")
     assert copy == '<robot name="a&#x202e;b"><!-- &#x2066; --><ros2_control name="mine"/></robot>'
+    added = with_simulated_hardware(b"<robot></robot>", ("j\u202e",), "none")
+    assert '<joint name="j&#x202e;">' in added
