@@ -13,6 +13,9 @@ from scenes import COLUMNS, CONTROLLERS, FEEDERS, IN_SIMULATED_TIME, WITH_A_PLAN
 @fault(COLUMNS)
 def node_killed(scene: Scene) -> None:
     """The node dies by SIGKILL in the middle of a move, and is started again."""
+    if scene.plant is not None:
+        # A plant that the node has not found yet would not miss it.
+        scene.plant.wait_for_output("commanded from now on")
     with scene.silent():
         scene.kill(scene.process)
         if scene.plant is not None:
