@@ -49,8 +49,10 @@ def run(command: list[str], workspace: Path, **environment: str) -> None:
 
 def main() -> int:
     """Build, source, look at what was installed, test."""
-    colcon = shutil.which("colcon") or str(Path(sys.executable).parent / "colcon")
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    beside = str(Path(sys.executable).parent)
+    # The system's colcon, where there is one, builds for the system's Python.
+    colcon = shutil.which("colcon", path=beside) or shutil.which("colcon") or "colcon"
+    path = f"{beside}{os.pathsep}{os.environ['PATH']}"
     # colcon's Python tasks must see this environment's packages whatever started this script.
     with tempfile.TemporaryDirectory(prefix="robot_dynamics_ws_") as folder:
         workspace = Path(folder)
