@@ -288,7 +288,7 @@ def _dot(a: Array, b: Array) -> Array:
 
 
 def _check_locked(machine: Machine, sine: Array) -> None:
-    least = sine.reshape(-1, sine.shape[-1]).min(axis=0)
+    least = sine.reshape(-1, sine.shape[-1]).min(axis=0, initial=np.inf)
     for name, leg, value in zip(machine.leg_names, machine.legs, least, strict=True):
         if leg.universal_axis is not None and value < LOCKED_SINE:
             raise SingularityError(

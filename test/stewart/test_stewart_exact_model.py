@@ -197,3 +197,11 @@ def test_operations_stay_below_what_the_paper_needs_by_far():
         program = stewart.load(resource("config/stewart_dasgupta1998.yaml")).compile("python").program
     assert program.count.total == sum(part.total for part in program.parts.values())
     assert program.count.total <= 1836
+
+
+@pytest.mark.parametrize("model", ["exact", "published"])
+def test_an_empty_batch_is_an_empty_result(model):
+    platform = stewart.load(resource("config/stewart_demo.yaml").read_text())
+    none, zero = np.zeros((0, 3)), np.zeros(3)
+    result = platform.inverse_dynamics(none, [0.0, 0.0, 0.0, 1.0], zero, zero, zero, zero, model=model)
+    assert result.actuator_forces.shape == (0, 6) and result.violations == ()
