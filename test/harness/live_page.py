@@ -16,6 +16,13 @@ def web_view(namespace="", **parameters):
     return node, f"http://127.0.0.1:{port}/"
 
 
+def newest(peer, kept):
+    """A message that comes now: those that waited in the queue may be old."""
+    kept.clear()
+    peer.wait_until(lambda: len(kept) > 2, "no messages come")
+    return kept[-1]
+
+
 class Page:
     """What a user sees and does."""
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from chromium import pixels
 from geometry_msgs.msg import PoseStamped
-from live_page import Page, web_view
+from live_page import Page, newest, web_view
 from ros_harness import NodeProcess, peer_with
 from sensor_msgs.msg import JointState
 
@@ -35,13 +35,6 @@ def numbers(message):
     rotation = rotation_from_quaternion([turn.x, turn.y, turn.z, turn.w])
     angles = np.degrees(rpy_from_rotation(rotation))
     return np.array([*(1e3 * value for value in (place.x, place.y, place.z)), *angles])
-
-
-def newest(peer, kept):
-    """A message that comes now: those that waited in the queue may be old."""
-    kept.clear()
-    peer.wait_until(lambda: len(kept) > 2, "no messages come")
-    return kept[-1]
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import socket
 import numpy as np
 import pytest
 from chromium import chromium, pixels
-from live_page import Page, web_view
+from live_page import Page, newest, web_view
 from ros_harness import NodeProcess, peer_with
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -39,8 +39,8 @@ def live(browser):
         peer.wait_until(lambda: states and references, "simulator and controller do not talk")
         page = Page(peer, browser, address)
         page.wait_for_slider("joint1")
-        page.position = lambda: np.array(states[-1].position)
-        page.reference = lambda: np.array(references[-1].position)
+        page.position = lambda: np.array(newest(peer, states).position)
+        page.reference = lambda: np.array(newest(peer, references).position)
         yield page
 
 
