@@ -48,17 +48,17 @@ def motion_of(
     force: ArrayLike | None = None,
     torque: ArrayLike | None = None,
 ) -> Motion:
-    """Checked values (..., 3) with one batch shape, in the units of :class:`Motion`; what is omitted is zero.
+    """Checked values with one batch shape.
 
     Args:
-        position: of the platform's origin.
-        orientation: quaternion (..., 4) x, y, z, w, or roll, pitch, yaw (..., 3).
-        linear_velocity: of the origin.
-        angular_velocity: of the platform.
-        linear_acceleration: of the origin.
-        angular_acceleration: of the platform.
-        force: external, platform frame.
-        torque: external, platform frame.
+        position: (3,) or (N, 3) of the platform's origin [m].
+        orientation: quaternion (4,) or (N, 4) x, y, z, w, or roll, pitch, yaw (3,) or (N, 3).
+        linear_velocity: (3,) or (N, 3) [m/s]; zero when omitted, as everything that follows.
+        angular_velocity: (3,) or (N, 3), base frame [rad/s].
+        linear_acceleration: (3,) or (N, 3) [m/s²].
+        angular_acceleration: (3,) or (N, 3), base frame [rad/s²].
+        force: (3,) or (N, 3) external force on the platform, platform frame [N].
+        torque: (3,) or (N, 3) external moment about the platform's origin, platform frame [N·m].
 
     Raises:
         StateError: a wrong shape or a value that is not finite.

@@ -29,42 +29,7 @@ class PlatformKinematics:
         of_type("machine", machine, Machine)
         self.machine = machine
 
-    def motion(
-        self,
-        position: ArrayLike,
-        orientation: ArrayLike,
-        linear_velocity: ArrayLike | None = None,
-        angular_velocity: ArrayLike | None = None,
-        linear_acceleration: ArrayLike | None = None,
-        angular_acceleration: ArrayLike | None = None,
-        force: ArrayLike | None = None,
-        torque: ArrayLike | None = None,
-    ) -> Motion:
-        """Checked arguments with one batch shape.
-
-        Args:
-            position: (3,) or (N, 3) [m].
-            orientation: quaternion (4,) or (N, 4), or roll, pitch, yaw (3,) or (N, 3).
-            linear_velocity: (3,) or (N, 3) [m/s]; zero when omitted, as everything that follows.
-            angular_velocity: (3,) or (N, 3), base frame [rad/s].
-            linear_acceleration: (3,) or (N, 3) [m/s²].
-            angular_acceleration: (3,) or (N, 3), base frame [rad/s²].
-            force: (3,) or (N, 3) external force on the platform, platform frame [N].
-            torque: (3,) or (N, 3) external moment about the platform's origin, platform frame [N·m].
-
-        Raises:
-            StateError: a wrong shape or a value that is not finite.
-        """
-        return motion_of(
-            position,
-            orientation,
-            linear_velocity,
-            angular_velocity,
-            linear_acceleration,
-            angular_acceleration,
-            force,
-            torque,
-        )
+    motion = staticmethod(motion_of)
 
     def legs(self, position: ArrayLike, orientation: ArrayLike) -> LegGeometry:
         """Inverse kinematics: lengths, directions and Jacobian of the legs at poses.
