@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -41,33 +40,8 @@ class _Measured:
 class _Server(ActionServer):
     """An action server whose goals are accepted without being run, and end by a callback of their own."""
 
-    def __init__(
-        self,
-        node: LifecycleNode,
-        on_goal: Callable[[Any], None],
-        on_cancel: Callable[[Any], None],
-        refuses: Callable[[Any], str],
-    ) -> None:
-        def decide(goal: Any) -> GoalResponse:
-            return GoalResponse.REJECT if refuses(goal) else GoalResponse.ACCEPT
-
-        def accept(handle: Any) -> None:
-            handle.execute()
-            on_goal(handle)
-
-        def cancel(handle: Any) -> CancelResponse:
-            on_cancel(handle)
-            return CancelResponse.ACCEPT
-
-        super().__init__(
-            node,
-            FollowJointTrajectory,
-            NAME,
-            execute_callback=lambda handle: None,
-            goal_callback=decide,
-            handle_accepted_callback=accept,
-            cancel_callback=cancel,
-        )
+    def __init__(self, node: LifecycleNode, **callbacks: Callable[[Any], Any]) -> None:
+        super().__init__(node, FollowJointTrajectory, NAME, execute_callback=lambda handle: None, **callbacks)
         try:
             measured = measured_requests(FollowJointTrajectory)
         except BackendError as error:
@@ -107,13 +81,30 @@ class DeferredActionServer:
         on_cancel: Callable[[Any], None],
         refuses: Callable[[Any], str],
     ) -> None:
-        self._create = partial(_Server, node, on_goal, on_cancel, refuses)
+        self._node = node
+        self._on_goal, self._on_cancel, self._refuses = on_goal, on_cancel, refuses
         self._server: _Server | None = None
 
     def serve(self) -> None:
         """Offer the action from now on: whoever has waited for it finds a node that can follow."""
         if self._server is None:
-            self._server = self._create()
+            self._server = _Server(
+                self._node,
+                goal_callback=self._decide,
+                handle_accepted_callback=self._accept,
+                cancel_callback=self._cancel,
+            )
+
+    def _decide(self, goal: Any) -> GoalResponse:
+        return GoalResponse.REJECT if self._refuses(goal) else GoalResponse.ACCEPT
+
+    def _accept(self, handle: Any) -> None:
+        handle.execute()
+        self._on_goal(handle)
+
+    def _cancel(self, handle: Any) -> CancelResponse:
+        self._on_cancel(handle)
+        return CancelResponse.ACCEPT
 
     def finish(self, handle: Any, status: int, code: int, text: str) -> None:
         """End a goal as soon as the executor comes to it, or at once where none does.
