@@ -53,10 +53,7 @@ def number_or_infinity(name: str, value: Any, error: type[RobotDynamicsError]) -
 
 def not_negative(name: str, value: Any, error: type[RobotDynamicsError]) -> float:
     """A finite number of at least zero."""
-    found = number(name, value, error)
-    if found < 0.0:
-        raise error(f"{name} is {found:g}; it must not be negative")
-    return found
+    return _not_below_zero(name, number(name, value, error), error)
 
 
 def positive(name: str, value: Any, error: type[RobotDynamicsError]) -> float:
@@ -69,7 +66,10 @@ def positive(name: str, value: Any, error: type[RobotDynamicsError]) -> float:
 
 def bound(name: str, value: Any, error: type[RobotDynamicsError]) -> float:
     """What a magnitude may be at most: at least zero, or infinite."""
-    found = number_or_infinity(name, value, error)
+    return _not_below_zero(name, number_or_infinity(name, value, error), error)
+
+
+def _not_below_zero(name: str, found: float, error: type[RobotDynamicsError]) -> float:
     if found < 0.0:
         raise error(f"{name} is {found:g}; it must not be negative")
     return found

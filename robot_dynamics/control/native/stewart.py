@@ -88,7 +88,6 @@ class NativeStewartController(Operated, NativePlatform):
 
     def use_parameters(self, parameters: StewartParameters) -> None:
         """See :class:`NativePlatform`."""
-        of_type("parameters", parameters, StewartParameters)
         another = any(getattr(parameters, name) != getattr(self._parameters, name) for name in WAYS)
         self._conductor.use(parameters)
         self._brakes = self._wanted_brakes()

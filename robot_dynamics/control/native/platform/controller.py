@@ -158,11 +158,11 @@ class NativePlatform(NativeController[Motion]):
     @parameters.setter
     def parameters(self, value: StewartParameters) -> None:
         """Use other parameters; the forces go over to another law or other gains."""
+        of_type("parameters", value, StewartParameters)
         self.use_parameters(value)
 
     def use_parameters(self, value: StewartParameters) -> None:
         """Use other parameters from the next cycle on."""
-        of_type("parameters", value, StewartParameters)
         before, self._parameters = self._parameters, value
         another = any(getattr(before, name) != getattr(value, name) for name in GAINS)
         if another:
