@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -62,46 +62,39 @@ class Machine:
     under_way: str = "following a trajectory of"
 
 
+OF_ARM = Machine(
+    node="computed_torque_controller",
+    commands="effort_controller/commands",
+    limits=LIMITS,
+    description={"robot_description": ARM},
+    plant={},
+    loop={},
+    goals=((0.9, -0.6), (0.2, 0.5)),
+    send=("joint_trajectory", JointTrajectory, trajectory),
+    where=("joint_states", JointState, position),
+    arrived=0.02,
+    moved=0.05,
+)
 MACHINES = {
-    "arm": Machine(
-        "computed_torque_controller",
-        "effort_controller/commands",
-        LIMITS,
-        {"robot_description": ARM},
-        {},
-        {},
-        ((0.9, -0.6), (0.2, 0.5)),
-        ("joint_trajectory", JointTrajectory, trajectory),
-        ("joint_states", JointState, position),
-        0.02,
-        0.05,
-    ),
+    "arm": OF_ARM,
     "platform": Machine(
-        "stewart_platform",
-        "leg_effort_controller/commands",
-        FORCES,
-        {},
-        {"machine": "stewart_demo"},
-        {"safe_output": "gravity_fade"},
-        ((0.03, 0.0, 0.57), (-0.02, 0.03, 0.54)),
-        ("trajectory", MultiDOFJointTrajectory, poses),
-        ("stewart_platform/pose", PoseStamped, place),
-        0.004,
-        0.008,
+        node="stewart_platform",
+        commands="leg_effort_controller/commands",
+        limits=FORCES,
+        description={},
+        plant={"machine": "stewart_demo"},
+        loop={"safe_output": "gravity_fade"},
+        goals=((0.03, 0.0, 0.57), (-0.02, 0.03, 0.54)),
+        send=("trajectory", MultiDOFJointTrajectory, poses),
+        where=("stewart_platform/pose", PoseStamped, place),
+        arrived=0.004,
+        moved=0.008,
     ),
-    "feeder": Machine(
-        "trajectory_feedforward",
-        "effort_controller/commands",
-        LIMITS,
-        {"robot_description": ARM},
-        {},
-        {"effort_path": "commands", "command_rate": 100.0},
-        ((0.9, -0.6), (0.2, 0.5)),
-        ("joint_trajectory", JointTrajectory, trajectory),
-        ("joint_states", JointState, position),
-        0.02,
-        0.05,
-        ("live.kinematic_mover", FED),
-        "sent ",
+    "feeder": replace(
+        OF_ARM,
+        node="trajectory_feedforward",
+        loop={"effort_path": "commands", "command_rate": 100.0},
+        follower=("live.kinematic_mover", FED),
+        under_way="sent ",
     ),
 }
