@@ -12,11 +12,11 @@ import numpy as np
 from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.parameters import ArmParameters
-from robot_dynamics.control.native.arm import NativeArmController
-from robot_dynamics.control.native.controller import NativeController
-from robot_dynamics.control.native.library import address
-from robot_dynamics.control.native.platform.controller import NativePlatform
-from robot_dynamics.control.native.platform.library import PlatformModel
+from robot_dynamics.control.core.arm import NativeArmController
+from robot_dynamics.control.core.controller import NativeController
+from robot_dynamics.control.core.library import address
+from robot_dynamics.control.core.platform.controller import NativePlatform
+from robot_dynamics.control.core.platform.library import PlatformModel
 from robot_dynamics.control.stewart.controller import StewartController
 from robot_dynamics.control.stewart.parameters import StewartParameters
 from robot_dynamics.control.stewart.trajectory import PoseWaypoint

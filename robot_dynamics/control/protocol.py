@@ -1,7 +1,7 @@
 """What a controller is to those who use it, and of which parts one is made.
 
 A machine brings two small parts: an :class:`Observer`, which turns joint states into its own state, and
-:class:`Law` objects, which give efforts. ``robot_dynamics.control.core`` is the state machine around them.
+:class:`Law` objects, which give efforts.
 """
 
 from __future__ import annotations

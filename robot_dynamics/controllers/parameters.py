@@ -10,7 +10,7 @@ import yaml
 from robot_dynamics.control.arm.actuators import ActuatorParameters
 from robot_dynamics.control.arm.parameters import ArmParameters
 from robot_dynamics.control.arm.payload import PayloadParameters
-from robot_dynamics.control.native.library import MODES
+from robot_dynamics.control.core.library import MODES
 from robot_dynamics.parameters import Description, describe, parameter, validate
 from robot_dynamics.spatial import Array
 

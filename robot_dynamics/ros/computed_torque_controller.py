@@ -17,8 +17,8 @@ from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.effort_limits import unlimited
 from robot_dynamics.control.arm.parameters import ArmParameters
-from robot_dynamics.control.native.choice import AnyArmController, arm_controller
-from robot_dynamics.control.native.settings import check_mode
+from robot_dynamics.control.core.choice import AnyArmController, arm_controller
+from robot_dynamics.control.core.settings import check_mode
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.ros.actions import deferred_server
 from robot_dynamics.ros.actions.constraints import Constraints

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sanitized import output_of
 
-from robot_dynamics.control.native import library
+from robot_dynamics.control.core import library
 
 C_SOURCES = Path(library.__file__).parent
 EXPECTED = r"""

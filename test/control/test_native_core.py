@@ -8,8 +8,8 @@ from twins import CalledAlike
 from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.parameters import ArmParameters
-from robot_dynamics.control.native.arm import NativeArmController
-from robot_dynamics.control.native.library import MODES
+from robot_dynamics.control.core.arm import NativeArmController
+from robot_dynamics.control.core.library import MODES
 from robot_dynamics.control.protocol import Phase
 from robot_dynamics.control.waypoints import Waypoint
 from robot_dynamics.dynamics.compiled import compile_dynamics

@@ -16,8 +16,8 @@ from sanitized import output_of
 from twins import CalledAlike
 
 from robot_dynamics import stewart
-from robot_dynamics.control.native import library
-from robot_dynamics.control.native.platform.controller import NativePlatform
+from robot_dynamics.control.core import library
+from robot_dynamics.control.core.platform.controller import NativePlatform
 from robot_dynamics.control.protocol import Phase, Planned
 from robot_dynamics.control.stewart.basis import PlatformCore
 from robot_dynamics.control.stewart.laws import LAWS

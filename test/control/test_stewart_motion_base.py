@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from motion_base import lengths_at, motion_base
 
-from robot_dynamics.control.native.platform.controller import NativePlatform
-from robot_dynamics.control.native.stewart import NativeStewartController
+from robot_dynamics.control.core.platform.controller import NativePlatform
+from robot_dynamics.control.core.stewart import NativeStewartController
 from robot_dynamics.control.protocol import Phase
 from robot_dynamics.control.stewart.brakes import Brakes, BrakeTiming
 from robot_dynamics.control.stewart.conductor import Mode

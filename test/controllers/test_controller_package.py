@@ -18,8 +18,8 @@ from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.parameters import ArmParameters
 from robot_dynamics.control.arm.payload import PayloadParameters
 from robot_dynamics.control.arm.trajectory import Reference
-from robot_dynamics.control.native.arm import NativeArmController
-from robot_dynamics.control.native.library import MODES, Plan
+from robot_dynamics.control.core.arm import NativeArmController
+from robot_dynamics.control.core.library import MODES, Plan
 from robot_dynamics.control.protocol import Phase, Planned
 from robot_dynamics.controllers.description import with_simulated_hardware
 from robot_dynamics.controllers.parameters import FollowingParameters, descriptions

@@ -59,7 +59,7 @@ CONCERNING: dict[str, tuple[str, ...]] = {
     "control/waypoints.py": PATHS,
     "control/spline.py": PATHS,
     "control/tridiagonal.py": PATHS,
-    "control/native/platform": ("test/control/test_native_platform.py",),
+    "control/core/platform": ("test/control/test_native_platform.py",),
     "control/stewart": (
         "test/control/test_stewart_controller.py",
         "test/control/test_stewart_laws.py",

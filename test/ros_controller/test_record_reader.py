@@ -8,7 +8,7 @@ import pytest
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 
-from robot_dynamics.control.native.snapshot import PHASES, discontinuity
+from robot_dynamics.control.core.snapshot import PHASES, discontinuity
 from robot_dynamics.control.protocol import Phase
 from robot_dynamics.ros.control.cycle import CycleMonitor
 from robot_dynamics.ros.control.native.cycles import CALM, WATCHED, Cycles, cycle_of, row_type

@@ -12,8 +12,8 @@ from robot_dynamics.control.arm.parameters import ArmParameters, arm_bounds
 from robot_dynamics.control.arm.path_rules import PathRules
 from robot_dynamics.control.arm.state import JointSpaceObserver, JointSpaceState
 from robot_dynamics.control.arm.trajectory import ANY_PATH, Reference, plan
-from robot_dynamics.control.core import ControlCore
 from robot_dynamics.control.protocol import Departure, Planned, Trajectory
+from robot_dynamics.control.reference_core import ControlCore
 from robot_dynamics.control.waypoints import Waypoint, WaypointTable
 from robot_dynamics.dynamics.compiled import compile_dynamics
 from robot_dynamics.inputs.arrays import of_type

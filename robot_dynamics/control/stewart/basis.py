@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robot_dynamics.control.core import ControlCore
 from robot_dynamics.control.plausibility import Bounds
 from robot_dynamics.control.protocol import Departure, Law, Planned, Trajectory
+from robot_dynamics.control.reference_core import ControlCore
 from robot_dynamics.control.stewart.disturbance import DisturbanceObserver
 from robot_dynamics.control.stewart.laws import LAWS
 from robot_dynamics.control.stewart.laws.base import ActuatorForces, StewartLaw

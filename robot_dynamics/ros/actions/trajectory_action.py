@@ -22,7 +22,7 @@ from robot_dynamics.control.arm.tolerances import (
     Tolerances,
 )
 from robot_dynamics.control.arm.trajectory import ANY_PATH, Reference
-from robot_dynamics.control.native.choice import AnyArmController
+from robot_dynamics.control.core.choice import AnyArmController
 from robot_dynamics.control.protocol import Trajectory
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
 from robot_dynamics.ros.actions.constraints import Constraints

@@ -10,7 +10,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
-from robot_dynamics.control.native.plans import PLAN_WAITS
+from robot_dynamics.control.core.plans import PLAN_WAITS
 from robot_dynamics.control.protocol import VOID, Departure, Planned, Trajectory
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.ros.control.loop import StateClock

@@ -8,7 +8,7 @@ import numpy as np
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
-from robot_dynamics.control.native.snapshot import PHASES
+from robot_dynamics.control.core.snapshot import PHASES
 from robot_dynamics.control.protocol import Phase
 from robot_dynamics.ros.control.loop import Cycle
 from robot_dynamics.ros.control.native.cycles import Cycles

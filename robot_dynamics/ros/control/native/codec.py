@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from robot_dynamics.control.native.library import FLAGS, load
+from robot_dynamics.control.core.library import FLAGS, load
 from robot_dynamics.native.library import joined_source
 
 PACKAGE = "robot_dynamics.ros.control.native"

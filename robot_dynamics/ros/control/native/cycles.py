@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.control.arm.trajectory import Reference
-from robot_dynamics.control.native.snapshot import PHASES
+from robot_dynamics.control.core.snapshot import PHASES
 from robot_dynamics.control.protocol import Command
 from robot_dynamics.ros.control.loop import Cycle
 from robot_dynamics.ros.control.native.library import Record

@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
-from robot_dynamics.control.native import library as core
+from robot_dynamics.control.core import library as core
 from robot_dynamics.errors import BackendError
 from robot_dynamics.native.library import joined_source
 from robot_dynamics.ros.control.native import codec

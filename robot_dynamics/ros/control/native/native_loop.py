@@ -17,7 +17,7 @@ from rclpy.subscription import Subscription
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
-from robot_dynamics.control.native.controller import NativeController
+from robot_dynamics.control.core.controller import NativeController
 from robot_dynamics.control.protocol import Phase
 from robot_dynamics.errors import StateError
 from robot_dynamics.ros.control.cycle import CycleMonitor

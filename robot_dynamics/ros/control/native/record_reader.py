@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.control.native.controller import NativeController
-from robot_dynamics.control.native.snapshot import PHASES
+from robot_dynamics.control.core.controller import NativeController
+from robot_dynamics.control.core.snapshot import PHASES
 from robot_dynamics.control.protocol import Phase
 from robot_dynamics.ros.control.cycle import CycleMonitor
 from robot_dynamics.ros.control.events import LoopEvents

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.control.native.controller import NativeController
-from robot_dynamics.control.native.library import address
+from robot_dynamics.control.core.controller import NativeController
+from robot_dynamics.control.core.library import address
 from robot_dynamics.errors import BackendError
 from robot_dynamics.ros.control.loop import Cycle, StateClock
 from robot_dynamics.ros.control.native.cycles import Rows, cycle_of, row_type

@@ -1,4 +1,4 @@
-/* The control core in C: what robot_dynamics.control.core.ControlCore is in Python, cycle for cycle, for every machine
+/* The control core in C: what robot_dynamics.control.reference_core.ControlCore is in Python, cycle for cycle, for every machine
  * that can be told as a rd_machine.
  *
  * States in, efforts out; no allocation after rd_core_new, no locks, no Python, no ROS. One thread at a time

@@ -10,7 +10,7 @@ import numpy as np
 
 from robot_dynamics.control.arm.actuators import STICTION_VELOCITY, ActuatedArm
 from robot_dynamics.control.arm.parameters import ArmParameters, arm_bounds
-from robot_dynamics.control.native.library import MODES, SAFE_OUTPUTS, Settings, address
+from robot_dynamics.control.core.library import MODES, SAFE_OUTPUTS, Settings, address
 from robot_dynamics.control.parameters import LoopParameters
 from robot_dynamics.control.plausibility import Bounds
 from robot_dynamics.errors import BackendError, ModelError, ParameterError, quoted

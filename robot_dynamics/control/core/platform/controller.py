@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.control.native.controller import NativeController
-from robot_dynamics.control.native.library import Settings, address
-from robot_dynamics.control.native.platform.library import BEYOND, TOLD, PlatformModel, load_platform
-from robot_dynamics.control.native.platform.settings import platform_model, platform_settings
+from robot_dynamics.control.core.controller import NativeController
+from robot_dynamics.control.core.library import Settings, address
+from robot_dynamics.control.core.platform.library import BEYOND, TOLD, PlatformModel, load_platform
+from robot_dynamics.control.core.platform.settings import platform_model, platform_settings
 from robot_dynamics.control.protocol import Departure, Planned
 from robot_dynamics.control.stewart.basis import GAINS, carrying, checked_wrench, make_law, platform_bounds
 from robot_dynamics.control.stewart.parameters import StewartParameters

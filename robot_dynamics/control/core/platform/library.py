@@ -6,11 +6,11 @@ import ctypes
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from robot_dynamics.control.native import library as core
+from robot_dynamics.control.core import library as core
 from robot_dynamics.errors import BackendError
 from robot_dynamics.native.library import joined_source
 
-PACKAGE = "robot_dynamics.control.native.platform"
+PACKAGE = "robot_dynamics.control.core.platform"
 SOURCES = ("platform.h", "pose.c", "forces.c", "bounds.c", "blind.c")
 KINEMATICS = ("robot_dynamics.stewart.native", ("kinematics.h", "kinematics.c"))
 

@@ -9,9 +9,9 @@ from typing import Generic, NamedTuple, Protocol, TypeGuard
 
 import numpy as np
 
-from robot_dynamics.control.native.library import Plan, address
-from robot_dynamics.control.native.library import Snapshot as Head
-from robot_dynamics.control.native.snapshot import PHASES, VERDICTS, Snapshot
+from robot_dynamics.control.core.library import Plan, address
+from robot_dynamics.control.core.library import Snapshot as Head
+from robot_dynamics.control.core.snapshot import PHASES, VERDICTS, Snapshot
 from robot_dynamics.control.protocol import VOID, Planned, R, R_co, Trajectory, late
 from robot_dynamics.control.spline import QuinticSpline
 from robot_dynamics.errors import TrajectoryError

@@ -5,8 +5,8 @@ from __future__ import annotations
 from robot_dynamics.control.arm.actuators import ActuatedArm
 from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.parameters import ArmParameters
-from robot_dynamics.control.native.arm import NativeArmController
-from robot_dynamics.control.native.stewart import NativeStewartController
+from robot_dynamics.control.core.arm import NativeArmController
+from robot_dynamics.control.core.stewart import NativeStewartController
 from robot_dynamics.control.stewart.controller import StewartController
 from robot_dynamics.model.chain import KinematicChain
 

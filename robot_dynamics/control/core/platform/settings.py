@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.control.native.library import Settings
-from robot_dynamics.control.native.platform.library import MODES, PlatformModel
-from robot_dynamics.control.native.settings import loop_settings
+from robot_dynamics.control.core.library import Settings
+from robot_dynamics.control.core.platform.library import MODES, PlatformModel
+from robot_dynamics.control.core.settings import loop_settings
 from robot_dynamics.control.stewart.basis import platform_bounds
 from robot_dynamics.control.stewart.laws.base import StewartLaw
 from robot_dynamics.control.stewart.parameters import StewartParameters

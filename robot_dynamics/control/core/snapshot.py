@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.control.native.library import Snapshot as Head
-from robot_dynamics.control.native.library import address
+from robot_dynamics.control.core.library import Snapshot as Head
+from robot_dynamics.control.core.library import address
 from robot_dynamics.control.protocol import Phase
 from robot_dynamics.errors import short
 

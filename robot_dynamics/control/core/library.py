@@ -16,7 +16,7 @@ from robot_dynamics.native.cache import discard
 from robot_dynamics.native.library import joined_source, shared_library
 from robot_dynamics.spatial import Array
 
-PACKAGE = "robot_dynamics.control.native"
+PACKAGE = "robot_dynamics.control.core"
 SOURCES = ("core.h", "schedule.c", "law.c", "plausibility.c", "fading.c", "handover.c", "core.c")
 # Without fused products the C core rounds as its Python twin does.
 FLAGS = ("-std=gnu11", "-ffp-contract=off")

@@ -9,9 +9,9 @@ from robot_dynamics.control.arm.actuators import ActuatedArm
 from robot_dynamics.control.arm.parameters import ArmParameters
 from robot_dynamics.control.arm.path_rules import PathRules
 from robot_dynamics.control.arm.trajectory import ANY_PATH, Reference, Trajectory, plan
-from robot_dynamics.control.native.controller import NativeController
-from robot_dynamics.control.native.library import Settings
-from robot_dynamics.control.native.settings import arm_settings, check_mode
+from robot_dynamics.control.core.controller import NativeController
+from robot_dynamics.control.core.library import Settings
+from robot_dynamics.control.core.settings import arm_settings, check_mode
 from robot_dynamics.control.protocol import Departure, Planned
 from robot_dynamics.control.waypoints import Waypoint, WaypointTable
 from robot_dynamics.errors import RobotDynamicsError

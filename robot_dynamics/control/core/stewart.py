@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.control.native.governing import Governing
-from robot_dynamics.control.native.library import Plan, Settings, address
-from robot_dynamics.control.native.platform.controller import NativePlatform
-from robot_dynamics.control.native.platform.library import BEYOND, PlatformModel
+from robot_dynamics.control.core.governing import Governing
+from robot_dynamics.control.core.library import Plan, Settings, address
+from robot_dynamics.control.core.platform.controller import NativePlatform
+from robot_dynamics.control.core.platform.library import BEYOND, PlatformModel
 from robot_dynamics.control.protocol import Command, Departure, Planned
 from robot_dynamics.control.stewart.conductor import Conductor, Mode
 from robot_dynamics.control.stewart.descent import WAYS, descent

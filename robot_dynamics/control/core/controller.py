@@ -10,9 +10,9 @@ from typing import Any, ClassVar, Generic
 
 import numpy as np
 
-from robot_dynamics.control.native.library import Results, Settings, address, load_core, machine_address
-from robot_dynamics.control.native.plans import Plans
-from robot_dynamics.control.native.snapshot import PHASES, Snapshot, discontinuity
+from robot_dynamics.control.core.library import Results, Settings, address, load_core, machine_address
+from robot_dynamics.control.core.plans import Plans
+from robot_dynamics.control.core.snapshot import PHASES, Snapshot, discontinuity
 from robot_dynamics.control.parameters import LoopParameters
 from robot_dynamics.control.protocol import Command, Departure, Phase, Planned, R, departure_of
 from robot_dynamics.control.protocol import Trajectory as Timed

@@ -7,9 +7,9 @@ silent this side is, the core follows a reference that keeps the limits and come
 
 from __future__ import annotations
 
-from robot_dynamics.control.native.library import Snapshot as Head
-from robot_dynamics.control.native.plans import Plans
-from robot_dynamics.control.native.snapshot import PHASES, VERDICTS, Snapshot
+from robot_dynamics.control.core.library import Snapshot as Head
+from robot_dynamics.control.core.plans import Plans
+from robot_dynamics.control.core.snapshot import PHASES, VERDICTS, Snapshot
 from robot_dynamics.control.protocol import Planned
 from robot_dynamics.control.stewart.governed import Following, GovernedMotion, Standstill
 from robot_dynamics.control.stewart.governor import Governor, Reference

@@ -1,4 +1,4 @@
-/* The state machine: robot_dynamics.control.core.ControlCore, in the same order of the same steps. */
+/* The state machine: robot_dynamics.control.reference_core.ControlCore, in the same order of the same steps. */
 #include "core.h"
 
 #include <math.h>

@@ -1,0 +1,1 @@
+"""The control core in C, and its binding."""

@@ -1,1 +1,0 @@
-"""The control core in C: the same cycle as ``robot_dynamics.control.core``, without Python in it."""
