@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from robot_dynamics.identification.logs import Log
     from robot_dynamics.model.chain import KinematicChain
 
+IMPLAUSIBLE = 3
+"""Exit code of a result that cannot be right."""
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
@@ -48,6 +51,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--topic", help="of the joint states, where a bag has several")
     parser.add_argument(
+        "--accept",
+        action="store_true",
+        help="write identified.urdf and friction.yaml of an implausible result too (default: exit with 3)",
+    )
+    parser.add_argument(
         "--cutoff",
         type=number,
         default=10.0,
@@ -57,11 +65,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Identify and write the files; what was found goes to standard output."""
+    """Identify and write the files; returns 3 where the result is implausible and not accepted."""
     check_folder(arguments.output)
     need("identification", "scipy", "cvxpy", "clarabel", "matplotlib")
     from robot_dynamics.identification.files import write_identified
     from robot_dynamics.identification.identify import identify
+    from robot_dynamics.identification.plausibility import implausibilities
     from robot_dynamics.identification.runs import Options
 
     _check_inputs(arguments)
@@ -77,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
         [_log(path, chain, arguments) for path in paths] for paths in (arguments.runs, arguments.validate)
     )
     found = identify(chain, learn, validate, options)
-    files = write_identified(found, source, arguments.output)
+    files = write_identified(found, source, arguments.output, arguments.accept)
     summary = found.summary()
     for key, name in (("prior", "description"), ("learn", "learned from"), ("validate", "validated with")):
         if summary["error"][key] is not None:
@@ -90,7 +99,19 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"not excited:     {shown(*found.not_excited)}")
     for path in files:
         print(path)
+    reasons = implausibilities(found)
+    for reason in reasons:
+        streams.note(f"robot_dynamics: implausible: {reason}")
+    if reasons and not arguments.accept:
+        streams.note(_not_written(arguments.output))
+        return IMPLAUSIBLE
     return 0
+
+
+def _not_written(folder: Path) -> str:
+    text = "robot_dynamics: identified.urdf and friction.yaml were not written; --accept writes them"
+    old = [name for name in ("identified.urdf", "friction.yaml") if (folder / name).exists()]
+    return f"{text}. {shown(*old)} in {folder} came from an earlier run" if old else text
 
 
 def _check_inputs(arguments: argparse.Namespace) -> None:

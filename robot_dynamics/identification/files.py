@@ -14,6 +14,7 @@ from robot_dynamics.control.arm.actuators import ActuatorParameters
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.identification.description import identified_urdf
 from robot_dynamics.identification.page import page
+from robot_dynamics.identification.plausibility import implausibilities
 from robot_dynamics.identification.result import Identification
 from robot_dynamics.inputs.arrays import real_vector
 from robot_dynamics.inputs.documents import parse_yaml, read_yaml
@@ -22,24 +23,30 @@ from robot_dynamics.model.chain import KinematicChain
 
 
 def write_identified(
-    found: Identification, source: str | bytes | os.PathLike[str], folder: Path
+    found: Identification, source: str | bytes | os.PathLike[str], folder: Path, accept: bool = False
 ) -> list[Path]:
-    """Write identified.urdf, friction.yaml, result.json and report.html; returns the files.
+    """Write result.json and report.html, and identified.urdf and friction.yaml of a plausible result.
 
     Args:
-        found: what was found.
-        source: the description that it was found with.
-        folder: made where it is not there.
+        found: the result.
+        source: the description that the identification started from.
+        folder: for the files; it is made if it does not exist.
+        accept: write all files of an implausible result too.
+
+    Returns:
+        The files that were written.
 
     Raises:
         ParameterError: the folder or a file cannot be written.
     """
-    contents: dict[str, str | bytes] = {
-        "identified.urdf": identified_urdf(source, found.chain),
-        "friction.yaml": drive_parameters(found),
-        "result.json": json.dumps(found.summary(), indent=2, ensure_ascii=False) + "\n",
-        "report.html": page(found),
-    }
+    reasons = implausibilities(found)
+    summary = {"implausible": list(reasons), **found.summary()}
+    contents: dict[str, str | bytes] = {}
+    if accept or not reasons:
+        contents["identified.urdf"] = identified_urdf(source, found.chain)
+        contents["friction.yaml"] = drive_parameters(found)
+    contents["result.json"] = json.dumps(summary, indent=2, ensure_ascii=False) + "\n"
+    contents["report.html"] = page(found)
     return write_files(folder, contents)
 
 

@@ -157,6 +157,7 @@ def _identify_all(
             if stays and name.endswith(NOT_DRY) and name not in given_up
         ),
         prior_weight=found.prior_weight,
+        inaccurate=found.inaccurate,
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from robot_dynamics.identification.plausibility import implausibilities
 from robot_dynamics.identification.result import Comparison, Identification
 from robot_dynamics.report.plots import panels
 
@@ -35,6 +36,7 @@ def page(found: Identification) -> str:
     errors = summary["error"]
     parts = [
         f"<h1>Identification of {escape(found.chain.name)}</h1>",
+        *_doubts(found),
         "<p>Errors are ‖predicted − measured‖ / ‖measured‖, both filtered alike.</p>",
         _table(["", "error"], [[key, _percent(errors[key])] for key in ("prior", "learn", "validate")]),
         f"<p>Total mass of the moving links: {summary['total_mass']:.4g} kg, by the description"
@@ -69,6 +71,14 @@ def page(found: Identification) -> str:
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
         f"<style>{_STYLE}</style></head><body>{''.join(parts)}</body></html>\n"
     )
+
+
+def _doubts(found: Identification) -> list[str]:
+    reasons = implausibilities(found)
+    if not reasons:
+        return []
+    items = "".join(f"<li>{escape(reason)}</li>" for reason in reasons)
+    return [f"<p><strong>This result is implausible:</strong></p><ul>{items}</ul>"]
 
 
 def _drives(found: Identification, errors: dict[str, float]) -> str:

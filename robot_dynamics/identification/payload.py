@@ -69,4 +69,5 @@ def identify_payload(
         held=(),
         prior_weight=PRIOR_WEIGHT,
         payload=payload,
+        inaccurate=found.inaccurate,
     )

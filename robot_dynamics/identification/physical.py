@@ -8,6 +8,7 @@ the largest that worsens the fit by no more than the scatter that base parameter
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,11 +54,13 @@ class Estimate:
         parameters: (10 k + d,).
         covariance: (10 k + d, 10 k + d).
         prior_weight: the λ of the prior.
+        inaccurate: the solver's own words where it did not reach its tolerance; empty where it did.
     """
 
     parameters: Array
     covariance: Array
     prior_weight: float
+    inaccurate: str = ""
 
 
 def prior_pseudo_inertia(parameters: Array, typical_mass: float) -> Array:
@@ -93,7 +96,8 @@ def physical_estimate(
     else:
         parameters = program.solve(weight)
     refitted = _refitted_drives(equations, parameters, drives)
-    return Estimate(refitted, _covariance(equations, refitted, len(priors), drives, weight), weight)
+    covariance = _covariance(equations, refitted, len(priors), drives, weight)
+    return Estimate(refitted, covariance, weight, program.inaccurate(weight))
 
 
 class _Program:
@@ -109,6 +113,7 @@ class _Program:
         self._bodies = cvxpy.Variable(COUNT * len(priors))
         self._drives = cvxpy.Variable(len(drives.lower))
         self._weight = cvxpy.Parameter(nonneg=True)
+        self._inaccurate: dict[float, str] = {}
         split = COUNT * len(priors)
         residual = (
             equations.matrix[:, :split] @ self._bodies
@@ -133,16 +138,24 @@ class _Program:
     def solve(self, weight: float) -> Array:
         self._weight.value = weight
         try:
-            self._problem.solve(solver=self._cvxpy.CLARABEL)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # what cvxpy warns of is in the status
+                self._problem.solve(solver=self._cvxpy.CLARABEL)
         except self._cvxpy.error.SolverError as error:
             raise RobotDynamicsError(f"the semidefinite programme has no solution: {error}") from error
         if self._bodies.value is None:
             raise RobotDynamicsError(f"the semidefinite programme is {self._problem.status}")
+        reached = self._problem.status == self._cvxpy.OPTIMAL
+        self._inaccurate[weight] = "" if reached else str(self._problem.status)
         bodies = np.asarray(self._bodies.value, dtype=float)
         if not len(self._known.lower):
             return np.concatenate([bodies, self._known.given])
         z = np.maximum(np.asarray(self._drives.value, dtype=float), self._known.lower)
         return np.concatenate([bodies, self._known.given + self._known.matrix @ z])
+
+    def inaccurate(self, weight: float) -> str:
+        """The solver's status at a weight that was solved for; empty where it reached its tolerance."""
+        return self._inaccurate[weight]
 
     def strongest_prior(self, allowance: float) -> tuple[float, Array]:
         """The largest weight that costs at most ``allowance``, and its solution; the cost grows with it."""

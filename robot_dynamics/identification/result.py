@@ -54,6 +54,7 @@ class Identification:
         held: names of drive parameters that cannot be told from the links' own, which stay as given.
         prior_weight: λ of the prior.
         payload: what was picked up, in the tip frame, where that alone was asked for.
+        inaccurate: the solver's status where it did not reach its tolerance, else empty.
     """
 
     prior: KinematicChain
@@ -68,6 +69,7 @@ class Identification:
     held: tuple[str, ...]
     prior_weight: float
     payload: RigidBody | None = None
+    inaccurate: str = ""
 
     @property
     def parameters(self) -> Array:

@@ -79,7 +79,7 @@ def run(folder: Path, progress: Progress) -> Outcome:
     progress("identifying", 0.0)
     log = read_log(str(bag), robots.chain.joint_names)
     found = identify(robots.chain, [log], options=Options(drives=rotors))
-    files = write_identified(found, robots.described, folder)
+    files = write_identified(found, robots.described, folder, accept=True)
     settings = {**found.friction(), **_GAINS}
     identified = folder / "identified.urdf"
     with ArmRun(identified, robots.chain, RATE, True, _simulated(robots), settings=settings) as arm:
