@@ -77,6 +77,10 @@ setup(
     name=PACKAGE,
     version=VERSION.group(1),
     packages=find_packages(include=[PACKAGE, f"{PACKAGE}.*"]),
+    # With this line an editable install adds the clone's folder to Python's path. Without it setuptools
+    # installs a finder, which Python asks last: in the folder above a clone named robot_dynamics, Python
+    # then takes the clone itself for a namespace package.
+    package_dir={"": "."},
     package_data={PACKAGE: ["py.typed", "**/*.c", "**/*.cpp", "**/*.h", "**/*.j2", "**/*.in"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
@@ -99,7 +103,7 @@ setup(
         "ros": ROS_WHEELS,
         "simulation": ["mujoco>=3.2,<5"],
         "plots": ["matplotlib>=3.7,<4"],
-        "view": ["viser>=1.1,<2", "pycollada>=0.8"],
+        "view": ["viser>=1.1,<2", "pycollada>=0.8", "xacro>=2,<3"],
         "report": ["matplotlib>=3.7,<4", "jinja2>=3.1,<4", "sympy>=1.12,<2"],
         "identification": [
             "rosbags>=0.10,<0.12",

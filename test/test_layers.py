@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "robot_dynamics"
 # Each layer may import itself and what stands before it.
 LAYERS = [
     ["errors"],
-    ["interrupts", "resources", "spatial"],
+    ["extras", "interrupts", "resources", "spatial"],
     ["inputs"],
     ["parameters"],
     ["codegen", "model"],

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.errors import LogError, RobotDynamicsError, quoted, shown
+from robot_dynamics.extras import lacking
 from robot_dynamics.inputs.files import is_folder, open_regular
 from robot_dynamics.inputs.tables import check_header, numbers, rows, text_lines
 from robot_dynamics.spatial import Array
@@ -143,7 +144,7 @@ def _read_bag(place: Path, names: tuple[str, ...], topic: str | None, locked: Ma
         from rosbags.highlevel import AnyReader
         from rosbags.typesys import Stores, get_typestore
     except ImportError as error:
-        raise LogError("bags need rosbags: pip install 'robot_dynamics[identification]'") from error
+        raise LogError(lacking("bags need", "rosbags")) from error
     try:
         with AnyReader([place], default_typestore=get_typestore(Stores.ROS2_JAZZY)) as reader:
             connections = [known for known in reader.connections if known.msgtype == MESSAGE]

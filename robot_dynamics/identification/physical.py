@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.extras import lacking
 from robot_dynamics.identification.inertial import COUNT, pseudo_basis, pseudo_inertia
 from robot_dynamics.identification.least_squares import Equations
 from robot_dynamics.spatial import Array
@@ -105,9 +106,7 @@ class _Program:
         try:
             import cvxpy as untyped_cvxpy
         except ImportError as error:
-            raise RobotDynamicsError(
-                "identification needs cvxpy and clarabel: pip install 'robot_dynamics[identification]'"
-            ) from error
+            raise RobotDynamicsError(lacking("identification needs", "cvxpy", "clarabel")) from error
         cvxpy: Any = untyped_cvxpy
         self._equations, self._cvxpy, self._known = equations, cvxpy, drives
         self._bodies = cvxpy.Variable(COUNT * len(priors))

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.errors import LogError, RobotDynamicsError
+from robot_dynamics.extras import lacking
 from robot_dynamics.identification.logs import Log
 from robot_dynamics.spatial import Array
 
@@ -36,9 +37,7 @@ class LowPass:
         try:
             from scipy.signal import butter, sosfiltfilt
         except ImportError as error:
-            raise RobotDynamicsError(
-                "identification needs scipy: pip install 'robot_dynamics[identification]'"
-            ) from error
+            raise RobotDynamicsError(lacking("identification needs", "scipy")) from error
         sections = butter(ORDER, self.cutoff, fs=1.0 / self.period, output="sos")
         return np.asarray(sosfiltfilt(sections, values, axis=0))
 

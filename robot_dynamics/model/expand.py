@@ -42,8 +42,8 @@ def expand_xacro(path: Path, arguments: Mapping[str, str] | None = None) -> str:
     answer = _ask_expander(path, arguments or {})
     if answer.get("error") == NOT_INSTALLED:
         raise ModelError(
-            f"{path.name} needs xacro, which is not installed: pip install xacro, or the package"
-            " ros-$ROS_DISTRO-xacro"
+            f"{path.name} needs xacro, which is not installed: {sys.executable} -m pip install xacro,"
+            " or the package ros-$ROS_DISTRO-xacro"
         )
     if "error" in answer:
         raise ModelError(f"xacro does not understand {path}: {answer['error']}")

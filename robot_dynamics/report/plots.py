@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.extras import lacking
 from robot_dynamics.inputs.files import write_files
 from robot_dynamics.report.recording import ArmRecording
 
@@ -27,7 +28,7 @@ def blank_figure(width: float, height: float, title: str) -> Figure:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure as NewFigure
     except ImportError as error:
-        raise RobotDynamicsError("plots need matplotlib: pip install 'robot_dynamics[plots]'") from error
+        raise RobotDynamicsError(lacking("plots need", "matplotlib")) from error
     figure = NewFigure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     figure.suptitle(title)

@@ -20,6 +20,7 @@ from rclpy.node import Node
 from std_srvs.srv import Trigger
 
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.extras import lacking
 from robot_dynamics.ros.models.machines import load_machine
 from robot_dynamics.ros.support import parameters, qos, spin
 from robot_dynamics.ros.support.paced import spin_at
@@ -178,10 +179,7 @@ def _open(settings: WebViewParameters, on_stranger: Callable[[str], None]) -> tu
     try:
         from robot_dynamics.view.browser import page, server
     except ImportError as error:
-        raise RobotDynamicsError(
-            f"the web view needs viser, which cannot be imported ({error}); from PyPI:"
-            " pip install 'robot_dynamics[view]'"
-        ) from error
+        raise RobotDynamicsError(lacking("the web view needs", "viser", reason=str(error))) from error
     opened = server.open_server(
         settings.host, settings.port, "robot_dynamics", settings.allowed_origins, on_stranger
     )

@@ -17,6 +17,7 @@ from sensor_msgs.msg import JointState
 from robot_dynamics.cli.main import main
 from robot_dynamics.cli.run import NODES
 from robot_dynamics.errors import ParameterError, StateError
+from robot_dynamics.extras import install_command
 from robot_dynamics.parameters import describe, parameter, per_joint, validate
 from robot_dynamics.ros.support.messages import JointOrder, nanoseconds_to_stamp, stamp_to_nanoseconds
 from robot_dynamics.ros.support.processes import claim_domain, node_environment
@@ -130,7 +131,7 @@ def test_run_lists_the_nodes_when_the_name_is_unknown(capsys):
 def test_run_says_how_to_get_ros(capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "rclpy", None)
     assert main(["run", "simulator"]) == 1
-    assert "pip install 'robot_dynamics[ros]'" in capsys.readouterr().err
+    assert install_command("ros") in capsys.readouterr().err
 
 
 def test_run_hands_over_everything_after_the_node():
@@ -162,4 +163,4 @@ def test_the_simulator_without_mujoco_says_in_one_line_what_to_install(tmp_path)
     ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE)
     lines = (ended.stdout + ended.stderr).strip().splitlines()
     assert (ended.returncode, len(lines)) == (1, 1), lines
-    assert "pip install 'robot_dynamics[simulation]'" in lines[0]
+    assert install_command("simulation") in lines[0]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.extras import lacking
 from robot_dynamics.identification.excitation.bodies import link_poses, slope
 from robot_dynamics.identification.excitation.bounds import Bounds
 from robot_dynamics.model.chain import KinematicChain
@@ -82,9 +83,7 @@ class Clearance:
         try:
             import mujoco as untyped_mujoco
         except ImportError as error:
-            raise RobotDynamicsError(
-                "collisions need MuJoCo: pip install 'robot_dynamics[simulation]'"
-            ) from error
+            raise RobotDynamicsError(lacking("collisions need", "mujoco")) from error
         self._mujoco: Any = untyped_mujoco
         self._chain = chain
         visuals = read_visuals(source, folder, kinds=("collision",))

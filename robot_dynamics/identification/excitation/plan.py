@@ -9,6 +9,7 @@ import numpy as np
 
 from robot_dynamics.dynamics.compiled import CompiledDynamics
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
+from robot_dynamics.extras import lacking
 from robot_dynamics.identification.excitation.bounds import Bounds
 from robot_dynamics.identification.excitation.clearance import Clearance
 from robot_dynamics.identification.excitation.information import Information
@@ -167,9 +168,7 @@ def plan(
     try:
         from scipy.optimize import minimize
     except ImportError as error:
-        raise RobotDynamicsError(
-            "excitation needs scipy: pip install 'robot_dynamics[identification]'"
-        ) from error
+        raise RobotDynamicsError(lacking("excitation needs", "scipy")) from error
     problem = _Problem(models, bounds, clearance, series)
     draw = np.random.default_rng(seed)
     centre = _centre(problem, draw)

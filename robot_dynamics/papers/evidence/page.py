@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from robot_dynamics.errors import ParameterError, RobotDynamicsError
+from robot_dynamics.extras import lacking
 from robot_dynamics.inputs.files import write_files
 from robot_dynamics.papers.evidence.finding import Item, Paper, Verdict
 
@@ -57,7 +58,7 @@ def html(papers: Sequence[Paper], items: Sequence[Item]) -> str:
     try:
         from jinja2 import Environment, StrictUndefined
     except ImportError as error:
-        raise RobotDynamicsError("the page needs jinja2: pip install 'robot_dynamics[report]'") from error
+        raise RobotDynamicsError(lacking("the page needs", "jinja2")) from error
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     source = files("robot_dynamics.papers.evidence").joinpath("page.html.j2").read_text(encoding="utf-8")
     return environment.from_string(source).render(

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.errors import RobotDynamicsError, shown
+from robot_dynamics.extras import lacking
 from robot_dynamics.inputs.files import write_files
 from robot_dynamics.report.sizing import pictures
 from robot_dynamics.report.sizing.axes import NAMES, PLANES, is_turn, shown_unit, shown_value
@@ -78,7 +79,7 @@ def _html(found: Study, tables: dict[str, tuple[str, str]]) -> str:
     try:
         from jinja2 import Environment, StrictUndefined
     except ImportError as error:
-        raise RobotDynamicsError("the page needs jinja2: pip install 'robot_dynamics[report]'") from error
+        raise RobotDynamicsError(lacking("the page needs", "jinja2")) from error
     machine, loads = found.machine, found.loads
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     template = files("robot_dynamics.report.sizing").joinpath("page.html.j2").read_text("utf-8")

@@ -12,6 +12,7 @@ from rclpy.qos import QoSHistoryPolicy, QoSProfile, QoSReliabilityPolicy
 from sensor_msgs.msg import JointState
 
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.extras import lacking
 from robot_dynamics.ros.support import spin
 
 STORAGES = ("sqlite3", "mcap")
@@ -41,9 +42,7 @@ class Recorder(Node):
             from rosbags.rosbag2 import StoragePlugin, Writer
             from rosbags.typesys import Stores, get_typestore
         except ImportError as error:
-            raise RobotDynamicsError(
-                "recording needs rosbags: pip install 'robot_dynamics[identification]'"
-            ) from error
+            raise RobotDynamicsError(lacking("recording needs", "rosbags")) from error
         plugin = StoragePlugin.MCAP if storage == "mcap" else StoragePlugin.SQLITE3
         self._writer = Writer(folder, version=9, storage_plugin=plugin)
         try:

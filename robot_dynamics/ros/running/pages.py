@@ -11,6 +11,7 @@ from types import FrameType
 from typing import NoReturn
 
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.extras import lacking
 from robot_dynamics.ros.support.processes import NodeProcess, claim
 
 HOST, FIRST_PORT = "127.0.0.1", 8080
@@ -60,9 +61,7 @@ def page_address(port: int | None = None) -> tuple[int, str]:
     try:
         from robot_dynamics.view.browser.server import free_port, url_of
     except ImportError as error:
-        raise RobotDynamicsError(
-            f"the page needs viser ({error}); from PyPI: pip install 'robot_dynamics[view]'"
-        ) from error
+        raise RobotDynamicsError(lacking("the page needs", "viser", reason=str(error))) from error
     chosen = free_port(HOST, FIRST_PORT, lambda free: claim(f"port_{free}")) if port is None else port
     return chosen, url_of(HOST, chosen)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.extras import lacking
 from robot_dynamics.ros.models.plants import arm, stewart
 from robot_dynamics.ros.models.plants.kind import PlantKind
 from robot_dynamics.simulation.parameters import SimulatorParameters
@@ -27,8 +28,5 @@ def kind_of(settings: SimulatorParameters) -> PlantKind:
     try:
         importlib.import_module("mujoco")
     except ImportError as error:
-        raise RobotDynamicsError(
-            f"the simulator needs mujoco, which cannot be imported ({error}); from PyPI:"
-            " pip install 'robot_dynamics[simulation]'"
-        ) from error
+        raise RobotDynamicsError(lacking("the simulator needs", "mujoco", reason=str(error))) from error
     return next(kind for kind in KINDS if kind.chosen(settings))
