@@ -69,7 +69,9 @@ def share(folder: str) -> tuple[str, list[str]]:
 
 def long_description() -> str:
     """The README without its pictures, whose files are not on the page of a package index."""
-    lines = Path("README.md").read_text(encoding="utf-8").splitlines()
+    # `colcon build --symlink-install` runs a link to this file in the build folder, which has no README.
+    readme = Path(__file__).resolve().with_name("README.md")
+    lines = readme.read_text(encoding="utf-8").splitlines()
     return "\n".join(line for line in lines if not line.startswith("!["))
 
 
