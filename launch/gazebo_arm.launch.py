@@ -25,7 +25,7 @@ def actions(given: Given) -> list[Action]:
     return [
         # First, because it refuses what Gazebo cannot have.
         include("description", given, *ARM_IN_GAZEBO, *GRAPH, *FRAMES, hardware="gazebo"),
-        include("gazebo_world", given, *WORLD, "on_exit"),
+        include("gazebo_world", given, *WORLD, "on_exit", "transport"),
         *in_turn(
             create,
             spawner("joint_state_broadcaster", given, controllers),

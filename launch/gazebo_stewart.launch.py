@@ -44,7 +44,7 @@ def actions(given: Given) -> list[Action]:
     world_path(given)
     return [
         actuators,
-        include("gazebo_world", given, *WORLD, "on_exit"),
+        include("gazebo_world", given, *WORLD, "on_exit", "transport"),
         *in_turn(
             create,
             spawner("joint_state_broadcaster", given, controllers),

@@ -14,7 +14,7 @@ CLOCK = "/clock@rosgraph_msgs/msg/Clock[gz.msgs.Clock"
 
 def generate_launch_description() -> LaunchDescription:
     """The arguments are told by ``ros2 launch robot_dynamics gazebo_world.launch.py -s``."""
-    return describe(actions, *WORLD, "on_exit")
+    return describe(actions, *WORLD, "on_exit", "transport")
 
 
 def actions(given: Given) -> list[Action]:
@@ -25,9 +25,8 @@ def actions(given: Given) -> list[Action]:
     words = ["-r", *([] if window else ["-s"]), *shlex.split(given["gz_args"]), world_path(given)]
     # ros_gz_sim starts Gazebo by a shell, which would get launch's signals in its place and leave it running.
     by_itself = {"launch-prefix": "exec"}
-    gazebo = include_from(
-        "ros_gz_sim", "gz_sim.launch.py", gz_args=shlex.join(words), on_exit_shutdown="true", **by_itself
-    )
+    arguments = {"gz_args": shlex.join(words), "on_exit_shutdown": "true", **by_itself}
+    gazebo = include_from("ros_gz_sim", "gz_sim.launch.py", given, **arguments)
     # Its launch file calls every end a good one; without a window nobody can have closed it.
     failure = end_with("gazebo", lambda code: code != 0 or not window)
     # It brings the time: it must not wait for it.

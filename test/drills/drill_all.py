@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
-from drilling import drill, faults_for, kills
+from drilling import drill, faults_for
 from scenes import COLUMNS
 
 pytestmark = pytest.mark.ros
@@ -16,12 +16,11 @@ def scenes():
     """The machine that is drilled, made anew where another one or a broken one comes."""
     present = {}
 
-    def scene(column, fault):
-        wanted = column, kills(fault)
-        if wanted not in present:
+    def scene(column):
+        if column not in present:
             end()
-            present[wanted] = COLUMNS[column](kills(fault), with_wall_clock=True).__enter__()
-        return present[wanted]
+            present[column] = COLUMNS[column](with_wall_clock=True).__enter__()
+        return present[column]
 
     def end():
         for name in list(present):
@@ -40,7 +39,7 @@ def scenes():
     ],
 )
 def test_the_promises_are_kept(column, fault, scenes, record_property):
-    scene = scenes(column, fault)
+    scene = scenes(column)
     record_property("machine", column)
     record_property("fault", fault.name)
     try:

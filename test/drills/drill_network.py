@@ -22,15 +22,13 @@ from ros_harness import NodeProcess, Peer
 from waits import Waits
 
 from robot_dynamics.ros.support import qos
-from robot_dynamics.ros.support.isolation import SOCKETS, TRANSPORTS
 
 pytestmark = pytest.mark.ros
-ANY_HOST = str(Path(__file__).with_name("any_host.xml"))
+# As a user has it, in place of the profile that keeps tests on this host: the nodes choose sockets.
 ENVIRONMENT = {
     "ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET",
-    TRANSPORTS: SOCKETS,
-    "FASTRTPS_DEFAULT_PROFILES_FILE": ANY_HOST,
-    "FASTDDS_DEFAULT_PROFILES_FILE": ANY_HOST,
+    "FASTRTPS_DEFAULT_PROFILES_FILE": "",
+    "FASTDDS_DEFAULT_PROFILES_FILE": "",
 }
 BRAKES_AFTER = 0.3
 AGAIN = 5.0

@@ -34,11 +34,6 @@ def faults_for(column: str, quick: bool) -> list[Fault]:
     return sorted(mine, key=lambda fault: ORDER.index(fault.do.__module__))
 
 
-def kills(fault: Fault) -> bool:
-    """Whether processes are killed."""
-    return fault.do.__module__ == faults_of_processes.__name__
-
-
 def drill(scene: Scene, fault: Fault) -> Verdict:
     """Do one fault to a machine that moves, see it at work again, and judge what was seen since."""
     began = time.monotonic()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import os
 import signal
 import tempfile
 import time
@@ -24,7 +23,6 @@ from wall_clock import WallClock
 from wire import PLANT, PLANT_CLOCK, Wire
 
 from robot_dynamics.ros.support import qos
-from robot_dynamics.ros.support.isolation import SOCKETS, TRANSPORTS
 
 
 class Scene:
@@ -42,7 +40,6 @@ class Scene:
         dead: intervals of steady time in which the node had nothing to send.
         shared: intervals of steady time in which a second node sent on its topics.
         wall: the clock on the wall as the node sees it, where it is in the hands of the test.
-        kills: whether processes will be killed and started again.
     """
 
     node: ClassVar[str]
@@ -62,8 +59,7 @@ class Scene:
     moves = True
     simulated_time = False
 
-    def __init__(self, kills: bool = False, with_wall_clock: bool = False) -> None:
-        self.kills = kills
+    def __init__(self, with_wall_clock: bool = False) -> None:
         self._with_wall_clock = with_wall_clock
         self.wall: WallClock | None = None
         self.plant: NodeProcess | None = None
@@ -74,7 +70,6 @@ class Scene:
         self._goal = itertools.cycle(self.goals)
 
     def __enter__(self) -> Scene:
-        self._choose_transports()
         folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory()))
         file = folder / "record.jsonl"
         self.wire = Wire()
@@ -101,14 +96,6 @@ class Scene:
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()
-
-    def _choose_transports(self) -> None:
-        """For this process and all that it starts."""
-        before = os.environ.pop(TRANSPORTS, None)
-        self._stack.callback(os.environ.update, {} if before is None else {TRANSPORTS: before})
-        if self.kills:
-            os.environ[TRANSPORTS] = SOCKETS
-            self._stack.callback(os.environ.pop, TRANSPORTS, None)
 
     def _stop(self) -> None:
         for process in (self.process, self.plant):

@@ -15,7 +15,8 @@ EXECUTABLE = """#!{python}
 import json, os, signal, sys
 name = os.path.basename(sys.argv[0])
 with open(os.environ["STUB_RECORD"], "a") as record:
-    record.write(json.dumps({{"name": name, "pid": os.getpid(), "arguments": sys.argv[1:]}}) + "\\n")
+    record.write(json.dumps({{"name": name, "pid": os.getpid(), "arguments": sys.argv[1:],
+                             "transports": os.environ.get("FASTDDS_BUILTIN_TRANSPORTS")}}) + "\\n")
 ends, _, code = os.environ.get("STUB_END", "").partition(":")
 if name == ends:
     sys.exit(int(code))
@@ -86,6 +87,6 @@ def _program(path: Path) -> None:
 
 
 def calls(environment: dict[str, str]) -> list[dict]:
-    """Every call so far: name, pid, arguments."""
+    """Every call so far: name, pid, arguments, transports of Fast DDS."""
     text = Path(environment["STUB_RECORD"]).read_text(encoding="utf-8")
     return [json.loads(line) for line in text.splitlines() if line.endswith("}")]

@@ -246,6 +246,28 @@ class TestWithLaunch:
             assert launch.stop() == 0
         assert not alive(calls())
 
+    @pytest.mark.parametrize(
+        ("own", "chosen", "expected"),
+        [
+            ({}, "", "UDPv4"),
+            ({}, "default", "DEFAULT"),
+            ({"FASTDDS_BUILTIN_TRANSPORTS": "SHM"}, "", "SHM"),
+            ({"FASTRTPS_DEFAULT_PROFILES_FILE": "/own.xml"}, "", None),
+        ],
+    )
+    def test_every_program_uses_sockets_unless_the_user_chose(self, tmp_path, own, chosen, expected):
+        pytest.importorskip("rclpy", reason="the middleware is asked")
+        own = {"FASTRTPS_DEFAULT_PROFILES_FILE": "", "FASTDDS_DEFAULT_PROFILES_FILE": "", **own}
+        own["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "SUBNET"
+        choice = [f"transport:={chosen}"] if chosen else []
+        launch, calls = started(tmp_path, "computed_torque", "plant:=gazebo", "gui:=false", *choice, **own)
+        with launch:
+            launch.wait_for(lambda: call(calls(), "spawner", "effort_controller"), "the last spawner")
+            made = calls()
+        programs = {"gz_server", "parameter_bridge", "create", "spawner", "robot_state_publisher"}
+        assert programs < {one["name"] for one in made}
+        assert {one["transports"] for one in made} == {expected}
+
     def test_closing_rviz_has_no_consequence_but_its_crash_has(self, tmp_path):
         launch, calls = started(tmp_path, "computed_torque", "rviz:=true")
         with launch:

@@ -1,22 +1,32 @@
-"""Runs of this package reach this host only: proven by the sockets that their processes hold."""
+"""Transports of the nodes, proven by the sockets and the memory that their processes hold."""
 
 import contextlib
 import os
 import re
 from pathlib import Path
 
+import plain_listener
 import pytest
 from ros_harness import NodeProcess, peer_with
 from sensor_msgs.msg import JointState
 
 from robot_dynamics.resources import resource
 from robot_dynamics.ros.support import qos
-from robot_dynamics.ros.support.isolation import SOCKETS, TRANSPORTS, this_host_only
+from robot_dynamics.ros.support.isolation import (
+    DEFAULT,
+    SOCKETS,
+    TRANSPORTS,
+    socket_variables,
+    this_host_only,
+)
 
 pytest.importorskip("rclpy", reason="rclpy runs the nodes")
 pytestmark = pytest.mark.ros
 
 LOOPBACK = "0100007F"
+SIMULATED = {"machine": str(resource("config/stewart_demo.yaml"))}
+NO_PROFILE = {"FASTRTPS_DEFAULT_PROFILES_FILE": "", "FASTDDS_DEFAULT_PROFILES_FILE": ""}
+LOCALHOST = {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
 TABLES = ("udp", "udp6", "udplite", "udplite6", "tcp", "tcp6", "raw", "raw6", "packet")
 
 
@@ -39,19 +49,19 @@ def shared_memory(pid):
     return "/dev/shm/fastrtps_port" in Path(f"/proc/{pid}/maps").read_text()
 
 
-@pytest.mark.parametrize("transports", ["", SOCKETS])
+@pytest.mark.parametrize("transports", ["", SOCKETS, DEFAULT])
 def test_a_node_talks_by_sockets_that_are_bound_to_the_loopback_interface(monkeypatch, transports):
     """Linux lets no packet with that address of origin onto another interface, and none in from there."""
     monkeypatch.setenv(TRANSPORTS, transports)
     monkeypatch.setenv("ROS_STATIC_PEERS", "192.0.2.77")
-    with peer_with(NodeProcess("simulator", {"machine": str(resource("config/stewart_demo.yaml"))})) as peer:
+    with peer_with(NodeProcess("simulator", SIMULATED)) as peer:
         states = peer.subscribe(JointState, "joint_states", qos.STATE_SUBSCRIPTION)
         peer.wait_until(lambda: states, "no states come")
         (node,) = peer.processes
         for pid in (node.pid, os.getpid()):
             found = sockets(pid)
             assert len(found) >= 3 and set(found) == {LOOPBACK}, found
-        assert shared_memory(node.pid) == (not transports)
+        assert shared_memory(node.pid) == (transports == DEFAULT)
 
 
 def test_other_middlewares_and_variables_that_lead_elsewhere():
@@ -63,3 +73,43 @@ def test_other_middlewares_and_variables_that_lead_elsewhere():
     fast = this_host_only(kept | elsewhere | {"RMW_IMPLEMENTATION": "rmw_fastrtps_dynamic_cpp"})
     assert not elsewhere.keys() & fast.keys() and fast["HOME"] == kept["HOME"]
     assert fast["FASTRTPS_DEFAULT_PROFILES_FILE"] == fast["FASTDDS_DEFAULT_PROFILES_FILE"]
+
+
+@pytest.mark.parametrize(
+    ("own", "memory"),
+    [
+        (LOCALHOST, False),
+        ({"ROS_AUTOMATIC_DISCOVERY_RANGE": "", "ROS_LOCALHOST_ONLY": "1"}, False),
+        (LOCALHOST | {TRANSPORTS: DEFAULT}, True),
+    ],
+)
+def test_a_node_in_the_environment_of_a_user_sends_by_sockets_to_plain_nodes(own, memory):
+    variables = NO_PROFILE | own
+    listener = Path(plain_listener.__file__)
+    with (
+        NodeProcess("simulator", SIMULATED, environment=variables) as node,
+        NodeProcess(listener, environment=variables) as foreign,
+    ):
+        foreign.wait_for_output("heard")
+        assert shared_memory(foreign.pid)
+        assert shared_memory(node.pid) == memory
+
+
+def test_sockets_are_the_default_where_the_user_has_not_chosen(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    fast = {"RMW_IMPLEMENTATION": "rmw_fastrtps_cpp"}
+    # Nothing about the reach: other hosts are found as before.
+    assert socket_variables(fast) == socket_variables(fast | NO_PROFILE) == {TRANSPORTS: SOCKETS}
+    assert socket_variables(fast | {"ROS_STATIC_PEERS": "10.0.0.1"}) == {TRANSPORTS: SOCKETS}
+    for chosen in (
+        {TRANSPORTS: "LARGE_DATA"},
+        {"FASTRTPS_DEFAULT_PROFILES_FILE": "/own.xml"},
+        {"FASTDDS_DEFAULT_PROFILES_FILE": "/own.xml"},
+        {"RMW_IMPLEMENTATION": "rmw_cyclonedds_cpp"},
+        LOCALHOST | {"ROS_STATIC_PEERS": "10.0.0.1"},
+    ):
+        assert socket_variables(fast | chosen) == {}
+    assert socket_variables(fast | LOCALHOST)["FASTRTPS_DEFAULT_PROFILES_FILE"].endswith("by_sockets.xml")
+    Path("DEFAULT_FASTRTPS_PROFILES.xml").touch()
+    assert socket_variables(fast) == {}
+    assert socket_variables(fast | {"SKIP_DEFAULT_XML_FILE": "1"}) == {TRANSPORTS: SOCKETS}

@@ -15,6 +15,7 @@ from launch.actions import (
     IncludeLaunchDescription,
     LogInfo,
     RegisterEventHandler,
+    SetEnvironmentVariable,
     Shutdown,
 )
 from launch.event_handlers import OnProcessExit
@@ -27,14 +28,12 @@ from robot_dynamics.errors import ParameterError, RobotDynamicsError
 from robot_dynamics.resources import PACKAGE, resource
 from robot_dynamics.ros.launching.arguments import remappings
 from robot_dynamics.ros.launching.declared import Given
+from robot_dynamics.ros.support.isolation import DEFAULT, TRANSPORTS, socket_variables
 
 RESPAWN_DELAY = 1.0
 """Seconds after which a node that has ended is started again, with ``on_exit:=respawn``."""
 MANAGER_TIMEOUT = 60.0
 """Seconds of patience for a controller manager, which is not there at all when Gazebo could not load it."""
-TRANSPORT = "FASTDDS_BUILTIN_TRANSPORTS"
-"""Variable that chooses how Fast DDS transports. After a SIGKILL its shared memory may leave a node that is
-started again deaf to those that lived on; sockets do not."""
 SWITCH_TIMEOUT = 10.0
 """Seconds of patience for the switch to a controller: a simulation that has just begun is slow."""
 
@@ -52,16 +51,25 @@ def include(file: str, given: Given, *names: str, **values: str) -> GroupAction:
     return _scoped(resource(f"launch/{file}.launch.py"), arguments)
 
 
-def include_from(package: str, file: str, **values: str) -> GroupAction:
-    """A launch file of another package."""
+def include_from(package: str, file: str, given: Given, **values: str) -> GroupAction:
+    """A launch file of another package, whose processes get the given transport."""
     check_package(package)
-    return _scoped(Path(get_package_share_directory(package)) / "launch" / file, values)
+    variables = [SetEnvironmentVariable(*variable) for variable in transport(given).items()]
+    return _scoped(Path(get_package_share_directory(package)) / "launch" / file, values, variables)
 
 
-def _scoped(file: Path, arguments: Mapping[str, str]) -> GroupAction:
+def _scoped(file: Path, arguments: Mapping[str, str], before: Sequence[Action] = ()) -> GroupAction:
     source = PythonLaunchDescriptionSource(str(file))
     included = IncludeLaunchDescription(source, launch_arguments=list(arguments.items()))
-    return GroupAction([included], scoped=True, forwarding=False)
+    return GroupAction([*before, included], scoped=True, forwarding=False)
+
+
+def transport(given: Given) -> dict[str, str]:
+    """Variables of a process for the argument ``transport``; none where the environment has chosen."""
+    if given["transport"] == "sockets":
+        return socket_variables(os.environ)
+    # Nodes of this package would choose sockets by themselves.
+    return {} if TRANSPORTS in os.environ else {TRANSPORTS: DEFAULT}
 
 
 def node(
@@ -76,7 +84,7 @@ def node(
 
     Args:
         executable: of the node.
-        given: values of ``namespace``, ``use_sim_time`` and ``on_exit``.
+        given: values of ``namespace``, ``use_sim_time``, ``on_exit`` and ``transport``.
         parameters: dictionaries and parameter files; the later ones win.
         package: where the executable is.
         may_close: the node's clean end is the user's wish, as with a window, and has no consequence; nor has
@@ -87,9 +95,6 @@ def node(
     options.setdefault("remappings", []).extend(remappings(given))
     lasting = given["on_exit"] == "respawn"
     respawn = lasting and not may_close
-
-    if respawn and TRANSPORT not in os.environ:
-        options.setdefault("additional_env", {})[TRANSPORT] = "UDPv4"
 
     def end(event: ProcessExited, context: LaunchContext) -> list[Action] | None:
         if context.is_shutdown or (may_close and (lasting or event.returncode == 0)):
@@ -104,6 +109,7 @@ def node(
         output="screen",
         respawn=respawn,
         respawn_delay=RESPAWN_DELAY,
+        additional_env=transport(given),
         on_exit=None if respawn else end,
         **options,
     )
@@ -145,7 +151,12 @@ def step(executable: str, given: Given, package: str, **options: Any) -> Node:
     """A program that does one thing and ends, for :func:`in_turn`; options as for :func:`node`."""
     check_package(package)
     return Node(
-        package=package, executable=executable, namespace=given["namespace"], output="screen", **options
+        package=package,
+        executable=executable,
+        namespace=given["namespace"],
+        output="screen",
+        additional_env=transport(given),
+        **options,
     )
 
 
@@ -175,7 +186,7 @@ def spawner(controller: str, given: Given, parameters: str) -> Node:
 
     Args:
         controller: its name.
-        given: value of ``namespace``.
+        given: values of ``namespace`` and ``transport``.
         parameters: path of the controllers' YAML file.
     """
     timeouts = [

@@ -18,7 +18,7 @@ ALIKE = 0.8
 """From this likeness on, a name that nobody declares is taken for a misspelt one."""
 
 
-GRAPH = ("namespace", "use_sim_time", "on_exit", "remappings")
+GRAPH = ("namespace", "use_sim_time", "on_exit", "remappings", "transport")
 """Arguments of every launch file that starts nodes of a machine."""
 FRAMES = ("frame_prefix",)
 """Further ones where the nodes of an arm publish or show frames."""
@@ -186,6 +186,12 @@ ARGUMENTS = {
     ),
     "controller_parameters": Argument("YAML file with parameters of the controller, over its defaults"),
     "simulator_parameters": Argument("YAML file with parameters of the simulator, over its defaults"),
+    "transport": Argument(
+        "Transport of Fast DDS: sockets only, or default, which adds shared memory on one host. A profile or"
+        " FASTDDS_BUILTIN_TRANSPORTS in the environment, or another middleware, wins",
+        default="sockets",
+        choices=["sockets", "default"],
+    ),
     "on_exit": Argument(
         "When a node ends by itself: shutdown takes the whole launch down, respawn starts the node again;"
         " Gazebo's end always takes the launch down",

@@ -20,6 +20,7 @@ from robot_dynamics.errors import RobotDynamicsError, StateError
 from robot_dynamics.identification.excitation.points import Points
 from robot_dynamics.ros.live.goal_client import GoalClient
 from robot_dynamics.ros.support import qos
+from robot_dynamics.ros.support.isolation import use_sockets
 from robot_dynamics.ros.support.messages import JointOrder
 from robot_dynamics.ros.support.trajectories import points_message
 from robot_dynamics.spatial import Array
@@ -49,6 +50,7 @@ class Sender:
     """
 
     def __init__(self, joint_names: Sequence[str], topic: str, states: str = "joint_states") -> None:
+        use_sockets()
         self._context = rclpy.Context()
         # Ctrl-C is ours: the arm is to hold then.
         rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)

@@ -90,7 +90,7 @@ class DescriptionSource:
             node.get_logger().warning(
                 f"{node.resolve_topic_name(NAME)} has a publisher, but nothing has come from it for"
                 f" {DEAF_AFTER:g} s: is it transient local? After a SIGKILL it may be the shared memory of"
-                " Fast DDS, against which FASTDDS_BUILTIN_TRANSPORTS=UDPv4 or another start helps"
+                " Fast DDS: start the publisher with FASTDDS_BUILTIN_TRANSPORTS=UDPv4"
             )
         if silent or self.text is not None:
             self._watch.cancel()

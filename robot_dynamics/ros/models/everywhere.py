@@ -14,6 +14,7 @@ from rclpy.parameter import Parameter, parameter_value_to_python
 
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.ros.models.live_parameters import SHARED
+from robot_dynamics.ros.support.isolation import use_sockets
 
 SETTLED = 3.0
 """Seconds without a further node until those that were found count as all; a node that is known by its name
@@ -44,6 +45,7 @@ def set_everywhere(
     unknown = [name for name in wanted if name not in SHARED]
     if unknown:
         raise RobotDynamicsError(f"there is no {', '.join(unknown)} to set; it can be {', '.join(SHARED)}")
+    use_sockets()
     context = rclpy.Context()
     rclpy.init(context=context, args=[])
     node = Node("set", context=context, use_global_arguments=False, start_parameter_services=False)

@@ -1,69 +1,117 @@
-"""Nodes that reach this host only, whatever the network is like: what every run of this package is in.
+"""Transports of the nodes: sockets unless the user chose, and on this host only for the package's own runs.
 
-``ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST`` alone is not enough where rmw_fastrtps serves. It makes transports
-of its own then, whose sockets listen on every interface, and whose shared memory may wait for a third of a
-second, while no message leaves, when another process joins (eProsima/Fast-DDS#6535).
-A profile gives it better ones.
+Fast DDS carries messages on one host by shared memory. Its senders then wait for up to 2 s after a process
+died with a lock (eProsima/Fast-DDS#6117), and for 0.33 s when a process joins (eProsima/Fast-DDS#6535).
+Senders on sockets do neither.
+
+``ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST`` needs a profile instead of a variable: rmw_fastrtps makes
+transports of its own then, shared memory among them, whose sockets listen on every interface.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 
 from robot_dynamics.resources import resource
 
-# What could lead a node to other machines, or away from the profile, whatever its domain is.
+TRANSPORTS = "FASTDDS_BUILTIN_TRANSPORTS"
+"""Variable that chooses the transports of Fast DDS."""
+SOCKETS = "UDPv4"
+"""Value for sockets alone."""
+DEFAULT = "DEFAULT"
+"""Value for what Fast DDS does by itself: shared memory on one host, sockets to others."""
+_RANGE = "ROS_AUTOMATIC_DISCOVERY_RANGE"
+_LOCALHOST = "ROS_LOCALHOST_ONLY"
+_PROFILES = ("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE")
+"""Variables with the path of a profile; the second is the name from Fast DDS 3 on."""
+_SKIP = "SKIP_DEFAULT_XML_FILE"
+_IN_WORKING_DIRECTORY = ("DEFAULT_FASTRTPS_PROFILES.xml", "DEFAULT_FASTDDS_PROFILES.xml")
+_PEERS = ("ROS_STATIC_PEERS", "ROS_DISCOVERY_SERVER")
+# What could lead a node to other hosts, or away from the profile, whatever its domain is.
 _ELSEWHERE = frozenset(
     {
-        "ROS_STATIC_PEERS",
-        "ROS_DISCOVERY_SERVER",
-        "ROS_LOCALHOST_ONLY",
-        "FASTRTPS_DEFAULT_PROFILES_FILE",
-        "FASTDDS_DEFAULT_PROFILES_FILE",
+        *_PEERS,
+        *_PROFILES,
+        _LOCALHOST,
         "FASTDDS_ENVIRONMENT_FILE",
         "CYCLONEDDS_URI",
         "ZENOH_SESSION_CONFIG_URI",
     }
 )
-TRANSPORTS = "FASTDDS_BUILTIN_TRANSPORTS"
-SOCKETS = "UDPv4"
-"""Its value for no shared memory, which a SIGKILL may leave such that what is started again stays deaf."""
+
+
+def socket_variables(variables: Mapping[str, str]) -> dict[str, str]:
+    """Variables to set so that nodes exchange messages by sockets and not by shared memory.
+
+    Discovery reaches as far as before. The result is empty where the user has chosen: another middleware,
+    ``FASTDDS_BUILTIN_TRANSPORTS``, or a profile of Fast DDS. It is also empty for the range ``LOCALHOST``
+    with static peers or a discovery server, which no profile of this package has.
+
+    Args:
+        variables: environment of the nodes.
+
+    Raises:
+        RobotDynamicsError: the profile of Fast DDS is not where the package's files are.
+    """
+    if not _middleware(variables).startswith("rmw_fastrtps") or _chosen(variables):
+        return {}
+    if variables.get(_LOCALHOST) != "1" and variables.get(_RANGE) != "LOCALHOST":
+        return {TRANSPORTS: SOCKETS}
+    if any(variables.get(name) for name in _PEERS):
+        return {}
+    return {**({_LOCALHOST: ""} if _LOCALHOST in variables else {}), **_on_this_host("sockets")}
+
+
+def use_sockets() -> None:
+    """Let the contexts of this process use sockets, where :func:`socket_variables` says so.
+
+    Call it before the first context of a process: Fast DDS reads its variables then.
+    """
+    os.environ.update(socket_variables(os.environ))
 
 
 def this_host_only(variables: Mapping[str, str]) -> dict[str, str]:
     """The same environment, such that nodes in it exchange messages on this host alone.
 
     Args:
-        variables: of a process; with ``FASTDDS_BUILTIN_TRANSPORTS=UDPv4`` there is no shared memory.
+        variables: environment of a process. ``FASTDDS_BUILTIN_TRANSPORTS`` with another value than
+            ``UDPv4`` adds shared memory to the sockets.
 
     Raises:
         RobotDynamicsError: the profile of Fast DDS is not where the package's files are.
     """
     own = {name: value for name, value in variables.items() if name not in _ELSEWHERE}
     if not _middleware(variables).startswith("rmw_fastrtps"):
-        return {**own, "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
-    kind = "sockets" if variables.get(TRANSPORTS) == SOCKETS else "shared_memory"
-    profile = str(resource(f"config/this_host_by_{kind}.xml"))
-    return {
-        **own,
-        # LOCALHOST would add its own transports to those of the profile.
-        "ROS_AUTOMATIC_DISCOVERY_RANGE": "SYSTEM_DEFAULT",
-        "FASTRTPS_DEFAULT_PROFILES_FILE": profile,
-        "FASTDDS_DEFAULT_PROFILES_FILE": profile,  # its name from Fast DDS 3 on
-        "SKIP_DEFAULT_XML_FILE": "1",  # of the working directory
-    }
+        return {**own, _RANGE: "LOCALHOST"}
+    chosen = variables.get(TRANSPORTS) or SOCKETS
+    return {**own, **_on_this_host("sockets" if chosen.startswith(SOCKETS) else "shared_memory")}
 
 
 def stay_on_this_host() -> None:
     """Let the contexts of this process reach this host only.
 
-    Fast DDS reads profiles once, for the first context of a process: call it before.
+    Call it before the first context of a process: Fast DDS reads its variables then.
     """
     isolated = this_host_only(os.environ)
     for name in _ELSEWHERE - isolated.keys():
         os.environ.pop(name, None)
     os.environ.update(isolated)
+
+
+def _on_this_host(kind: str) -> dict[str, str]:
+    """Variables of one of the profiles whose sockets are bound to the loopback interface."""
+    profile = str(resource(f"config/this_host_by_{kind}.xml"))
+    # LOCALHOST would add its own transports to those of the profile.
+    return {_RANGE: "SYSTEM_DEFAULT", **dict.fromkeys(_PROFILES, profile), _SKIP: "1"}
+
+
+def _chosen(variables: Mapping[str, str]) -> bool:
+    """Whether the user has chosen the transports of Fast DDS."""
+    if any(variables.get(name) for name in (TRANSPORTS, *_PROFILES)):
+        return True
+    return variables.get(_SKIP) != "1" and any(Path(name).exists() for name in _IN_WORKING_DIRECTORY)
 
 
 def _middleware(variables: Mapping[str, str]) -> str:

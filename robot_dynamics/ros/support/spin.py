@@ -28,6 +28,7 @@ from robot_dynamics.errors import ModelWarning, ParameterError
 from robot_dynamics.inputs.files import read_bytes
 from robot_dynamics.native.apart import BUILDS, Interrupted
 from robot_dynamics.ros.support.faults import explain, hand_over
+from robot_dynamics.ros.support.isolation import use_sockets
 from robot_dynamics.ros.support.undeclared import refuse_undeclared
 
 N = TypeVar("N", bound=Node)
@@ -67,6 +68,7 @@ def run(
     try:
         check_parameter_files(given)
         unknown = remove_ros_args(given)
+        use_sockets()
         # rclpy's own handlers invalidate the context at the signal; nothing could be published any more.
         rclpy.init(args=given, signal_handler_options=SignalHandlerOptions.NO)
     except Exception as error:
