@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robot_dynamics.control.arm.actuators import STICTION_VELOCITY
 from robot_dynamics.controllers.parameters import descriptions
-from robot_dynamics.model.chain import KinematicChain
+from robot_dynamics.dynamics.friction import BOUNDED, SAME_AS, FrictionParameters
+from robot_dynamics.model.chain import ChainJoint, KinematicChain
 from robot_dynamics.model.urdf.parser import parse_urdf
-from robot_dynamics.parameters import Description
+from robot_dynamics.parameters import Description, describe
 from robot_dynamics.spatial import Array
 
 _CPP = {bool: "bool", int: "int64_t", float: "double", str: "std::string"}
@@ -26,12 +26,34 @@ def model_values(chain: KinematicChain, gravity: Array, urdf: bytes) -> dict[str
         "JOINT_NAMES": ", ".join(_text(name) for name in chain.joint_names),
         "EFFORT_LIMITS": _numbers([joint.limits.effort for joint in joints]),
         "VELOCITY_LIMITS": _numbers([joint.limits.velocity for joint in joints]),
-        "DAMPING": _numbers([joint.damping for joint in joints]),
-        "FRICTION": _numbers([joint.friction for joint in joints]),
-        "STICTION_VELOCITY": _number(STICTION_VELOCITY),
+        **_friction_values(joints),
         "MASS_COUNT": str(len(masses)),
         "MASSES": ",\n    ".join(f"{{{_text(name)}, {_number(mass)}}}" for name, mass in masses.items()),
         "DEFAULTS": "\n".join(_member(about) for about in descriptions(gravity)),
+    }
+
+
+def _friction_values(joints: Sequence[ChainJoint]) -> dict[str, str]:
+    """C++ of the parameters of friction: constants of the description, members and values for the joints."""
+    described, values, members = [], [], []
+    for about in describe(FrictionParameters):
+        name, constant = about.name, f"k{about.name.title().replace('_', '')}"
+        if about.default:
+            otherwise = f"all({_number(about.default[0])})"
+        elif name in SAME_AS:
+            otherwise = SAME_AS[name]
+        else:
+            otherwise = constant
+            numbers = _numbers([getattr(joint, name) for joint in joints])
+            described.append(f"inline constexpr Vector {constant}{{{numbers}}};  // [{about.unit}]")
+        values.append(f'  const Vector {name} = per_joint(p.{name}, "{name}", {otherwise});')
+        members.append(name)
+    return {
+        "FRICTION_DESCRIBED": "\n".join(described),
+        "FRICTION_VALUES": "\n".join(values),
+        "FRICTION_POINTERS": ", ".join(f"&{name}" for name in members),
+        "FRICTION_BOUNDED": BOUNDED,
+        "FRICTION_MEMBERS": ",\n    ".join(f'{{"{name}", &p.{name}}}' for name in members),
     }
 
 

@@ -250,7 +250,7 @@ def compile_dynamics(
         payload: a body at the tip, as :meth:`CompiledDynamics.with_payload` takes it. Gravity and payload are
             then inputs of the kernels, so that another of either compiles nothing.
         friction: whether efforts and accelerations, and their derivatives, include the damping and the
-            Coulomb friction that the description gives the joints (``generator.friction`` has the law). None
+            Coulomb friction that the description gives the joints (``dynamics.friction`` has the law). None
             leaves them out and says so in the log where there are any.
 
     Raises:

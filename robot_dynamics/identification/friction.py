@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.control.arm.actuators import Drives, direction
+from robot_dynamics.control.arm.actuators import Drives
+from robot_dynamics.dynamics.friction import DriveFriction
 from robot_dynamics.spatial import Array
 
 DRIVE_COLUMNS = (
@@ -41,8 +42,9 @@ class FrictionLaw:
     @classmethod
     def of(cls, drives: Drives) -> FrictionLaw:
         """That of drives that are known."""
-        curved = drives.static_friction != drives.friction
-        return cls(np.where(curved, drives.stribeck_velocity, 0.0), drives.friction_offset != 0.0)
+        known = drives.friction
+        curved = known.static_friction != known.friction
+        return cls(np.where(curved, known.stribeck_velocity, 0.0), known.friction_offset != 0.0)
 
 
 @dataclass(frozen=True)
@@ -68,11 +70,12 @@ class DriveSignals:
     @classmethod
     def of(cls, qd: Array, qdd: Array, speeds: Array) -> DriveSignals:
         """The signals of a motion: (N, n) velocities and accelerations, (S, n) Stribeck velocities."""
-        sign = direction(qd)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            shares = [np.where(row > 0.0, np.exp(-np.abs(qd) / row), 0.0) for row in speeds]
-        fading = np.array(shares).reshape(len(speeds), *qd.shape) * sign
-        return cls(qdd, qd, sign, sign**2, np.ones_like(qd), fading, speeds)
+        plain, offset = DriveFriction.plain(0.0, 1.0), DriveFriction(0.0, 0.0, 0.0, 1.0, 1.0)
+        # Of static friction alone, which there is none of where friction is the same at all speeds.
+        some = np.where(speeds > 0.0, speeds, 1.0)
+        fading = np.array([DriveFriction(0.0, 0.0, 1.0, row, 0.0).effort(qd) for row in some])
+        fading = np.where(speeds[:, None] > 0.0, fading.reshape(len(speeds), *qd.shape), 0.0)
+        return cls(qdd, qd, plain.effort(qd), offset.effort(qd), np.ones_like(qd), fading, speeds)
 
     def changed(self, change: Callable[[Array], Array]) -> DriveSignals:
         """Each signal put through ``change``, which takes and gives one value for each sample and joint."""

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.control.arm.actuators import ActuatorParameters, Drives, direction
+from robot_dynamics.control.arm.actuators import ActuatorParameters, Drives
+from robot_dynamics.dynamics.friction import direction
 from robot_dynamics.errors import LogError
 from robot_dynamics.identification import inertial
 from robot_dynamics.identification.friction import DRIVE_COLUMNS, SPEEDS, DriveSignals, FrictionLaw
@@ -85,8 +86,9 @@ def drives_given(chain: KinematicChain, options: Options) -> Drives:
 
 def prior_parameters(chain: KinematicChain, drives: Drives) -> Array:
     """(10 k + 6 n,) parameters of the description; offsets of sensors are zero."""
-    known = [getattr(drives, name) for name in DRIVE_COLUMNS[:-1]]
-    return np.concatenate([inertial.chain_parameters(chain), *known, np.zeros(chain.dof)])
+    friction = [getattr(drives.friction, name) for name in DRIVE_COLUMNS[1:-1]]
+    parts = (inertial.chain_parameters(chain), drives.rotor_inertia, *friction, np.zeros(chain.dof))
+    return np.concatenate(parts)
 
 
 def equations_of(log: Log, chain: KinematicChain, prior: Array, options: Options) -> Run:

@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics.control.arm.actuators import direction
+from robot_dynamics.dynamics.friction import direction
 from robot_dynamics.model.chain import JointLimits, KinematicChain
 from robot_dynamics.model.load import load_urdf
 from robot_dynamics.model.urdf import parse_urdf
@@ -147,7 +147,9 @@ class ArmPlant:
     def set_brakes(self, engaged: bool) -> None:
         """Lock all joints by dry friction, or release them."""
         self._brakes = engaged
-        self._slides = self.parameters.joint_friction and not engaged and not self._built.drives.plain
+        self._slides = (
+            self.parameters.joint_friction and not engaged and not self._built.drives.friction.is_plain
+        )
         self._built.model.dof_frictionloss[:] = self._friction
         if engaged:
             self._built.model.dof_frictionloss[self._built.drivers] = BRAKE
@@ -257,7 +259,7 @@ class ArmPlant:
     def _rub(self, velocity: Array) -> None:
         """Coulomb friction of the independent joints at the velocities of all joints."""
         built, qd = self._built, velocity[self._built.drivers]
-        built.model.dof_frictionloss[built.drivers] = built.drives.friction_size(qd, direction(qd))
+        built.model.dof_frictionloss[built.drivers] = built.drives.friction.dry_size(qd, direction(qd))
 
     def _evaluate(self, effort: Array) -> mujoco.MjData:
         scratch = self._scratch

@@ -64,7 +64,8 @@ def compile_arm(arm: ArmBodies, parameters: PlantParameters) -> ArmModel:
     timestep = parameters.physics_timestep
     joints = {joint.name: joint for joint in _joints(arm)}
     drives = arm.drives(parameters)
-    for name, damping, friction in zip(arm.joint_names, drives.damping, drives.friction, strict=True):
+    law = drives.friction
+    for name, damping, friction in zip(arm.joint_names, law.damping, law.friction, strict=True):
         joints[name] = replace(joints[name], damping=float(damping), friction=float(friction))
     spec = new_spec(arm.name, timestep, parameters.gravity)
     exact: dict[str, tuple[float, Array]] = {}

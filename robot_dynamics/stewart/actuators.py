@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from robot_dynamics.dynamics.friction import direction
 from robot_dynamics.spatial import Array
-from robot_dynamics.stewart.machine import STICTION_VELOCITY, Machine
+from robot_dynamics.stewart.machine import Machine
 
 
 def passive_forces(
@@ -28,16 +29,10 @@ def passive_forces(
     viscous = np.array([leg.friction.prismatic for leg in machine.legs])
     push, stiffness = np.array([[x.spring.force_at_zero, x.spring.stiffness] for x in machine.legs]).T
     masses = np.array([leg.drive.reflected_mass for leg in machine.legs])
-    dry = coulomb_friction(machine) * dry_friction(rates)
+    dry = coulomb_friction(machine) * direction(rates)
     return viscous * rates + dry + masses * accelerations, push - stiffness * lengths
 
 
 def coulomb_friction(machine: Machine) -> Array:
     """(6,) of the actuators [N]."""
     return np.array([leg.friction.coulomb for leg in machine.legs])
-
-
-def dry_friction(rates: Array) -> Array:
-    """Coulomb friction of magnitude 1 at rates (..., 6) [m/s] of the legs, smooth through zero."""
-    slow = np.clip(rates / STICTION_VELOCITY, -1.0, 1.0)
-    return np.asarray(0.5 * slow * (3.0 - slow * slow))

@@ -27,9 +27,9 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.codegen.expression import sqrt
+from robot_dynamics.dynamics.friction import direction
 from robot_dynamics.spatial import Array, cross_entries, quaternion_rows
 from robot_dynamics.stewart.leg_shares import leg_shares
-from robot_dynamics.stewart.machine import STICTION_VELOCITY
 from robot_dynamics.stewart.regrouping import LegParameters, Parameters
 from robot_dynamics.stewart.scalar_algebra import (
     Matrix,
@@ -207,21 +207,13 @@ def _leg_load(
         force = add(force, [leg.tip_mass * x for x in subtract(acceleration, gravity)])
     actuator = prismatic * sliding + sine * lean
     if leg.coulomb != 0.0:
-        actuator = actuator + leg.coulomb * _smooth_sign(sliding * (1.0 / STICTION_VELOCITY))
+        actuator = actuator + leg.coulomb * direction(sliding)
     if leg.reflected_mass != 0.0:
         lengthening = (dd * radial_acc + e * e_acc) * per_length + length * (bb + cc * aa)
         actuator = actuator + leg.reflected_mass * lengthening
     push, stiffness = leg.spring
     actuator = actuator + stiffness * length - push
     return LegLoad(vector, force, moment, length, force_r, actuator)
-
-
-def _smooth_sign(x: Scalar) -> Scalar:
-    """-1 below -1, 1 above 1, and between them the cubic without a kink."""
-    # Expressions know no branches; the square root of a square is the exact magnitude.
-    above, below = x + 1.0, x - 1.0
-    clipped = 0.5 * (sqrt(above * above) - sqrt(below * below))
-    return 0.5 * clipped * (3.0 - clipped * clipped)
 
 
 def _cylinder(

@@ -30,8 +30,6 @@ from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.spatial import Array
 
 LEG_COUNT = 6
-STICTION_VELOCITY = 0.005
-"""Below this speed of a leg its Coulomb friction goes smoothly through zero [m/s]."""
 
 
 @dataclass(frozen=True)

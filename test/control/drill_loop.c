@@ -26,16 +26,15 @@ static void send(void *to, rd_session *session, int64_t stamp, const double *eff
 }
 
 static const double none[1], limit[1] = {100.0}, fast[1] = {50.0}, kp[1] = {100.0}, kv[1] = {20.0};
-static const double zero_friction[1];
+static const double no_friction[RD_FRICTION_PARAMETERS];
 
 static rd_settings make_settings(uint64_t number)
 {
     return (rd_settings){
-        .number = number, .model = 1, .law = 1, .machine = &rd_arm, .inverse_dynamics = weight, .rotor_inertia = none, .damping = none,
-        .friction = zero_friction,
-        .static_friction = zero_friction, .stribeck_velocity = fast, .friction_offset = none, .limits = limit, .velocity_bounds = fast, .effort_steps = limit, .kp = kp, .kv = kv,
+        .number = number, .model = 1, .law = 1, .machine = &rd_arm, .inverse_dynamics = weight, .rotor_inertia = none,
+        .friction = no_friction, .limits = limit, .velocity_bounds = fast, .effort_steps = limit, .kp = kp, .kv = kv,
         .state_timeout = 0.1, .safe_fade_time = 0.05, .model_change_time = 0.2, .front_timeout = 1.0,
-        .stiction_velocity = 0.005, .state_jump = 0.05, .stamp_step = 0.5, .mode = RD_COMPUTED_TORQUE,
+        .state_jump = 0.05, .stamp_step = 0.5, .mode = RD_COMPUTED_TORQUE,
         .looks_ahead = 1, .safe_output = RD_GRAVITY_FADE,
     };
 }

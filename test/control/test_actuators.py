@@ -7,7 +7,8 @@ import pytest
 from arms import TWO_JOINTS, two_joint_chain
 
 from robot_dynamics import load_urdf
-from robot_dynamics.control.arm.actuators import STICTION_VELOCITY, ActuatedArm, ActuatorParameters
+from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
+from robot_dynamics.dynamics.friction import STICTION_VELOCITY
 from robot_dynamics.errors import ParameterError
 
 Q, QD, QDD = np.array([0.2, -0.1]), np.array([0.7, -0.3]), np.array([-1.5, 2.5])
@@ -86,8 +87,8 @@ def test_friction_never_drives_a_joint():
         drives = ActuatorParameters(
             (), (0.0,), tuple(coulomb), tuple(static), tuple(draw.uniform(0.01, 3.0, 2)), tuple(offset)
         ).of(two_joint_chain())
-        assert (drives.dry_friction(velocity) * velocity >= 0.0).all()
-        assert not drives.dry_friction(np.zeros(2)).any()
+        assert (drives.friction.effort(velocity) * velocity >= 0.0).all()
+        assert not drives.friction.effort(np.zeros(2)).any()
 
 
 @pytest.mark.parametrize("given", [{"friction_offset": (0.0, -1.1)}, {"static_friction": (0.4,)}])

@@ -239,6 +239,50 @@ def test_efforts_are_those_of_the_node_s_native_loop_to_the_last_bit(replay):
         np.testing.assert_array_equal(reached[k], command.effort)
 
 
+FRICTION_PROGRAM = """
+#include <cstdio>
+#include "puma_controllers/settings.hpp"
+int main()
+{
+  puma_controllers::Parameters p;
+  p.damping = {1.5};
+  p.friction = {0.8};
+  p.static_friction = {1.1};
+  p.friction_offset = {0.1, 0.2, -0.3, 0.0, 0.4, 0.5};
+  const puma_controllers::Friction friction = puma_controllers::friction_of(p);
+  for (double v = -0.4; v < 0.4; v += 0.00173) {
+    for (int j = 0; j < puma_controllers::kJoints; ++j) {
+      std::printf("%.17g\\n", rd_friction(&friction[RD_FRICTION_PARAMETERS * j], v, v));
+    }
+  }
+  p.friction_offset = {0.9};
+  try {
+    puma_controllers::friction_of(p);
+  } catch (const std::invalid_argument & error) {
+    std::puts(error.what());
+  }
+}
+"""
+
+
+def test_friction_of_solver_and_controller_is_the_law_of_the_library(package, tmp_path):
+    (tmp_path / "friction.cpp").write_text(FRICTION_PROGRAM, encoding="utf-8")
+    includes = [f"-I{package / 'include'}", f"-I{package / 'src'}"]
+    command = ["c++", "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", *includes]
+    program = tmp_path / "friction"
+    subprocess.run([*command, tmp_path / "friction.cpp", "-o", program], check=True, timeout=PATIENCE)
+    *rows, refusal = subprocess.run([program], check=True, capture_output=True, text=True).stdout.splitlines()
+    chain = load_urdf(PUMA)
+    offset = (0.1, 0.2, -0.3, 0.0, 0.4, 0.5)
+    given = ActuatorParameters(
+        damping=(1.5,), friction=(0.8,), static_friction=(1.1,), friction_offset=offset
+    )
+    velocity = -0.4 + 0.00173 * np.arange(len(rows) // JOINTS)[:, None] * np.ones(JOINTS)
+    expected = given.of(chain).friction.effort(velocity)
+    np.testing.assert_allclose(np.reshape(rows, (-1, JOINTS)).astype(float), expected, rtol=1e-12, atol=1e-12)
+    assert "friction would drive the joint" in refusal
+
+
 def test_the_package_has_what_ros2_control_looks_for(package):
     text = {str(path.relative_to(package)): path.read_text() for path in package.rglob("*") if path.is_file()}
     assert not [name for name, content in text.items() if "@" in content and "@PACKAGE" in content]

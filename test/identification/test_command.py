@@ -12,7 +12,7 @@ from test_logs import write_table
 
 import robot_dynamics as rd
 from robot_dynamics.cli.main import main
-from robot_dynamics.control.arm.actuators import direction
+from robot_dynamics.dynamics.friction import direction
 from robot_dynamics.identification import inertial
 from robot_dynamics.identification.logs import Log
 from robot_dynamics.identification.regressor import regressor

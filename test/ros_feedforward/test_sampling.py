@@ -5,9 +5,10 @@ import pinocchio as pin
 import pytest
 
 from robot_dynamics import compile_dynamics, load_urdf
-from robot_dynamics.control.arm.actuators import STICTION_VELOCITY, ActuatedArm, ActuatorParameters
+from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.arm.sampling import evaluate, sample_efforts
 from robot_dynamics.control.spline import minimum_jerk_spline
+from robot_dynamics.dynamics.friction import STICTION_VELOCITY
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.resources import resource
 

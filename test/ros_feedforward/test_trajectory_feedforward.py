@@ -14,7 +14,7 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from robot_dynamics.control.arm.actuators import STICTION_VELOCITY
+from robot_dynamics.dynamics.friction import STICTION_VELOCITY
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.messages import nanoseconds_to_stamp, stamp_to_nanoseconds
 

@@ -15,6 +15,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "friction.h"
+
 /* A generated program: whether every output is finite. */
 typedef int (*rd_kernel)(const double *const *in, double *out);
 
@@ -68,13 +70,12 @@ typedef struct rd_settings {
     const double *gravity;        /* (3), NULL where it is no input [m/s^2] */
     const double *payload;        /* (10), NULL where it is no input: m, m c (3), inertia xx, xy, yy, xz, yz, zz
                                      about the tip frame's origin [kg, kg m, kg m^2] */
-    const double *rotor_inertia, *damping, *friction; /* (n) */
-    const double *static_friction, *stribeck_velocity, *friction_offset; /* (n) */
+    const double *rotor_inertia;  /* (n) */
+    const double *friction;       /* (n, RD_FRICTION_PARAMETERS) */
     const double *limits;         /* (n), infinite where there is none */
     const double *velocity_bounds, *effort_steps; /* (n) of robot_dynamics.control.plausibility.Bounds */
     const double *kp, *kv;        /* (n) */
     double control_period, state_timeout, safe_fade_time, model_change_time, front_timeout; /* [s] */
-    double stiction_velocity;     /* [rad/s or m/s] */
     double state_jump, stamp_step; /* [rad or m], [s] */
     double brake_from, brake_fade; /* see brakes; on the core's clock [s] */
     int32_t driven;               /* whether the drives add anything */

@@ -7,24 +7,6 @@
 /* Least velocity gain by which an acceleration is turned into a velocity to be reached [1/s]. */
 static const double SLOWEST = 1.0;
 
-static double clipped(double value, double limit)
-{
-    return value > limit ? limit : value < -limit ? -limit : value;
-}
-
-/* Coulomb friction of a joint at the velocity qd, overcome along heading. */
-static double dry_friction(const rd_settings *s, int j, double qd, double heading)
-{
-    const double slow = clipped(heading / s->stiction_velocity, 1.0);
-    const double along = 0.5 * slow * (3.0 - slow * slow);
-    double size = s->friction[j];
-    if (s->static_friction[j] != size) {
-        size += (s->static_friction[j] - size) * exp(-fabs(qd) / s->stribeck_velocity[j]);
-    }
-    size += s->friction_offset[j] * along;
-    return along * size;
-}
-
 /* Links and drives; dry friction is overcome along heading. Whether the model gave finite efforts. */
 static int inverse_dynamics(int n, const rd_settings *s, const double *q, const double *qd, const double *qdd,
                             const double *heading, double *effort)
@@ -35,8 +17,8 @@ static int inverse_dynamics(int n, const rd_settings *s, const double *q, const 
     }
     if (s->driven) {
         for (int j = 0; j < n; ++j) {
-            const double dry = dry_friction(s, j, qd[j], heading[j]);
-            effort[j] = effort[j] + s->rotor_inertia[j] * qdd[j] + s->damping[j] * qd[j] + dry;
+            const double friction = rd_friction(s->friction + RD_FRICTION_PARAMETERS * j, qd[j], heading[j]);
+            effort[j] = effort[j] + s->rotor_inertia[j] * qdd[j] + friction;
         }
     }
     return 1;

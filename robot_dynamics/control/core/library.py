@@ -17,7 +17,16 @@ from robot_dynamics.native.library import joined_source, shared_library
 from robot_dynamics.spatial import Array
 
 PACKAGE = "robot_dynamics.control.core"
-SOURCES = ("core.h", "schedule.c", "law.c", "plausibility.c", "fading.c", "handover.c", "core.c")
+SOURCES = (
+    "friction.h",
+    "core.h",
+    "schedule.c",
+    "law.c",
+    "plausibility.c",
+    "fading.c",
+    "handover.c",
+    "core.c",
+)
 # Without fused products the C core rounds as its Python twin does.
 FLAGS = ("-std=gnu11", "-ffp-contract=off")
 
@@ -35,16 +44,15 @@ class Settings(ctypes.Structure):
         *(
             (name, ctypes.c_void_p)
             for name in (
-                "machine", "inverse_dynamics", "platform", "gravity", "payload", "rotor_inertia", "damping",
-                "friction", "static_friction", "stribeck_velocity", "friction_offset", "limits",
-                "velocity_bounds", "effort_steps", "kp", "kv",
+                "machine", "inverse_dynamics", "platform", "gravity", "payload", "rotor_inertia", "friction",
+                "limits", "velocity_bounds", "effort_steps", "kp", "kv",
             )
         ),
         *(
             (name, ctypes.c_double)
             for name in (
                 "control_period", "state_timeout", "safe_fade_time", "model_change_time", "front_timeout",
-                "stiction_velocity", "state_jump", "stamp_step", "brake_from", "brake_fade",
+                "state_jump", "stamp_step", "brake_from", "brake_fade",
             )
         ),
         *((name, ctypes.c_int32) for name in ("driven", "mode", "looks_ahead", "safe_output", "brakes")),

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
-from robot_dynamics.control.arm.actuators import STICTION_VELOCITY, ActuatedArm
+from robot_dynamics.control.arm.actuators import ActuatedArm
 from robot_dynamics.control.arm.parameters import ArmParameters, arm_bounds
 from robot_dynamics.control.core.library import MODES, SAFE_OUTPUTS, Settings, address
 from robot_dynamics.control.parameters import LoopParameters
@@ -62,19 +61,19 @@ def arm_settings(chain: KinematicChain, arm: ActuatedArm, parameters: ArmParamet
     """
     check_mode(parameters)
     kernel, held, joints = _inverse_dynamics(arm)
-    if not joints == len(arm.drives.damping) == chain.dof:
+    driven = len(arm.drives.rotor_inertia)
+    if not joints == driven == chain.dof:
         raise ModelError(
-            f"the model is of an arm with {joints} joints, its drives of one with {len(arm.drives.damping)};"
+            f"the model is of an arm with {joints} joints, its drives of one with {driven};"
             f" arm {quoted(chain.name)} has {chain.dof}"
         )
-    drives = {field.name: getattr(arm.drives, field.name) for field in fields(arm.drives)}
+    drives = {"rotor_inertia": arm.drives.rotor_inertia, "friction": arm.drives.friction.matrix}
     kp, kv = parameters.gains(chain.joint_names)
     return loop_settings(
         kernel,
         parameters,
         arm_bounds(chain, parameters),
         {**drives, "kp": kp, "kv": kv, **held},
-        stiction_velocity=STICTION_VELOCITY,
         driven=not arm.drives.ideal,
         mode=MODES.index(parameters.mode),
     )

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from robot_dynamics.codegen.expression import Expression, ExpressionGraph
 from robot_dynamics.dynamics.base_parameters import base_parameters
+from robot_dynamics.dynamics.friction import DriveFriction
 from robot_dynamics.dynamics.generator.choices import Choices
-from robot_dynamics.dynamics.generator.friction import friction_efforts, friction_slopes
 from robot_dynamics.dynamics.generator.links import Link
 from robot_dynamics.dynamics.generator.payload import payload_pseudo
 from robot_dynamics.dynamics.generator.recursion import State
@@ -182,13 +182,17 @@ class Inputs:
         """What friction adds to the efforts; zeros where it is not declared."""
         if FRICTION.name not in self._arrays:
             return [self.graph.expression(0.0)] * self._request.model.dof
-        return friction_efforts(self["qd"], self[FRICTION.name])
+        return [law.effort(v) for law, v in zip(self._friction(), self["qd"], strict=True)]
 
     def friction_slopes(self) -> list[Expression]:
         """The derivative of :meth:`friction_efforts` by each joint's velocity."""
         if FRICTION.name not in self._arrays:
             return [self.graph.expression(0.0)] * self._request.model.dof
-        return friction_slopes(self["qd"], self[FRICTION.name])
+        return [law.plain_slope(v) for law, v in zip(self._friction(), self["qd"], strict=True)]
+
+    def _friction(self) -> list[DriveFriction]:
+        given, n = self._arrays[FRICTION.name], self._request.model.dof
+        return [DriveFriction.plain(d, f) for d, f in zip(given[:n], given[n:], strict=True)]
 
     def _tip_load(self) -> tuple[list[Expression], list[Expression]]:
         """Force and moment of the wrench about the last frame's origin, in its axes."""

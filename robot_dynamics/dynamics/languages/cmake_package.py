@@ -12,7 +12,7 @@ import numpy as np
 from robot_dynamics.codegen.emit_c import c_header, c_source
 from robot_dynamics.dynamics.export import Export
 from robot_dynamics.dynamics.formulations import newton_euler
-from robot_dynamics.dynamics.generator.friction import STICTION_VELOCITY
+from robot_dynamics.dynamics.friction import DriveFriction
 from robot_dynamics.dynamics.held import friction_vector
 from robot_dynamics.dynamics.identifiable import body_parameters
 from robot_dynamics.dynamics.serial_model import SerialModel
@@ -185,6 +185,5 @@ def _expected(export: Export, values: Mapping[str, Array], load: RigidBody) -> A
     model = SerialModel.from_chain(chain, values["gravity"])
     wrench = values["wrench"] if export.wrench else None
     qd, (damping, coulomb) = values["qd"], np.split(values["friction"], 2)
-    slow = np.clip(qd / STICTION_VELOCITY, -1.0, 1.0)
-    friction = damping * qd + coulomb * 0.5 * slow * (3.0 - slow * slow)
+    friction = DriveFriction.plain(damping, coulomb).effort(qd)
     return np.asarray(newton_euler(model, values["q"], qd, values["qdd"], wrench) + friction)

@@ -112,16 +112,14 @@ void rd_pose_error(const double wanted[7], const double pose[7], double error[6]
 /* The law */
 
 /* Coulomb friction of magnitude 1 of the legs under a twist, smooth through zero. */
-static void legs_friction(const rd_settings *s, const double jacobian[36], const double twist[6], double out[6])
+static void legs_friction(const double jacobian[36], const double twist[6], double out[6])
 {
     for (int i = 0; i < 6; ++i) {
         double rate = 0.0;
         for (int j = 0; j < 6; ++j) {
             rate += jacobian[6 * i + j] * twist[j];
         }
-        double slow = rate / s->stiction_velocity;
-        slow = slow > 1.0 ? 1.0 : slow < -1.0 ? -1.0 : slow;
-        out[i] = 0.5 * slow * (3.0 - slow * slow);
+        out[i] = rd_direction(rate);
     }
 }
 
@@ -173,8 +171,8 @@ static int computed_force(rd_core *core, const rd_settings *s, const rd_motion *
     }
     /* Dry friction is overcome along the twist to which the law leads; the model has that of the one it is given. */
     double heading[6], known[6];
-    legs_friction(s, platform->jacobian, led, heading);
-    legs_friction(s, platform->jacobian, later_twist, known);
+    legs_friction(platform->jacobian, led, heading);
+    legs_friction(platform->jacobian, later_twist, known);
     for (int i = 0; i < 6; ++i) {
         effort[i] += model->coulomb[i] * (heading[i] - known[i]);
     }

@@ -18,7 +18,7 @@ from robot_dynamics.errors import BackendError
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.actuators import coulomb_friction
 from robot_dynamics.stewart.compiled import CompiledStewart
-from robot_dynamics.stewart.machine import STICTION_VELOCITY, Machine
+from robot_dynamics.stewart.machine import Machine
 from robot_dynamics.stewart.orientation import quaternion_from_rotation
 
 
@@ -45,7 +45,6 @@ def platform_settings(
         platform_bounds(compiled.machine, parameters),
         {"kp": kp, "kv": kv},
         platform=ctypes.addressof(model),
-        stiction_velocity=STICTION_VELOCITY,
         mode=MODES.index(parameters.mode),
     )
     return settings, (kept, model)

@@ -18,9 +18,9 @@ import numpy as np
 
 from robot_dynamics.control.stewart.laws.base import StewartLaw
 from robot_dynamics.control.stewart.state import TaskSpaceState
+from robot_dynamics.dynamics.friction import direction
 from robot_dynamics.spatial import Array, quaternion_rows
 from robot_dynamics.stewart import Motion
-from robot_dynamics.stewart.actuators import dry_friction
 from robot_dynamics.stewart.orientation import rotation_vector
 from robot_dynamics.stewart.tracking import turned
 
@@ -59,5 +59,5 @@ class ComputedForce(StewartLaw):
             return effort
         lead = np.divide(acceleration, self.kv, out=np.zeros(6), where=self.kv > 0.0)
         # The model has the friction of the twist that it is evaluated at.
-        heading = dry_friction(pose.jacobian @ (twist + lead))
-        return np.asarray(effort + self.coulomb * (heading - dry_friction(pose.jacobian @ ahead_twist)))
+        heading = direction(pose.jacobian @ (twist + lead))
+        return np.asarray(effort + self.coulomb * (heading - direction(pose.jacobian @ ahead_twist)))

@@ -1,0 +1,207 @@
+"""Friction of a joint: one law, for scalars of any kind, and its parameters.
+
+The effort that overcomes friction at the velocity v is
+
+    D v + s(h) (F + (F_s − F) exp(−|v| / v_S)) + O s(h)².
+
+The first term is viscous. Coulomb friction goes from F_s at the onset of motion to F (Tustin, "The effects of
+backlash and of speed-dependent friction on the stability of closed-cycle control systems", J. IEE 94 (1947)
+143-151). It is larger in one direction than in the other. In many gears F_s is the smaller one: friction
+grows less than in proportion to speed. As D, F, F_s ≥ 0 and |O| ≤ min(F, F_s), friction never drives a joint.
+
+s is the sign of the heading h, which is v except where a control law overcomes friction in advance:
+s = c (3 − c²) / 2 with c = h / v_s between −1 and 1 and constant beyond, so its slope is continuous.
+
+Arrays compute with the law, expressions generate programs from it, `friction_header` writes it in C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from robot_dynamics.codegen.expression import sqrt
+from robot_dynamics.errors import ParameterError
+from robot_dynamics.model.chain import ChainJoint
+from robot_dynamics.parameters import describe, parameter, per_joint, validate
+from robot_dynamics.spatial import Array
+
+Scalar: TypeAlias = Any
+
+STICTION_VELOCITY = 0.005
+"""v_s, below which Coulomb friction goes through zero [rad/s or m/s]."""
+
+
+@dataclass(frozen=True)
+class FrictionParameters:
+    """Parameters of the law, one per joint or one for all."""
+
+    damping: tuple[float, ...] = parameter(
+        (),
+        "Viscous friction, one per joint or one for all; empty: as in the description",
+        unit="N·m·s/rad or N·s/m",
+        minimum=0.0,
+        maximum=1e6,
+    )
+    friction: tuple[float, ...] = parameter(
+        (),
+        "Coulomb friction, one per joint or one for all; empty: as in the description",
+        unit="N·m or N",
+        minimum=0.0,
+        maximum=1e6,
+    )
+    static_friction: tuple[float, ...] = parameter(
+        (),
+        "Dry friction at the onset of motion, from which it goes to the Coulomb friction, one per joint or"
+        " one for all; empty: the Coulomb friction",
+        unit="N·m or N",
+        minimum=0.0,
+        maximum=1e6,
+    )
+    stribeck_velocity: tuple[float, ...] = parameter(
+        (0.1,),
+        "Velocity at which friction has come within 1/e of the way from static to Coulomb friction, one per"
+        " joint or one for all",
+        unit="rad/s or m/s",
+        minimum=0.01,
+        maximum=1e3,
+    )
+    friction_offset: tuple[float, ...] = parameter(
+        (0.0,),
+        "Friction asymmetry: added for positive velocity, subtracted for negative, one per joint or one for"
+        " all; at most the smaller of static and Coulomb friction",
+        unit="N·m or N",
+        minimum=-1e6,
+        maximum=1e6,
+    )
+
+    def __post_init__(self) -> None:
+        validate(self)
+
+    def friction_of(self, joints: Sequence[ChainJoint]) -> DriveFriction:
+        """The law of ``joints`` with arrays (n,).
+
+        Raises:
+            ParameterError: a list whose length is neither 1 nor the number of joints, or an asymmetry with
+                which friction would drive a joint.
+        """
+        names = [joint.name for joint in joints]
+        values: dict[str, Array] = {}
+        for about in describe(FrictionParameters):
+            given = getattr(self, about.name) or about.default
+            if given:
+                values[about.name] = per_joint(given, names, about.name)
+            elif about.name in SAME_AS:
+                values[about.name] = values[SAME_AS[about.name]]
+            else:
+                values[about.name] = np.array([getattr(joint, about.name) for joint in joints], dtype=float)
+        law = DriveFriction(**values)
+        for j in np.flatnonzero(~(law.margin >= 0.0)):
+            raise ParameterError(
+                f"parameter '{BOUNDED}' is {values[BOUNDED][j]:g} for {names[j]}; that is"
+                f" {-law.margin[j]:g} more than its friction, which would drive the joint: give a smaller one"
+            )
+        return law
+
+
+SAME_AS: Mapping[str, str] = {"static_friction": "friction"}
+"""Parameters that are another one where they are empty; those of the description otherwise."""
+BOUNDED = "friction_offset"
+"""The parameter to blame where `DriveFriction.margin` is negative."""
+
+
+@dataclass(frozen=True)
+class DriveFriction:
+    """The law with its parameters, which are scalars of one kind: arrays (n,), expressions, C text."""
+
+    damping: Scalar
+    friction: Scalar
+    static_friction: Scalar
+    stribeck_velocity: Scalar
+    friction_offset: Scalar
+
+    @classmethod
+    def plain(cls, damping: Scalar, friction: Scalar) -> DriveFriction:
+        """Friction as URDF has it: viscous, and the same at all velocities in both directions."""
+        return cls(damping, friction, friction, 1.0, 0.0)
+
+    @property
+    def margin(self) -> Scalar:
+        """Not negative where friction drives no joint [N·m or N]."""
+        return _smaller(self.friction, self.static_friction) - _magnitude(self.friction_offset)
+
+    def effort(self, velocity: Scalar, heading: Scalar | None = None) -> Scalar:
+        """Effort that overcomes friction at ``velocity`` along ``heading``, else along the velocity."""
+        along = direction(velocity if heading is None else heading)
+        return self.damping * velocity + along * self.dry_size(velocity, along)
+
+    def dry_size(self, velocity: Scalar, along: Scalar) -> Scalar:
+        """Magnitude of all friction that is not viscous, in the `direction` ``along``."""
+        fading = _faded(self.static_friction - self.friction, velocity, self.stribeck_velocity)
+        return self.friction + fading + self.friction_offset * along
+
+    def plain_slope(self, velocity: Scalar) -> Scalar:
+        """Derivative of `effort` by the velocity, of `plain` friction."""
+        return self.damping + self.friction * direction_slope(velocity)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether arrays are those of `plain` friction."""
+        return not self.friction_offset.any() and bool((self.static_friction == self.friction).all())
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether arrays give no friction at any velocity."""
+        return not any(part.any() for part in (self.damping, self.friction, self.static_friction))
+
+    @property
+    def matrix(self) -> Array:
+        """(n, parameters) of arrays, in the order of the fields: what the law in C reads."""
+        return np.stack([getattr(self, field.name) for field in fields(self)], axis=-1)
+
+
+def direction(velocity: Scalar) -> Scalar:
+    """Sign of the velocity, smooth through standstill."""
+    # Not a hyperbolic tangent: its tail would leave light joints stuck far from their goal.
+    c = _within_one(velocity / STICTION_VELOCITY)
+    return 0.5 * c * (3.0 - c * c)
+
+
+def direction_slope(velocity: Scalar) -> Scalar:
+    """Derivative of `direction`."""
+    c = _within_one(velocity / STICTION_VELOCITY)
+    return 1.5 / STICTION_VELOCITY * (1.0 - c * c)
+
+
+def _within_one(x: Scalar) -> Scalar:
+    """The number between −1 and 1 next to ``x``."""
+    if isinstance(x, np.ndarray | np.floating):
+        return np.clip(x, -1.0, 1.0)
+    if isinstance(x, float):
+        return min(max(x, -1.0), 1.0)
+    if hasattr(x, "within_one"):
+        return x.within_one()
+    # Expressions know no branches; the square root of a square is the exact magnitude.
+    above, below = x + 1.0, x - 1.0
+    return 0.5 * (sqrt(above * above) - sqrt(below * below))
+
+
+def _faded(drop: Scalar, velocity: Scalar, scale: Scalar) -> Scalar:
+    """``drop`` · exp(−|velocity| / ``scale``)."""
+    if hasattr(drop, "is_zero"):
+        assert drop.is_zero, "programs have plain friction alone"
+        return 0.0
+    if hasattr(drop, "faded"):
+        return drop.faded(velocity, scale)
+    return drop * np.exp(-np.abs(velocity) / scale)
+
+
+def _smaller(a: Scalar, b: Scalar) -> Scalar:
+    return a.smaller(b) if hasattr(a, "smaller") else np.minimum(a, b)
+
+
+def _magnitude(x: Scalar) -> Scalar:
+    return x.magnitude() if hasattr(x, "magnitude") else np.abs(x)

@@ -1,0 +1,76 @@
+"""There is one law of friction: the core includes the C that is written from it."""
+
+import ctypes
+import subprocess
+from dataclasses import fields
+from importlib.resources import files
+
+import numpy as np
+import pytest
+from patience import PATIENCE
+
+from robot_dynamics.dynamics.friction import (
+    STICTION_VELOCITY,
+    DriveFriction,
+    FrictionParameters,
+    direction,
+    direction_slope,
+)
+from robot_dynamics.dynamics.friction_header import friction_header
+from robot_dynamics.native.compiler import find_compiler
+from robot_dynamics.parameters import describe
+
+HEADER = files("robot_dynamics.control.core").joinpath("friction.h").read_text(encoding="utf-8")
+EXPORTED = """
+double effort(const double *p, double velocity, double heading) { return rd_friction(p, velocity, heading); }
+double margin(const double *p) { return rd_friction_margin(p); }
+double along(double velocity) { return rd_direction(velocity); }
+"""
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("friction")
+    source, library = folder / "friction.c", folder / "friction.so"
+    source.write_text(HEADER + EXPORTED, encoding="utf-8")
+    strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-O1", "-ffp-contract=off", "-shared", "-fPIC"]
+    command = [*find_compiler().command, *strict, source, "-o", library, "-lm"]
+    subprocess.run(command, check=True, timeout=PATIENCE)
+    found = ctypes.CDLL(str(library))
+    for function in (found.effort, found.margin, found.along):
+        function.restype = ctypes.c_double
+    found.effort.argtypes = [ctypes.c_void_p, ctypes.c_double, ctypes.c_double]
+    found.margin.argtypes, found.along.argtypes = [ctypes.c_void_p], [ctypes.c_double]
+    return found
+
+
+def test_the_core_includes_the_law_as_it_is():
+    assert friction_header() == HEADER, "python -m robot_dynamics.dynamics.friction_header writes friction.h"
+
+
+def test_parameters_have_the_order_of_the_law():
+    assert [about.name for about in describe(FrictionParameters)] == [f.name for f in fields(DriveFriction)]
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_c_computes_as_numbers_do(compiled, plain):
+    draw = np.random.default_rng(3)
+    for _ in range(300):
+        size = 10.0 ** draw.uniform(-4.0, 1.0)
+        law = DriveFriction(*(np.array([x]) for x in draw.uniform(0.01, 2.0, 5)))
+        if plain:
+            law = DriveFriction.plain(law.damping, law.friction)
+            law = DriveFriction(*(np.full(1, getattr(law, field.name)) for field in fields(law)))
+        velocity, heading = (np.array([x]) for x in size * draw.normal(size=2))
+        p = np.ascontiguousarray(law.matrix[0])
+        found = compiled.effort(p.ctypes.data, velocity[0], heading[0])
+        assert found == pytest.approx(law.effort(velocity, heading)[0], rel=1e-15, abs=1e-15)
+        assert compiled.margin(p.ctypes.data) == law.margin[0]
+        assert compiled.along(heading[0]) == direction(heading)[0] == direction(float(heading[0]))
+
+
+def test_the_slope_is_that_of_the_law():
+    v = np.array([-2.0, -0.9, -0.3, 0.0, 0.4, 0.99, 1.7]) * STICTION_VELOCITY
+    step = 1e-7 * STICTION_VELOCITY
+    found = (direction(v + step) - direction(v - step)) / (2.0 * step)
+    np.testing.assert_allclose(direction_slope(v), found, atol=1e-6 / STICTION_VELOCITY)
