@@ -19,7 +19,7 @@ WORKERS ?= 2
 
 DOCS_OUTPUT ?= docs_output
 
-.PHONY: demo report docs test lint unit colcon test-browser mutation fuzz drill soak clean
+.PHONY: demo report docs size test lint unit colcon test-browser mutation fuzz drill soak clean
 
 demo: $(VENV)/runtime.stamp
 	$(BIN)/robot_dynamics demo --output $(DEMO_OUTPUT) $(if $(filter 1,$(VIEW)),--view) $(DEMO_ARGS)
@@ -31,6 +31,10 @@ report: $(VENV)/report.stamp
 docs: $(VENV)/docs.stamp
 	$(BIN)/python docs/check_links.py
 	$(BIN)/python docs/make_reference.py $(DOCS_OUTPUT)
+
+# Lines of code by room: make size SINCE=<commit> compares with an earlier one.
+size: $(VENV)/bin/python
+	@$(BIN)/python docs/size.py $(if $(SINCE),--since $(SINCE))
 
 test: lint unit colcon
 

@@ -22,6 +22,7 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "robot_dynamics"
 sys.path.insert(0, str(ROOT / "test"))
+from size import lines_of_code  # noqa: E402
 from test_layers import LAYERS, imports, layer  # noqa: E402
 
 WIDTH, ROW, HEIGHT, GAP = 16.0, 1.62, 1.16, 0.25
@@ -37,8 +38,8 @@ def sources(room: str) -> list[Path]:
 
 
 def lines(room: str) -> int:
-    """Of all its files."""
-    return sum(len(path.read_text(encoding="utf-8").splitlines()) for path in sources(room))
+    """Lines of code of all its files."""
+    return sum(lines_of_code(path.name, path.read_text(encoding="utf-8")) for path in sources(room))
 
 
 def purpose(room: str) -> str:
