@@ -30,6 +30,7 @@ from robot_dynamics.ros.control.native.cycles import CALM, WATCHED, Cycles
 from robot_dynamics.ros.control.native.raw_trajectory import RawTrajectory
 from robot_dynamics.ros.control.operation import Operation
 from robot_dynamics.ros.control.planner import Wanted
+from robot_dynamics.ros.control.remembered_stops import RememberedStops
 from robot_dynamics.ros.control.stewart_reports import StewartReports
 from robot_dynamics.ros.control.trajectory_topic import TrajectoryTopic
 from robot_dynamics.ros.models.machines import load_machine
@@ -90,7 +91,10 @@ class StewartPlatformNode(LifecycleNode):
         self._topic = TrajectoryTopic(
             self, self._front, MultiDOFJointTrajectory, "~/trajectory", "platform", self._wanted
         )
-        self._operation = Operation(self, self._front, self._machine_parameters.base_frame)
+        self._stops = RememberedStops(self)
+        self._operation = Operation(
+            self, self._front, self._machine_parameters.base_frame, self._stops, self._machine_name
+        )
         self.create_subscription(WrenchStamped, "~/external_wrench", self._on_wrench, qos.COMMAND)
         if self._front.autostart:
             # What is wrong with the file ends a node that is to start by itself.
@@ -109,6 +113,7 @@ class StewartPlatformNode(LifecycleNode):
         """The process ends: the safe output is seen through."""
         self._operation.brake(True)
         self._front.stop()
+        self._stops.close()
 
     # Machine and parameters
 
@@ -124,6 +129,7 @@ class StewartPlatformNode(LifecycleNode):
         kind = NativeStewartController if self._front.native else StewartController
         controller = kind(platform, self._control_parameters, zero_lengths)
         controller.change_payload(self._payload_parameters.payload)
+        self._stops.take_over(controller, platform.machine.name)
         return controller, platform.machine.leg_names
 
     def forget(self) -> None:
@@ -140,6 +146,10 @@ class StewartPlatformNode(LifecycleNode):
         machine = platform.machine
         self.get_logger().info(f"machine {shown(machine.name)}: {shown(*machine.leg_names)}")
         return platform
+
+    def _machine_name(self) -> str:
+        platform = self._platform or load_machine(self._machine_parameters.machine)[0]
+        return platform.machine.name
 
     def _check_machine(self, candidate: MachineParameters) -> None:
         if self._loop.controller is not None and candidate != self._machine_parameters:
@@ -204,11 +214,11 @@ class StewartPlatformNode(LifecycleNode):
         return {}
 
     def warnings(self, controller: AnyStewartController) -> list[str]:
-        """A pose on the way to a singular one."""
+        """A pose on the way to a singular one; stops that are not remembered."""
         condition, limit = controller.pose.condition_number, controller.platform.machine.condition_limit
-        if condition < CONDITION_WARNING * limit:
-            return []
-        return [f"condition number {condition:.3g}, of at most {limit:g}"]
+        near = [f"condition number {condition:.3g}, of at most {limit:g}"]
+        failure = self._stops.failure
+        return [*(near if condition >= CONDITION_WARNING * limit else []), *([failure] if failure else [])]
 
     def describe(self, controller: AnyStewartController) -> Mapping[str, object]:
         """Mode, machine and condition number, for the diagnostics."""

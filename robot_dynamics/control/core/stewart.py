@@ -19,6 +19,7 @@ from robot_dynamics.control.stewart.governed import GovernedMotion
 from robot_dynamics.control.stewart.governor import Reference
 from robot_dynamics.control.stewart.operator import Operated, Operator
 from robot_dynamics.control.stewart.parameters import StewartParameters
+from robot_dynamics.control.stop_memory import StopState
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.inputs.arrays import of_type
 from robot_dynamics.spatial import Array
@@ -124,6 +125,17 @@ class NativeStewartController(Operated, NativePlatform):
         reason = super().unpark()
         self._offer_brakes()
         return reason
+
+    def emergency_stop(self) -> str:
+        """Stop and brake; why not, if so."""
+        reason = super().emergency_stop()
+        self._offer_brakes()
+        return reason
+
+    def begin_at_rest(self, state: StopState) -> None:
+        """Begin as an earlier controller was left: brakes engaged and no forces until :meth:`unpark`."""
+        super().begin_at_rest(state)
+        self._offer_brakes()
 
     def departure(self, start: float | None, allowance: float = 0.0) -> Departure[Motion]:
         """See :class:`NativeController`; only in operation."""

@@ -21,6 +21,7 @@ from robot_dynamics.control.stewart.governed import Following, Goal, GovernedMot
 from robot_dynamics.control.stewart.governor import Governor, Reference, Target
 from robot_dynamics.control.stewart.parameters import StewartParameters
 from robot_dynamics.control.stewart.stream import PoseStream
+from robot_dynamics.control.stop_memory import StopState
 from robot_dynamics.stewart.machine import Machine
 from robot_dynamics.stewart.orientation import rotation_from_roll_pitch_yaw
 
@@ -35,6 +36,21 @@ class Mode(enum.Enum):
     STOPPING = "emergency stop: stopping"
     STOPPED = "stopped by an emergency stop"
     RISING = "leaving the brakes"
+
+
+_STOP_STATES = {
+    Mode.OPERATIONAL: StopState.RELEASED,
+    Mode.SETTLING: StopState.PARKED,
+    Mode.PARKED: StopState.PARKED,
+    Mode.STRANDED: StopState.STRANDED,
+    Mode.STOPPING: StopState.STOPPED,
+    Mode.STOPPED: StopState.STOPPED,
+}
+_MODES_AT_REST = {
+    StopState.PARKED: Mode.PARKED,
+    StopState.STRANDED: Mode.STRANDED,
+    StopState.STOPPED: Mode.STOPPED,
+}
 
 
 class Conductor:
@@ -77,6 +93,17 @@ class Conductor:
     def resting(self) -> bool:
         """Whether the platform is left to brakes or stops."""
         return self.mode in (Mode.PARKED, Mode.STRANDED, Mode.STOPPED)
+
+    @property
+    def stop_state(self) -> StopState | None:
+        """What the next controller of this platform must know; None while the platform leaves its brakes,
+        when it must still know what was before."""
+        return _STOP_STATES.get(self.mode)
+
+    def rest(self, state: StopState) -> None:
+        """Begin on engaged brakes, without forces, until :meth:`rise`."""
+        self.mode, self.motion = _MODES_AT_REST[state], None
+        self.brakes = Brakes(self.brakes.timing, parked=True)
 
     @property
     def pace(self) -> Pace:

@@ -11,6 +11,7 @@ from robot_dynamics.control.stewart.conductor import Conductor, Mode
 from robot_dynamics.control.stewart.governed import Following, GovernedMotion
 from robot_dynamics.control.stewart.governor import Reference
 from robot_dynamics.control.stewart.stream import PoseStream, Sample, check_stamp
+from robot_dynamics.control.stop_memory import StopState
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.inputs.arrays import of_type
 
@@ -72,7 +73,9 @@ class Operator:
         """Why no trajectory may move the platform now; empty where one may."""
         if self.conductor.mode is Mode.OPERATIONAL:
             return ""
-        return f"the platform is not ready for a trajectory: {self.state}"
+        conductor = self.conductor
+        remedy = "; call ~/unpark" if conductor.resting or conductor.mode is Mode.STOPPING else ""
+        return f"the platform is not ready for a trajectory: {self.state}{remedy}"
 
     def check_ready(self) -> None:
         """TrajectoryError where no trajectory may move the platform now."""
@@ -135,8 +138,10 @@ class Operator:
 
     def unpark(self) -> str:
         """Leave the brakes, and from the park pose go home; why not, if so."""
-        if not self._follower.phase.controls or not self.conductor.resting:
+        if not self.conductor.resting:
             return f"the platform is neither parked nor stopped: {self.state}"
+        if not self._follower.phase.controls:
+            return f"the controller is not ready to carry the platform: {self._follower.phase.value}"
         self._follower.capture()
         self.conductor.rise(self._follower.time)
         return ""
@@ -145,7 +150,9 @@ class Operator:
         """Stop and brake, without states as soon as they are back; empty, for nothing hinders it."""
         if self.conductor.resting:
             return ""
-        if not self._follower.phase.controls:
+        if self._follower.phase is Phase.WAITING:
+            self.conductor.rest(StopState.STOPPED)
+        elif not self._follower.phase.controls:
             self.conductor.mode = Mode.STOPPING
         else:
             present = self._follower.present
@@ -192,6 +199,10 @@ class Operated:
     def emergency_stop(self) -> str:
         """Stop and brake; why not, if so."""
         return self._operator.emergency_stop()
+
+    def begin_at_rest(self, state: StopState) -> None:
+        """Begin as an earlier controller was left: brakes engaged and no forces until :meth:`unpark`."""
+        self.conductor.rest(state)
 
 
 def _stream_of(motion: GovernedMotion) -> PoseStream | None:

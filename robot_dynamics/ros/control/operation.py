@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped, TwistStamped
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from std_msgs.msg import Bool
@@ -16,6 +18,7 @@ from robot_dynamics.control.core.choice import AnyStewartController
 from robot_dynamics.control.stewart.stream import Sample
 from robot_dynamics.errors import ParameterError, RobotDynamicsError
 from robot_dynamics.ros.control.front import ControlFront
+from robot_dynamics.ros.control.remembered_stops import RememberedStops
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.hot_loop import take_all
 from robot_dynamics.ros.support.messages import stamp_to_nanoseconds
@@ -35,10 +38,20 @@ class Operation:
         node: gets them.
         front: of the node.
         base_frame: in which poses and twists are given.
+        stops: of the node.
+        machine: name of the platform; it may raise RobotDynamicsError where no file tells it.
     """
 
-    def __init__(self, node: Node, front: ControlFront[AnyStewartController], base_frame: str) -> None:
+    def __init__(
+        self,
+        node: Node,
+        front: ControlFront[AnyStewartController],
+        base_frame: str,
+        stops: RememberedStops,
+        machine: Callable[[], str],
+    ) -> None:
         self._node, self._front, self._base_frame = node, front, base_frame
+        self._stops, self._machine = stops, machine
         self._twists: deque[tuple[int, Array]] = deque(maxlen=TWISTS)
         self._brake: bool | None = None
         self._state = ""
@@ -48,12 +61,14 @@ class Operation:
             TwistStamped, "~/twist_command", self._on_twist, qos.STREAM
         )
         front.loop.ahead = (poses,)
-        for name, ask in (
-            ("park", lambda controller: controller.park()),
-            ("unpark", lambda controller: controller.unpark()),
-            ("emergency_stop", lambda controller: controller.emergency_stop()),
+        # Of their own: while one waits until a stop is written, the node's other callbacks go on.
+        group = MutuallyExclusiveCallbackGroup()
+        for name, ask, inactive in (
+            ("park", lambda controller: controller.park(), _refuse),
+            ("unpark", lambda controller: controller.unpark(), _refuse),
+            ("emergency_stop", lambda controller: controller.emergency_stop(), self._stop_inactive),
         ):
-            node.create_service(Trigger, f"~/{name}", self._service(ask))
+            node.create_service(Trigger, f"~/{name}", self._service(ask, inactive), callback_group=group)
         node.create_timer(LOOK, self.look, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def look(self) -> None:
@@ -61,6 +76,8 @@ class Operation:
         controller = self._front.loop.controller
         acting = controller is not None and self._front.loop.active
         self.brake(controller is None or not acting or controller.brake)
+        if controller is not None and acting:
+            self._stops.look(controller)
         state = controller.state if controller is not None and acting else ""
         if state != self._state:
             self._state = state
@@ -74,18 +91,30 @@ class Operation:
             self._brakes.publish(Bool(data=engaged))
 
     def _service(
-        self, ask: Callable[[AnyStewartController], str]
-    ) -> Callable[[Trigger.Request, Trigger.Response], Trigger.Response]:
-        def answer(_: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        self, ask: Callable[[AnyStewartController], str], inactive: Callable[[], tuple[bool, str]]
+    ) -> Callable[[Trigger.Request, Trigger.Response], Coroutine[Any, Any, Trigger.Response]]:
+        async def answer(_: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
             controller = self._front.loop.controller
             if controller is None or not self._front.loop.active:
-                response.message = "the controller is not active"
-                return response
-            reason = ask(controller)
-            response.success, response.message = not reason, reason or controller.state
+                response.success, response.message = inactive()
+            else:
+                reason = ask(controller)
+                self.look()
+                response.success, response.message = not reason, reason or controller.state
+            if failure := await self._stops.written():
+                response.message += f"; {failure}"
             return response
 
         return answer
+
+    def _stop_inactive(self) -> tuple[bool, str]:
+        """An emergency stop while no controller is active counts when one is activated."""
+        try:
+            self._stops.stop(self._machine())
+        except RobotDynamicsError as error:
+            return False, f"the controller is not active, and the stop cannot be remembered: {error}"
+        self._node.get_logger().warning("emergency stop while inactive: activation keeps the brakes engaged")
+        return True, "the controller is not active: activation keeps the brakes engaged until ~/unpark"
 
     # Streams
 
@@ -122,3 +151,7 @@ class Operation:
         if not np.isfinite(position).all() or (twist is not None and not np.isfinite(twist).all()):
             raise ParameterError("it is not finite")
         return Sample(time, position, rotation_of([turn.x, turn.y, turn.z, turn.w]), twist)
+
+
+def _refuse() -> tuple[bool, str]:
+    return False, "the controller is not active"

@@ -115,7 +115,8 @@ class NodeProcess:
             command += ["--params-file", str(file)]
         self._process = subprocess.Popen(
             command,
-            env=node_environment(domain) | dict(environment or {}),
+            # What a run is to remember ends with it, and nothing of the user's counts in it.
+            env=node_environment(domain) | {"XDG_STATE_HOME": self._folder.name} | dict(environment or {}),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
