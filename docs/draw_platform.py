@@ -18,7 +18,7 @@ from robot_dynamics import stewart
 from robot_dynamics.control.stewart.conductor import Mode
 from robot_dynamics.control.stewart.controller import StewartController
 from robot_dynamics.control.stewart.parameters import StewartParameters
-from robot_dynamics.control.stewart.stream import Sample
+from robot_dynamics.control.stewart.stream import StateSample
 from robot_dynamics.report.sizing import pictures, workspace
 from robot_dynamics.simulation.parameters import PlantParameters
 from robot_dynamics.simulation.stewart import StewartPlant
@@ -98,7 +98,7 @@ def step_and_dropout(platform):
     while parked is None or run.plant.time < parked + 1.8:
         time = run.plant.time
         if time and time < ends:
-            run.control.command_pose(Sample(time, home if time < begins else asked, np.eye(3), None))
+            run.control.command_pose(StateSample(time, home if time < begins else asked, np.eye(3), None))
         run.cycle()
         if parked is None and run.control.conductor.mode is Mode.PARKED:
             parked = time

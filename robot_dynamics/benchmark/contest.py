@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.benchmark import others
-from robot_dynamics.benchmark.timing import Statement
+from robot_dynamics.benchmark.timing import TimedStatement
 from robot_dynamics.dynamics.compiled import CompiledDynamics
 from robot_dynamics.dynamics.quantities import QUANTITIES
 from robot_dynamics.errors import RobotDynamicsError
@@ -44,22 +44,22 @@ class Contest:
         q, qd, qdd = (np.ascontiguousarray(array[0]) for array in self._rows)
         self._state = q, qd, qdd
         self._reference = dynamics.inverse_dynamics(*self._rows)
-        self._pinocchio: dict[str, Statement] = {}
+        self._pinocchio: dict[str, TimedStatement] = {}
         function = dynamics.inverse_dynamics
         self._ours = {"f": function, "q": q, "qd": qd, "x": qdd, "out": np.empty(chain.dof)}
         self.single = {
-            "robot_dynamics": Statement("f(q, qd, x)", self._ours),
-            "robot_dynamics, out=": Statement("f(q, qd, x, None, out)", self._ours),
+            "robot_dynamics": TimedStatement("f(q, qd, x)", self._ours),
+            "robot_dynamics, out=": TimedStatement("f(q, qd, x, None, out)", self._ours),
         }
         names: dict[str, Any] = {"f": function, "a": self._rows, "out": np.empty_like(self._rows[0])}
         names |= dict(zip(("q", "qd", "x"), self._rows, strict=True))
-        self.batch = {"robot_dynamics": Statement("f(q, qd, x, None, out)", names, batch)}
+        self.batch = {"robot_dynamics": TimedStatement("f(q, qd, x, None, out)", names, batch)}
 
     def enter_libraries(self) -> None:
         """Pinocchio, MuJoCo and PyKDL, where they are installed and agree."""
         chain, state = self.chain, self._state
 
-        def pinocchio() -> Statement:
+        def pinocchio() -> TimedStatement:
             self._pinocchio = others.pinocchio_statements(chain, *state)
             return self._pinocchio["inverse_dynamics"]
 
@@ -82,7 +82,7 @@ class Contest:
             raise RobotDynamicsError("the C++ loop over Pinocchio computes other efforts")
         self.batch["Pinocchio, C++ loop"] = statement
 
-    def batch_pair(self, quantity: str, loop: others.PinocchioLoop | None) -> dict[str, Statement]:
+    def batch_pair(self, quantity: str, loop: others.PinocchioLoop | None) -> dict[str, TimedStatement]:
         """Statements of derivatives of a batch: ours and, where it takes part, the C++ loop's.
 
         Raises:
@@ -92,7 +92,7 @@ class Contest:
         names: dict[str, Any] = {"f": getattr(self.dynamics, quantity)}
         names |= dict(zip(("q", "qd", "x"), self._rows, strict=True))
         names["out"] = tuple(np.empty((count, n, n)) for _ in range(3))
-        pair = {"robot_dynamics": Statement("f(q, qd, x, None, out)", names, count)}
+        pair = {"robot_dynamics": TimedStatement("f(q, qd, x, None, out)", names, count)}
         if loop is not None:
             theirs = [np.empty((count, n, n)) for _ in range(3)]
             statement = loop.statement(self.chain, list(self._rows), theirs, LOOPS[quantity])
@@ -104,17 +104,17 @@ class Contest:
             pair["Pinocchio, C++ loop"] = statement
         return pair
 
-    def pair(self, quantity: str) -> dict[str, Statement]:
+    def pair(self, quantity: str) -> dict[str, TimedStatement]:
         """Statements of another quantity at one state: ours and, where it takes part, Pinocchio's.
 
         Beside derivatives our own inverse dynamics take their turns too.
         """
         code = f"f({', '.join(('q', 'qd', 'x')[: len(QUANTITIES[quantity].states)])})"
-        pair = {"robot_dynamics": Statement(code, {**self._ours, "f": getattr(self.dynamics, quantity)})}
+        pair = {"robot_dynamics": TimedStatement(code, {**self._ours, "f": getattr(self.dynamics, quantity)})}
         if quantity in LOOPS:
             out = tuple(np.empty((self.chain.dof, self.chain.dof)) for _ in range(3))
             names = {**self._ours, "f": getattr(self.dynamics, quantity), "out": out}
-            pair["robot_dynamics, out="] = Statement("f(q, qd, x, None, out)", names)
+            pair["robot_dynamics, out="] = TimedStatement("f(q, qd, x, None, out)", names)
             pair["our inverse dynamics"] = self.single["robot_dynamics"]
             pair["our inverse dynamics, out="] = self.single["robot_dynamics, out="]
             if self.dynamics.backend == "c":
@@ -134,12 +134,12 @@ class Contest:
         if not np.allclose(pose, self.dynamics.forward_kinematics(self._state[0]), rtol=0.0, atol=_SAME):
             raise RobotDynamicsError("Pinocchio computes another pose of the tip")
 
-    def _kernel(self, quantity: str) -> Statement:
+    def _kernel(self, quantity: str) -> TimedStatement:
         """The compiled kernel of a quantity, called from C."""
         evaluator = self.dynamics.evaluator(quantity)
         kernel: Any = evaluator.kernel()
         shapes = evaluator.signature.outputs
-        arrays = [*self._state, *evaluator.held, *(np.empty(shape) for shape in shapes)]
+        arrays = [*self._state, *evaluator.constants, *(np.empty(shape) for shape in shapes)]
         addresses = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
         given, places = addresses[: -len(shapes)], addresses[-len(shapes) :]
         source = joined_source("robot_dynamics.benchmark", ["kernel_loop.c"])
@@ -151,10 +151,10 @@ class Contest:
             ctypes.c_long(_REPEATS),
         ]
         names = {"repeat": repeat, "arguments": arguments, "keep": arrays}
-        return Statement("repeat(*arguments)", names, _REPEATS)
+        return TimedStatement("repeat(*arguments)", names, _REPEATS)
 
     def _enter(
-        self, name: str, make: Callable[[], Statement], efforts: Callable[[Any], Iterable[Any]]
+        self, name: str, make: Callable[[], TimedStatement], efforts: Callable[[Any], Iterable[Any]]
     ) -> None:
         try:
             statement = make()

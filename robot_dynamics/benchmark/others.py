@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.benchmark.timing import Statement
+from robot_dynamics.benchmark.timing import TimedStatement
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.chain import JointKind, KinematicChain
 from robot_dynamics.native.cache import cached
@@ -30,7 +30,7 @@ PINOCCHIO_DEFINITIONS = (
 )
 
 
-def pinocchio_statements(chain: KinematicChain, q: Array, qd: Array, qdd: Array) -> dict[str, Statement]:
+def pinocchio_statements(chain: KinematicChain, q: Array, qd: Array, qdd: Array) -> dict[str, TimedStatement]:
     """Pinocchio from Python; the results are in data.tau, data.ddq, data.M and so on."""
     import pinocchio as pin
 
@@ -50,19 +50,19 @@ def pinocchio_statements(chain: KinematicChain, q: Array, qd: Array, qdd: Array)
     # What forwardKinematics writes to; whoever asks for it once need not look for it again.
     names["pose"] = names["data"].oMi[parent]
     return {
-        "inverse_dynamics": Statement("rnea(model, data, q, qd, x)", names),
-        "forward_dynamics": Statement("aba(model, data, q, qd, x)", names),
-        "mass_matrix": Statement("crba(model, data, q)", names),
-        "forward_kinematics": Statement("tip(model, data, q)", names),
-        "forward_kinematics, (4, 4)": Statement("tip(model, data, q); pose.homogeneous", names),
-        "jacobian": Statement("jacobian(model, data, q, last)", names),
-        "regressor": Statement("regressor(model, data, q, qd, x)", names),
-        "inverse_dynamics_derivatives": Statement("rnea_by(model, data, q, qd, x)", names),
-        "forward_dynamics_derivatives": Statement("aba_by(model, data, q, qd, x)", names),
+        "inverse_dynamics": TimedStatement("rnea(model, data, q, qd, x)", names),
+        "forward_dynamics": TimedStatement("aba(model, data, q, qd, x)", names),
+        "mass_matrix": TimedStatement("crba(model, data, q)", names),
+        "forward_kinematics": TimedStatement("tip(model, data, q)", names),
+        "forward_kinematics, (4, 4)": TimedStatement("tip(model, data, q); pose.homogeneous", names),
+        "jacobian": TimedStatement("jacobian(model, data, q, last)", names),
+        "regressor": TimedStatement("regressor(model, data, q, qd, x)", names),
+        "inverse_dynamics_derivatives": TimedStatement("rnea_by(model, data, q, qd, x)", names),
+        "forward_dynamics_derivatives": TimedStatement("aba_by(model, data, q, qd, x)", names),
     }
 
 
-def mujoco_statement(chain: KinematicChain, q: Array, qd: Array, qdd: Array) -> Statement:
+def mujoco_statement(chain: KinematicChain, q: Array, qd: Array, qdd: Array) -> TimedStatement:
     """MuJoCo's inverse dynamics from Python; the result is in data.qfrc_inverse."""
     import mujoco
 
@@ -85,10 +85,10 @@ def mujoco_statement(chain: KinematicChain, q: Array, qd: Array, qdd: Array) -> 
     data = mujoco.MjData(model)
     data.qpos, data.qvel, data.qacc = q, qd, qdd
     names = {"mj_inverse": mujoco.mj_inverse, "model": model, "data": data}
-    return Statement("mj_inverse(model, data)", names)
+    return TimedStatement("mj_inverse(model, data)", names)
 
 
-def pykdl_statement(chain: KinematicChain, q: Array, qd: Array, qdd: Array) -> Statement:
+def pykdl_statement(chain: KinematicChain, q: Array, qd: Array, qdd: Array) -> TimedStatement:
     """KDL's recursive Newton-Euler solver from Python; the result is in tau."""
     import PyKDL as kdl
 
@@ -124,7 +124,7 @@ def pykdl_statement(chain: KinematicChain, q: Array, qd: Array, qdd: Array) -> S
         "w": wrenches,
         "tau": kdl.JntArray(chain.dof),
     }
-    return Statement("solver.CartToJnt(q, qd, x, w, tau)", names)
+    return TimedStatement("solver.CartToJnt(q, qd, x, w, tau)", names)
 
 
 def _kdl_frame(kdl: Any, pose: Array) -> Any:
@@ -169,7 +169,7 @@ class PinocchioLoop:
         states: Sequence[Array],
         out: Sequence[Array],
         function: str = "arm_rnea",
-    ) -> Statement:
+    ) -> TimedStatement:
         """A loop of the C++ source over the rows of q, qd and qdd or tau (N, n) into ``out``."""
         q = states[0]
         revolute = np.array([joint.kind is JointKind.REVOLUTE for joint in chain.joints], dtype=np.int32)
@@ -183,7 +183,7 @@ class PinocchioLoop:
         arguments = [ctypes.c_void_p(arm), ctypes.c_long(len(q))]
         arguments += [_address(array) for array in (*states, *out)]
         names = {"loop": self._library[function], "arguments": arguments, "keep": (*states, *out)}
-        return Statement("loop(*arguments)", names, states=len(q))
+        return TimedStatement("loop(*arguments)", names, states=len(q))
 
 
 def _address(array: NDArray[Any]) -> ctypes.c_void_p:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from robot_dynamics.benchmark.run import Results
+from robot_dynamics.benchmark.run import BenchmarkResults
 from robot_dynamics.report.plots import blank_figure, save
 
 OURS = "robot_dynamics"
 BESIDE = "our inverse dynamics"
 
 
-def table(results: Results) -> str:
+def table(results: BenchmarkResults) -> str:
     """The results as Markdown: nanoseconds per state, and how many times ours is faster."""
     lines = [", ".join(f"{key} {value}" for key, value in results.machine.items()), ""]
     for quantity in dict.fromkeys(quantity for arm in results.arms for quantity in arm.seconds):
@@ -26,7 +26,7 @@ def table(results: Results) -> str:
     return "\n".join(lines)
 
 
-def _quantity_table(results: Results, quantity: str) -> list[str]:
+def _quantity_table(results: BenchmarkResults, quantity: str) -> list[str]:
     arms = [arm for arm in results.arms if quantity in arm.seconds]
     names = list(dict.fromkeys(name for arm in arms for name in arm.seconds[quantity] if not _beside(name)))
     inverse = quantity.startswith("inverse dynamics,")
@@ -54,7 +54,7 @@ def _beside(contender: str) -> bool:
     return contender.startswith(BESIDE)
 
 
-def _derivatives_table(results: Results) -> list[str]:
+def _derivatives_table(results: BenchmarkResults) -> list[str]:
     """Derivatives in terms of our own inverse dynamics of the same rounds, like with like."""
     alike = {"call": "", "call with out=": ", out=", "kernel, called from C": ", kernel"}
     lines = ["**derivatives of one state** [times our own inverse dynamics, called the same way]", ""]
@@ -77,7 +77,7 @@ def _cell(seconds: float | None, ours: float | None) -> str:
     return f"{1e9 * seconds:.0f}" + (f" ({seconds / ours:.1f})" if ours is not None else "")
 
 
-def plot(results: Results, path: Path) -> None:
+def plot(results: BenchmarkResults, path: Path) -> None:
     """Time per state and per joint over the number of joints."""
     arms = [arm for arm in results.arms if arm.name.startswith("random")]
     figure = blank_figure(11.0, 5.0, "Inverse dynamics of random arms with n revolute joints")

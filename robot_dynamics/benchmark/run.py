@@ -66,7 +66,7 @@ class ArmTimes:
 
 
 @dataclass
-class Results:
+class BenchmarkResults:
     """Everything that one run found out.
 
     Attributes:
@@ -86,7 +86,7 @@ class Results:
         return asdict(self)
 
 
-def run_benchmark(joint_numbers: list[int], rounds: int, cpp: bool, progress: Progress) -> Results:
+def run_benchmark(joint_numbers: list[int], rounds: int, cpp: bool, progress: Progress) -> BenchmarkResults:
     """Time the package's robots and random arms with ``joint_numbers`` joints."""
     loop: others.PinocchioLoop | None = None
     missing = "not asked for"
@@ -112,7 +112,7 @@ def run_benchmark(joint_numbers: list[int], rounds: int, cpp: bool, progress: Pr
     for chain, names in wanted:
         progress(f"{chain.name}: timing the first use of {len(names)} quantities")
         first_uses[chain.name] = {name: _first_use(chain, name) for name in names}
-    return Results(_machine(), build_seconds, arms, first_uses)
+    return BenchmarkResults(_machine(), build_seconds, arms, first_uses)
 
 
 def _time_arm(

@@ -14,7 +14,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(frozen=True)
-class Statement:
+class TimedStatement:
     """What is timed.
 
     Attributes:
@@ -28,7 +28,7 @@ class Statement:
     states: int = 1
 
 
-def median_times(statements: Mapping[Key, Statement], rounds: int) -> dict[Key, float]:
+def median_times(statements: Mapping[Key, TimedStatement], rounds: int) -> dict[Key, float]:
     """Median seconds of processor time per state of every statement.
 
     Every round times each of them once for about four milliseconds, so that what disturbs the machine

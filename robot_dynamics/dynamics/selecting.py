@@ -11,8 +11,8 @@ from robot_dynamics.dynamics.identifiable import Base, base_of_chain
 from robot_dynamics.dynamics.loading import KernelLoader, Settings
 from robot_dynamics.dynamics.quantities import QUANTITIES
 from robot_dynamics.model.chain import KinematicChain
-from robot_dynamics.native.bridge import fast_function
 from robot_dynamics.native.evaluator import Evaluator, Given
+from robot_dynamics.native.fast_call import fast_function
 from robot_dynamics.native.kernel import Kernel
 from robot_dynamics.native.library import NativeKernel
 from robot_dynamics.native.signature import Signature
@@ -76,7 +76,7 @@ class FunctionMaker:
         signature = QUANTITIES[name].signature(
             self._chain, lambda: len(self.base.names), self._live, dict(settings)
         )
-        values = [self._held[array.name] for array in signature.held]
+        values = [self._held[array.name] for array in signature.constants]
         return signature, partial(self._loader.kernel, name, settings), values
 
 

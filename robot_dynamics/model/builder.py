@@ -18,7 +18,7 @@ from robot_dynamics.spatial import Array, pose, rotation_about
 
 
 @dataclass(frozen=True)
-class _Motion:
+class _Coupling:
     """Joint variable = multiplier * (coordinate named ``driver``) + offset; constant without a driver.
 
     ``rest`` names the joint whose position nobody chose, when the constant follows from it.
@@ -29,10 +29,10 @@ class _Motion:
     offset: float
     rest: str | None = None
 
-    def followed(self, multiplier: float, offset: float) -> _Motion:
+    def followed(self, multiplier: float, offset: float) -> _Coupling:
         if multiplier == 0.0:
-            return _Motion(None, 0.0, offset)
-        return _Motion(
+            return _Coupling(None, 0.0, offset)
+        return _Coupling(
             self.driver, multiplier * self.multiplier, multiplier * self.offset + offset, self.rest
         )
 
@@ -95,7 +95,7 @@ class _Builder:
             warnings=self._warnings(joints),
         )
 
-    def _chain_joint(self, joint: Joint, motion: _Motion, origin: Array, drivers: list[str]) -> ChainJoint:
+    def _chain_joint(self, joint: Joint, motion: _Coupling, origin: Array, drivers: list[str]) -> ChainJoint:
         assert motion.driver is not None
         body = lumped_body(
             moved_body(self._tree.links[link].body or MASSLESS, where)
@@ -136,7 +136,7 @@ class _Builder:
                 if motion.driver is None:
                     pending.append((joint.child, where @ joint.origin @ _displacement(joint, motion.offset)))
 
-    def _motion(self, joint: Joint) -> _Motion:
+    def _motion(self, joint: Joint) -> _Coupling:
         """How ``joint`` moves: by a coordinate of the chain, or not at all."""
         followers: list[Joint] = []
         while joint.mimic is not None and joint.name not in self._locked:
@@ -153,20 +153,20 @@ class _Builder:
                 )
         return motion
 
-    def _own_motion(self, joint: Joint) -> _Motion:
+    def _own_motion(self, joint: Joint) -> _Coupling:
         if joint.name in self._locked:
-            return _Motion(None, 0.0, self._locked[joint.name])
+            return _Coupling(None, 0.0, self._locked[joint.name])
         if joint.kind is JointType.FIXED:
-            return _Motion(None, 0.0, 0.0)
+            return _Coupling(None, 0.0, 0.0)
         if not joint.kind.moves_on_axis:
             raise ModelError(
                 f"joint {joint.name!r} is {joint.kind.value}, which a serial chain cannot have; lock it with"
                 f" locked_joints={{{joint.name!r}: 0.0}}, or choose a root below it"
             )
         if joint.name in self._on_path:
-            return _Motion(joint.name, 1.0, 0.0)
+            return _Coupling(joint.name, 1.0, 0.0)
         nearest = min(max(0.0, joint.limits.lower), joint.limits.upper)
-        return _Motion(None, 0.0, nearest, rest=joint.name)
+        return _Coupling(None, 0.0, nearest, rest=joint.name)
 
     def _may_move(self, joint: Joint) -> bool:
         return joint.kind is not JointType.FIXED and joint.name not in self._locked

@@ -1,4 +1,4 @@
-"""The process that :mod:`robot_dynamics.native.apart` runs a build in: a task in, None or an error out."""
+"""Program of :mod:`robot_dynamics.native.build_process`: a task in, None or an error out."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from types import FrameType
 
 from robot_dynamics.errors import BackendError, RobotDynamicsError
 from robot_dynamics.native import cache
-from robot_dynamics.native.apart import LENGTH
+from robot_dynamics.native.build_process import LENGTH
 
 NICENESS = 10
 """Of builds: the control loops of this machine come first."""

@@ -23,17 +23,17 @@ class Evaluator:
     """Computes one function; the arguments may be anything that numpy turns into arrays of numbers."""
 
     def __init__(
-        self, signature: Signature, load: Callable[[Given], Kernel], held: Sequence[Array] = ()
+        self, signature: Signature, load: Callable[[Given], Kernel], constants: Sequence[Array] = ()
     ) -> None:
         """Prepare without loading anything.
 
         Args:
             signature: of the function.
             load: makes the kernel for a choice of optional inputs.
-            held: values of the inputs that are held.
+            constants: values of the constant inputs.
         """
         self.signature = signature
-        self.held = tuple(np.array(values, dtype=np.float64) for values in held)
+        self.constants = tuple(np.array(values, dtype=np.float64) for values in constants)
         self._load = load
         self._kernels: dict[Given, Kernel] = {}
         self._lock = threading.Lock()
@@ -56,7 +56,7 @@ class Evaluator:
         self._link = link
 
     def share_kernels(self, other: Evaluator) -> None:
-        """Use the kernels of ``other`` from now on, loaded or not; only what is held may differ."""
+        """Use the kernels of ``other`` from now on, loaded or not; only the constants may differ."""
         self._kernels, self._lock, self._load = other._kernels, other._lock, other._load
 
     def __call__(self, *positional: Any, **named: Any) -> Result:
@@ -77,7 +77,7 @@ class Evaluator:
         outputs, copies = self._outputs(arguments.get("out"), shapes, inputs)
         if all(output.size for output in outputs):
             kernel = self.kernel(tuple(array.name for array in optional))
-            if not kernel.run([*inputs, *self.held], outputs):
+            if not kernel.run([*inputs, *self.constants], outputs):
                 self._explain([*self.signature.states, *optional], inputs)
         for target, output in copies:
             target[...] = output
@@ -151,7 +151,7 @@ class Evaluator:
         place, *others = inputs
         given = tuple(array.name for array in arrays[len(self.signature.states) :])
         outputs = [np.empty((*place.shape[:-1], *shape)) for shape in self.signature.outputs]
-        return self.kernel(given).run([place, *map(np.zeros_like, others), *self.held], outputs)
+        return self.kernel(given).run([place, *map(np.zeros_like, others), *self.constants], outputs)
 
 
 def _expected(array: Input) -> str:

@@ -31,14 +31,14 @@ class Signature:
     """The arrays of a function. A call gives the states, then the optional inputs, then ``out``.
 
     A function with k optional inputs has up to 2^k kernels, one for every choice of those that are given. A
-    kernel's inputs are the states, the optional inputs that are given, and those that are held.
+    kernel's inputs are the states, the optional inputs that are given, and the constants.
 
     Attributes:
         name: of the function.
         states: what every call gives, all for one state or all for equally many.
         outputs: shape of every output for one state; one array is returned, or a tuple of several.
         optional: what a call may leave out; one row may stand for all states.
-        held: one row for all states, which the function holds and no call gives.
+        constants: one row for all states; the function keeps it and no call gives it.
         singular: what it means that a result is not finite although the inputs are, raised as
             SingularityError; where empty, the inputs are too large.
     """
@@ -47,7 +47,7 @@ class Signature:
     states: tuple[Input, ...]
     outputs: tuple[tuple[int, ...], ...]
     optional: tuple[Input, ...] = ()
-    held: tuple[Input, ...] = ()
+    constants: tuple[Input, ...] = ()
     singular: str = ""
 
     @property

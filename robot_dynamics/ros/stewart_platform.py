@@ -22,7 +22,7 @@ from robot_dynamics.control.stewart.controller import StewartController
 from robot_dynamics.control.stewart.parameters import StewartParameters
 from robot_dynamics.control.stewart.payload import PlatformPayloadParameters
 from robot_dynamics.errors import ParameterError, RobotDynamicsError, shown
-from robot_dynamics.native.apart import BUILDS
+from robot_dynamics.native.build_process import BUILDS
 from robot_dynamics.parameters import parameter, validate
 from robot_dynamics.ros.control.front import ControlFront
 from robot_dynamics.ros.control.loop import Cycle

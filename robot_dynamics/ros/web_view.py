@@ -28,7 +28,7 @@ from robot_dynamics.ros.viewing.arm import ArmSource
 from robot_dynamics.ros.viewing.source import MachineSource
 from robot_dynamics.ros.viewing.stewart import StewartSource
 from robot_dynamics.view.machine import Geometry
-from robot_dynamics.view.moves import Goal
+from robot_dynamics.view.moves import MoveGoal
 from robot_dynamics.view.parameters import WebViewParameters
 from robot_dynamics.view.stewart_geometry import StewartGeometry
 
@@ -134,7 +134,7 @@ class WebView(Node):
 
     # What the user wishes
 
-    def _send(self, goal: Goal) -> None:
+    def _send(self, goal: MoveGoal) -> None:
         self._page.notices.say("log", "")
         try:
             self._source.send(goal)

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import StateError, quoted
 from robot_dynamics.inputs.arrays import of_type, real_array
-from robot_dynamics.native.bridge import fast_function
 from robot_dynamics.native.evaluator import Evaluator, Given
+from robot_dynamics.native.fast_call import fast_function
 from robot_dynamics.native.kernel import Kernel
 from robot_dynamics.native.library import NativeKernel
 from robot_dynamics.native.loading import check_backend, load_kernel

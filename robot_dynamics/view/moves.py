@@ -14,7 +14,7 @@ PEAK_TO_MEAN = 15.0 / 8.0
 
 
 @dataclass(frozen=True)
-class Goal:
+class MoveGoal:
     """Where to move.
 
     Attributes:
@@ -26,7 +26,9 @@ class Goal:
     duration: float
 
 
-def shortest_duration(geometry: RobotGeometry, start: Mapping[str, float], goal: Goal) -> tuple[float, str]:
+def shortest_duration(
+    geometry: RobotGeometry, start: Mapping[str, float], goal: MoveGoal
+) -> tuple[float, str]:
     """Least time [s] of a quintic from rest to rest within the joints' speeds, and the slowest joint."""
     slowest, name = 0.0, ""
     for joint in geometry.independent_joints:
@@ -39,7 +41,7 @@ def shortest_duration(geometry: RobotGeometry, start: Mapping[str, float], goal:
     return slowest, name
 
 
-def check_goal(geometry: RobotGeometry, start: Mapping[str, float], goal: Goal) -> None:
+def check_goal(geometry: RobotGeometry, start: Mapping[str, float], goal: MoveGoal) -> None:
     """Refuse a move that the joints cannot make.
 
     Raises:

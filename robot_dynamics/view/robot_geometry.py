@@ -17,7 +17,7 @@ from robot_dynamics.view.efforts import axis_frame
 from robot_dynamics.view.links import SMALLEST, Weight, bounds, weight_arrows
 from robot_dynamics.view.machine import Chart, Coordinate, Gauge, effort_chart
 from robot_dynamics.view.mesh_files import MISSING
-from robot_dynamics.view.stand_ins import stand_ins
+from robot_dynamics.view.placeholder_shapes import placeholder_shapes
 from robot_dynamics.view.visuals import Cylinder, MeshCheck, Sphere, Visual, Visuals, read_visuals
 
 UNLIMITED_TURN = math.pi
@@ -47,7 +47,7 @@ class RobotGeometry:
     def shapes(self) -> tuple[Visual, ...]:
         """What its links look like; a capsule stands in for a link without a shape."""
         own = tuple(visual for visual in self.visuals.shapes if visual.link in self.tree.links)
-        return own + stand_ins(self.tree, own, self.visuals.faults, self.size)
+        return own + placeholder_shapes(self.tree, own, self.visuals.faults, self.size)
 
     @property
     def skipped(self) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
-class Sample:
+class StateSample:
     """Measured and commanded values of an arm's joints, or of a platform's pose and legs.
 
     Attributes:

@@ -24,7 +24,7 @@ from robot_dynamics.stewart.orientation import (
 from robot_dynamics.view.efforts import axis_frame
 from robot_dynamics.view.links import Weight, bounds, weight_arrows
 from robot_dynamics.view.machine import Chart, Coordinate, Gauge, effort_chart
-from robot_dynamics.view.moves import Goal
+from robot_dynamics.view.moves import MoveGoal
 from robot_dynamics.view.stewart_parts import leg_axes, lower, platform_shapes, upper
 from robot_dynamics.view.visuals import Visual
 
@@ -209,7 +209,7 @@ class StewartGeometry:
         legs = leg_geometry(self.machine, *pose_from(positions))
         return float(condition_number(legs.jacobian, self.machine.characteristic_length))
 
-    def check_goal(self, start: Mapping[str, float], goal: Goal) -> None:
+    def check_goal(self, start: Mapping[str, float], goal: MoveGoal) -> None:
         """Refuse a move that the legs cannot make, as the controller would.
 
         Args:

@@ -20,8 +20,8 @@ from robot_dynamics.model.longest import longest_chain, rest_position
 from robot_dynamics.model.urdf import RobotTree, parse_urdf
 from robot_dynamics.model.urdf.gate import kinematics_only, read_source
 from robot_dynamics.spatial import Array
+from robot_dynamics.view.simulation_check import check_simulation
 from robot_dynamics.view.tour import FARTHEST, Tour, plan_tour
-from robot_dynamics.view.usable import judge
 
 NAMED = 6
 """Joints that a note names before it counts the rest."""
@@ -105,7 +105,7 @@ def arm_subject(text: str, options: ArmOptions) -> ArmSubject:
     tour = plan_tour(chain, start, None)
     if not kinematic:
         dynamics = compile_dynamics(chain, options.gravity, friction=False)
-        usable = judge(chain, tour.positions, dynamics.mass_matrix)
+        usable = check_simulation(chain, tour.positions, dynamics.mass_matrix)
         if usable.reason:
             kinematic = True
             notes.append(_moved_kinematically(usable.reason))

@@ -153,10 +153,10 @@ def read_visuals(
         for material in robot.iter("material")
         if (color := _color(material)) is not None
     }
-    return _Reader(folder, palette, check, kinds).read(robot)
+    return _VisualReader(folder, palette, check, kinds).read(robot)
 
 
-class _Reader:
+class _VisualReader:
     def __init__(
         self,
         folder: Path | None,

@@ -7,7 +7,7 @@ import pytest
 from random_arms import PinocchioArm, random_chain
 
 from robot_dynamics.benchmark.arms import along_z, random_arm
-from robot_dynamics.benchmark.timing import Statement, median_times
+from robot_dynamics.benchmark.timing import TimedStatement, median_times
 from robot_dynamics.cli.main import main
 
 
@@ -29,7 +29,7 @@ def test_random_arms_are_the_same_in_every_run():
 
 def test_times_are_per_state():
     calls = []
-    times = median_times({"a": Statement("calls.append(1)", {"calls": calls}, states=10)}, rounds=3)
+    times = median_times({"a": TimedStatement("calls.append(1)", {"calls": calls}, states=10)}, rounds=3)
     assert list(times) == ["a"] and times["a"] > 0.0 and calls
 
 

@@ -11,8 +11,8 @@ from robot_dynamics.codegen.expression import ExpressionGraph, sin
 from robot_dynamics.codegen.program import Argument
 from robot_dynamics.errors import SingularityError, StateError
 from robot_dynamics.native import cache
-from robot_dynamics.native.bridge import fast_function
 from robot_dynamics.native.evaluator import Evaluator
+from robot_dynamics.native.fast_call import fast_function
 from robot_dynamics.native.loading import load_kernel
 from robot_dynamics.native.signature import Input, Signature
 
@@ -274,7 +274,7 @@ def test_the_function_lives_as_long_as_it_is_used_and_no_longer(rows):
     assert alive() is None
 
 
-def test_what_the_bridge_cannot_hold_is_called_through_the_evaluator():
+def test_what_fast_calls_cannot_hold_is_called_through_the_evaluator():
     many = tuple(Input(f"x{i}", 1) for i in range(13))
     assert isinstance(fast_function(Evaluator(Signature("many", many, ((1,),)), None), ""), Evaluator)
     wide = Signature("wide", many[:1], ((1, 1, 1, 1),))

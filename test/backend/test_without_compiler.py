@@ -13,7 +13,7 @@ from random_arms import PinocchioArm, random_chain
 
 from robot_dynamics import compile_dynamics
 from robot_dynamics.errors import BackendError
-from robot_dynamics.native import bridge, cache
+from robot_dynamics.native import cache, fast_call
 from robot_dynamics.native.library import NativeKernel, joined_source
 
 SCRIPT = """
@@ -116,14 +116,14 @@ def test_a_compiler_that_knows_no_native_flag_is_used_without(chain, own_cache, 
 
 
 def test_no_python_headers_are_needed():
-    source = joined_source("robot_dynamics.native", bridge.SOURCES)
+    source = joined_source("robot_dynamics.native", fast_call.SOURCES)
     included = {line for line in source.splitlines() if line.startswith("#include")}
     assert included == {f"#include <{name}.h>" for name in ("stddef", "stdint", "stdlib", "string")}
 
 
-def test_without_the_bridge_calls_go_through_ctypes(chain, own_cache, monkeypatch):
-    monkeypatch.setattr(bridge, "_unsupported", lambda: "this test says so")
-    bridge.load_bridge.cache_clear()
+def test_without_fast_calls_functions_go_through_ctypes(chain, own_cache, monkeypatch):
+    monkeypatch.setattr(fast_call, "_unsupported", lambda: "this test says so")
+    fast_call.load_fast_calls.cache_clear()
     try:
         dynamics = compile_dynamics(chain, backend="c")
         rng = np.random.default_rng(6)
@@ -138,10 +138,10 @@ def test_without_the_bridge_calls_go_through_ctypes(chain, own_cache, monkeypatc
         evaluator = dynamics._evaluators["inverse_dynamics"]
         assert dynamics.inverse_dynamics is evaluator and isinstance(evaluator.kernel(), NativeKernel)
     finally:
-        bridge.load_bridge.cache_clear()
+        fast_call.load_fast_calls.cache_clear()
 
 
-def test_the_bridge_is_in_use_here(chain, own_cache):
+def test_fast_calls_are_in_use_here(chain, own_cache):
     dynamics = compile_dynamics(chain, backend="c")
     assert type(dynamics.inverse_dynamics).__name__ == "builtin_function_or_method"
 

@@ -23,7 +23,7 @@ from robot_dynamics.view.efforts import (
     share_color,
     straight_arrow,
 )
-from robot_dynamics.view.moves import Goal, check_goal
+from robot_dynamics.view.moves import MoveGoal, check_goal
 from robot_dynamics.view.parameters import WebViewParameters
 from robot_dynamics.view.robot_geometry import read_robot
 from robot_dynamics.view.visuals import Box, Cylinder, MeshFile, Sphere, read_visuals
@@ -235,9 +235,9 @@ def test_a_move_that_is_too_fast_is_refused_with_the_least_duration():
     geometry = puma()
     start = dict.fromkeys((f"joint{i}" for i in range(1, 7)), 0.0)
     goal = dict(start, joint2=-0.94)  # its limit is 0.94 rad/s
-    check_goal(geometry, start, Goal(goal, 15.0 / 8.0 + 1e-9))
+    check_goal(geometry, start, MoveGoal(goal, 15.0 / 8.0 + 1e-9))
     with pytest.raises(TrajectoryError, match=r"joint2 .* at least 1\.9 s"):
-        check_goal(geometry, start, Goal(goal, 1.8))
+        check_goal(geometry, start, MoveGoal(goal, 1.8))
 
 
 def test_bad_parameters_are_refused():

@@ -12,7 +12,7 @@ from robot_dynamics import stewart
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.resources import resource
 from robot_dynamics.stewart.orientation import rotation_from_roll_pitch_yaw, rotation_from_vector
-from robot_dynamics.view.moves import Goal
+from robot_dynamics.view.moves import MoveGoal
 from robot_dynamics.view.plates import convex_hull, plate_below, plate_mesh
 from robot_dynamics.view.stewart_geometry import (
     PLACE,
@@ -97,9 +97,9 @@ def test_the_sliders_reach_as_far_as_the_legs_let_each_coordinate_alone():
         for bound in (one.low, one.high):
             way = bound - shown.home[one.name]
             inside = moved(shown, **{one.name: shown.home[one.name] + 0.93 * way})
-            shown.check_goal(shown.home, Goal(inside, 20.0))
+            shown.check_goal(shown.home, MoveGoal(inside, 20.0))
             with pytest.raises(TrajectoryError):
-                shown.check_goal(shown.home, Goal(moved(shown, **{one.name: bound + 0.1 * way}), 20.0))
+                shown.check_goal(shown.home, MoveGoal(moved(shown, **{one.name: bound + 0.1 * way}), 20.0))
     assert [one.unit for one in shown.coordinates] == ["mm"] * 3 + ["°"] * 3
 
 
@@ -114,7 +114,7 @@ def test_the_sliders_reach_as_far_as_the_legs_let_each_coordinate_alone():
 def test_a_move_that_the_legs_cannot_make_is_refused_with_the_leg_and_the_number(changes, duration, text):
     shown = geometry()
     with pytest.raises(TrajectoryError, match=text):
-        shown.check_goal(shown.home, Goal(moved(shown, **changes), duration))
+        shown.check_goal(shown.home, MoveGoal(moved(shown, **changes), duration))
 
 
 def test_arrows_are_beside_the_legs_and_tell_the_share_of_the_limit():

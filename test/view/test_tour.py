@@ -16,7 +16,7 @@ from robot_dynamics.model.load import load_urdf
 from robot_dynamics.resources import resource
 from robot_dynamics.view.subject import ArmOptions, arm_subject, description_text, without_masses
 from robot_dynamics.view.tour import MARGIN, plan_tour
-from robot_dynamics.view.verdict import Verdict
+from robot_dynamics.view.tour_result import TourResult
 
 pin = pytest.importorskip("pinocchio", reason="pinocchio is not installed")
 
@@ -215,7 +215,7 @@ def verdict(**changed):
         "worst_tracking_error": {"a": 1e-5, "b": 9e-4}, "unmoved": (),
         "links_drawn": ("base",), "links_not_drawn": {"bob": "a frame"},
     }  # fmt: skip
-    return Verdict(**{**values, **changed})
+    return TourResult(**{**values, **changed})
 
 
 def test_the_verdict_names_what_failed():

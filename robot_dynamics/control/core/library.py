@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from robot_dynamics.errors import BackendError
-from robot_dynamics.native.apart import BUILDS
+from robot_dynamics.native.build_process import BUILDS
 from robot_dynamics.native.cache import discard
 from robot_dynamics.native.library import joined_source, shared_library
 from robot_dynamics.spatial import Array

@@ -99,7 +99,9 @@ def _inverse_dynamics(arm: ActuatedArm) -> tuple[NativeKernel, Mapping[str, Arra
     kernel = evaluator.kernel() if evaluator is not None else None
     if not isinstance(kernel, NativeKernel):
         raise BackendError("the model is not compiled, so the control core must run in Python")
-    held = dict(zip((array.name for array in evaluator.signature.held), evaluator.held, strict=True))
+    held = dict(
+        zip((array.name for array in evaluator.signature.constants), evaluator.constants, strict=True)
+    )
     # The core hands the kernel gravity, then payload; dry friction it adds itself, along a heading.
     if tuple(held) not in ((), ("gravity",), ("gravity", "payload")):
         raise BackendError(

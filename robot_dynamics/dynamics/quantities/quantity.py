@@ -193,7 +193,7 @@ class Quantity(Generic[P, R]):
             states=tuple(made(array) for array in self.states),
             outputs=tuple(output.shape(sizes) for output in self.outputs),
             optional=tuple(made(array) for array in self.optional),
-            held=tuple(made(array) for array in self.held if array.name in names),
+            constants=tuple(made(array) for array in self.held if array.name in names),
             singular=self.no_result(chain),
         )
 

@@ -5,6 +5,6 @@ what that parser leaves open, and ``tree`` holds the result.
 """
 
 from robot_dynamics.model.urdf.parser import parse_urdf
-from robot_dynamics.model.urdf.tree import Finding, Joint, JointType, Link, Mimic, RobotTree
+from robot_dynamics.model.urdf.tree import DescriptionFinding, Joint, JointType, Link, Mimic, RobotTree
 
-__all__ = ["Finding", "Joint", "JointType", "Link", "Mimic", "RobotTree", "parse_urdf"]
+__all__ = ["DescriptionFinding", "Joint", "JointType", "Link", "Mimic", "RobotTree", "parse_urdf"]

@@ -112,7 +112,7 @@ def kinematics_only(source: Source) -> bytes:
             given twice, an unknown attribute on a pose, or words where numbers are needed.
     """
     data, label, encoding = source
-    reader = _Reader(label)
+    reader = _DescriptionReader(label)
     parser = expat.ParserCreate(encoding)
     parser.buffer_text = True
     parser.StartDoctypeDeclHandler = reader.refuse_doctype
@@ -131,7 +131,7 @@ def kinematics_only(source: Source) -> bytes:
     return reader.result()
 
 
-class _Reader:
+class _DescriptionReader:
     """Expat handlers that build the reduced document."""
 
     def __init__(self, label: str) -> None:

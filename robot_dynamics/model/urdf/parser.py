@@ -12,7 +12,7 @@ import numpy as np
 from robot_dynamics.errors import ModelError, quoted
 from robot_dynamics.model.chain import JointLimits, RigidBody
 from robot_dynamics.model.urdf.gate import kinematics_only, read_source
-from robot_dynamics.model.urdf.tree import Finding, Joint, JointType, Link, Mimic, RobotTree
+from robot_dynamics.model.urdf.tree import DescriptionFinding, Joint, JointType, Link, Mimic, RobotTree
 from robot_dynamics.model.urdf.validation import (
     LARGEST,
     check_body,
@@ -43,7 +43,7 @@ def parse_urdf(source: str | bytes | os.PathLike[str]) -> RobotTree:
     description = read_source(source)
     label = description.label
     robot = _run_parser(kinematics_only(description), label)
-    findings: list[Finding] = []
+    findings: list[DescriptionFinding] = []
     try:
         _check_name("robot", robot.name)
         links = _by_name("link", (_link(entry, findings) for entry in robot.links))
@@ -90,7 +90,7 @@ def _by_name(what: str, entries: Iterable[Any]) -> dict[str, Any]:
     return named
 
 
-def _link(entry: Any, findings: list[Finding]) -> Link:
+def _link(entry: Any, findings: list[DescriptionFinding]) -> Link:
     if entry.inertial is None:
         return Link(entry.name, None)
     where = f"link {entry.name!r}"
@@ -105,11 +105,11 @@ def _link(entry: Any, findings: list[Finding]) -> Link:
         center_of_mass=origin[:3, 3],
         inertia=rotate_inertia(origin[:3, :3], inertia),
     )
-    findings.extend(Finding("link", entry.name, message) for message in check_body(where, body))
+    findings.extend(DescriptionFinding("link", entry.name, message) for message in check_body(where, body))
     return Link(entry.name, body)
 
 
-def _joint(entry: Any, findings: list[Finding]) -> Joint:
+def _joint(entry: Any, findings: list[DescriptionFinding]) -> Joint:
     where = f"joint {entry.name!r}"
     try:
         kind = JointType(entry.type)
@@ -127,7 +127,7 @@ def _joint(entry: Any, findings: list[Finding]) -> Joint:
         if value < 0.0:
             raise ModelError(f"{where}: {name} is {value:g}; it cannot be negative")
     limits, zero_limits, messages = _limits(entry.limit, kind, where)
-    findings.extend(Finding("joint", entry.name, message) for message in messages)
+    findings.extend(DescriptionFinding("joint", entry.name, message) for message in messages)
     mimic = None
     if entry.mimic is not None and kind.moves_on_axis:
         mimic = Mimic(

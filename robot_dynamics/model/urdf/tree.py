@@ -77,7 +77,7 @@ class Joint:
 
 
 @dataclass(frozen=True)
-class Finding:
+class DescriptionFinding:
     """Something odd about a link or joint that does not make the description unusable."""
 
     kind: str
@@ -102,7 +102,7 @@ class RobotTree:
     name: str
     links: Mapping[str, Link]
     joints: Mapping[str, Joint]
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[DescriptionFinding, ...] = ()
 
     @cached_property
     def parent_joint(self) -> Mapping[str, Joint]:

@@ -20,7 +20,7 @@ INSET = 1.0 - 1e-9
 
 
 @dataclass(frozen=True)
-class Envelope:
+class MotionEnvelope:
     """Along one direction from home, everything else as at home; infinite where no limit is given.
 
     Attributes:
@@ -46,12 +46,12 @@ class Envelope:
         return float(np.interp(0.0, self.displacement, values))
 
 
-def envelopes(machine: Machine, reached: list[Excursion]) -> list[Envelope]:
+def envelopes(machine: Machine, reached: list[Excursion]) -> list[MotionEnvelope]:
     """Of all six directions."""
     return [_envelope(machine, excursion) for excursion in reached]
 
 
-def _envelope(machine: Machine, excursion: Excursion) -> Envelope:
+def _envelope(machine: Machine, excursion: Excursion) -> MotionEnvelope:
     axis = excursion.axis
     # Home itself is one of the samples.
     half = SAMPLES // 2 + 1
@@ -73,7 +73,7 @@ def _envelope(machine: Machine, excursion: Excursion) -> Envelope:
     speeds = np.array([leg.limits.speed for leg in machine.legs])
     speed = _least_ratio(speeds, rates)
     powers = [_powers(machine, rest, axis, sign * direction, speed) for sign in (1.0, -1.0)]
-    return Envelope(
+    return MotionEnvelope(
         axis=axis,
         displacement=displacement,
         speed=speed,
@@ -118,7 +118,7 @@ def _least_ratio(limits: Array, values: Array) -> Array:
     return np.asarray(ratios.min(axis=-1))
 
 
-def envelope_rows(every: list[Envelope]) -> tuple[list[str], list[list[object]]]:
+def envelope_rows(every: list[MotionEnvelope]) -> tuple[list[str], list[list[object]]]:
     """Columns and rows as a table, SI units."""
     from robot_dynamics.report.sizing.axes import NAMES
 

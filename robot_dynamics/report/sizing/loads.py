@@ -8,7 +8,7 @@ import numpy as np
 
 from robot_dynamics.control.stewart.recorded import RecordedMotion
 from robot_dynamics.report.sizing.axes import NAMES, displaced, is_turn
-from robot_dynamics.report.sizing.envelopes import Envelope
+from robot_dynamics.report.sizing.envelopes import MotionEnvelope
 from robot_dynamics.report.sizing.workspace import Excursion
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.motion import Motion
@@ -100,7 +100,7 @@ def recorded_loads(platform: StewartPlatform, table: MotionTable, title: str) ->
     return _loads(platform, times - times[0], motion.at(times), title)
 
 
-def standard_loads(platform: StewartPlatform, reached: list[Excursion], able: list[Envelope]) -> Loads:
+def standard_loads(platform: StewartPlatform, reached: list[Excursion], able: list[MotionEnvelope]) -> Loads:
     """Of a swing along each direction in turn, with half of what the machine can do there."""
     motions, times, begin = [], [], 0.0
     parts: list[tuple[int, str]] = []
@@ -122,7 +122,7 @@ def _middle(excursion: Excursion) -> tuple[float, float]:
     return center, SHARE * 0.5 * (excursion.greatest - excursion.least)
 
 
-def _period(excursion: Excursion, envelope: Envelope) -> float:
+def _period(excursion: Excursion, envelope: MotionEnvelope) -> float:
     """Shortest that keeps speed and acceleration to their shares; a second per direction without limits."""
     amplitude = max(_middle(excursion)[1], 1e-9)
     speed = SHARE * float(np.min(envelope.speed))

@@ -18,7 +18,7 @@ from robot_dynamics.extras import lacking
 from robot_dynamics.inputs.files import write_files
 from robot_dynamics.report.sizing import pictures
 from robot_dynamics.report.sizing.axes import NAMES, PLANES, is_turn, shown_unit, shown_value
-from robot_dynamics.report.sizing.envelopes import Envelope, envelope_rows, envelopes
+from robot_dynamics.report.sizing.envelopes import MotionEnvelope, envelope_rows, envelopes
 from robot_dynamics.report.sizing.loads import REACTIONS, Loads, recorded_loads, standard_loads
 from robot_dynamics.report.sizing.workspace import CAUSES, Excursion, PlaneMap, excursions, map_rows, maps
 from robot_dynamics.spatial import Array
@@ -42,7 +42,7 @@ class Study:
     machine: Machine
     reached: list[Excursion]
     maps: list[PlaneMap]
-    able: list[Envelope]
+    able: list[MotionEnvelope]
     loads: Loads
 
 

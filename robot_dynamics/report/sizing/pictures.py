@@ -10,7 +10,7 @@ import numpy as np
 
 from robot_dynamics.report.plots import blank_figure
 from robot_dynamics.report.sizing.axes import NAMES, shown_unit, shown_value
-from robot_dynamics.report.sizing.envelopes import Envelope
+from robot_dynamics.report.sizing.envelopes import MotionEnvelope
 from robot_dynamics.report.sizing.loads import Loads
 from robot_dynamics.report.sizing.workspace import CAUSES, PlaneMap
 from robot_dynamics.spatial import Array
@@ -90,19 +90,19 @@ def _map(m: PlaneMap, values: Array, scale: tuple[float, float], label: str, lin
     return _png(figure)
 
 
-def speed_curves(able: Sequence[Envelope]) -> list[bytes]:
+def speed_curves(able: Sequence[MotionEnvelope]) -> list[bytes]:
     """Greatest speed over each excursion; translations share a scale, rotations another."""
     return _curves(able, "greatest speed", lambda e: [("greatest", e.speed)], rate="s")
 
 
-def acceleration_curves(able: Sequence[Envelope]) -> list[bytes]:
+def acceleration_curves(able: Sequence[MotionEnvelope]) -> list[bytes]:
     """Greatest acceleration from rest, both ways."""
     return _curves(
         able, "acceleration from rest", lambda e: [("along", e.forward), ("against", e.backward)], rate="s²"
     )
 
 
-def power_curves(able: Sequence[Envelope]) -> list[bytes]:
+def power_curves(able: Sequence[MotionEnvelope]) -> list[bytes]:
     """Power at the greatest speed: of an actuator, and of all."""
     return _curves(
         able, "power at greatest speed", lambda e: [("all actuators", e.total_power), ("one", e.leg_power)]
@@ -110,9 +110,9 @@ def power_curves(able: Sequence[Envelope]) -> list[bytes]:
 
 
 def _curves(
-    able: Sequence[Envelope],
+    able: Sequence[MotionEnvelope],
     words: str,
-    lines: Callable[[Envelope], list[tuple[str, Array]]],
+    lines: Callable[[MotionEnvelope], list[tuple[str, Array]]],
     rate: str | None = None,
 ) -> list[bytes]:
     if not any(np.isfinite(line).any() for envelope in able for _, line in lines(envelope)):

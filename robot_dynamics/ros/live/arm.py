@@ -23,7 +23,7 @@ from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.messages import JointOrder
 from robot_dynamics.view.robot_geometry import RobotGeometry
 from robot_dynamics.view.subject import ArmOptions, ArmSubject
-from robot_dynamics.view.verdict import SHARE_MOVED, Verdict
+from robot_dynamics.view.tour_result import SHARE_MOVED, TourResult
 
 SETTLING = 0.3
 """Seconds that are looked at after the tour's end."""
@@ -79,7 +79,7 @@ class ArmExhibit:
             "gravity": list(self._options.gravity),
         }
 
-    def tour(self, observer: Observer, progress: Progress) -> Verdict:
+    def tour(self, observer: Observer, progress: Progress) -> TourResult:
         """Every joint through its range and back."""
         subject, tour = self._subject, self._subject.tour
         controller = MOVER if subject.kinematic else CONTROLLER
@@ -114,14 +114,14 @@ class ArmExhibit:
             message.points.append(point)
         return message
 
-    def _judge(self, positions: Record, references: Record, stamps: list[int]) -> Verdict:
+    def _judge(self, positions: Record, references: Record, stamps: list[int]) -> TourResult:
         chain, tour = self._subject.chain, self._subject.tour
         true = np.array([positions[stamp] for stamp in stamps])
         errors = np.abs(true - np.array([references[stamp] for stamp in stamps])).max(axis=0)
         moved = np.ptp(true, axis=0) >= SHARE_MOVED * np.ptp(tour.positions, axis=0)
         moved &= np.ptp(true, axis=0) > 0.0
         not_drawn = self._geometry.not_drawn
-        return Verdict(
+        return TourResult(
             robot=chain.name,
             root=chain.root,
             tip=chain.tip,

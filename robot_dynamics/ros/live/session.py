@@ -23,7 +23,7 @@ from robot_dynamics.ros.running.pages import (
 )
 from robot_dynamics.ros.support.processes import NodeProcess, claim_domain
 from robot_dynamics.ros.web_view import VISITOR
-from robot_dynamics.view.verdict import Verdict
+from robot_dynamics.view.tour_result import TourResult
 
 VISITOR_TIME = 20.0
 """Seconds for which a tour waits for the browser that was opened."""
@@ -73,7 +73,7 @@ class Exhibit(Protocol):
     def page(self) -> dict[str, Any]:
         """Parameters of the page."""
 
-    def tour(self, observer: Observer, progress: Progress) -> Verdict:
+    def tour(self, observer: Observer, progress: Progress) -> TourResult:
         """Make the tour and judge it."""
 
 
@@ -88,7 +88,7 @@ def _told_together(nodes: Sequence[NodeProcess]) -> Iterator[None]:
 
 
 @nodes_end_with_this_process()
-def show(exhibit: Exhibit, options: SessionOptions, say: Say, progress: Progress) -> Verdict | None:
+def show(exhibit: Exhibit, options: SessionOptions, say: Say, progress: Progress) -> TourResult | None:
     """Start everything, show it, make the tour, and end everything; Ctrl-C ends it at any time.
 
     Raises:

@@ -24,7 +24,7 @@ from robot_dynamics.ros.support.messages import JointOrder
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart import StewartPlatform
 from robot_dynamics.stewart.orientation import quaternion_from_rotation, rotation_from_vector
-from robot_dynamics.view.verdict import Verdict
+from robot_dynamics.view.tour_result import TourResult
 
 LARGEST_SHIFT, LARGEST_TURN = 0.1, 0.2
 """Of a coordinate of the pose on the tour [m, rad]."""
@@ -90,7 +90,7 @@ class StewartExhibit:
             share *= 0.7
         return 0.0
 
-    def tour(self, observer: Observer, progress: Progress) -> Verdict:
+    def tour(self, observer: Observer, progress: Progress) -> TourResult:
         """The platform along and about each axis."""
         machine = self._platform.machine
         order = JointOrder(machine.leg_names)
@@ -118,7 +118,7 @@ class StewartExhibit:
         errors = np.abs(true - self._platform.legs(wanted[:, :3], wanted[:, 3:]).lengths).max(axis=0)
         moved = np.ptp(true, axis=0) > MOVED
         links = ("base", "platform", *machine.leg_names)
-        return Verdict(
+        return TourResult(
             robot=machine.name,
             root="base",
             tip="platform",

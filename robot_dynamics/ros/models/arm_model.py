@@ -16,7 +16,7 @@ from robot_dynamics.dynamics.compiled import CompiledDynamics
 from robot_dynamics.errors import ModelError, ParameterError, RobotDynamicsError, escaped, shown
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.model.chain_parameters import ChainParameters
-from robot_dynamics.native.apart import BUILDS
+from robot_dynamics.native.build_process import BUILDS
 from robot_dynamics.parameters import parameter, validate
 from robot_dynamics.ros.models.description import DescriptionSource
 from robot_dynamics.ros.models.imu_gravity import ImuGravity

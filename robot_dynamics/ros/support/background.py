@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from rclpy.node import Node
 
-from robot_dynamics.native.apart import BUILDS, Interrupted
+from robot_dynamics.native.build_process import BUILDS, Interrupted
 from robot_dynamics.ros.support.faults import explain
 
 T = TypeVar("T")

@@ -26,7 +26,7 @@ from rclpy.utilities import remove_ros_args
 
 from robot_dynamics.errors import ModelWarning, ParameterError
 from robot_dynamics.inputs.files import read_bytes
-from robot_dynamics.native.apart import BUILDS, Interrupted
+from robot_dynamics.native.build_process import BUILDS, Interrupted
 from robot_dynamics.ros.support.faults import explain, hand_over
 from robot_dynamics.ros.support.isolation import use_sockets
 from robot_dynamics.ros.support.undeclared import refuse_undeclared

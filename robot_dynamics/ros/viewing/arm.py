@@ -14,9 +14,9 @@ from robot_dynamics.ros.viewing.joint_stream import JointStream, JointValues
 from robot_dynamics.ros.viewing.source import MachineSource, duration
 from robot_dynamics.view.machine import Geometry
 from robot_dynamics.view.mesh_files import unreadable
-from robot_dynamics.view.moves import Goal, check_goal
+from robot_dynamics.view.moves import MoveGoal, check_goal
 from robot_dynamics.view.robot_geometry import RobotGeometry, read_robot
-from robot_dynamics.view.samples import Sample
+from robot_dynamics.view.samples import StateSample
 
 STILL = 2e-3
 """By how much a slider may miss where its joint is, and still ask for no motion [rad or m]."""
@@ -66,7 +66,7 @@ class ArmSource(MachineSource):
         """The independent joints."""
         return () if self._geometry is None else [one.name for one in self._geometry.independent_joints]
 
-    def sample(self) -> Sample | None:
+    def sample(self) -> StateSample | None:
         """Joint values, efforts and errors."""
         state: JointValues | None = self.states.newest
         if self._geometry is None or state is None:
@@ -79,7 +79,7 @@ class ArmSource(MachineSource):
                 for name, value in reference.position.items()
                 if name in then.position
             }
-        return Sample(
+        return StateSample(
             time=1e-9 * state.nanoseconds,
             positions=state.position,
             efforts=(self.commands.fresh or state).effort or state.effort,
@@ -87,7 +87,7 @@ class ArmSource(MachineSource):
             errors=errors,
         )
 
-    def trajectory(self, goal: Goal) -> JointTrajectory:
+    def trajectory(self, goal: MoveGoal) -> JointTrajectory:
         """One waypoint: the goal."""
         state, reference = self.states.newest, self.references.newest
         if self._geometry is None or state is None:

@@ -14,8 +14,8 @@ from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.viewing.joint_stream import JointStream
 from robot_dynamics.ros.viewing.streams import STALE, Stream
-from robot_dynamics.view.moves import Goal
-from robot_dynamics.view.samples import Sample
+from robot_dynamics.view.moves import MoveGoal
+from robot_dynamics.view.samples import StateSample
 
 
 class MachineSource(ABC):
@@ -43,11 +43,11 @@ class MachineSource(ABC):
         """Joints that must report; empty while no machine is known."""
 
     @abstractmethod
-    def sample(self) -> Sample | None:
+    def sample(self) -> StateSample | None:
         """What is known at this moment; None when there is nothing to show."""
 
     @abstractmethod
-    def trajectory(self, goal: Goal) -> Any:
+    def trajectory(self, goal: MoveGoal) -> Any:
         """The message that moves the machine.
 
         Raises:
@@ -60,7 +60,7 @@ class MachineSource(ABC):
         for stream in (self.references, self.commands, self.states):
             stream.take()
 
-    def send(self, goal: Goal) -> None:
+    def send(self, goal: MoveGoal) -> None:
         """Send the machine to a goal.
 
         Raises:

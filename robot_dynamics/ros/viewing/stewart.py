@@ -14,8 +14,8 @@ from robot_dynamics.ros.viewing.joint_stream import JointValues
 from robot_dynamics.ros.viewing.pose_stream import PoseStream, StampedPose
 from robot_dynamics.ros.viewing.source import MachineSource, duration
 from robot_dynamics.stewart.orientation import quaternion_from_rotation
-from robot_dynamics.view.moves import Goal
-from robot_dynamics.view.samples import Sample
+from robot_dynamics.view.moves import MoveGoal
+from robot_dynamics.view.samples import StateSample
 from robot_dynamics.view.stewart_geometry import StewartGeometry, pose_errors, pose_from, pose_values
 
 Pose = dict[str, float]
@@ -56,7 +56,7 @@ class StewartSource(MachineSource):
         """What is wrong with the topics, and with the lengths of the legs."""
         return {**super().complaints(), "pose": self._fault}
 
-    def sample(self) -> Sample | None:
+    def sample(self) -> StateSample | None:
         """Pose, forces and errors."""
         state: JointValues | None = self.states.newest
         if state is None or not self._locate(state):
@@ -64,7 +64,7 @@ class StewartSource(MachineSource):
         reference: StampedPose | None = self.references.fresh
         wanted: Pose = {} if reference is None else pose_values(reference.position, reference.rotation)
         machine = self._geometry.machine
-        return Sample(
+        return StateSample(
             time=1e-9 * state.nanoseconds,
             positions=self._pose,
             efforts=(self.commands.fresh or state).effort or state.effort,
@@ -117,7 +117,7 @@ class StewartSource(MachineSource):
             )
         return pose_values(found.position, found.rotation)
 
-    def trajectory(self, goal: Goal) -> MultiDOFJointTrajectory:
+    def trajectory(self, goal: MoveGoal) -> MultiDOFJointTrajectory:
         """One waypoint: the goal."""
         if not self._known or self._fault:
             raise TrajectoryError("it is not known where the platform is")

@@ -8,7 +8,7 @@ import numpy as np
 import viser
 
 from robot_dynamics.spatial import Array
-from robot_dynamics.view.browser.shapes import Frame, add_visual, rgb255
+from robot_dynamics.view.browser.shapes import SceneFrame, add_visual, rgb255
 from robot_dynamics.view.efforts import (
     RGB,
     VISIBLE_SHARE,
@@ -30,7 +30,7 @@ REDRAWN = 0.002
 """Least change of a share of the limit that is drawn anew."""
 
 
-class Body:
+class RobotBody:
     """The links of a machine, as they are or as a transparent ghost.
 
     Args:
@@ -50,12 +50,12 @@ class Body:
         opacity: float | None = None,
     ) -> None:
         self._size = geometry.size
-        self._root = Frame(server, name)
-        self._links: dict[str, Frame] = {}
+        self._root = SceneFrame(server, name)
+        self._links: dict[str, SceneFrame] = {}
         self.failures: list[str] = []
         for number, visual in enumerate(geometry.shapes):
             if visual.link not in self._links:
-                self._links[visual.link] = Frame(server, f"{name}/link{len(self._links)}")
+                self._links[visual.link] = SceneFrame(server, f"{name}/link{len(self._links)}")
             at = f"{name}/link{list(self._links).index(visual.link)}/shape{number}"
             failure = add_visual(server, at, visual, color, opacity)
             if failure:
@@ -92,7 +92,7 @@ class EffortGauge:
     def __init__(self, server: viser.ViserServer, name: str, gauge: Gauge) -> None:
         self._gauge = gauge
         self._scale = EffortScale(gauge.limit)
-        self._frame = Frame(server, name)
+        self._frame = SceneFrame(server, name)
         self._drawn: float | None = None
         extent, thickness = gauge.extent, gauge.thickness
         scale = ring(extent, 0.25 * thickness) if gauge.turns else rod(extent, 0.2 * thickness)

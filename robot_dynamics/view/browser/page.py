@@ -12,7 +12,7 @@ from robot_dynamics.view.browser.panel import Notices
 from robot_dynamics.view.browser.picture import Picture
 from robot_dynamics.view.browser.stage import Stage
 from robot_dynamics.view.machine import Geometry
-from robot_dynamics.view.samples import Sample
+from robot_dynamics.view.samples import StateSample
 
 BRAND, BRAND_ON_DARK = (38, 84, 124), (92, 158, 212)
 """Colour of titles and buttons, to be read on light and on dark panels."""
@@ -85,7 +85,7 @@ class Page:
             text += f"; and {len(skipped) - 3} more"
         self.notices.say("visuals", text, "info")
 
-    def update(self, sample: Sample) -> None:
+    def update(self, sample: StateSample) -> None:
         """Show a moment."""
         if self._picture is None:
             return

@@ -12,7 +12,7 @@ from typing import Any
 import viser
 
 from robot_dynamics.view.machine import Coordinate
-from robot_dynamics.view.moves import Goal
+from robot_dynamics.view.moves import MoveGoal
 
 LONGEST_MOVE = 20.0
 """Greatest duration that the slider offers [s]."""
@@ -28,7 +28,7 @@ class Actions:
         reset: back to the initial state.
     """
 
-    send: Callable[[Goal], None]
+    send: Callable[[MoveGoal], None]
     hold: Callable[[], None]
     reset: Callable[[], None]
 
@@ -151,10 +151,10 @@ class MovePanel:
         return self._touched
 
     @property
-    def goal(self) -> Goal:
+    def goal(self) -> MoveGoal:
         """What the sliders say."""
         positions = {one.name: float(self._sliders[one.name].value) / one.factor for one in self._coordinates}
-        return Goal(positions, float(self._duration.value))
+        return MoveGoal(positions, float(self._duration.value))
 
     def release(self) -> None:
         """Let the sliders follow the machine again."""

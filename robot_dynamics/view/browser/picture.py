@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping
 import viser
 
 from robot_dynamics.spatial import Array
-from robot_dynamics.view.browser.body import Body, EffortGauge, Weights
+from robot_dynamics.view.browser.body import EffortGauge, RobotBody, Weights
 from robot_dynamics.view.browser.panel import Actions, MovePanel
 from robot_dynamics.view.browser.plots import LivePlot
 from robot_dynamics.view.efforts import RGB
 from robot_dynamics.view.machine import Geometry
-from robot_dynamics.view.samples import Sample
+from robot_dynamics.view.samples import StateSample
 
 REFERENCE_COLOR: RGB = (0.15, 0.45, 0.85)
 GOAL_COLOR: RGB = (0.95, 0.55, 0.10)
@@ -55,9 +55,9 @@ class Picture:
         self._server = server
         self._geometry = geometry
         self.name = geometry.name
-        self._body = Body(server, "/body", geometry)
-        self._reference = Body(server, "/reference", geometry, REFERENCE_COLOR, GHOST_OPACITY)
-        self._goal = Body(server, "/goal", geometry, GOAL_COLOR, GHOST_OPACITY)
+        self._body = RobotBody(server, "/body", geometry)
+        self._reference = RobotBody(server, "/reference", geometry, REFERENCE_COLOR, GHOST_OPACITY)
+        self._goal = RobotBody(server, "/goal", geometry, GOAL_COLOR, GHOST_OPACITY)
         self._reference.visible = self._goal.visible = False
         self.failures = self._body.failures
         self._gauges = {
@@ -87,7 +87,7 @@ class Picture:
         ]
         self._drawn = 0.0
 
-    def update(self, sample: Sample) -> None:
+    def update(self, sample: StateSample) -> None:
         """Show a moment."""
         self._panel.follow(sample.positions)
         poses = self._geometry.link_poses(sample.positions)
@@ -113,7 +113,7 @@ class Picture:
         """Least and greatest coordinates of the machine [m]."""
         return self._geometry.bounds(self._geometry.link_poses(positions))
 
-    def _ghost(self, ghost: Body, poses: Mapping[str, Array], positions: Mapping[str, float]) -> None:
+    def _ghost(self, ghost: RobotBody, poses: Mapping[str, Array], positions: Mapping[str, float]) -> None:
         ghost.visible = bool(positions)
         if positions:
             ghost.move_apart(self._geometry.link_poses(positions), poses)

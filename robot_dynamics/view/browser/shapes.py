@@ -27,7 +27,7 @@ def rgb255(color: RGB) -> tuple[int, int, int]:
     return (red, green, blue)
 
 
-class Frame:
+class SceneFrame:
     """A node of the scene that moves its children; sends what has changed."""
 
     def __init__(self, server: viser.ViserServer, name: str) -> None:

@@ -4,13 +4,13 @@
  * any other one, and one whose result is not finite, is handed to a Python callable, which converts the
  * arguments or explains what is wrong with them.
  */
-#include "bridge_results.h"
+#include "fast_call_results.h"
 
 /* Batches from this size on let other Python threads run. */
 enum { LONG_BATCH = 256 };
 enum { PROBED_AXES = 2 };
 
-void bridge_configure(object *none_object, object *ndarray, object *float64, object *out, void *py_array_new)
+void fast_call_configure(object *none_object, object *ndarray, object *float64, object *out, void *py_array_new)
 {
     none = none_object;
     out_name = out;
@@ -20,7 +20,7 @@ void bridge_configure(object *none_object, object *ndarray, object *float64, obj
 }
 
 /* What this file believes about an array. */
-void bridge_probe(const array *value, int64_t *answers)
+void fast_call_probe(const array *value, int64_t *answers)
 {
     answers[0] = (int64_t)(intptr_t)value->type;
     answers[1] = (int64_t)(intptr_t)value->data;
@@ -34,13 +34,13 @@ void bridge_probe(const array *value, int64_t *answers)
     answers[8] = (int64_t)(intptr_t)value->base;
 }
 
-object *bridge_probe_new(int axes, const py_size *shape)
+object *fast_call_probe_new(int axes, const py_size *shape)
 {
     return made_array(axes, shape);
 }
 
 /* Whether references are counted where this file believes, from 1. */
-int bridge_probe_references(void)
+int fast_call_probe_references(void)
 {
     const py_size shape = 1;
     object *made = made_array(1, &shape);
@@ -56,7 +56,7 @@ int bridge_probe_references(void)
 }
 
 /* Whether a capsule holds its pointer where this file believes. */
-int bridge_probe_capsule(object *value)
+int fast_call_probe_capsule(object *value)
 {
     return ((const capsule *)value)->pointer == PyCapsule_GetPointer(value, NULL);
 }
@@ -168,7 +168,7 @@ static void destroy(object *holder)
 }
 
 /* A new Python function; NULL with an exception set on failure. The capsule owns what it needs. */
-object *bridge_function(const description *about)
+object *fast_call_function(const description *about)
 {
     function *f = calloc(1, sizeof *f);
     if (!f) {
@@ -192,7 +192,7 @@ object *bridge_function(const description *about)
 }
 
 /* Give a function (by its capsule, its __self__) the kernel for the optional inputs whose bits are set. */
-void bridge_set_kernel(object *holder, int variant, void *single, void *batch)
+void fast_call_set_kernel(object *holder, int variant, void *single, void *batch)
 {
     function *f = PyCapsule_GetPointer(holder, NULL);
     *(void **)&f->batch[variant] = batch;

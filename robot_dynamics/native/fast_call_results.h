@@ -1,8 +1,8 @@
 /* The arrays that results are written to: those of the caller, new ones, or earlier results that nobody holds. */
-#ifndef BRIDGE_RESULTS_H
-#define BRIDGE_RESULTS_H
+#ifndef FAST_CALL_RESULTS_H
+#define FAST_CALL_RESULTS_H
 
-#include "bridge_arguments.h"
+#include "fast_call_arguments.h"
 
 /* The largest result that a function remembers [entries]. */
 enum { MOST_KEPT = 8192 };

@@ -18,7 +18,7 @@ SHORTEST = 0.2
 """A link whose ends are nearer than this many radii is a ball."""
 
 
-def stand_ins(
+def placeholder_shapes(
     tree: RobotTree, shapes: tuple[Visual, ...], faulty: Mapping[str, str], size: float
 ) -> tuple[Visual, ...]:
     """Capsules for the links that should be seen and have no shape.

@@ -22,7 +22,7 @@ _SAMPLES = 25
 
 
 @dataclass(frozen=True)
-class Usability:
+class SimulationCheck:
     """What was found along a path.
 
     Attributes:
@@ -34,7 +34,9 @@ class Usability:
     stuck: tuple[str, ...] = ()
 
 
-def judge(chain: KinematicChain, positions: Array, mass_matrix: Callable[[Array], Array]) -> Usability:
+def check_simulation(
+    chain: KinematicChain, positions: Array, mass_matrix: Callable[[Array], Array]
+) -> SimulationCheck:
     """Look at the mass matrix along straight ways between positions (K, n) [rad or m].
 
     A joint that moves no mass has no acceleration under any effort. Where axes of massless links align, as
@@ -46,16 +48,16 @@ def judge(chain: KinematicChain, positions: Array, mass_matrix: Callable[[Array]
             try:
                 matrix = mass_matrix(first + share * (last - first))
             except RobotDynamicsError as error:
-                return Usability(str(error))
+                return SimulationCheck(str(error))
             diagonal = np.diag(matrix)
             if (diagonal <= SMALLEST_INERTIA).any():
                 name = chain.joint_names[int(np.argmin(diagonal))]
-                return Usability(f"joint {name} moves an inertia of {diagonal.min():.2g} only")
+                return SimulationCheck(f"joint {name} moves an inertia of {diagonal.min():.2g} only")
             scale = 1.0 / np.sqrt(diagonal)
             if np.linalg.eigvalsh(scale[:, None] * matrix * scale)[0] <= SINGULAR:
-                return Usability("the mass matrix is singular where joints of massless links align")
+                return SimulationCheck("the mass matrix is singular where joints of massless links align")
             least = np.minimum(least, 1.0 / np.diag(np.linalg.inv(matrix)))
     joints = [chain.driving_joint(j) for j in range(chain.dof)]
     friction = np.array([max(joint.damping, joint.friction) for joint in joints])
     stuck = np.flatnonzero(friction > STIFFEST * least)
-    return Usability("", tuple(chain.joint_names[j] for j in stuck))
+    return SimulationCheck("", tuple(chain.joint_names[j] for j in stuck))

@@ -1,8 +1,8 @@
 /* From the arguments of a call to the inputs of a kernel. */
-#ifndef BRIDGE_ARGUMENTS_H
-#define BRIDGE_ARGUMENTS_H
+#ifndef FAST_CALL_ARGUMENTS_H
+#define FAST_CALL_ARGUMENTS_H
 
-#include "bridge_objects.h"
+#include "fast_call_objects.h"
 
 /* The inputs of one call, as its kernel takes them. */
 typedef struct {
@@ -138,7 +138,7 @@ static inline int take_inputs(const function *f, object *const *arguments, py_si
     taken->given = inputs;
     taken->variant = variant;
     taken->samples = (size_t)samples;
-    for (int i = 0; i < about->held; ++i) {
+    for (int i = 0; i < about->constants; ++i) {
         taken->in[inputs + i] = about->values[i];
     }
     return f->single[variant] && samples > 0;

@@ -10,8 +10,8 @@ import pytest
 
 from robot_dynamics import compile_dynamics, load_urdf
 from robot_dynamics.errors import BackendError, ParameterError
-from robot_dynamics.native import apart, cache
-from robot_dynamics.native.apart import Builds, Interrupted
+from robot_dynamics.native import build_process, cache
+from robot_dynamics.native.build_process import Builds, Interrupted
 from robot_dynamics.resources import resource
 
 
@@ -34,7 +34,7 @@ def test_what_another_process_has_built_is_used_here_and_by_the_next(folder, mon
     zeros = [0.0] * chain.dof
     here = compile_dynamics(chain, gravity=(0.0, 0.1, -9.7), backend="python", quantities=("gravity",))
     assert dynamics.gravity(zeros) == pytest.approx(here.gravity(zeros), abs=1e-12)
-    monkeypatch.setattr(apart, "_start", no_process)
+    monkeypatch.setattr(build_process, "_start", no_process)
     again = compile_dynamics(chain, gravity=(0.0, 0.1, -9.7), quantities=())
     prepare = partial(again.prepare, ("gravity",))
     Builds().made(prepare, prepare)
@@ -58,7 +58,7 @@ def test_what_is_wrong_with_a_build_is_raised_here(folder):
 def test_nothing_is_built_after_the_end_was_announced(folder, monkeypatch):
     builds = Builds()
     builds.stop()
-    monkeypatch.setattr(apart, "_start", no_process)
+    monkeypatch.setattr(build_process, "_start", no_process)
     with pytest.raises(Interrupted):
         builds.made(missing, missing)
 

@@ -13,7 +13,7 @@ SHARE_MOVED = 0.5
 
 
 @dataclass(frozen=True)
-class Verdict:
+class TourResult:
     """Of one tour.
 
     Attributes:

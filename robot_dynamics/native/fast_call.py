@@ -1,4 +1,4 @@
-"""The fast way from Python to a kernel: see bridge.c."""
+"""Python functions in C that call compiled kernels directly; fast_call.c explains how."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from robot_dynamics.native.signature import Signature
 
 _LOG = logging.getLogger(__name__)
 _PY_ARRAY_NEW = 93  # place in numpy's table of C functions, part of its ABI
-SOURCES = ("bridge_objects.h", "bridge_arguments.h", "bridge_results.h", "bridge.c")
+SOURCES = ("fast_call_objects.h", "fast_call_arguments.h", "fast_call_results.h", "fast_call.c")
 _FLAGS = {"C_CONTIGUOUS": 0x1, "ALIGNED": 0x100, "WRITEABLE": 0x400}
 
 
-_OUT = sys.intern("out")  # the bridge keeps no reference of its own
-_MOST_INPUTS, _MOST_OPTIONAL, _MOST_OUTPUTS, _MOST_AXES = 12, 2, 6, 3  # as in bridge.c
+_OUT = sys.intern("out")  # fast_call.c keeps no reference of its own
+_MOST_INPUTS, _MOST_OPTIONAL, _MOST_OUTPUTS, _MOST_AXES = 12, 2, 6, 3  # as in fast_call.c
 
 
 class _Output(ctypes.Structure):
@@ -44,7 +44,7 @@ class _Description(ctypes.Structure):
         ("documentation", ctypes.c_char_p),
         ("states", ctypes.c_int),
         ("optional", ctypes.c_int),
-        ("held", ctypes.c_int),
+        ("constants", ctypes.c_int),
         ("outputs", ctypes.c_int),
         ("sizes", ctypes.c_ssize_t * _MOST_INPUTS),
         ("names", ctypes.py_object * _MOST_OPTIONAL),
@@ -54,20 +54,20 @@ class _Description(ctypes.Structure):
     )
 
 
-class Bridge:
-    """Makes Python functions that call kernels directly."""
+class FastCalls:
+    """Factory of Python functions that call kernels directly."""
 
     def __init__(self, library: ctypes.PyDLL) -> None:
-        self._function = library.bridge_function
+        self._function = library.fast_call_function
         self._function.restype = ctypes.py_object
         self._function.argtypes = [ctypes.POINTER(_Description)]
-        self._set_kernel = library.bridge_set_kernel
+        self._set_kernel = library.fast_call_set_kernel
         self._set_kernel.restype = None
         self._set_kernel.argtypes = [ctypes.py_object, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p]
 
     def serves(self, signature: Signature) -> bool:
-        """Whether a function with these arrays can be made."""
-        inputs = len(signature.states) + len(signature.optional) + len(signature.held)
+        """Return whether a function with these arrays can be made."""
+        inputs = len(signature.states) + len(signature.optional) + len(signature.constants)
         return (
             inputs <= _MOST_INPUTS
             and len(signature.optional) <= _MOST_OPTIONAL
@@ -76,9 +76,9 @@ class Bridge:
         )
 
     def function(self, evaluator: Evaluator, documentation: str) -> Callable[..., Any]:
-        """A function that calls the kernels it is given, and ``evaluator`` whenever that is not enough.
+        """Function that calls the kernels set for it, and otherwise ``evaluator``.
 
-        The arguments are then unusual, the result is not finite, or no kernel has been set.
+        The evaluator is called when the arguments are unusual, the result is not finite, or no kernel is set.
 
         Args:
             evaluator: computes the same from anything.
@@ -98,11 +98,11 @@ class Bridge:
             f"{signature.name}({', '.join(signature.arguments)})\n\n{documentation}".encode(),
             len(signature.states),
             len(signature.optional),
-            len(evaluator.held),
+            len(evaluator.constants),
             len(outputs),
             (ctypes.c_ssize_t * _MOST_INPUTS)(*(array.size for array in arrays)),
             names,
-            (ctypes.c_void_p * _MOST_INPUTS)(*(array.ctypes.data for array in evaluator.held)),
+            (ctypes.c_void_p * _MOST_INPUTS)(*(array.ctypes.data for array in evaluator.constants)),
             (_Output * _MOST_OUTPUTS)(*outputs),
             evaluator,
         )
@@ -110,19 +110,19 @@ class Bridge:
         return function
 
     def set_kernel(self, function: Any, kernel: NativeKernel, variant: int) -> None:
-        """Let ``function`` use ``kernel`` when the optional inputs of the bits in ``variant`` are given."""
+        """Use ``kernel`` in ``function`` when the optional inputs of the bits in ``variant`` are given."""
         self._set_kernel(function.__self__, variant, kernel.single_address, kernel.batch_address)
 
 
 def fast_function(evaluator: Evaluator, documentation: str) -> Callable[..., Any]:
-    """The fastest way to call ``evaluator``: around it where the bridge works, else the evaluator itself.
+    """Fast function for ``evaluator`` where this Python and numpy allow one, else the evaluator itself.
 
-    Kernels are passed on to the function as the evaluator uses them for the first time.
+    The function gets a kernel when the evaluator first uses it.
     """
-    bridge = load_bridge()
-    if bridge is None or not bridge.serves(evaluator.signature):
+    calls = load_fast_calls()
+    if calls is None or not calls.serves(evaluator.signature):
         return evaluator
-    function = bridge.function(evaluator, documentation)
+    function = calls.function(evaluator, documentation)
     # The function owns the evaluator; the way back must be weak: C code takes no part in collecting cycles.
     reference = weakref.ref(function)
     optional = [array.name for array in evaluator.signature.optional]
@@ -130,20 +130,20 @@ def fast_function(evaluator: Evaluator, documentation: str) -> Callable[..., Any
     def link(kernel: Kernel, given: Given) -> None:
         alive = reference()
         if alive is not None and isinstance(kernel, NativeKernel):
-            bridge.set_kernel(alive, kernel, sum(1 << optional.index(name) for name in given))
+            calls.set_kernel(alive, kernel, sum(1 << optional.index(name) for name in given))
 
     evaluator.link(link)
     return function
 
 
 @lru_cache(maxsize=1)
-def load_bridge() -> Bridge | None:
-    """The bridge, or None (and a note in the log) where Python or numpy are not as it expects."""
+def load_fast_calls() -> FastCalls | None:
+    """Load the compiled fast_call.c; None, with a line in the log, where it does not fit Python or numpy."""
     reason = _unsupported()
     if reason is None:
         source = joined_source("robot_dynamics.native", SOURCES)
         try:
-            key = f"bridge {sys.implementation.cache_tag} {np.__version__}\n{source}"
+            key = f"fast_call {sys.implementation.cache_tag} {np.__version__}\n{source}"
             path = shared_library(key, lambda: source)
             library = ctypes.PyDLL(str(path))
             reason = _configure(library)
@@ -152,11 +152,11 @@ def load_bridge() -> Bridge | None:
     if reason is not None:
         _LOG.info("calls go through ctypes, which is slower: %s", reason)
         return None
-    return Bridge(library)
+    return FastCalls(library)
 
 
 def _unsupported() -> str | None:
-    """Why the memory layout that bridge.c declares cannot hold here; None when it may."""
+    """Reason why the memory layout that fast_call.c declares does not hold here, or None."""
     if sys.implementation.name != "cpython":
         return f"this Python is {sys.implementation.name}"
     if sysconfig.get_config_var("Py_GIL_DISABLED") or hasattr(sys, "getobjects"):
@@ -167,7 +167,7 @@ def _unsupported() -> str | None:
 
 
 def _configure(library: ctypes.PyDLL) -> str | None:
-    """Tell the bridge where things are and check what it believes; what is wrong, or None."""
+    """Give fast_call.c its addresses and check its assumptions; return the one that fails, or None."""
     module: Any = getattr(np, "_core", None) or np.core
     get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
     get_pointer.restype = ctypes.c_void_p
@@ -175,23 +175,23 @@ def _configure(library: ctypes.PyDLL) -> str | None:
     capsule = module.multiarray._ARRAY_API
     table = get_pointer(capsule, None)
     new = ctypes.cast(table, ctypes.POINTER(ctypes.c_void_p))[_PY_ARRAY_NEW]
-    configure = library.bridge_configure
+    configure = library.fast_call_configure
     configure.restype = None
     configure.argtypes = [*[ctypes.py_object] * 4, ctypes.c_void_p]
     configure(None, np.ndarray, np.dtype(np.float64), _OUT, new)
 
-    probe_capsule = library.bridge_probe_capsule
+    probe_capsule = library.fast_call_probe_capsule
     probe_capsule.argtypes = [ctypes.py_object]
     if not probe_capsule(capsule):
         return "Python lays out its capsules differently"
-    if not library.bridge_probe_references():
+    if not library.fast_call_probe_references():
         return "Python counts references differently"
     return _doubt_about_arrays(library)
 
 
 def _doubt_about_arrays(library: ctypes.PyDLL) -> str | None:
-    """Where numpy's arrays are not as the bridge believes; None where they are."""
-    probe = library.bridge_probe
+    """Reason why the layout of numpy's arrays is not the one that fast_call.c declares, or None."""
+    probe = library.fast_call_probe
     probe.restype = None
     probe.argtypes = [ctypes.py_object, ctypes.POINTER(ctypes.c_int64)]
     constant = np.ones(3)
@@ -206,7 +206,7 @@ def _doubt_about_arrays(library: ctypes.PyDLL) -> str | None:
         np.zeros(2, np.float32),
         watched,
     ]
-    probe_new = library.bridge_probe_new
+    probe_new = library.fast_call_probe_new
     probe_new.restype = ctypes.py_object
     probe_new.argtypes = [ctypes.c_int, ctypes.POINTER(ctypes.c_ssize_t)]
     for sample in samples:

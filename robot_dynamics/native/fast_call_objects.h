@@ -1,11 +1,11 @@
-/* What the bridge knows of Python's and numpy's objects, and what it keeps of a function.
+/* Layout of Python's and numpy's objects as fast_call.c uses them, and the data of one function.
  *
- * Neither Python's nor numpy's headers are needed: the bridge uses functions of Python's stable ABI, and of numpy
- * the memory layout of an array and PyArray_New, both fixed parts of numpy's ABI. bridge.py checks the layouts
+ * Neither Python's nor numpy's headers are needed: fast_call.c uses functions of Python's stable ABI, and of numpy
+ * the memory layout of an array and PyArray_New, both fixed parts of numpy's ABI. fast_call.py checks the layouts
  * against objects of known content before any of this is used.
  */
-#ifndef BRIDGE_OBJECTS_H
-#define BRIDGE_OBJECTS_H
+#ifndef FAST_CALL_OBJECTS_H
+#define FAST_CALL_OBJECTS_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -54,17 +54,17 @@ typedef struct {
     size_t row;                             /* number of entries */
 } output;
 
-/* What bridge.py describes; the structure there must match. */
+/* What fast_call.py describes; the structure there must match. */
 typedef struct {
     const char *name;
     const char *documentation;
     int states;                             /* inputs that every call gives */
     int optional;                           /* inputs that it may give */
-    int held;                               /* inputs that no call gives */
+    int constants;                          /* inputs that no call gives */
     int outputs;
     py_size sizes[MOST_INPUTS];             /* of states and optional inputs, for one state */
     object *names[MOST_OPTIONAL];           /* of the optional inputs */
-    const double *values[MOST_INPUTS];      /* of the held inputs; bridge.py keeps them as long as `general` */
+    const double *values[MOST_INPUTS];      /* of the constants; fast_call.py keeps them as long as `general` */
     output results[MOST_OUTPUTS];           /* for one state */
     object *general;                        /* called for everything unusual */
 } description;
