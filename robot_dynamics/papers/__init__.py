@@ -1,1 +1,1 @@
-"""What the five papers print, reproduced and counted: one folder for each paper."""
+"""Tables and statements of the five papers, reproduced and counted: one folder for each paper."""

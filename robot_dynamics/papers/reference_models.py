@@ -62,7 +62,7 @@ class ReferenceModel:
 
 @dataclass(frozen=True)
 class ReferenceCount:
-    """What the generator reaches for a reference model.
+    """Operations of the generated program of a reference model.
 
     Attributes:
         reference: the model and its count from elsewhere.

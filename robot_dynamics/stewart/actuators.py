@@ -1,4 +1,4 @@
-"""What acts along a leg beside its actuator's force: friction, what turns in the drive, and a spring."""
+"""Forces along a leg beside its actuator's force: friction, inertia of the drive, and a spring."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from robot_dynamics.stewart.machine import Machine
 def passive_forces(
     machine: Machine, lengths: Array, rates: Array, accelerations: Array
 ) -> tuple[Array, Array]:
-    """What the actuators overcome in themselves, and what the springs beside them push.
+    """Friction and inertia forces of the actuators, and forces of the springs beside them.
 
     The turning parts count with the energy of their turning by the leg's change of length; that the leg's own
     rotation turns them too is left out, as is usual where they make hundreds of turns a metre.

@@ -41,7 +41,7 @@ class Violation:
 
 
 class Violations(tuple[Violation, ...]):
-    """What poses violate, worst state by worst state, with an answer for every state.
+    """Limits that poses do not keep: the worst state of each, and whether each state keeps all limits.
 
     Attributes:
         kept: (...) of booleans, the batch's axes: whether a state keeps every limit.
@@ -57,7 +57,7 @@ class Violations(tuple[Violation, ...]):
 
 
 def pose_violations(machine: Machine, legs: LegGeometry, rotation: Array) -> Violations:
-    """What poses violate: condition number, stroke, joint angles."""
+    """Limits of condition number, stroke and joint angles that poses do not keep."""
     found = list(_condition(machine, legs))
     kept = condition_number(legs.jacobian, machine.characteristic_length) <= machine.condition_limit
     for key, words, values, bounds, unit in pose_quantities(machine, legs, rotation):
@@ -80,7 +80,7 @@ def pose_quantities(
 
 
 def load_violations(machine: Machine, speeds: Array, forces: Array) -> tuple[Violation, ...]:
-    """What leg rates (..., 6) [m/s] and actuator forces (..., 6) [N] violate."""
+    """Limits that leg rates (..., 6) [m/s] and actuator forces (..., 6) [N] do not keep."""
     limits = [leg.limits for leg in machine.legs]
     return (
         *_beyond(machine, "speed", "speed", np.abs(speeds), np.array([x.speed for x in limits]), "m/s"),

@@ -29,7 +29,6 @@ import numpy as np
 from robot_dynamics.codegen.expression import sqrt
 from robot_dynamics.dynamics.friction import direction
 from robot_dynamics.spatial import Array, cross_entries, quaternion_rows
-from robot_dynamics.stewart.leg_shares import leg_shares
 from robot_dynamics.stewart.regrouping import LegParameters, Parameters
 from robot_dynamics.stewart.scalar_algebra import (
     Matrix,
@@ -43,6 +42,7 @@ from robot_dynamics.stewart.scalar_algebra import (
     times,
     transpose,
 )
+from robot_dynamics.stewart.wrench_distribution import wrench_distribution
 
 Keep = Callable[[str, Sequence[Any]], None]
 
@@ -63,7 +63,7 @@ class Inputs:
 
 @dataclass(frozen=True)
 class LegLoad:
-    """What a leg contributes: it pulls the platform by ``share``·S + ``force``, ``share`` being unknown.
+    """Load of one leg: it pulls the platform by ``share``·S + ``force``, ``share`` being unknown.
 
     Attributes:
         vector: S.
@@ -127,7 +127,7 @@ def actuator_forces(
         "legs", [*force, *moment, *(x for load in loads for x in (*load.vector, load.length, load.actuator))]
     )
 
-    shares = leg_shares(parameters, [load.vector for load in loads], point, force, moment)
+    shares = wrench_distribution(parameters, [load.vector for load in loads], point, force, moment)
     return [
         load.length * (load.offset - share) + load.actuator for load, share in zip(loads, shares, strict=True)
     ]

@@ -1,4 +1,4 @@
-"""What a motion needs of a platform's legs and joints."""
+"""Inverse dynamics of a platform with joint reactions and limits."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from robot_dynamics.stewart.newton_euler import Model, Reactions, balance
 
 @dataclass(frozen=True)
 class InverseDynamics:
-    """What a motion needs; leading batch axes are kept, legs in the machine's order.
+    """Forces and motion of the legs; leading batch axes are kept, legs in the machine's order.
 
     Attributes:
         actuator_forces: (..., 6) positive when the leg pushes, F [N].
@@ -71,7 +71,7 @@ class InverseDynamics:
 def inverse_dynamics(
     machine: Machine, motion: Motion, model: Model = "exact", on_violation: OnViolation = "raise"
 ) -> InverseDynamics:
-    """What a motion needs; see :meth:`StewartPlatform.inverse_dynamics` for the arguments and the errors."""
+    """Inverse dynamics; see :meth:`StewartPlatform.inverse_dynamics` for the arguments and the errors."""
     with np.errstate(over="ignore", invalid="ignore"):  # reported by name below
         asked = balance(machine, motion, model)
     require_finite(asked.wrench, motion)

@@ -97,7 +97,7 @@ def _machine(fields: Fields) -> Machine:
 
 
 def _is_path(source: object) -> TypeGuard[str | os.PathLike[str]]:
-    """Whether it names a file; a text of several lines is YAML."""
+    """True where the text names a file; a text of several lines is YAML."""
     return isinstance(source, os.PathLike) or (isinstance(source, str) and "\n" not in source)
 
 
@@ -236,7 +236,7 @@ def _spring(leg: Fields) -> Spring:
 
 
 def _limits(leg: Fields, unlimited: bool) -> LegLimits:
-    """What a leg may do; where ``unlimited``, the limits that are not given are none."""
+    """Limits of a leg; with ``unlimited``, limits that are not given are infinite."""
     given = leg.value("limits")
     if _is_unlimited(given):
         return LegLimits()

@@ -1,4 +1,4 @@
-"""What a Stewart platform consists of: geometry, mass properties, friction and limits.
+"""Parameters of a Stewart platform: geometry, mass properties, friction and limits.
 
 Frames. The *base frame* is fixed to the ground; the *platform frame* moves with the platform. The *leg axes*
 of a leg are x along the leg from the base point to the platform point, y along the moving axis of the
@@ -54,7 +54,7 @@ class JointFriction:
 
 @dataclass(frozen=True)
 class Drive:
-    """What turns when a leg changes its length: the actuator's screw, and its motor's rotor.
+    """Rotating parts of a leg's actuator: screw and rotor of the motor.
 
     Attributes:
         lead: of the screw, per turn [m].
@@ -112,7 +112,7 @@ NO_SPRING = Spring(length=0.0, force=0.0, stiffness=0.0)
 
 @dataclass(frozen=True)
 class LegLimits:
-    """What one leg may do; infinite where the machine has no limit.
+    """Limits of one leg; infinite where the machine has no limit.
 
     Attributes:
         shortest: smallest length between base point and platform point [m].

@@ -33,7 +33,7 @@ LARGEST = 1e3
 
 @dataclass(frozen=True)
 class Measures:
-    """What a machine is designed from; what is None is guessed by size.
+    """Data from which a machine is made; data that are None are guessed from its size.
 
     Attributes:
         name: of the machine.

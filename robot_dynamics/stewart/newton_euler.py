@@ -77,7 +77,7 @@ class LegMotion:
 
 @dataclass(frozen=True)
 class Balance:
-    """What the motion asks of the legs, before the actuator forces are solved for.
+    """Loads of the legs in a motion, before the actuator forces are solved for.
 
     Attributes:
         legs: positions of the legs.
@@ -185,7 +185,7 @@ def leg_motion(machine: Machine, legs: LegGeometry, platform: Motion, model: Mod
 
 
 def balance(machine: Machine, platform: Motion, model: Model = "exact") -> Balance:
-    """What a motion asks of the legs (sections 2.2 to 3.2).
+    """Loads of the legs in a motion (sections 2.2 to 3.2).
 
     Raises:
         ParameterError: an unknown model.

@@ -1,4 +1,4 @@
-"""What a path asks of each leg on whole intervals of time, as bounds that hold at every moment of them."""
+"""Bounds of lengths, speeds, forces and angles of each leg that hold on whole intervals of a path."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from robot_dynamics.codegen.expression import sqrt
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.inputs.records import check_fields, finite
 from robot_dynamics.spatial import Array, cross_entries, quaternion_rows
-from robot_dynamics.stewart.balls import Ball, joined, motion_balls, polynomials
 from robot_dynamics.stewart.exact_model import Inputs, actuator_forces
+from robot_dynamics.stewart.interval import Interval, joined, motion_intervals, polynomials
 from robot_dynamics.stewart.machine import LEG_COUNT, Machine
 from robot_dynamics.stewart.regrouping import Parameters, regroup
 from robot_dynamics.stewart.scalar_algebra import Vector, add, dot, times
@@ -91,7 +91,7 @@ class Boxes:
         return Boxes(self.piece[chosen], self.center[chosen], self.half[chosen], self.group)
 
     def spans(self, pieces: Pieces) -> tuple[Array, Array, Array]:
-        """Where each begins, where its values are taken, and where it ends: times (N,) [s]."""
+        """Start, time of the values and end of each box: times (N,) [s]."""
         times = pieces.times
         if self.group > 1:
             last = np.minimum(self.piece + self.group, len(times) - 1)
@@ -107,7 +107,7 @@ class Boxes:
 
 @dataclass(frozen=True)
 class LegBounds:
-    """What the legs are asked for on boxes; every deviation is from the value in the box's middle.
+    """Bounds of the legs on boxes; every deviation is from the value in the middle of the box.
 
     Attributes:
         lengths, speeds, forces, base_cosines, platform_cosines: values and deviations, (2, N, 6) each: [m],
@@ -173,7 +173,7 @@ class PathBounds:
                 jacobian_deviation=deviation,
             )
 
-    def _motion(self, pieces: Pieces, boxes: Boxes) -> list[list[Ball]]:
+    def _motion(self, pieces: Pieces, boxes: Boxes) -> list[list[Interval]]:
         start, middle, end = boxes.spans(pieces)
         count = len(pieces.coefficients)
         # A last group that is not full has its last piece again.
@@ -183,9 +183,9 @@ class PathBounds:
         values, deviations = polynomials(coefficients, center, half, np.diff(pieces.times)[index])
         if boxes.group > 1:
             values, deviations = joined(values, deviations, boxes.group)
-        return motion_balls(values, deviations, np.maximum(end - middle, middle - start))
+        return motion_intervals(values, deviations, np.maximum(end - middle, middle - start))
 
-    def _legs(self, position: Sequence[Ball], velocity: Sequence[Ball], turn: _Turn) -> _Legs:
+    def _legs(self, position: Sequence[Interval], velocity: Sequence[Interval], turn: _Turn) -> _Legs:
         machine, found = self._machine, _Legs([], [], [], [], [])
         rotation = quaternion_rows(turn.quaternion)
         for k in range(LEG_COUNT):
@@ -204,7 +204,7 @@ class PathBounds:
             found.rows.append([*direction, *cross_entries(arm, direction)])
         return found
 
-    def _jacobian(self, rows: list[list[Ball]]) -> tuple[Array, Array]:
+    def _jacobian(self, rows: list[list[Interval]]) -> tuple[Array, Array]:
         scale = np.array([1.0] * 3 + [1.0 / self._machine.characteristic_length] * 3)
         both = np.array([_gathered(row) for row in rows])  # leg, value or deviation, box, column
         values, deviations = (both * scale).transpose(1, 2, 0, 3)
@@ -213,13 +213,13 @@ class PathBounds:
 
 @dataclass(frozen=True)
 class _Legs:
-    """Balls of each leg; see :class:`LegBounds`."""
+    """Intervals of each leg; see :class:`LegBounds`."""
 
-    lengths: list[Ball]
-    speeds: list[Ball]
-    base: list[Ball]
-    platform: list[Ball]
-    rows: list[list[Ball]]
+    lengths: list[Interval]
+    speeds: list[Interval]
+    base: list[Interval]
+    platform: list[Interval]
+    rows: list[list[Interval]]
 
 
 class _Turn:
@@ -231,7 +231,7 @@ class _Turn:
         acceleration: angular, base frame.
     """
 
-    quaternion: list[Ball]
+    quaternion: list[Interval]
     velocity: Vector
     acceleration: Vector
 
@@ -239,7 +239,7 @@ class _Turn:
 class _AboutAxis(_Turn):
     """By an angle about an axis, after a first orientation."""
 
-    def __init__(self, first: Array, axis: Array, angle: Ball, rate: Ball, second: Ball) -> None:
+    def __init__(self, first: Array, axis: Array, angle: Interval, rate: Interval, second: Interval) -> None:
         c, s = (0.5 * angle).cosine_and_sine()
         (x, y, z, w), (a, b, d) = first.tolist(), axis.tolist()
         turned = (a * w + b * z - d * y, b * w + d * x - a * z, d * w + a * y - b * x, -a * x - b * y - d * z)
@@ -254,7 +254,9 @@ class _AboutAxis(_Turn):
 class _RollPitchYaw(_Turn):
     """From roll, pitch, yaw: R = Rz Ry Rx."""
 
-    def __init__(self, angles: Sequence[Ball], rates: Sequence[Ball], seconds: Sequence[Ball]) -> None:
+    def __init__(
+        self, angles: Sequence[Interval], rates: Sequence[Interval], seconds: Sequence[Interval]
+    ) -> None:
         (ca, sa), (cb, sb), (cc, sc) = ((0.5 * angle).cosine_and_sine() for angle in angles)
         self.quaternion = [
             (sa * cb * cc - ca * sb * sc).tight(),
@@ -272,9 +274,9 @@ class _RollPitchYaw(_Turn):
         self.acceleration = [seconds[0] * along[i] + x * turning[i] + across[i] for i in range(3)]
 
 
-def _gathered(balls: Sequence[Any]) -> Array:
-    """Values and tight deviations (2, N, n) of n balls; what is not known deviates by infinity."""
-    tight = [ball.tight() for ball in balls]
+def _gathered(intervals: Sequence[Any]) -> Array:
+    """Values and tight deviations (2, N, n) of n intervals; what is not known deviates by infinity."""
+    tight = [interval.tight() for interval in intervals]
     both = np.array([[ball.value for ball in tight], [ball.radius for ball in tight]])
     both[1][~np.isfinite(both[1])] = np.inf
     return np.asarray(both.transpose(0, 2, 1))

@@ -1,4 +1,4 @@
-"""Whether a machine's parameters are those of something that can exist."""
+"""Checks that a machine's parameters are physically possible."""
 
 from __future__ import annotations
 

@@ -16,9 +16,9 @@ from robot_dynamics.codegen.lowering import reachable
 from robot_dynamics.codegen.nodes import ADD, DIV, MUL, SQRT, SUB
 from robot_dynamics.codegen.program import Argument, OperationCount, Program, count_operations
 from robot_dynamics.stewart.exact_model import Inputs, actuator_forces
-from robot_dynamics.stewart.leg_shares import leg_shares
 from robot_dynamics.stewart.machine import LEG_COUNT, Machine
 from robot_dynamics.stewart.regrouping import Parameters, regroup
+from robot_dynamics.stewart.wrench_distribution import wrench_distribution
 
 # The parts of the input array "motion", in order, with their sizes.
 MOTION = (
@@ -102,7 +102,7 @@ def _cost(parameters: Parameters) -> int:
 def _balancing_cost(machine: Machine, triangle: tuple[int, int, int]) -> int:
     graph = ExpressionGraph()
     vectors = [graph.input(name, 3) for name in (*machine.leg_names, "the point", "the force", "the moment")]
-    shares = leg_shares(regroup(machine, triangle=triangle), vectors[:6], *vectors[6:])
+    shares = wrench_distribution(regroup(machine, triangle=triangle), vectors[:6], *vectors[6:])
     return _tally(graph, _reached(graph, shares)).total
 
 

@@ -25,7 +25,6 @@ from robot_dynamics.spatial import Array, rpy_from_rotation, shift_inertia
 from robot_dynamics.stewart.kinematics import leg_geometry
 from robot_dynamics.stewart.machine import Leg, Machine
 from robot_dynamics.stewart.physical import check_body
-from robot_dynamics.stewart.xml_text import add, document_text, number_text, numbers_text, texts
 
 Element = ElementTree.Element
 
@@ -45,7 +44,7 @@ GREY, STEEL, BLUE = "0.3 0.3 0.32 1", "0.7 0.72 0.75 1", "0.2 0.35 0.6 1"
 
 @dataclass(frozen=True)
 class Controllers:
-    """What gz_ros2_control is told.
+    """Controllers that gz_ros2_control loads.
 
     Attributes:
         parameters: path of the controllers' YAML file.
@@ -76,33 +75,33 @@ def sdf(machine: Machine, controllers: Controllers | None = None) -> str:
     """
     _check(machine)
     root = ElementTree.Element("sdf", version=SDF_VERSION)
-    model = add(root, "model", name=machine.name)
+    model = _add(root, "model", name=machine.name)
     # Links are placed in the model's own frame, which is the base frame.
-    base = add(model, "link", name=BASE)
+    base = _add(model, "link", name=BASE)
     _inertial(base, RigidBody(1.0, np.zeros(3), np.eye(3)))
     _base_plate(base, machine)
-    ground = add(model, "joint", name="ground", type="fixed")
-    texts(ground, parent="world", child=BASE)
+    ground = _add(model, "joint", name="ground", type="fixed")
+    _texts(ground, parent="world", child=BASE)
     tip, rest = _split(machine)
     legs = leg_geometry(machine, machine.home_position, machine.home_rotation)
     for leg, axis, vector in zip(machine.legs, machine.universal_axes, legs.vectors, strict=True):
         _leg(model, leg, axis, vector, tip)
-    platform = add(model, "link", name=PLATFORM)
+    platform = _add(model, "link", name=PLATFORM)
     _pose(platform, machine.home_position, machine.home_rotation)
     _inertial(platform, rest)
     _platform_plate(platform, machine)
     for leg in machine.legs:
         weld = _plugin(model, DETACHABLE_JOINT)
-        texts(weld, parent_link=PLATFORM, child_model="__model__", child_link=f"{leg.name}_tip")
+        _texts(weld, parent_link=PLATFORM, child_model="__model__", child_link=f"{leg.name}_tip")
     if controllers is not None:
         control = _plugin(model, ROS2_CONTROL)
         for path in (controllers.parameters, str(resource("config/gazebo_time.yaml"))):
-            texts(control, parameters=path)
-        texts(control, hold_joints="true")
+            _texts(control, parameters=path)
+        _texts(control, hold_joints="true")
         # Always: without a rule of its own a second machine would follow the first one's.
         rule = f"controller_manager:robot_description:={controllers.description_topic}"
-        texts(add(control, "ros"), namespace=f"/{controllers.namespace.strip('/')}", remapping=rule)
-    return document_text(root)
+        _texts(_add(control, "ros"), namespace=f"/{controllers.namespace.strip('/')}", remapping=rule)
+    return _document_text(root)
 
 
 def actuator_description(machine: Machine) -> str:
@@ -113,23 +112,23 @@ def actuator_description(machine: Machine) -> str:
     """
     lengths = home_lengths(machine)
     robot = ElementTree.Element("robot", name=machine.name)
-    add(robot, "link", name=BASE)
+    _add(robot, "link", name=BASE)
     for leg, length, direction in zip(machine.legs, lengths, machine.home_directions, strict=True):
-        add(robot, "link", name=f"{leg.name}_upper")
-        joint = add(robot, "joint", name=leg.name, type="prismatic")
-        add(joint, "parent", link=BASE)
-        add(joint, "child", link=f"{leg.name}_upper")
-        add(joint, "origin", xyz=numbers_text(leg.base_point + length * direction))
-        add(joint, "axis", xyz=numbers_text(direction))
-        add(joint, "limit", **{name: number_text(value) for name, value in _limits(leg, length).items()})
-    control = add(robot, "ros2_control", name=machine.name, type="system")
-    texts(add(control, "hardware"), plugin="gz_ros2_control/GazeboSimSystem")
+        _add(robot, "link", name=f"{leg.name}_upper")
+        joint = _add(robot, "joint", name=leg.name, type="prismatic")
+        _add(joint, "parent", link=BASE)
+        _add(joint, "child", link=f"{leg.name}_upper")
+        _add(joint, "origin", xyz=_numbers_text(leg.base_point + length * direction))
+        _add(joint, "axis", xyz=_numbers_text(direction))
+        _add(joint, "limit", **{name: _number_text(value) for name, value in _limits(leg, length).items()})
+    control = _add(robot, "ros2_control", name=machine.name, type="system")
+    _texts(_add(control, "hardware"), plugin="gz_ros2_control/GazeboSimSystem")
     for leg in machine.legs:
-        joint = add(control, "joint", name=leg.name)
-        add(joint, "command_interface", name="effort")
+        joint = _add(control, "joint", name=leg.name)
+        _add(joint, "command_interface", name="effort")
         for state in ("position", "velocity", "effort"):
-            add(joint, "state_interface", name=state)
-    return document_text(robot)
+            _add(joint, "state_interface", name=state)
+    return _document_text(robot)
 
 
 def _check(machine: Machine) -> None:
@@ -154,7 +153,7 @@ def _leg(model: Element, leg: Leg, axis: Array, vector: Array, tip: RigidBody) -
         ("upper", leg.upper, end),
         ("tip", tip, end),
     ):
-        link = add(model, "link", name=f"{leg.name}_{part}")
+        link = _add(model, "link", name=f"{leg.name}_{part}")
         _pose(link, position, rotation)
         _inertial(link, body)
         if part == "lower":
@@ -236,21 +235,23 @@ def _rod(link: Element, begin: float, end: float, radius: float, colour: str) ->
     visual = _cylinder(link, (0.5 * (begin + end), 0.0, 0.0), radius, abs(end - begin), colour)
     pose = visual.find("pose")
     if pose is not None:
-        pose.text = f"{number_text(0.5 * (begin + end))} 0 0 0 {number_text(0.5 * np.pi)} 0"
+        pose.text = f"{_number_text(0.5 * (begin + end))} 0 0 0 {_number_text(0.5 * np.pi)} 0"
 
 
 def _cylinder(link: Element, position: Sequence[float], radius: float, length: float, colour: str) -> Element:
-    visual = add(link, "visual", name="visual")
-    texts(visual, pose=f"{numbers_text(position)} 0 0 0")
-    texts(add(add(visual, "geometry"), "cylinder"), radius=number_text(radius), length=number_text(length))
-    texts(add(visual, "material"), ambient=colour, diffuse=colour)
+    visual = _add(link, "visual", name="visual")
+    _texts(visual, pose=f"{_numbers_text(position)} 0 0 0")
+    _texts(
+        _add(_add(visual, "geometry"), "cylinder"), radius=_number_text(radius), length=_number_text(length)
+    )
+    _texts(_add(visual, "material"), ambient=colour, diffuse=colour)
     return visual
 
 
 def _joint(model: Element, name: str, kind: str, parent: str, child: str) -> Element:
     """A joint at the origin and in the axes of its child link."""
-    joint = add(model, "joint", name=name, type=kind)
-    texts(joint, parent=parent, child=child)
+    joint = _add(model, "joint", name=name, type=kind)
+    _texts(joint, parent=parent, child=child)
     return joint
 
 
@@ -261,25 +262,57 @@ def _axis(
     dynamics: dict[str, float],
     limits: dict[str, float] | None = None,
 ) -> None:
-    axis = add(joint, name)
-    texts(axis, xyz=numbers_text(direction))
+    axis = _add(joint, name)
+    _texts(axis, xyz=_numbers_text(direction))
     for group, values in (("dynamics", dynamics), ("limit", limits or {})):
         if values:
-            texts(add(axis, group), **{key: number_text(value) for key, value in values.items()})
+            _texts(_add(axis, group), **{key: _number_text(value) for key, value in values.items()})
 
 
 def _pose(link: Element, position: Array, rotation: Array) -> None:
-    texts(link, pose=f"{numbers_text(position)} {numbers_text(rpy_from_rotation(rotation))}")
+    _texts(link, pose=f"{_numbers_text(position)} {_numbers_text(rpy_from_rotation(rotation))}")
 
 
 def _inertial(link: Element, body: RigidBody) -> None:
     """Mass properties in the axes of the link: some releases of Gazebo's physics turn turned ones twice."""
-    inertial = add(link, "inertial")
-    texts(inertial, pose=f"{numbers_text(body.center_of_mass)} 0 0 0", mass=number_text(body.mass))
-    tensor = add(inertial, "inertia")
+    inertial = _add(link, "inertial")
+    _texts(inertial, pose=f"{_numbers_text(body.center_of_mass)} 0 0 0", mass=_number_text(body.mass))
+    tensor = _add(inertial, "inertia")
     for row, column in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)):
-        texts(tensor, **{f"i{'xyz'[row]}{'xyz'[column]}": number_text(body.inertia[row, column])})
+        _texts(tensor, **{f"i{'xyz'[row]}{'xyz'[column]}": _number_text(body.inertia[row, column])})
 
 
 def _plugin(model: Element, names: tuple[str, str]) -> Element:
-    return add(model, "plugin", filename=names[0], name=names[1])
+    return _add(model, "plugin", filename=names[0], name=names[1])
+
+
+def _add(element: Element, tag: str, /, **attributes: str) -> Element:
+    """A new element at the end of ``element``."""
+    return ElementTree.SubElement(element, tag, attributes)
+
+
+def _texts(element: Element, /, **children: str) -> None:
+    """New elements with these texts at the end of ``element``."""
+    for tag, text in children.items():
+        _add(element, tag).text = text
+
+
+def _visible(document: str) -> str:
+    """XML in which what is not printable, such as marks of writing direction, stands as a reference."""
+    return "".join(c if c.isprintable() or c == "\n" else f"&#x{ord(c):x};" for c in document)
+
+
+def _document_text(root: Element) -> str:
+    """The whole document, indented."""
+    ElementTree.indent(root)
+    return '<?xml version="1.0"?>\n' + _visible(ElementTree.tostring(root, encoding="unicode")) + "\n"
+
+
+def _numbers_text(values: Sequence[float] | Array) -> str:
+    """Numbers with blanks between them."""
+    return " ".join(_number_text(value) for value in values)
+
+
+def _number_text(value: float) -> str:
+    """Every digit that a double has, without a superfluous one."""
+    return repr(float(value) + 0.0)

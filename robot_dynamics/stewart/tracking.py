@@ -15,13 +15,11 @@ from robot_dynamics.errors import SingularityError, StateError
 from robot_dynamics.spatial import Array, quaternion_rows
 from robot_dynamics.stewart.kinematics import forward_kinematics
 from robot_dynamics.stewart.machine import Machine
-from robot_dynamics.stewart.orientation import quaternion_from_rotation
-
-Quaternion = tuple[float, float, float, float]
+from robot_dynamics.stewart.orientation import Quaternion, quaternion_from_rotation, turned
 
 
 class _Found(NamedTuple):
-    """Where a search has ended."""
+    """End of a search."""
 
     position: Array
     quaternion: Quaternion
@@ -96,7 +94,7 @@ class PoseTracker:
         return self._condition
 
     def conditioned(self, limit: float) -> bool:
-        """Whether the condition number is within a limit: most poses are by a bound that costs less."""
+        """True where the condition number is within a limit; a cheaper bound decides most poses."""
         return self._condition_bound <= limit or self.condition_number <= limit
 
     @staticmethod
@@ -143,7 +141,7 @@ class PoseTracker:
         return last
 
     def _same_side(self, position: Array, rotation: Array) -> bool:
-        """Whether no singular pose lies between home and a pose, as far as the determinant tells."""
+        """True where the determinant has the same sign as at home."""
         machine = self._machine
         home = self._legs(machine.home_position, machine.home_rotation)[1]
         return bool(np.linalg.det(home) * np.linalg.det(self._legs(position, rotation)[1]) > 0.0)
@@ -184,20 +182,3 @@ class PoseTracker:
 def _condition_number(matrix: Array) -> float:
     singular = np.linalg.svd(matrix, compute_uv=False)
     return float(singular[0] / singular[-1]) if singular[-1] > 0.0 else math.inf
-
-
-def turned(quaternion: Quaternion, vector: Array) -> Quaternion:
-    """``quaternion`` after a further rotation by the rotation vector ``vector`` (3,), base frame [rad]."""
-    a, b, c = vector.tolist()
-    angle = math.sqrt(a * a + b * b + c * c)
-    half = 0.5 * math.sin(0.5 * angle) / (0.5 * angle) if angle > 1e-12 else 0.5
-    a, b, c, d = half * a, half * b, half * c, math.cos(0.5 * angle)
-    x, y, z, w = quaternion
-    product = (
-        d * x + a * w + b * z - c * y,
-        d * y - a * z + b * w + c * x,
-        d * z + a * y - b * x + c * w,
-        d * w - a * x - b * y - c * z,
-    )
-    norm = math.sqrt(sum(value * value for value in product))
-    return (product[0] / norm, product[1] / norm, product[2] / norm, product[3] / norm)

@@ -17,9 +17,8 @@ from robot_dynamics.errors import SingularityError, StateError
 from robot_dynamics.spatial import Array, quaternion_rows
 from robot_dynamics.stewart.kinematics import condition_number, leg_geometry
 from robot_dynamics.stewart.machine import Machine
-from robot_dynamics.stewart.orientation import rotation_from_vector, rotation_vector
-from robot_dynamics.stewart.sound_checks import Limits
-from robot_dynamics.stewart.tracking import turned
+from robot_dynamics.stewart.orientation import rotation_from_vector, rotation_vector, turned
+from robot_dynamics.stewart.verified_limits import MachineLimits
 
 ROUNDING = 1e-9
 STOP_SAMPLES = 8
@@ -82,13 +81,13 @@ class Envelope:
     def __init__(self, machine: Machine, forces: Forces) -> None:
         self._machine = machine
         self._forces = forces
-        self.limits = Limits.of(machine)
+        self.limits = MachineLimits.of(machine)
         self._margin = self._stroke_margin()
 
     def widen(self, position: Array, rotation: Array) -> None:
         """Allow a pose at the present, e.g. on a stop: one may return from it, but not go further."""
         legs = leg_geometry(self._machine, position, rotation)
-        limits = Limits.of(self._machine).widened(self._machine, position, rotation)
+        limits = MachineLimits.of(self._machine).widened(self._machine, position, rotation)
         present = float(condition_number(legs.jacobian, self._machine.characteristic_length))
         self.limits = replace(limits, condition=max(limits.condition, present * (1.0 + ROUNDING)))
         inside = np.minimum(self.limits.longest - legs.lengths, legs.lengths - self.limits.shortest)

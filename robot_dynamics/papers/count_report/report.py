@@ -1,4 +1,4 @@
-"""What ``robot_dynamics count`` finds out, and its two forms for programs."""
+"""Results of ``robot_dynamics count``, and their two machine-readable forms."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def total_row(rows: Sequence[Row], printed: Formula) -> Row:
 
 
 def sum_remark(rows: Sequence[Row], printed: Formula) -> str:
-    """Whether the printed lines add up to the printed total."""
+    """Remark on the sum of the printed lines and the printed total."""
     lines = total({str(i): row.printed for i, row in enumerate(rows) if row.printed is not None})
     if lines == printed:
         return "the printed lines add up to the printed total"

@@ -14,7 +14,7 @@ from robot_dynamics.spatial import Array
 
 @dataclass
 class Iteration:
-    """What one run computes, link by link from the base, each in its own link frame.
+    """Results of one run, link by link from the base, each in its own link frame.
 
     Attributes:
         w, v, wd, vd: angular and linear velocity and acceleration of the frame (vd with gravity).

@@ -1,4 +1,4 @@
-"""What the paper says of its figures, put to numbers."""
+"""Statements of the paper on its figures, as numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from robot_dynamics.stewart.platform import StewartPlatform
 
 
 def shows(done: Reproduction, number: int) -> bool:
-    """Whether a figure shows what the text says of it."""
+    """True where a figure shows what the text says of it."""
     first, second, third = (done.results[name, "published"] for name in ("I", "II", "III"))
     peak = np.abs(first.actuator_forces).max()
     shares = [np.abs(result.dynamic_fraction) for result in (first, second)]

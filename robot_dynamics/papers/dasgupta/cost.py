@@ -1,4 +1,4 @@
-"""What the generated model costs: operations beside the paper's, time beside a serial arm's."""
+"""Cost of the generated model: operations beside the paper's, time beside a serial arm's."""
 
 from __future__ import annotations
 

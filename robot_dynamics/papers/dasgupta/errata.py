@@ -133,7 +133,7 @@ def _unit_axis() -> tuple[float, float]:
 
 
 def _inertias() -> tuple[float, float]:
-    """How far the printed lower tensor violates the triangle inequality, and one that can exist."""
+    """Violation of the triangle inequality by the printed lower tensor, and a possible tensor."""
     paper, general = paper_platform().machine.legs[0].lower.inertia, general_machine().legs[0].lower.inertia
     errors = []
     for tensor in (paper, general):

@@ -1,4 +1,4 @@
-"""What Dasgupta and Mruthyunjaya 1998 print beside what comes out here."""
+"""Dasgupta and Mruthyunjaya 1998: printed beside computed results."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def text(folder: Path) -> Iterator[Finding]:
 
 
 def _shares() -> Iterator[Finding]:
-    """What the text says of the legs' share."""
+    """Statements on the legs' share."""
     light = fractions_of_light_platform()
     yield Finding(
         "dynamic share with a light platform",
@@ -139,7 +139,7 @@ def _shares() -> Iterator[Finding]:
 
 
 def _near() -> Iterator[Finding]:
-    """What the text says of forces and condition number."""
+    """Statements on forces and condition number."""
     forces, condition = near_singularity()
     for low, high in ((1e2, 1e3), (1e3, 1e4)):
         part = forces[(condition >= low) & (condition < high)]

@@ -118,7 +118,7 @@ def write_csv(done: Reproduction, directory: Path) -> list[Path]:
 
 
 def statements(done: Reproduction, model: Model) -> Iterator[Statement]:
-    """What the paper's text says, checked under one model."""
+    """Statements of the paper's text, checked under one model."""
     first, third = done.results["I", model], done.results["III", model]
     fraction = np.abs(first.dynamic_fraction)
     common = float(np.median(fraction))

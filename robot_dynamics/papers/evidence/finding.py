@@ -1,4 +1,4 @@
-"""What is found about one item of a paper, and the verdict that follows from it."""
+"""Findings on one item of a paper, and the verdict that follows from them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LINKS = 6
 
 
 class Verdict(enum.Enum):
-    """How an item of a paper stands to what came out here."""
+    """Relation of a printed item to the computed result."""
 
     REPRODUCED = "reproduced"
     DIFFERS = "differs"
@@ -55,7 +55,7 @@ class Finding:
 
     @property
     def explanation(self) -> str:
-        """What is to be said beside the verdict."""
+        """Explanation beside the verdict."""
         said = (self.remark, "" if self.agrees is True else self.reason)
         return "; ".join(part for part in said if part)
 
@@ -191,7 +191,7 @@ def table_findings(table: Comparison) -> list[Finding]:
 
 
 def _sums(name: str, table: Comparison) -> list[Finding]:
-    """Whether the printed lines add up, where the table has a total."""
+    """Remark on the sum of the printed lines, where the table has a total."""
     notes = [note for note in table.remarks if note.startswith("the printed lines add up to")]
     claim, agree = "a total of the lines", "the printed lines add up to the printed total"
     return [Finding(f"{name}, sum of its lines", claim, note, note == agree, "see found") for note in notes]

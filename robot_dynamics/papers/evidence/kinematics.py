@@ -1,4 +1,4 @@
-"""Where an arm's frames are and how they move, from positions alone: an oracle for recursions.
+"""Positions, velocities and accelerations of an arm's frames from positions alone: an oracle for recursions.
 
 Velocities come from complex steps of the positions, accelerations from differences of eighth order of the
 velocities, along q(t) = q + qd t + qdd t²/2. Nothing here is a recursion over velocities.

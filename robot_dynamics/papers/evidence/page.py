@@ -71,7 +71,7 @@ def html(papers: Sequence[Paper], items: Sequence[Item]) -> str:
 
 
 def tally(items: Iterable[Item]) -> dict[str, int]:
-    """How many items have each verdict."""
+    """Number of items with each verdict."""
     verdicts = [item.finding.verdict for item in items]
     return {verdict.value: verdicts.count(verdict) for verdict in Verdict}
 

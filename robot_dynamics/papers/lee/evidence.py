@@ -1,4 +1,4 @@
-"""What Lee, Chung, Mudge and Turney print beside what comes out here."""
+"""Lee, Chung, Mudge and Turney: printed beside computed results."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def law(folder: Path) -> Iterator[Finding]:
 
 
 def statements(folder: Path) -> Iterator[Finding]:
-    """What the text says about cost and time."""
+    """Statements on cost and time."""
     direct, recursion = (table.total for table in (LEE_1, LEE_2))
     assert direct is not None and recursion is not None
     first, second = direct.at(LINKS), recursion.at(LINKS)

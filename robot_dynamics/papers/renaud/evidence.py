@@ -1,4 +1,4 @@
-"""What Renaud 1987 prints beside what comes out here."""
+"""Renaud 1987: printed beside computed results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Turney, Mudge and Lee 1980 print beside what comes out here."""
+"""Turney, Mudge and Lee 1980: printed beside computed results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What strobing costs (section 6): the operations of all runs that give M and C, counted by running them.
+"""Cost of strobing (section 6): operations of all runs that give M and C, counted by running them.
 
 M: one run for each joint j with a unit acceleration there, nothing else moving, no gravity; by symmetry only
 the torques i >= j are needed, so only links j ... n take part. C: one run for each pair j <= k with unit

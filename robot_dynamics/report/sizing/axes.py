@@ -37,7 +37,7 @@ def displaced(machine: Machine, offsets: Array) -> Poses:
 
 
 def is_turn(axis: int) -> bool:
-    """Whether a direction is a rotation."""
+    """True for a rotation."""
     return axis >= 3
 
 

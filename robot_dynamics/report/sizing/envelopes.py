@@ -1,4 +1,4 @@
-"""What a platform can do along each of its six directions: speed, acceleration, and their power."""
+"""Speed, acceleration and power of a platform along each of its six directions."""
 
 from __future__ import annotations
 

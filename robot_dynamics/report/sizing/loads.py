@@ -1,4 +1,4 @@
-"""What a motion asks of every actuator and every joint."""
+"""Loads of every actuator and joint in a motion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a platform reaches: excursions along its six directions, and maps over pairs of them."""
+"""Workspace of a platform: excursions along its six directions, and maps over pairs of them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WORST = 1e6
 
 @dataclass(frozen=True)
 class Excursion:
-    """How far a platform gets from home in one direction, everything else as at home.
+    """Excursion from home in one direction, everything else as at home.
 
     Attributes:
         axis: index into ``NAMES``.

@@ -22,7 +22,7 @@ from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.spatial import Array, quaternion_rows
 from robot_dynamics.stewart import Machine, Motion, StewartPlatform
 from robot_dynamics.stewart.kinematics import condition_number, leg_geometry
-from robot_dynamics.stewart.tracking import Quaternion
+from robot_dynamics.stewart.orientation import Quaternion
 
 
 class ToldPose:

@@ -15,9 +15,8 @@ from robot_dynamics.errors import SingularityError, StateError
 from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart import Motion
-from robot_dynamics.stewart.orientation import quaternion_from_rotation
+from robot_dynamics.stewart.orientation import Quaternion, quaternion_from_rotation
 from robot_dynamics.stewart.program import MOTION_SIZE
-from robot_dynamics.stewart.tracking import Quaternion
 
 ActuatorForces = Callable[[Array], Any]
 """The exact inverse dynamics: forces (6,) from a motion as ``stewart.program`` lays it out."""

@@ -21,8 +21,7 @@ from robot_dynamics.control.stewart.state import TaskSpaceState
 from robot_dynamics.dynamics.friction import direction
 from robot_dynamics.spatial import Array, quaternion_rows
 from robot_dynamics.stewart import Motion
-from robot_dynamics.stewart.orientation import rotation_vector
-from robot_dynamics.stewart.tracking import turned
+from robot_dynamics.stewart.orientation import rotation_vector, turned
 
 
 class ComputedForce(StewartLaw):

@@ -1,30 +1,35 @@
-"""Whether a path of polynomials keeps a machine's limits at every moment, not only where somebody looked.
+"""Limits of a machine along a path: verified in continuous time for polynomials, sampled for any other path.
 
-Bounds of what the legs are asked for decide most of a path at once; where they do not, it is split until they
-do. A limit counts as kept up to ``SLACK``, so that this ends.
+Interval bounds of lengths, speeds, forces, angles and condition number decide most of a polynomial path at
+once; where they do not, it is split until they do. A limit counts as kept up to ``SLACK``, so that this ends.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.errors import LimitError
+from robot_dynamics.errors import LimitError, ParameterError
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.checks import Violation, pose_violations
 from robot_dynamics.stewart.inverse_dynamics import inverse_dynamics
-from robot_dynamics.stewart.kinematics import leg_geometry
+from robot_dynamics.stewart.kinematics import LegGeometry, condition_number, leg_geometry
 from robot_dynamics.stewart.machine import Machine
 from robot_dynamics.stewart.motion import Motion
 from robot_dynamics.stewart.path_bounds import Boxes, LegBounds, PathBounds, Pieces
+from robot_dynamics.stewart.paths import PlatformPath, PolynomialPath
 
 SLACK = 1e-6
 """How far beyond a limit counts as keeping it, relative to the limit; for angles, of their cosine."""
 MOST_BOXES = 400_000
-"""More than this are looked at of no path."""
+"""Maximum number of intervals per path."""
+MOST_SAMPLES = 1_000_000
+"""Maximum number of samples of a path that has no polynomials."""
+HALVINGS = 40
 SAMPLES = 33
 """Samples of a box that leaves the limits, from which its worst values are told."""
 REPORTED = 64
@@ -53,8 +58,8 @@ class PathViolation:
 
 
 @dataclass(frozen=True)
-class Limits:
-    """What must be kept, (6,) each, with the condition number's."""
+class MachineLimits:
+    """Limits of the legs, (6,) each, and of the condition number."""
 
     shortest: Array
     longest: Array
@@ -65,10 +70,10 @@ class Limits:
     condition: float
 
     @staticmethod
-    def of(machine: Machine) -> Limits:
+    def of(machine: Machine) -> MachineLimits:
         """Those of a machine."""
         limits = [leg.limits for leg in machine.legs]
-        return Limits(
+        return MachineLimits(
             np.array([limit.shortest for limit in limits]),
             np.array([limit.longest for limit in limits]),
             np.array([limit.speed for limit in limits]),
@@ -78,7 +83,7 @@ class Limits:
             machine.condition_limit,
         )
 
-    def widened(self, machine: Machine, position: Array, rotation: Array) -> Limits:
+    def widened(self, machine: Machine, position: Array, rotation: Array) -> MachineLimits:
         """Strokes and angles such that a pose keeps them: from outside, one may return."""
         legs = leg_geometry(machine, position, rotation)
         home = machine.home_directions
@@ -100,7 +105,7 @@ def path_violations(
     wrench: Array,
     from_outside: bool = False,
 ) -> tuple[PathViolation, ...]:
-    """What a path violates, wherever on it; empty when it keeps every limit.
+    """Limits that a polynomial path does not keep anywhere on it; empty when it keeps every limit.
 
     Args:
         machine: the platform, with everything that it carries.
@@ -113,10 +118,7 @@ def path_violations(
     Raises:
         LimitError: it cannot be told within reason, as the path stays too near to its limits for too long.
     """
-    limits = Limits.of(machine)
-    if from_outside:
-        start = sample(pieces.times[:1])
-        limits = limits.widened(machine, start.position[0], start.rotation[0])
+    limits = _limits(machine, sample, pieces.times[:1], from_outside)
     bounds = PathBounds(machine, wrench)
     boxes, looked_at = Boxes.over(len(pieces.coefficients)), 0
     while len(boxes.piece):
@@ -131,7 +133,16 @@ def path_violations(
     return ()
 
 
-def _judge(limits: Limits, bounds: LegBounds) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _limits(machine: Machine, sample: Sampler, start: Array, from_outside: bool) -> MachineLimits:
+    """MachineLimits that count on a path whose first time is ``start`` (1,) [s]."""
+    limits = MachineLimits.of(machine)
+    if from_outside:
+        motion = sample(start)
+        limits = limits.widened(machine, motion.position[0], motion.rotation[0])
+    return limits
+
+
+def _judge(limits: MachineLimits, bounds: LegBounds) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """(N,) on which boxes a limit may not be kept, and on which one is not."""
     open_ = np.zeros(bounds.lengths.shape[1], dtype=bool)
     broken = open_.copy()
@@ -144,7 +155,7 @@ def _judge(limits: Limits, bounds: LegBounds) -> tuple[NDArray[np.bool_], NDArra
         ((-bounds.platform_cosines[0], bounds.platform_cosines[1]), -limits.platform_cosine),
     ):
         greatest = limit + SLACK * np.abs(limit)
-        # What is no number keeps no limit.
+        # A value that is not a number (NaN) keeps no limit.
         open_ |= ~(value + deviation <= greatest).all(axis=1)
         broken |= ~(value <= greatest).all(axis=1)
     singular, near = _condition(bounds.jacobian, bounds.jacobian_deviation, limits.condition * (1.0 + SLACK))
@@ -180,7 +191,7 @@ def _inverse(matrices: Array) -> Array:
 
 
 def _report(
-    machine: Machine, limits: Limits, pieces: Pieces, boxes: Boxes, sample: Sampler, wrench: Array
+    machine: Machine, limits: MachineLimits, pieces: Pieces, boxes: Boxes, sample: Sampler, wrench: Array
 ) -> tuple[PathViolation, ...]:
     """The worst of each limit that is not kept, from samples of the boxes and once more around the worst."""
     start, _, end = (span[:REPORTED] for span in boxes.spans(pieces))
@@ -201,9 +212,9 @@ def _report(
 
 
 def _at(
-    machine: Machine, limits: Limits, sample: Sampler, times: Array, wrench: Array
+    machine: Machine, limits: MachineLimits, sample: Sampler, times: Array, wrench: Array
 ) -> list[PathViolation]:
-    """What the motion at these times violates."""
+    """Limits that the motion does not keep at these times."""
     motion = sample(times)
     loaded = motion._replace(
         force=np.broadcast_to(wrench[:3], motion.position.shape),
@@ -227,7 +238,7 @@ def _named(violation: Violation) -> Violation:
     )
 
 
-def _with_limits(machine: Machine, limits: Limits) -> Machine:
+def _with_limits(machine: Machine, limits: MachineLimits) -> Machine:
     """The machine with strokes and angles as they count here."""
     legs = tuple(
         replace(
@@ -243,3 +254,68 @@ def _with_limits(machine: Machine, limits: Limits) -> Machine:
         for k, leg in enumerate(machine.legs)
     )
     return replace(machine, legs=legs)
+
+
+class HasKinematics(Protocol):
+    """A platform whose path is checked."""
+
+    @property
+    def machine(self) -> Machine:
+        """Geometry and limits."""
+
+    def legs_of(self, motion: Motion) -> LegGeometry:
+        """Legs at the poses of a motion."""
+
+
+def violations_along(
+    platform: HasKinematics, path: PlatformPath, step: float, from_outside: bool
+) -> tuple[Violation, ...]:
+    """Limits that a path does not keep, with times in the messages; see ``StewartPlatform.check_path``."""
+    crossing = singular_time(platform, path, step)
+    machine, wrench = platform.machine, np.zeros(6)
+    if crossing is not None:
+        condition = float(condition_number(platform.legs_of(path.at(crossing)).jacobian))
+        message = (
+            f"the path meets a singular pose at t = {crossing:.3f} s; its condition number there is"
+            f" {condition:.3g}"
+        )
+        return (Violation("condition_number", None, None, condition, machine.condition_limit, message),)
+    if isinstance(path, PolynomialPath):
+        pieces = path.pieces
+        pieces = replace(pieces, times=pieces.times - pieces.times[0])
+        found = path_violations(machine, pieces, path.at, wrench, from_outside)
+    else:
+        times = samples(path, step)
+        limits = _limits(machine, path.at, times[:1], from_outside)
+        found = tuple(_at(machine, limits, path.at, times, wrench))
+    return tuple(replace(one.violation, message=one.message) for one in found)
+
+
+def singular_time(platform: HasKinematics, path: PlatformPath, step: float) -> float | None:
+    """Time at which a path first crosses a singularity [s]; None when the determinant never changes sign."""
+    times = samples(path, step)
+    determinants = np.linalg.det(platform.legs_of(path.at(times)).jacobian)
+    changes = np.flatnonzero(determinants[:-1] * determinants[1:] <= 0.0)
+    if not len(changes):
+        return None
+    low, high = times[changes[0]], times[changes[0] + 1]
+    sign = np.sign(determinants[changes[0]])
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        if np.sign(np.linalg.det(platform.legs_of(path.at(middle)).jacobian)) == sign:
+            low = middle
+        else:
+            high = middle
+    return float(0.5 * (low + high))
+
+
+def samples(path: PlatformPath, step: float) -> Array:
+    """Equally spaced times at most ``step`` apart, ends included [s]."""
+    if not (np.isfinite(step) and step > 0.0):
+        raise ParameterError(f"step is {step} s; it must be positive")
+    count = path.duration / step
+    if not count <= MOST_SAMPLES:
+        raise ParameterError(
+            f"step is {step:g} s: {count:.3g} samples in {path.duration:g} s; {MOST_SAMPLES} are possible"
+        )
+    return np.linspace(0.0, path.duration, max(2, int(np.ceil(count)) + 1))

@@ -1,4 +1,4 @@
-"""How six legs share a wrench, with few operations, written once for any scalar; see ``exact_model``."""
+"""Distribution of a wrench to six legs with few operations, for any scalar; see ``exact_model``."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class _Triangle:
         return [about_a, about_b, about_c]
 
 
-def leg_shares(
+def wrench_distribution(
     parameters: Parameters, vectors: Sequence[Vector], point: Vector, force: Vector, moment: Vector
 ) -> list[Scalar]:
     """The multiples of the leg vectors that balance a wrench.

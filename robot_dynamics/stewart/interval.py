@@ -1,10 +1,10 @@
 """Numbers that are functions of time within known bounds: interval arithmetic with a derivative beside it.
 
-A ball stands for a function f on an interval around t_m, or for as many of both as its arrays are long: its
-value and slope at t_m, and how far f and f' are from these anywhere on the interval. The operations of
-arithmetic keep this true, so that whatever is written for any scalar, such as the exact model, tells bounds
-of all its values between two samples. By the mean value theorem the deviation of f is also at most half the
-interval's width times the greatest |f'|, which is of second order where the first bound is not tight.
+An ``Interval`` stands for a function f on an interval around t_m, or for as many of both as its arrays are
+long: its value and slope at t_m, and the largest distance of f and f' from these anywhere on the interval.
+The operations of arithmetic keep this true. A formulation for any scalar, such as the exact model, therefore
+gives bounds of all its values between two samples. By the mean value theorem the deviation of f is also at
+most half the width of the interval times the greatest |f'|, a bound of second order.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from robot_dynamics.spatial import Array
 
 
-class Ball:
+class Interval:
     """A function on an interval of time.
 
     Attributes:
@@ -36,29 +36,29 @@ class Ball:
         self.slope, self.slope_radius = slope, slope_radius
         self.half = half
 
-    def tight(self) -> Ball:
+    def tight(self) -> Interval:
         """The same with the smaller of the two bounds of its deviation."""
         mean = self.half * (np.abs(self.slope) + self.slope_radius)
         # fmin: where a slope is not known, the other bound is.
-        return Ball(self.value, np.fmin(self.radius, mean), self.slope, self.slope_radius, self.half)
+        return Interval(self.value, np.fmin(self.radius, mean), self.slope, self.slope_radius, self.half)
 
-    def __add__(self, other: Any) -> Ball:
-        if isinstance(other, Ball):
-            return Ball(
+    def __add__(self, other: Any) -> Interval:
+        if isinstance(other, Interval):
+            return Interval(
                 self.value + other.value,
                 self.radius + other.radius,
                 self.slope + other.slope,
                 self.slope_radius + other.slope_radius,
                 self.half,
             )
-        return Ball(self.value + other, self.radius, self.slope, self.slope_radius, self.half)
+        return Interval(self.value + other, self.radius, self.slope, self.slope_radius, self.half)
 
     __radd__ = __add__
 
-    def scaled(self, factor: float) -> Ball:
-        """A multiple; still a ball where that is nothing."""
+    def scaled(self, factor: float) -> Interval:
+        """A multiple; an interval also for the factor 0."""
         size = abs(factor)
-        return Ball(
+        return Interval(
             factor * self.value,
             size * self.radius,
             factor * self.slope,
@@ -66,21 +66,21 @@ class Ball:
             self.half,
         )
 
-    def __neg__(self) -> Ball:
-        return Ball(-self.value, self.radius, -self.slope, self.slope_radius, self.half)
+    def __neg__(self) -> Interval:
+        return Interval(-self.value, self.radius, -self.slope, self.slope_radius, self.half)
 
-    def __sub__(self, other: Any) -> Ball:
+    def __sub__(self, other: Any) -> Interval:
         return self.__add__(-other)
 
-    def __rsub__(self, other: Any) -> Ball:
+    def __rsub__(self, other: Any) -> Interval:
         return self.__neg__().__add__(other)
 
     def __mul__(self, other: Any) -> Any:
-        if not isinstance(other, Ball):
+        if not isinstance(other, Interval):
             return 0.0 if other == 0.0 else self.scaled(other)
         a, b = np.abs(self.value), np.abs(other.value)
         reach_a, reach_b = a + self.radius, b + other.radius
-        return Ball(
+        return Interval(
             self.value * other.value,
             a * other.radius + self.radius * reach_b,
             self.slope * other.value + self.value * other.slope,
@@ -93,7 +93,7 @@ class Ball:
 
     __rmul__ = __mul__
 
-    def reciprocal(self) -> Ball:
+    def reciprocal(self) -> Interval:
         """1/f; nothing is known of it where f may vanish."""
         size = np.abs(self.value)
         least = np.maximum(size - self.radius, 0.0)
@@ -105,7 +105,7 @@ class Ball:
             )
             radius = self.radius / (size * least)
         known = least > 0.0
-        return Ball(
+        return Interval(
             inverse,
             np.where(known, radius, np.inf),
             -self.slope * square,
@@ -114,12 +114,12 @@ class Ball:
         ).tight()
 
     def __truediv__(self, other: Any) -> Any:
-        return self * (other.reciprocal() if isinstance(other, Ball) else 1.0 / other)
+        return self * (other.reciprocal() if isinstance(other, Interval) else 1.0 / other)
 
     def __rtruediv__(self, other: Any) -> Any:
         return other * self.reciprocal()
 
-    def sqrt(self) -> Ball:
+    def sqrt(self) -> Interval:
         """Square root of what is never negative; nothing is known of its slope where f may vanish."""
         least = np.maximum(self.value - self.radius, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -128,7 +128,7 @@ class Ball:
             slope = self.slope / (2.0 * root)
             slope_radius = self.slope_radius / (2.0 * low) + np.abs(slope) * radius / low
         known = least > 0.0
-        return Ball(
+        return Interval(
             root,
             radius,
             slope,
@@ -136,19 +136,19 @@ class Ball:
             self.half,
         ).tight()
 
-    def cosine_and_sine(self) -> tuple[Ball, Ball]:
+    def cosine_and_sine(self) -> tuple[Interval, Interval]:
         """Of an angle [rad]."""
         c, s = np.cos(self.value), np.sin(self.value)
         reach = np.abs(self.slope) + self.slope_radius
         bow = 0.5 * self.radius * self.radius
 
-        def ball(value: Array, rate: Array) -> Ball:
+        def interval(value: Array, rate: Array) -> Interval:
             radius = np.minimum(np.abs(rate) * self.radius + bow, 2.0)
             turned = np.minimum(np.abs(value) * self.radius + bow, 2.0)
             slope_radius = np.abs(rate) * self.slope_radius + turned * reach
-            return Ball(value, radius, rate * self.slope, slope_radius, self.half)
+            return Interval(value, radius, rate * self.slope, slope_radius, self.half)
 
-        return ball(c, -s), ball(s, c)
+        return interval(c, -s), interval(s, c)
 
 
 def polynomials(coefficients: Array, centers: Array, halves: Array, widths: Array) -> tuple[Array, Array]:
@@ -192,8 +192,8 @@ def joined(values: Array, deviations: Array, size: int) -> tuple[Array, Array]:
     return middle, np.maximum(high - middle, middle - low)
 
 
-def motion_balls(values: Array, deviations: Array, half: Array) -> list[list[Ball]]:
-    """Balls of m coordinates, their rates and their accelerations.
+def motion_intervals(values: Array, deviations: Array, half: Array) -> list[list[Interval]]:
+    """Intervals of m coordinates, their rates and their accelerations.
 
     Args:
         values: (4, m, N) with three derivatives, see :func:`polynomials`.
@@ -202,7 +202,7 @@ def motion_balls(values: Array, deviations: Array, half: Array) -> list[list[Bal
     """
     return [
         [
-            Ball(values[k, i], deviations[k, i], values[k + 1, i], deviations[k + 1, i], half).tight()
+            Interval(values[k, i], deviations[k, i], values[k + 1, i], deviations[k + 1, i], half).tight()
             for i in range(values.shape[1])
         ]
         for k in range(3)
