@@ -1,4 +1,4 @@
-"""Who computes the efforts of one arm, each shown to compute the same ones before it is timed."""
+"""Contenders that compute the efforts of one arm; all must agree before they are timed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long a cycle of a controller takes: in Python, through the C core's face, and in the C core alone."""
+"""Time of a control cycle: in Python, through the C core's binding, and in the C core alone."""
 
 from __future__ import annotations
 

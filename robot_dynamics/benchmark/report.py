@@ -50,7 +50,7 @@ def _quantity_table(results: BenchmarkResults, quantity: str) -> list[str]:
 
 
 def _beside(contender: str) -> bool:
-    """Whether this is one of our own times that others are expressed in."""
+    """Return whether this is one of this package's times, which others are compared with."""
     return contender.startswith(BESIDE)
 
 

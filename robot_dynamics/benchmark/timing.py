@@ -15,7 +15,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 @dataclass(frozen=True)
 class TimedStatement:
-    """What is timed.
+    """Statement to be timed.
 
     Attributes:
         code: a Python statement.

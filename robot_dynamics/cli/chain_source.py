@@ -1,4 +1,4 @@
-"""Arguments that say which chain of which description a subcommand works on."""
+"""Arguments for the robot description and its chain."""
 
 from __future__ import annotations
 
@@ -74,10 +74,10 @@ def locked_joint(text: str) -> tuple[str, float]:
 
 
 def number(text: str) -> float:
-    """Type of an argument that is a number.
+    """Number from the text of an argument.
 
     Raises:
-        argparse.ArgumentTypeError: it is none.
+        argparse.ArgumentTypeError: the text is no number.
     """
     try:
         return decimal(text)
@@ -98,10 +98,10 @@ def number_within(least: float, most: float) -> Callable[[str], float]:
 
 
 def whole_number(text: str) -> int:
-    """Type of an argument that is a whole number.
+    """Whole number from the text of an argument.
 
     Raises:
-        argparse.ArgumentTypeError: it is none.
+        argparse.ArgumentTypeError: the text is no whole number.
     """
     value = number(text)
     if not abs(value) < 2.0**53 or value != int(value):

@@ -1,4 +1,4 @@
-"""``robot_dynamics completion``: what makes a shell complete the command's words."""
+"""``robot_dynamics completion``: completion script of a shell."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from robot_dynamics.papers.reference_models import DRAWS, reference_counts
 from robot_dynamics.papers.reference_table import as_documents, reference_table, stewart_table
 
 MOST_JOINTS = 24
-"""Of an arm that is counted: Lagrange's equations take a minute for so many, four times as long for twice."""
+"""Largest number of links; Lagrange's equations take a minute for so many, four times as long for twice."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

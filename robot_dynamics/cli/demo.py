@@ -1,4 +1,4 @@
-"""``robot_dynamics demo``: the main job, end to end, with a report."""
+"""``robot_dynamics demo``: the demonstration, with a report."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--realtime",
         action="store_true",
-        help="run by the wall clock at 1 kHz and report answers and jitter beside two bare relay nodes",
+        help="run by the wall clock at 1 kHz and report latency and jitter beside two bare relay nodes",
     )
     parser.add_argument(
         "--view",
         action="store_true",
-        help="show arm and platform in a browser while they move, no faster than the clock on the wall",
+        help="show arm and platform in a browser while they move, no faster than real time",
     )
     parser.add_argument(
         "--stay",
         action="store_true",
-        help="with --view: keep the platform's page up after its motion, to play with, until Ctrl-C",
+        help="with --view: keep the platform's web view after its motion, until Ctrl-C",
     )
     parser.add_argument(
         "--duration",
@@ -54,7 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the demonstration; 0 when the tracking was as good as it has to be."""
+    """Run the demonstration; 0 when every tracking error is within its bound."""
     check_folder(arguments.output)
     needed = ["rclpy", "mujoco", "matplotlib"]
     if arguments.view:

@@ -1,4 +1,4 @@
-"""``robot_dynamics excite``: the motion that tells most about an arm's masses and friction."""
+"""``robot_dynamics excite``: excitation trajectory for the identification of an arm."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from robot_dynamics.errors import ParameterError, RobotDynamicsError
 from robot_dynamics.inputs.files import check_output, open_output
 
 _MOVED = 0.01
-"""How far the arm may have moved while it was asked [rad or m]."""
+"""Largest motion of the arm while the user was asked [rad or m]."""
 
 if TYPE_CHECKING:
     from robot_dynamics.identification.excitation.bounds import Bounds
@@ -51,7 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=joint_range,
         action="append",
         default=[],
-        help="where a joint may be [rad or m]; may be repeated (default: its limits, or ±90° without any)",
+        help="range of a joint [rad or m]; may be repeated (default: its limits, or ±90° without any)",
     )
     parser.add_argument(
         "--floor",
@@ -64,10 +64,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=number,
         default=0.03,
         metavar="M",
-        help="of collision shapes (default: %(default)s)",
+        help="distance of collision shapes [m] (default: %(default)s)",
     )
     parser.add_argument(
-        "--effort", type=number, default=0.6, metavar="SHARE", help="of the effort limits, 0.6 at most"
+        "--effort", type=number, default=0.6, metavar="SHARE", help="share of the effort limits, 0.6 at most"
     )
     parser.add_argument(
         "--payload",
@@ -83,19 +83,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--send", action="store_true", help="show the motion, ask, and send it to the arm's controller"
     )
     parser.add_argument(
-        "--speed", type=number, default=0.1, metavar="SHARE", help="of the sent motion (default: %(default)s)"
+        "--speed",
+        type=number,
+        default=0.1,
+        metavar="SHARE",
+        help="speed of the sent motion as a share of the planned one (default: %(default)s)",
     )
     parser.add_argument("--yes", action="store_true", help="send without showing and asking")
     parser.add_argument(
         "--topic",
         default="computed_torque_controller/joint_trajectory",
-        help="of the trajectories; where follow_joint_trajectory is served beside it, that is used"
+        help="topic of the trajectories; the action follow_joint_trajectory is used where it is served"
         " (default: %(default)s)",
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Plan the motion, say what it will tell, and write it."""
+    """Plan the motion, print its expected accuracy, and write it."""
     shown = arguments.send and not arguments.yes
     need("excite", "scipy", "mujoco", *["rclpy"] * arguments.send, *["viser"] * shown)
     from robot_dynamics.identification.excitation.points import Points

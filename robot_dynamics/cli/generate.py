@@ -165,7 +165,7 @@ def _write_controllers(arguments: argparse.Namespace, chain: KinematicChain, tex
 
 
 def _options(arguments: argparse.Namespace) -> dict[str, Any]:
-    """What quantities are told that can choose, as far as it was given."""
+    """Options for the quantities that take them, as far as they were given."""
     if arguments.frame and arguments.frames:
         raise ParameterError("give --frame or --frames, not both")
     frames = arguments.frames.split(",") if arguments.frames else None

@@ -39,17 +39,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="runs that are only predicted (default: the last 30 %% of each run, not learned from)",
     )
-    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FOLDER", help="where to write")
     parser.add_argument(
-        "--compensates-gravity", action="store_true", help="the efforts are reported without the weight"
+        "-o", "--output", type=Path, required=True, metavar="FOLDER", help="folder for the results"
     )
-    parser.add_argument("--payload", action="store_true", help="only what was picked up is unknown")
+    parser.add_argument(
+        "--compensates-gravity", action="store_true", help="the robot reports efforts without gravity"
+    )
+    parser.add_argument(
+        "--payload", action="store_true", help="identify only the payload; the robot is known"
+    )
     parser.add_argument(
         "--drives",
         metavar="FILE.yaml",
         help="drives as known, such as an earlier friction.yaml; - reads standard input",
     )
-    parser.add_argument("--topic", help="of the joint states, where a bag has several")
+    parser.add_argument("--topic", help="topic of the joint states, where a bag has several")
     parser.add_argument(
         "--accept",
         action="store_true",
@@ -60,7 +64,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=number,
         default=10.0,
         metavar="HZ",
-        help="of the zero-phase filter (default: %(default)s)",
+        help="cut-off frequency of the zero-phase low-pass filter [Hz] (default: %(default)s)",
     )
 
 

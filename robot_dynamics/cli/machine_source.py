@@ -1,4 +1,4 @@
-"""A Stewart platform's YAML where a subcommand takes a robot's file: what it writes for such a machine."""
+"""Stewart platforms' YAML files in subcommands that also take a robot's description."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SUFFIXES = (".yaml", ".yml")
 
 
 def is_machine(path: str, text: bytes | None = None) -> bool:
-    """Whether a file's name, or for "-" what came from standard input, says that it is a machine's YAML."""
+    """Return whether a file name, or the text of standard input for "-", is a platform's YAML."""
     if path == "-":
         begin = (text or b"").lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
         return begin not in (b"", b"<")
@@ -30,7 +30,7 @@ def is_machine(path: str, text: bytes | None = None) -> bool:
 
 
 def piped(path: str) -> bytes | None:
-    """What comes from standard input, where ``path`` is "-"."""
+    """Text of standard input, where ``path`` is "-"."""
     return streams.read_input() if path == "-" else None
 
 

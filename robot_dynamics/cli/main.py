@@ -15,27 +15,27 @@ from robot_dynamics.interrupts import raise_at_sigint
 
 # Each module defines configure(parser) and run(arguments) -> exit code.
 COMMANDS = {
-    "demo": "run the main job: a PUMA 560 tracks a trajectory by computed torque over ROS 2",
+    "demo": "run the demonstration: a PUMA 560 tracks a trajectory by computed torque over ROS 2",
     "view": "show a robot moving in a browser, from its URDF, xacro or YAML file",
     "dh": "print the Denavit-Hartenberg parameters of a URDF's chain",
-    "inverse_dynamics": "torques for the states of a CSV file",
-    "record": "joint states into a rosbag2, for identify",
-    "excite": "the motion that tells most about an arm's masses and friction",
-    "identify": "masses, friction and payload of an arm from its recorded motion",
+    "inverse_dynamics": "compute joint efforts for the states of a CSV file",
+    "record": "record joint states into a rosbag2, for identify",
+    "excite": "plan the excitation trajectory for identify",
+    "identify": "identify masses, friction and payload of an arm from recorded motion",
     "run": "start a ROS 2 node of this package",
-    "set": "payload, gravity and friction at every running node of a robot at once",
-    "count": "operations of every formulation beside the published formulas",
+    "set": "set payload, gravity and friction at every running node of a robot",
+    "count": "count the operations of every formulation beside the published formulas",
     "generate": "write a customised model as C or Python source",
     "benchmark": "time the generated model beside other libraries",
-    "reproduce": "put what the papers print beside what comes out here",
+    "reproduce": "compare the papers' results with this package's",
     "stewart": "design a Stewart platform",
     "sdf": "print a Stewart platform as an SDF model for Gazebo",
-    "completion": "print what makes a shell complete this command",
+    "completion": "print the completion script of a shell",
 }
 
 
 class Parser(argparse.ArgumentParser):
-    """Says what is wrong in a few words, however long the argument is."""
+    """Argument parser with short error messages, however long the argument is."""
 
     def error(self, message: str) -> NoReturn:
         super().error(readable(message))

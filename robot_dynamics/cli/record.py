@@ -9,19 +9,24 @@ from robot_dynamics.cli.needs import need
 from robot_dynamics.errors import RobotDynamicsError
 
 LONGEST_TOPIC = 240
-"""Characters of a topic's name that DDS bears, with what ROS puts before it."""
+"""Longest topic name in DDS, the prefix of ROS included [characters]."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument(
-        "-o", "--output", type=Path, required=True, metavar="FOLDER", help="the bag; must not be there yet"
+        "-o",
+        "--output",
+        type=Path,
+        required=True,
+        metavar="FOLDER",
+        help="folder of the bag; it must not exist yet",
     )
     parser.add_argument(
         "--storage", choices=("sqlite3", "mcap"), default="sqlite3", help="default: %(default)s"
     )
     parser.add_argument(
-        "--topic", default="joint_states", help="of sensor_msgs/JointState (default: %(default)s)"
+        "--topic", default="joint_states", help="topic of type sensor_msgs/JointState (default: %(default)s)"
     )
 
 

@@ -1,4 +1,4 @@
-"""``robot_dynamics reproduce``: what the papers print beside what comes out here, item by item."""
+"""``robot_dynamics reproduce``: results of the papers beside this package's, item by item."""
 
 from __future__ import annotations
 

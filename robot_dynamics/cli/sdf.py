@@ -15,7 +15,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--controllers", metavar="FILE.yaml", help="drive the legs by gz_ros2_control with these controllers"
     )
-    parser.add_argument("--namespace", default="", help="of the controllers; default: none")
+    parser.add_argument("--namespace", default="", help="namespace of the controllers; default: none")
     parser.add_argument(
         "--actuators",
         action="store_true",

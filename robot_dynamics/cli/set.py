@@ -20,7 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="such as payload_mass=1.5 'payload_center=[0, 0, 0.1]' robot_compensates_gravity=true",
     )
     parser.add_argument(
-        "--namespace", default="/", help="of the robot whose nodes are set (default: %(default)s)"
+        "--namespace", default="/", help="namespace of the robot's nodes (default: %(default)s)"
     )
     parser.add_argument(
         "--simulator",
@@ -32,12 +32,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=number_within(0.0, 3600.0),
         default=5.0,
         metavar="SECONDS",
-        help="how long to look for a node (default: %(default)s)",
+        help="longest search for a node [s] (default: %(default)s)",
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Set and tell where; returns the exit code."""
+    """Set the parameters and print the nodes; returns the exit code."""
     need("set", "rclpy")
     from robot_dynamics.ros.models.everywhere import set_everywhere
 

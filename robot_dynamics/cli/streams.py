@@ -1,4 +1,4 @@
-"""The standard streams as a command needs them: always there, and never the cause of a traceback."""
+"""Standard streams that are always open and never cause a traceback."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def finish(code: int) -> int:
 
 
 def complain(error: Exception) -> None:
-    """Tell of an error on standard error."""
+    """Print an error to standard error."""
     text = str(error)
     if isinstance(error, OSError):
         text = ": ".join(str(part) for part in (error.filename, error.strerror or text) if part is not None)

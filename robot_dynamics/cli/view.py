@@ -1,4 +1,4 @@
-"""``robot_dynamics view``: a robot's file, moving in a browser, with its torques beside it."""
+"""``robot_dynamics view``: a robot's description, moving in a browser with its torques."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from robot_dynamics.ros.live.session import Exhibit
 
 INTERRUPTED = 130
-"""Exit code of a tour without a verdict."""
+"""Exit code of a tour without a result."""
 MOST_SAID = 3
 """Lines about what cannot be drawn; the page counts the rest."""
 HEAVIEST = 1e9
-"""Payload that is taken [kg]."""
+"""Largest payload [kg]."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -67,17 +67,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="ROS parameters of controller and simulator (YAML); - reads standard input",
     )
     parser.add_argument(
-        "--port", type=whole_number, help="of the page (default: the first free one from 8080 on)"
+        "--port", type=whole_number, help="port of the web view (default: the first free one from 8080 on)"
     )
     parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
-    parser.add_argument("--realtime", action="store_true", help="by the wall clock instead of in lockstep")
+    parser.add_argument(
+        "--realtime", action="store_true", help="run by the wall clock instead of in lockstep"
+    )
     parser.add_argument("--tour", action="store_true", help="move every joint gently through its range")
     parser.add_argument(
         "--exit",
         action="store_true",
-        help="make the tour, then end with a verdict: code 0, or 1",
+        help="make the tour, then end; exit code 0 for success, else 1",
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the tour's verdict; needs --tour")
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="write the result of the tour; needs --tour"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

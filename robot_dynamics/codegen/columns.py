@@ -54,7 +54,7 @@ class Rows:
 
 
 class ColumnGraph:
-    """Where a computation in vectors is traced, beside the graph of the scalars that it needs.
+    """Trace of a computation in vectors, beside the graph of the scalars that it needs.
 
     Attributes:
         graph: of the vectors.

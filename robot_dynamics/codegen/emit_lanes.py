@@ -111,7 +111,7 @@ def _blocks(program: Program, shared: Collection[str]) -> str:
 
 
 def _tile(instructions: int, values: int) -> int:
-    """How many vectors pass through the blocks together; each has so many ``values`` on the stack."""
+    """Number of vectors that pass through the blocks together; each has ``values`` entries on the stack."""
     size = 64 * values  # of AVX-512, the longest vectors
     near = NEAR_BYTES // size
     if near >= FEWEST:
@@ -170,7 +170,7 @@ def _defined_late(definitions: Mapping[str, str], lines: Sequence[str]) -> list[
 
 
 def _stores(text: ProgramText, block: Block) -> dict[str, list[str]]:
-    """What to do with the result that an expression names, as soon as it is known."""
+    """Statements for the result that an expression names, as soon as it is known."""
     stores: dict[str, list[str]] = {}
     kept = len(block.stores)
     for slot, result in zip(block.stores, text.results[:kept], strict=True):

@@ -56,7 +56,7 @@ def _vectors(angles: Sequence[str]) -> str:
 
 
 def _all_finite(targets: Targets) -> str:
-    """Whether every result of a single state is finite.
+    """Test in C that every result of a single state is finite.
 
     One long chain of additions would take longer than the program; many results are read back from where they
     were written.
@@ -74,7 +74,7 @@ def _all_finite(targets: Targets) -> str:
 
 @dataclass(frozen=True)
 class Targets:
-    """Where the results go: one array, or an array of arrays.
+    """Destination of the results: one array, or an array of arrays.
 
     Attributes:
         sizes: of the outputs.

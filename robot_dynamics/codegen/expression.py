@@ -215,7 +215,7 @@ class Expression:
 
     @property
     def is_zero(self) -> bool:
-        """Whether this is the constant zero."""
+        """Return whether this is the constant zero."""
         return self.literal == self.graph.zero
 
     def __add__(self, other: Scalar) -> Expression:

@@ -51,7 +51,7 @@ def lower(
 
 
 class _Polarity:
-    """Which nodes are stored negated, so that the literals asked for need no sign change."""
+    """Nodes to store negated, so that the requested literals need no sign change."""
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         self.nodes = nodes

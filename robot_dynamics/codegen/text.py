@@ -1,4 +1,4 @@
-"""What every emitter shares: a program as assignments of short infix expressions.
+"""Text of a program as assignments of short infix expressions, shared by all emitters.
 
 A value that is used once is written where it is used, as long as the line stays readable; the order and the
 grouping of the operations are the program's own, so every language computes the same roundings.

@@ -1,1 +1,1 @@
-"""The gates for what comes from outside: files, YAML, numbers in text, and arrays of numbers."""
+"""Validation of inputs: files, YAML, numbers in text, and arrays of numbers."""

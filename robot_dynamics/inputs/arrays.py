@@ -133,7 +133,7 @@ def real_number(name: str, value: Any, error: type[RobotDynamicsError] = StateEr
 
 
 def _is_masked(value: Any, levels: int = _DEEPEST) -> bool:
-    """Whether it is a masked array, or a sequence that holds one.
+    """Return whether a value is a masked array or a sequence that contains one.
 
     numpy loads their module, which takes 20 ms, when it is first named.
     """
@@ -242,7 +242,7 @@ def _real(entry: Any) -> float:
 
 
 def _has_boolean(value: Any, levels: int) -> bool:
-    """Whether numpy has taken a boolean for 0 or 1, in sequences nested ``levels`` deep."""
+    """Return whether numpy read a boolean as 0 or 1, in sequences nested ``levels`` deep."""
     if isinstance(value, np.ndarray | np.generic):
         return bool(value.dtype.kind == "b")
     if not levels or not isinstance(value, Sequence):

@@ -10,7 +10,7 @@ _NOT_FINITE = re.compile(r"[+-]?(inf|infinity|nan)", re.ASCII | re.IGNORECASE)
 
 
 def decimal(text: str) -> float:
-    """The number that ``text`` is, white space around it left aside; ``inf`` and ``nan`` are numbers too.
+    """Number in ``text``, white space around it left aside; ``inf`` and ``nan`` are numbers too.
 
     Python's ``float`` takes more for a number than people do: ``1_7.4``, Arabic and full-width digits, and
     ``1e400``, which it makes infinite.

@@ -21,9 +21,9 @@ from robot_dynamics.inputs.files import Refuse, read_text
 MAX_CHARACTERS = 256 * 1024
 """Size of the largest document."""
 MAX_NODES = 20_000
-"""How many values, keys, lists and mappings it may have."""
+"""Largest number of values, keys, lists and mappings."""
 MAX_DEPTH = 40
-"""How deep lists and mappings may be nested."""
+"""Deepest nesting of lists and mappings."""
 MAX_EXPANDED = 1_000_000
 """Size of the largest document with every alias written out [characters and nodes]."""
 _MERGE = "tag:yaml.org,2002:merge"
@@ -182,12 +182,12 @@ def _children(node: yaml.Node) -> Iterator[yaml.Node]:
 
 
 def _refusal(problem: str, mark: Any) -> yaml.MarkedYAMLError:
-    """What is wrong, at a place in the document."""
+    """Error at a place in the document."""
     return yaml.MarkedYAMLError(None, None, problem, mark)
 
 
 def _words(reason: yaml.YAMLError) -> str:
-    """What is wrong, and where, in one line."""
+    """Description of a YAML error and its place, in one line."""
     if isinstance(reason, yaml.MarkedYAMLError):
         place = reason.problem_mark
         where = f" (line {place.line + 1}, column {place.column + 1})" if place is not None else ""

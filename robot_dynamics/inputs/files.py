@@ -176,7 +176,7 @@ def decoded(data: bytes, source: str, error: Refuse = ModelError) -> str:
 
 
 def is_regular(path: str | os.PathLike[str]) -> bool:
-    """Whether ``path`` names a regular file; false for names that no file can have."""
+    """Return whether ``path`` is a regular file; False for names that no file can have."""
     try:
         return Path(path).is_file()
     except (OSError, ValueError):
@@ -184,7 +184,7 @@ def is_regular(path: str | os.PathLike[str]) -> bool:
 
 
 def is_folder(path: str | os.PathLike[str]) -> bool:
-    """Whether ``path`` names a folder; false for names that no folder can have."""
+    """Return whether ``path`` is a folder; False for names that no folder can have."""
     try:
         return Path(path).is_dir()
     except (OSError, ValueError):
@@ -192,7 +192,7 @@ def is_folder(path: str | os.PathLike[str]) -> bool:
 
 
 def exists(path: str | os.PathLike[str]) -> bool:
-    """Whether ``path`` names anything at all; false for names that nothing can have."""
+    """Return whether ``path`` exists; False for names that nothing can have."""
     try:
         return Path(path).exists()
     except (OSError, ValueError):

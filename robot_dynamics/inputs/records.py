@@ -65,7 +65,7 @@ def positive(name: str, value: Any, error: type[RobotDynamicsError]) -> float:
 
 
 def bound(name: str, value: Any, error: type[RobotDynamicsError]) -> float:
-    """What a magnitude may be at most: at least zero, or infinite."""
+    """Upper bound of a magnitude: at least zero, or infinite."""
     return _not_below_zero(name, number_or_infinity(name, value, error), error)
 
 

@@ -137,7 +137,7 @@ class _Builder:
                     pending.append((joint.child, where @ joint.origin @ _displacement(joint, motion.offset)))
 
     def _motion(self, joint: Joint) -> _Coupling:
-        """How ``joint`` moves: by a coordinate of the chain, or not at all."""
+        """Coordinate of the chain that moves ``joint``, or its constant position."""
         followers: list[Joint] = []
         while joint.mimic is not None and joint.name not in self._locked:
             followers.append(joint)

@@ -27,7 +27,7 @@ from robot_dynamics.spatial import Array, pose, rotation_about
 
 
 class JointKind(enum.Enum):
-    """How a joint moves along or about its axis."""
+    """Motion of a joint: along its axis or about it."""
 
     REVOLUTE = "revolute"
     PRISMATIC = "prismatic"

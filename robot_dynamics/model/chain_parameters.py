@@ -9,17 +9,17 @@ from robot_dynamics.parameters import by_name, parameter, validate
 
 @dataclass(frozen=True)
 class ChainParameters:
-    """Which links and joints are the arm's; see :func:`robot_dynamics.load_urdf`."""
+    """Parameters for the links and joints of the chain; see :func:`robot_dynamics.load_urdf`."""
 
     root: str = parameter(
         "", "Root link of the chain, fixed to the ground; empty: the root of the robot", read_only=True
     )
     tip: str = parameter("", "Tip link of the chain; empty: the only possible one", read_only=True)
     locked_joints: tuple[str, ...] = parameter(
-        (), "Joints that are held and do not count as the arm's", read_only=True
+        (), "Locked joints; they are fixed and not part of the chain", read_only=True
     )
     locked_positions: tuple[float, ...] = parameter(
-        (), "Where each of locked_joints is held", unit="rad or m", read_only=True
+        (), "Position of each joint of locked_joints", unit="rad or m", read_only=True
     )
 
     def __post_init__(self) -> None:

@@ -23,7 +23,7 @@ PATIENCE = 300.0
 
 
 def is_xacro(path: Path) -> bool:
-    """Whether a file is to be expanded, by its name."""
+    """Return whether a file name is that of a xacro file."""
     return path.suffix == ".xacro"
 
 
@@ -57,7 +57,7 @@ def expand_xacro(path: Path, arguments: Mapping[str, str] | None = None) -> str:
 
 
 def _ask_expander(path: Path, arguments: Mapping[str, str]) -> dict[str, Any]:
-    """What the program says of the file, as :mod:`robot_dynamics.model.expander` does."""
+    """Output of :mod:`robot_dynamics.model.expander` for the file."""
     command = [sys.executable, "-m", "robot_dynamics.model.expander"]
     try:
         ended = subprocess.run(

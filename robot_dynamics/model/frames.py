@@ -46,7 +46,7 @@ _SAMPLES = 16
 
 @dataclass(frozen=True)
 class Rounding:
-    """What counts as equal while frames are placed.
+    """Tolerances for the placement of frames.
 
     Attributes:
         angle: angles this close to a multiple of pi/2 become that multiple [rad].
@@ -278,13 +278,13 @@ def _inertial_parameters(body: RigidBody, link_pose: Array) -> tuple[float, Arra
 
 
 def _arm_length(chain: KinematicChain) -> float:
-    """How long [m] the arm is: all links in a line, or the farthest center of mass from its joint."""
+    """Length of the arm [m]: all links in a line, or the farthest center of mass from its joint."""
     length = sum(float(np.linalg.norm(joint.origin[:3, 3])) for joint in chain.joints[1:])
     return max(length, max(float(np.linalg.norm(joint.body.center_of_mass)) for joint in chain.joints))
 
 
 def _reach(chain: KinematicChain) -> float:
-    """How far [m] the tip can be from any joint axis: no more than all links in a line."""
+    """Largest distance of the tip from any joint axis [m]: at most all links in a line."""
     reach = float(np.linalg.norm(chain.tip_transform[:3, 3]))
     for joint in chain.joints:
         reach += float(np.linalg.norm(joint.origin[:3, 3]))

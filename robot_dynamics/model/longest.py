@@ -1,4 +1,4 @@
-"""The longest chain of a robot, for those who name none: what is in it, and what has to be held for it."""
+"""Longest chain of a robot, and the joints that must be locked for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which links a chain runs between when the caller does not say."""
+"""Choice of the tip link where the caller names none."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from robot_dynamics.model.urdf.tree import Joint, RobotTree
 
 
 def choose_tip(tree: RobotTree, root: str, moves: Callable[[Joint], bool]) -> str:
-    """The tip link below ``root`` that a description means when nobody names one.
+    """Choose the tip link below ``root`` where nobody names one.
 
     The only leaf, or, where several leaves are equally many moving joints away, the last link on the way to
     all of them: a wrist that carries two tool frames, a hand that carries two fingers. A robot whose moving

@@ -1,1 +1,1 @@
-"""From C source to callables: the system's compiler, a private cache, and calls that cost almost nothing."""
+"""Compilation of C sources into fast Python functions, with a private cache."""

@@ -1,4 +1,4 @@
-"""Builds in processes of their own: they hold up no other thread, and can be ended at any moment.
+"""Builds in separate processes: they block no other thread and can be ended at any time.
 
 A build is a call that puts what it makes into the cache. Where all of it is there already, it is made in this
 process at once; else another process makes it, and this one finds it in the cache.
@@ -23,7 +23,7 @@ T = TypeVar("T")
 GRACE = 0.5
 """Seconds that a build gets to clean up after itself before it is killed."""
 LENGTH = 8
-"""Bytes that tell how long the task is that follows on a builder's standard input."""
+"""Bytes of the length that precedes the task on a builder's standard input."""
 
 
 class Interrupted(BaseException):
@@ -40,7 +40,7 @@ class Builds:
 
     @property
     def stopped(self) -> bool:
-        """Whether :meth:`stop` was called."""
+        """True after :meth:`stop`."""
         return self._stopped
 
     def made(self, make: Callable[[], T], build: Callable[[], object]) -> T:
@@ -105,7 +105,7 @@ class Builds:
 
 
 BUILDS = Builds()
-"""Those of this process."""
+"""Builds of this process."""
 
 
 def _start() -> subprocess.Popen[bytes]:
@@ -121,7 +121,7 @@ def _start() -> subprocess.Popen[bytes]:
 
 
 def _answer(process: subprocess.Popen[bytes], task: bytes) -> bytes:
-    """What a builder answers to its task; nothing when it was ended."""
+    """Output of a builder for its task; empty when it was ended."""
     assert process.stdin is not None and process.stdout is not None
     try:
         # The pipe stays open: its end tells the builder that this process is no more.

@@ -15,11 +15,11 @@ from robot_dynamics.native import cache
 from robot_dynamics.native.build_process import LENGTH
 
 NICENESS = 10
-"""Of builds: the control loops of this machine come first."""
+"""Niceness of builds: the control loops of this computer come first."""
 
 
 def main() -> int:
-    """Do the task on standard input, whose end is the end of this process too."""
+    """Run the task on standard input; the process ends when that stream ends."""
     signal.signal(signal.SIGTERM, _leave)
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever prints must not print into the answer
@@ -42,12 +42,12 @@ def main() -> int:
 
 
 def _leave(number: int, _: FrameType | None) -> None:
-    """End by way of every clean-up."""
+    """End the process with every clean-up."""
     sys.exit(128 + number)
 
 
 def _end_with(descriptor: int) -> None:
-    """End this process and its compiler when nobody holds the other end any more."""
+    """End this process and its compiler when the other end of the pipe is closed."""
     while os.read(descriptor, 1):
         pass
     os.killpg(os.getpgrp(), signal.SIGTERM)

@@ -36,7 +36,7 @@ _chosen: Path | None = None
 
 
 class NotBuilt(Exception):
-    """An entry is not there, and must not be made here."""
+    """An entry is missing and must not be built in this context."""
 
 
 @contextlib.contextmanager
@@ -50,7 +50,7 @@ def finished_entries() -> Iterator[None]:
 
 
 def folder() -> Path:
-    """Where the entries are."""
+    """Folder of the entries."""
     return _chosen or _folder(_wanted_folder())
 
 
@@ -118,12 +118,12 @@ def discard(path: Path) -> None:
 
 
 def content(path: Path) -> bytes:
-    """What ``build`` wrote."""
+    """Content that ``build`` wrote."""
     return path.read_bytes().rpartition(_MARK)[0]
 
 
 def objection(folder: Path) -> str | None:
-    """Why code in ``folder`` must not be executed; None when it may be."""
+    """Reason why code in ``folder`` must not be executed, or None."""
     user = os.getuid()
     real = folder.resolve()
     for place in (real, *real.parents):
@@ -144,7 +144,7 @@ def objection(folder: Path) -> str | None:
 
 
 def _is_private_group(number: int) -> bool:
-    """Whether nobody but this user is in the group, as in the groups that Debian names after users."""
+    """Return whether this user is the only member of the group, as in Debian's groups of users."""
     try:
         name = pwd.getpwuid(os.getuid()).pw_name
         group = grp.getgrgid(number)
@@ -191,7 +191,7 @@ def _temporary_folder() -> Path:
 
 
 def _is_sound(path: Path) -> bool:
-    """Whether ``path`` is a regular file of this user that ends in the digest of its content."""
+    """Return whether ``path`` is a regular file of this user that ends in the digest of its content."""
     try:
         status = path.lstat()
         if not stat.S_ISREG(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o022:

@@ -115,7 +115,7 @@ def find_compiler() -> Compiler:
 
 @lru_cache(maxsize=1)
 def cpu_identity() -> str:
-    """What code compiled for this CPU depends on: its model and instruction sets."""
+    """Model and instruction sets of this CPU, on which compiled code depends."""
     lines = [platform.machine()]
     try:
         with Path("/proc/cpuinfo").open(encoding="utf-8", errors="replace") as file:

@@ -107,7 +107,7 @@ class Evaluator:
     def _outputs(
         self, out: Any, shapes: Sequence[tuple[int, ...]], inputs: Sequence[Array]
     ) -> tuple[list[Array], list[tuple[Array, Array]]]:
-        """Where to compute, and what to copy afterwards: into ``out`` itself if nothing speaks against it."""
+        """Arrays to compute into, and copies to make afterwards; ``out`` itself where possible."""
         if out is None:
             return [np.empty(shape) for shape in shapes], []
         wanted = [out] if len(shapes) == 1 else out
@@ -147,7 +147,7 @@ class Evaluator:
         raise StateError(f"{self.signature.name} is not finite: the given values are too large")
 
     def _is_finite_at_rest(self, arrays: Sequence[Input], inputs: Sequence[Array]) -> bool:
-        """Whether there is a result in the same place with all other inputs zero: they were too large."""
+        """Return whether the result is finite with all other inputs zero; if so, they were too large."""
         place, *others = inputs
         given = tuple(array.name for array in arrays[len(self.signature.states) :])
         outputs = [np.empty((*place.shape[:-1], *shape)) for shape in self.signature.outputs]

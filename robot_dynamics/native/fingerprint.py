@@ -1,4 +1,4 @@
-"""What generated code depends on besides the model: every source that takes part in generating it.
+"""Fingerprint of the sources that generated code depends on, besides the model.
 
 Where a module's source names others of this package in import statements, they belong to it, and so on, with
 the C files beside them. Import statements are found in the text, which is an order of magnitude faster than

@@ -1,4 +1,4 @@
-"""What computes a function: compiled code, or generated Python."""
+"""Kernels: compiled code or generated Python that computes one function."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from robot_dynamics.spatial import Array
 
 
 class Kernel(Protocol):
-    """What computes a function."""
+    """Compiled code or generated Python that computes one function."""
 
     def run(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> bool:
         """Evaluate one state, or a batch; whether every output is finite.

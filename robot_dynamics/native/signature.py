@@ -1,4 +1,4 @@
-"""What a compiled function takes and gives."""
+"""Inputs and outputs of a compiled function."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Input:
     entries: tuple[str, ...] = ()
 
     def entry(self, index: int) -> str:
-        """What entry ``index`` is called."""
+        """Name of entry ``index``."""
         return self.entries[index] if self.entries else f"entry {index}"
 
 

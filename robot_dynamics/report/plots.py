@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 RESOLUTION = 4.26e-4
-"""What Lee et al. resolve: one bit of their 12-bit converter over 100 degrees [rad]."""
+"""Resolution of Lee et al.: one bit of their 12-bit converter over 100 degrees [rad]."""
 
 
 def blank_figure(width: float, height: float, title: str) -> Figure:

@@ -65,7 +65,7 @@ class EffortScale:
         self._largest = 0.0
 
     def __call__(self, effort: float) -> tuple[float, RGB]:
-        """How much of the full arc to draw (signed, at most 1) and its colour."""
+        """Share of the full arc to draw (signed, at most 1) and its colour."""
         share = share_of_limit(effort, self._limit)
         if share is None:
             self._largest = max(self._largest, abs(effort))

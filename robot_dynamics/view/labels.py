@@ -9,7 +9,7 @@ from robot_dynamics.spatial import Array
 STEEPEST = np.pi / 4
 """Largest angle between the line of sight and the horizontal at which labels of a column are apart [rad]."""
 _ROOM = 1.2
-"""Of a label, as a share of its height, for what perspective makes of it."""
+"""Pitch of a column as a multiple of a label's height; perspective needs the margin."""
 
 
 def label_column(foot: Array, count: int, height: float) -> Array:

@@ -1,4 +1,4 @@
-"""What the page asks of a machine, whatever its kind: an arm and a platform answer alike."""
+"""Interface between the web view and an arm or a platform."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from robot_dynamics.view.visuals import Visual
 
 @dataclass(frozen=True)
 class Coordinate:
-    """What a slider moves.
+    """Coordinate that a slider moves.
 
     Attributes:
         name: of a joint, or of a coordinate of the pose.
@@ -35,7 +35,7 @@ class Coordinate:
 
 @dataclass(frozen=True)
 class Gauge:
-    """How the effort of one drive is drawn.
+    """Gauge of one actuator's effort.
 
     Attributes:
         name: of the drive.
@@ -57,7 +57,7 @@ class Gauge:
 
     @property
     def unit(self) -> str:
-        """Of the effort."""
+        """Unit of the effort."""
         return "N·m" if self.turns else "N"
 
 
@@ -87,23 +87,23 @@ def effort_chart(what: str, gauges: tuple[Gauge, ...]) -> Chart:
 
 
 class Geometry(Protocol):
-    """A machine as it is drawn. Positions are its coordinates by name [rad or m]."""
+    """Robot or platform for display. Positions are coordinates by name [rad or m]."""
 
     @property
     def name(self) -> str:
-        """Of the machine."""
+        """Name of the robot or platform."""
 
     @property
     def shapes(self) -> tuple[Visual, ...]:
-        """What its links look like."""
+        """Shapes of the links."""
 
     @property
     def skipped(self) -> tuple[str, ...]:
-        """What cannot be drawn and why, one line each."""
+        """Shapes that cannot be drawn, one line each with the reason."""
 
     @property
     def size(self) -> float:
-        """About how large it is [m]."""
+        """Approximate size [m]."""
 
     @property
     def ground(self) -> float:
@@ -111,19 +111,19 @@ class Geometry(Protocol):
 
     @property
     def coordinates(self) -> tuple[Coordinate, ...]:
-        """What the sliders move."""
+        """Coordinates of the sliders."""
 
     @property
     def gauges(self) -> tuple[Gauge, ...]:
-        """How the efforts of its drives are drawn."""
+        """Gauges of the actuators' efforts."""
 
     @property
     def charts(self) -> tuple[Chart, ...]:
-        """Plots."""
+        """Plots over time."""
 
     @property
     def weights(self) -> tuple[Weight, ...]:
-        """Of the moving links."""
+        """Weights of the moving links."""
 
     def weight_arrows(self, gravity: Array) -> tuple[Array, ...]:
         """An arrow (3,) for each of ``weights``, root frame [m]."""

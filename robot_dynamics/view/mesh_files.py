@@ -1,4 +1,4 @@
-"""Where a description's meshes are on this machine, and what to do about those that are not."""
+"""Mesh files of a description: search, checks, and the remedy for missing ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from robot_dynamics.spatial import Array
 READABLE = (".stl", ".obj", ".dae")
 """Kinds of mesh files that are drawn."""
 MOST_TRIANGLES = 2_000_000
-"""Of one mesh; more would keep a browser busy for minutes."""
+"""Largest number of triangles of one mesh; more would keep a browser busy for minutes."""
 MISSING = "is not on this machine"
 """In the reason why a mesh is not drawn, where its file is missing."""
 _PACKAGES = ("package", "model")
@@ -107,7 +107,7 @@ def read_mesh(path: Path) -> tuple[Array, Array]:
 
 
 def unreadable(path: Path) -> str:
-    """Why a mesh file cannot be drawn; empty when it can."""
+    """Reason why a mesh file cannot be drawn; empty when it can."""
     try:
         read_mesh(path)
     except ModelError as error:

@@ -1,4 +1,4 @@
-"""Moves that a person asks for: where to, in what time, and whether the joints can do it."""
+"""Moves requested by a person: goal, duration, and the check against joint speeds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PEAK_TO_MEAN = 15.0 / 8.0
 
 @dataclass(frozen=True)
 class MoveGoal:
-    """Where to move.
+    """Goal of a move.
 
     Attributes:
         positions: of the joints, by name [rad or m].

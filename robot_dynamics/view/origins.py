@@ -1,4 +1,4 @@
-"""Which pages may talk to the server: its own, and not any other web site in the user's browser.
+"""Check of a request's origin: the server accepts its own pages and no other web site's.
 
 A browser lets every page open a WebSocket to every address, this machine's included, and tells in the header
 ``Origin`` whose page it is. Programs that are no browsers send none, and could send any.
@@ -14,13 +14,13 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 def is_origin(text: str) -> bool:
-    """Whether a text is what browsers call an origin: scheme and host, and a port or none."""
+    """Return whether a text is an origin as browsers send it: scheme, host and optional port."""
     split = _split(text)
     return split is not None and split.path == split.query == split.fragment == ""
 
 
 def refusal(origin: str | None, host: str, names: Collection[str], allowed: Collection[str]) -> str:
-    """Why a page may not talk to the server; empty when it may.
+    """Reason for refusing a page's request; empty when it is accepted.
 
     A page that the server itself has served has the origin to which the request goes. That alone does not
     prove it: a web site can let its own name point to this machine's address. So the name must also be one

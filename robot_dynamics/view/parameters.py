@@ -16,7 +16,7 @@ def _check_gravity(gravity: tuple[float, ...]) -> None:
 
 @dataclass(frozen=True)
 class WebViewParameters:
-    """Where the page is served, what it talks to, and how often it is drawn."""
+    """Parameters of the web view: address, names of the nodes and update rate."""
 
     host: str = parameter(
         "127.0.0.1",
@@ -97,7 +97,7 @@ class WebViewParameters:
 
 @dataclass(frozen=True)
 class MarkerParameters:
-    """What the markers show, and how often."""
+    """Parameters of the markers."""
 
     update_rate: float = parameter(
         20.0, "How often the markers are published", unit="Hz", minimum=1.0, maximum=100.0, read_only=True

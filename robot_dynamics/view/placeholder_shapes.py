@@ -1,4 +1,4 @@
-"""Simple shapes for links that have none to draw: capsules from their joint to each of the next ones."""
+"""Placeholder shapes: capsules from a link's joint to each of the next joints."""
 
 from __future__ import annotations
 

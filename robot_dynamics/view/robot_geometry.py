@@ -45,13 +45,13 @@ class RobotGeometry:
 
     @cached_property
     def shapes(self) -> tuple[Visual, ...]:
-        """What its links look like; a capsule stands in for a link without a shape."""
+        """Shapes of the links; a link without a shape gets capsules."""
         own = tuple(visual for visual in self.visuals.shapes if visual.link in self.tree.links)
         return own + placeholder_shapes(self.tree, own, self.visuals.faults, self.size)
 
     @property
     def skipped(self) -> tuple[str, ...]:
-        """What cannot be drawn as the description has it and why, one line each; missing meshes share one."""
+        """Shapes that cannot be drawn, one line each with the reason; missing meshes share one line."""
         others = tuple(line for line in self.visuals.skipped if MISSING not in line)
         return (self.visuals.missing, *others) if self.visuals.missing else others
 

@@ -1,4 +1,4 @@
-"""What is known of a machine at one moment, by name."""
+"""State of a robot or platform at one time, by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a description's masses and friction can be used for a simulation with feedback."""
+"""Check of a description's masses and friction for simulation with feedback."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _SAMPLES = 25
 
 @dataclass(frozen=True)
 class SimulationCheck:
-    """What was found along a path.
+    """Result of the check along a path.
 
     Attributes:
-        reason: why the masses are of no use; empty when they are.
+        reason: why the masses cannot be used; empty when they can.
         stuck: joints whose friction is too large beside the inertia that they move.
     """
 
@@ -37,7 +37,7 @@ class SimulationCheck:
 def check_simulation(
     chain: KinematicChain, positions: Array, mass_matrix: Callable[[Array], Array]
 ) -> SimulationCheck:
-    """Look at the mass matrix along straight ways between positions (K, n) [rad or m].
+    """Check the mass matrix along straight lines between positions (K, n) [rad or m].
 
     A joint that moves no mass has no acceleration under any effort. Where axes of massless links align, as
     in a shoulder of three joints, the matrix is singular there only.

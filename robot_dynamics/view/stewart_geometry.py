@@ -120,7 +120,7 @@ class StewartGeometry:
         return tuple(found)
 
     def _reach(self, name: str, side: float) -> float:
-        """Where a coordinate leaves the machine's limits, the others being at home [m or rad]."""
+        """Range of a coordinate within the platform's limits, the others at home [m or rad]."""
         inside, outside = 0.0, FARTHEST_TURN if name in ANGLES else self._leg_length
         for _ in range(HALVINGS):
             middle = 0.5 * (inside + outside)

@@ -1,4 +1,4 @@
-"""What a Stewart platform looks like: plates, joints and legs, from its description alone."""
+"""Shapes of a Stewart platform from its description: plates, joints and legs."""
 
 from __future__ import annotations
 

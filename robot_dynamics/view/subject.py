@@ -1,4 +1,4 @@
-"""What is viewed: an arm with its chain, or a Stewart platform, and what a person should know about it."""
+"""Arm or platform to view, with the notes about its description."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NAMED = 6
 
 @dataclass(frozen=True)
 class ArmOptions:
-    """Which chain of the robot, and what it carries.
+    """Chain of the robot and its load.
 
     Attributes:
         root, tip: links; None for the root of the robot, and for the end of its longest chain.

@@ -18,7 +18,7 @@ FASTEST = {JointKind.REVOLUTE: 1.6, JointKind.PRISMATIC: 0.3}
 BRISKEST = {JointKind.REVOLUTE: 4.0, JointKind.PRISMATIC: 1.0}
 """Greatest acceleration of any joint [rad/s² or m/s²]."""
 FARTHEST = {JointKind.REVOLUTE: math.pi, JointKind.PRISMATIC: 0.5}
-"""How far from the start a joint without limits goes, or one whose limits are farther [rad or m]."""
+"""Largest distance from the start of a joint without nearer limits [rad or m]."""
 MARGIN = 0.02
 """Share of its range that a joint keeps from each limit."""
 GROUPS = 4
@@ -85,7 +85,7 @@ def plan_tour(chain: KinematicChain, start: Array, inverse_dynamics: InverseDyna
 
 
 def _range(kind: JointKind, limits: JointLimits, start: float) -> tuple[float, float]:
-    """How low and how high a joint goes [rad or m]."""
+    """Lower and upper end of a joint's tour [rad or m]."""
     # From one end to the other in the longest duration.
     reach = min(FARTHEST[kind], 0.5 * LONGEST * _speed(kind, limits) / _PEAK_SPEED)
     low, high = max(limits.lower, start - reach), min(limits.upper, start + reach)

@@ -1,4 +1,4 @@
-"""What came of a tour: which joints moved, how exactly, and what of the machine was seen."""
+"""Result of a tour: joints that moved, tracking errors, and links that were drawn."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 LARGEST_ERROR = 1e-3
-"""Of any joint or leg that is still good tracking [rad or m]."""
+"""Largest accepted tracking error of a joint or leg [rad or m]."""
 SHARE_MOVED = 0.5
-"""Of the way that the tour plans for a joint, from which on it counts as moved."""
+"""Share of the planned range from which on a joint counts as moved."""
 
 
 @dataclass(frozen=True)
 class TourResult:
-    """Of one tour.
+    """Result of one tour.
 
     Attributes:
         robot: name.
@@ -37,7 +37,7 @@ class TourResult:
 
     @property
     def failure(self) -> str:
-        """What was not as it should be; empty when all was."""
+        """Reason of the failure; empty when the tour succeeded."""
         off = [name for name, error in self.worst_tracking_error.items() if not error <= LARGEST_ERROR]
         parts = []
         if self.unmoved:
@@ -48,7 +48,7 @@ class TourResult:
         return "; ".join(parts)
 
     def report(self) -> dict[str, Any]:
-        """For a JSON file."""
+        """Mapping for a JSON file."""
         return {
             "robot": self.robot,
             "root": self.root,

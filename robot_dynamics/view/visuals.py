@@ -119,7 +119,7 @@ class Visuals:
 
 
 MeshCheck = Callable[[Path], str]
-"""Why a mesh file cannot be drawn; empty when it can."""
+"""Reason why a mesh file cannot be drawn; empty when it can."""
 
 
 def read_visuals(
@@ -188,7 +188,7 @@ class _VisualReader:
     def _shapes(
         self, link: str, elements: list[ElementTree.Element], report: bool
     ) -> tuple[list[Visual], str]:
-        """What can be drawn, and why the first of the others cannot."""
+        """Shapes that can be drawn, and the reason of the first that cannot."""
         drawn: list[Visual] = []
         reasons: list[str] = []
         for element in elements:

@@ -1,4 +1,4 @@
-"""``robot_dynamics stewart check``: whether a machine can follow a motion within its limits."""
+"""``robot_dynamics stewart check``: check that a platform can follow a motion within its limits."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Say what is not kept."""
+    """Print the limits that are exceeded."""
     wrench = np.array(arguments.wrench)
     if not np.isfinite(wrench).all():
         raise ParameterError(f"--wrench {arguments.wrench} must be six finite numbers")

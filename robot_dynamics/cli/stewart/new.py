@@ -39,9 +39,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=number,
         default=20.0,
         metavar="DEGREES",
-        help="between the joints of a pair, seen from the circle's centre; default: %(default)g",
+        help="angle between the joints of a pair, seen from the circle's centre; default: %(default)g",
     )
-    parser.add_argument("--name", help="of the machine; default: that of the file")
+    parser.add_argument("--name", help="name of the platform; default: that of the file")
     parser.add_argument(
         "-o", "--output", type=Path, default=Path("machine.yaml"), metavar="FILE", help="default: %(default)s"
     )

@@ -1,4 +1,4 @@
-"""``robot_dynamics stewart play``: a recorded motion on a running platform, through the gate of streams."""
+"""``robot_dynamics stewart play``: a recorded motion on a running platform, sent as a stream."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=number,
         default=5.0,
         metavar="SECONDS",
-        help="for the way to the first pose (default: 5)",
+        help="duration of the move to the first pose [s] (default: 5)",
     )
     parser.add_argument(
         "--node", default="stewart_platform", help="name of the platform's node (default: %(default)s)"

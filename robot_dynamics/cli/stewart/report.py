@@ -1,4 +1,4 @@
-"""``robot_dynamics stewart report``: what a machine reaches, can do and needs, as one page."""
+"""``robot_dynamics stewart report``: workspace, envelopes and loads of a platform as one page."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class JointType(enum.Enum):
 
     @property
     def moves_on_axis(self) -> bool:
-        """Whether the joint has exactly one degree of freedom."""
+        """True when the joint has exactly one degree of freedom."""
         return self in (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC)
 
 

@@ -1,4 +1,4 @@
-"""What ROS's parser leaves unchecked: tree, limits, mimic relations and mass properties."""
+"""Checks beyond those of ROS's parser: tree, limits, mimic relations and mass properties."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The page in a browser, served by viser."""
+"""The web view, served by viser."""

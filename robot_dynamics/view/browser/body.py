@@ -1,4 +1,4 @@
-"""A machine in the scene: its body, ghosts of it, its efforts and weights."""
+"""Robot or platform in the scene: links, ghosts, efforts and weights."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ REDRAWN = 0.002
 
 
 class RobotBody:
-    """The links of a machine, as they are or as a transparent ghost.
+    """Links of a robot or platform, solid or as a transparent ghost.
 
     Args:
         server: the page.
@@ -78,7 +78,7 @@ class RobotBody:
 
     @property
     def visible(self) -> bool:
-        """Whether it is shown."""
+        """Visibility; True when shown."""
         return self._root.visible
 
     @visible.setter
@@ -146,7 +146,7 @@ class EffortGauge:
 
     @property
     def visible(self) -> bool:
-        """Whether it is shown."""
+        """Visibility; True when shown."""
         return self._frame.visible
 
     @visible.setter
@@ -188,7 +188,7 @@ class Weights:
 
     @property
     def visible(self) -> bool:
-        """Whether they are shown."""
+        """Visibility; True when shown."""
         return self._node is not None and bool(self._node.visible)
 
     @visible.setter

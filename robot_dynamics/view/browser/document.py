@@ -1,4 +1,4 @@
-"""What the page's document gets beyond viser's own.
+"""Additions to viser's HTML document.
 
 It comes back by itself, its messages cover nothing, and on a phone it begins with a free picture.
 """
@@ -42,7 +42,7 @@ STRIP = """
 .mantine-Notification-root { box-shadow: none !important; }
 .mantine-Notification-root:not(:hover) .mantine-Notification-description { display: none; }
 """
-"""What viser itself has to say takes a line above the picture, not a corner of it; more when pointed at."""
+"""Messages of viser itself stand in a line above the picture; the pointer unfolds them."""
 HEAD = b"<head>"
 ADDED = f"{HEAD.decode()}<script>{BACK_BY_ITSELF}{FOLDED}</script><style>{STRIP}{SHEET}</style>".encode()
 

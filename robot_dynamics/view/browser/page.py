@@ -1,4 +1,4 @@
-"""The page as a whole: one machine at a time, arm or platform, and what is said about it."""
+"""Web view of one arm or platform at a time, with its messages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BRAND, BRAND_ON_DARK = (38, 84, 124), (92, 158, 212)
 
 
 class Page:
-    """One page for one machine, which may change.
+    """Web view of one robot or platform, which may change.
 
     Args:
         server: that serves it.
@@ -69,7 +69,7 @@ class Page:
         self._dress()
 
     def show(self, geometry: Geometry) -> None:
-        """Show another machine."""
+        """Show another robot or platform."""
         if self._picture is not None:
             self._picture.remove()
         with self.server.atomic():
@@ -86,7 +86,7 @@ class Page:
         self.notices.say("visuals", text, "info")
 
     def update(self, sample: StateSample) -> None:
-        """Show a moment."""
+        """Show one sample."""
         if self._picture is None:
             return
         with self.server.atomic():

@@ -20,7 +20,7 @@ LONGEST_MOVE = 20.0
 
 @dataclass(frozen=True)
 class Actions:
-    """What the buttons do; called in a thread of the server.
+    """Callbacks of the buttons, called in a thread of the server.
 
     Attributes:
         send: gets the goal of a move.
@@ -147,12 +147,12 @@ class MovePanel:
 
     @property
     def touched(self) -> bool:
-        """Whether the user has moved a slider since they followed the machine."""
+        """True when the user has moved a slider since the sliders last followed the robot."""
         return self._touched
 
     @property
     def goal(self) -> MoveGoal:
-        """What the sliders say."""
+        """Goal that the sliders show."""
         positions = {one.name: float(self._sliders[one.name].value) / one.factor for one in self._coordinates}
         return MoveGoal(positions, float(self._duration.value))
 
@@ -173,5 +173,5 @@ class MovePanel:
                 slider.value = round(rounded, 6)
 
     def remove(self) -> None:
-        """Take it off the page."""
+        """Remove the panel from the web view."""
         self._folder.remove()

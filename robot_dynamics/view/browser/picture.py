@@ -1,4 +1,4 @@
-"""One machine on the page: its body and ghosts, gauges and weights, sliders and plots."""
+"""Everything on the page about one robot or platform: links, ghosts, gauges, weights, sliders, plots."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ REFERENCE_COLOR: RGB = (0.15, 0.45, 0.85)
 GOAL_COLOR: RGB = (0.95, 0.55, 0.10)
 GHOST_OPACITY = 0.32
 PLOTS_WIDTH = 290
-"""Of the panel at the left [pixels]."""
+"""Width of the panel at the left [pixels]."""
 PLOTS_HEIGHT, TALLEST = 480, 190
-"""That the plots share, and that one has at most [pixels]."""
+"""Height that the plots share, and the height of one at most [pixels]."""
 PLOT_PERIOD = 0.2
 """Seconds between two drawings of the plots."""
 NODES = ("/body", "/reference", "/goal", "/efforts", "/weights")
 
 
 class Picture:
-    """Everything on the page that belongs to one machine.
+    """Scene, sliders and plots of one robot or platform.
 
     Args:
         server: the page.
@@ -88,7 +88,7 @@ class Picture:
         self._drawn = 0.0
 
     def update(self, sample: StateSample) -> None:
-        """Show a moment."""
+        """Show one sample."""
         self._panel.follow(sample.positions)
         poses = self._geometry.link_poses(sample.positions)
         self._body.move(poses)
@@ -119,7 +119,7 @@ class Picture:
             ghost.move_apart(self._geometry.link_poses(positions), poses)
 
     def remove(self) -> None:
-        """Take it off the page."""
+        """Remove everything from the page."""
         self._panel.remove()
         self._show.remove()
         self._plots.remove()

@@ -1,4 +1,4 @@
-"""The server that the browser talks to."""
+"""Web server of the view."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from robot_dynamics.errors import ParameterError, RobotDynamicsError
 from robot_dynamics.view.browser.guard import check_guard, guarded, names_of_this_machine
 
 ANY = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
-"""Where this machine finds a server that listens on all of its addresses."""
+"""Host name for a browser on this computer when the server listens on all addresses."""
 GLANCE = 16
 """Edge of the picture that proves that a browser draws [pixels]."""
 DRAWING_TIME = 30.0
-"""Longest wait for it [s]."""
+"""Longest wait for that picture [s]."""
 
 
 def open_server(
@@ -62,7 +62,7 @@ def wait_until_drawn(client: viser.ClientHandle) -> None:
 
 
 def url_of(host: str, port: int) -> str:
-    """Where a browser on this machine finds a server."""
+    """URL of a server for a browser on this computer."""
     shown = ANY.get(host, host)
     return f"http://[{shown}]:{port}/" if ":" in shown else f"http://{shown}:{port}/"
 

@@ -44,7 +44,7 @@ class SceneFrame:
 
     @property
     def visible(self) -> bool:
-        """Whether its children are shown."""
+        """Visibility of the children."""
         return bool(self._node.visible)
 
     @visible.setter

@@ -15,7 +15,7 @@ NARROW = 0.6
 
 
 class Stage:
-    """Where a machine stands.
+    """Surroundings of a robot or platform in the scene.
 
     Args:
         server: the page.
@@ -59,7 +59,7 @@ class Stage:
         )
 
     def put_ground(self, height: float) -> None:
-        """Where the ground is [m]."""
+        """Height of the ground [m]."""
         self._ground.position = (0.0, 0.0, height)
 
     def look_at(self, low: Array, high: Array) -> None:
@@ -79,7 +79,7 @@ class Stage:
         client.camera.position, client.camera.look_at = self._aim(aspect)
 
     def _aim(self, phone: float | None = None) -> tuple[Array, Array]:
-        """Where a camera stands and what it looks at; ``phone``: the width of one's picture in heights."""
+        """Position of a camera and the point that it looks at; ``phone``: width of the picture in heights."""
         low, high = self._box
         center = 0.5 * (low + high)
         distance = 1.5 * float(np.linalg.norm(high - low)) + 0.2
