@@ -16,7 +16,7 @@ from robot_dynamics.stewart.newton_euler import balance
 from robot_dynamics.stewart.physical import LOCKED_SINE
 
 CAUSES = ("", "stroke, leg too long", "stroke, leg too short", "base joint", "platform joint", "singularity")
-"""What ends the workspace; 0 where nothing does."""
+"""Reasons for the end of the workspace; 0 for none."""
 SAMPLES = 400
 HALVINGS = 30
 GRID = 65
