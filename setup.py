@@ -100,6 +100,7 @@ setup(
         "urdfdom-py>=1.2,<2",
         "PyYAML>=6,<7",
         "tqdm>=4.66,<5",
+        "cffi>=1.15,<3",
     ],
     extras_require={
         "ros": ROS_WHEELS,

@@ -18,7 +18,7 @@ import dataclasses
 import itertools
 import math
 import typing
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,16 +83,19 @@ def parameter(
     unit: str = "",
     minimum: float | None = None,
     maximum: float | None = None,
-    choices: Sequence[Any] = (),
+    choices: Sequence[Any] | Callable[[], Sequence[Any]] = (),
     read_only: bool = False,
 ) -> Any:
-    """A dataclass field that knows its description, unit and bounds; see :class:`Description`."""
+    """A dataclass field that knows its description, unit and bounds; see :class:`Description`.
+
+    ``choices`` may be a function that returns them, where more can come.
+    """
     known = {
         "text": description,
         "unit": unit,
         "minimum": minimum,
         "maximum": maximum,
-        "choices": tuple(choices),
+        "choices": choices,
         "read_only": read_only,
     }
     return dataclasses.field(default=default, metadata={_KEY: known})
@@ -112,7 +115,8 @@ def describe(cls: type) -> tuple[Description, ...]:
             raise TypeError(
                 f"{cls.__name__}.{field.name}: a parameter is a bool, int, float or str, or a tuple"
             )
-        known = field.metadata[_KEY]
+        known = dict(field.metadata[_KEY])
+        known["choices"] = tuple(known["choices"]() if callable(known["choices"]) else known["choices"])
         described.append(Description(field.name, element, array, field.default, **known))
     return tuple(described)
 

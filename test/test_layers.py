@@ -163,6 +163,7 @@ def test_every_dependency_of_setup_py_is_declared_for_ros():
         "urdfdom-py": "urdfdom_py",
         "pyyaml": "python3-yaml",
         "tqdm": "python3-tqdm",
+        "cffi": "python3-cffi",
     }
     declared = (PACKAGE.parent / "package.xml").read_text(encoding="utf-8")
     setup = (PACKAGE.parent / "setup.py").read_text(encoding="utf-8")

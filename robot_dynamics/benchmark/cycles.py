@@ -1,4 +1,4 @@
-"""Time of a control cycle: in Python, through the C core's binding, and in the C core alone."""
+"""Duration of a controller's cycle: called from Python, and in the C core alone."""
 
 from __future__ import annotations
 
@@ -12,12 +12,9 @@ import numpy as np
 from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.parameters import ArmParameters
-from robot_dynamics.control.core.arm import NativeArmController
-from robot_dynamics.control.core.controller import NativeController
-from robot_dynamics.control.core.library import address
+from robot_dynamics.control.core.controller import CoreController
+from robot_dynamics.control.core.library import doubles
 from robot_dynamics.control.core.platform.controller import NativePlatform
-from robot_dynamics.control.core.platform.library import PlatformModel
-from robot_dynamics.control.stewart.controller import StewartController
 from robot_dynamics.control.stewart.parameters import StewartParameters
 from robot_dynamics.control.stewart.trajectory import PoseWaypoint
 from robot_dynamics.control.waypoints import Waypoint
@@ -29,15 +26,15 @@ from robot_dynamics.stewart import load
 from robot_dynamics.stewart.orientation import quaternion_from_rotation
 
 PERIOD = 0.001
-PYTHON, FACE, CORE = "in Python", "in C, called from Python", "in C, the cycle alone"
+FACE, CORE = "called from Python", "the cycle alone"
 Cycle = tuple[float, Array, Array]
 """Time [s], positions and velocities (n,) of the joints."""
 
 
 class _Watched(NativePlatform):
-    """Looks after the machine's limits, as the twin in Python does."""
+    """Watches the platform's limits, as in operation."""
 
-    def platform_model(self) -> PlatformModel:
+    def platform_model(self) -> Any:
         """As it is, watching."""
         model = super().platform_model()
         model.watches = 1
@@ -59,7 +56,7 @@ def cycle_times(cycles: int) -> dict[str, dict[str, tuple[float, float]]]:
 def table(times: dict[str, dict[str, tuple[float, float]]]) -> str:
     """The times as a table in Markdown."""
     lines = ["| a cycle [µs]: median (99 %) | " + " | ".join(times) + " |", "|---|" + "---:|" * len(times)]
-    for contender in (PYTHON, FACE, CORE):
+    for contender in (FACE, CORE):
         pairs = (times[machine][contender] for machine in times)
         cells = (f"{1e6 * median:.1f} ({1e6 * rare:.1f})" for median, rare in pairs)
         lines.append(f"| {contender} | " + " | ".join(cells) + " |")
@@ -71,53 +68,48 @@ def _duration(cycles: int) -> float:
     return max(4.0, 2.0 * cycles * PERIOD)
 
 
-def _arm(cycles: int) -> tuple[ArmController, NativeArmController, NativeArmController, list[Cycle]]:
+def _arm(cycles: int) -> tuple[ArmController, ArmController, list[Cycle]]:
     chain = load_urdf(resource("urdf/puma560.urdf").read_text())
     model = ActuatedArm(compile_dynamics(chain), chain, ActuatorParameters(damping=(1.5,), friction=(0.8,)))
     rest, goal = np.zeros(chain.dof), [Waypoint(_duration(cycles), [0.5] * chain.dof)]
-    python = ArmController(chain, model, ArmParameters())
-    native = [NativeArmController(chain, model, ArmParameters()) for _ in range(2)]
-    everybody: list[Any] = [python, *native]
-    for controller in everybody:
+    both = ArmController(chain, model, ArmParameters()), ArmController(chain, model, ArmParameters())
+    for controller in both:
         controller.update(0.0, rest, rest)
         controller.follow(chain.joint_names, goal)
     states = []
     for k in range(1, cycles + 1):
-        reference = python.reference(k * PERIOD)
+        reference = both[0].reference(k * PERIOD)
         states.append((k * PERIOD, reference.position + 1e-5, reference.velocity + 1e-4))
-    return python, native[0], native[1], states
+    return *both, states
 
 
-def _platform(cycles: int) -> tuple[StewartController, NativePlatform, NativePlatform, list[Cycle]]:
+def _platform(cycles: int) -> tuple[NativePlatform, NativePlatform, list[Cycle]]:
     machine = load(resource("config/stewart_demo.yaml"))
     home, level = machine.machine.home_position, [0.0, 0.0, 0.0, 1.0]
     goal = [PoseWaypoint(_duration(cycles), (home + np.array([0.02, -0.01, 0.03])).tolist(), level)]
     parameters = StewartParameters(ki=500.0)
-    python = StewartController(machine, parameters)
-    native = [_Watched(machine, parameters) for _ in range(2)]
-    everybody: list[Any] = [python, *native]
-    for controller in everybody:
+    both = _Watched(machine, parameters), _Watched(machine, parameters)
+    for controller in both:
         controller.update(0.0, machine.legs(home, level).lengths, np.zeros(6))
         controller.follow(goal)
     states = []
     for k in range(1, cycles + 1):
-        motion = python.reference(k * PERIOD)
+        motion = both[0].reference(k * PERIOD)
         legs = machine.legs(motion.position, quaternion_from_rotation(motion.rotation))
         twist = np.concatenate([motion.linear_velocity, motion.angular_velocity])
         states.append((k * PERIOD, legs.lengths + 1e-5, legs.jacobian @ twist + 1e-4))
-    return python, native[0], native[1], states
+    return *both, states
 
 
 def _timed(
-    python: Any, face: NativeController[Any], core: NativeController[Any], states: list[Cycle]
+    face: CoreController[Any], core: CoreController[Any], states: list[Cycle]
 ) -> dict[str, tuple[float, float]]:
-    library, handle = core._library, core.handle
-    took: dict[str, list[float]] = {PYTHON: [], FACE: [], CORE: []}
+    library, handle = core._library, core._core
+    took: dict[str, list[float]] = {FACE: [], CORE: []}
     calls = []
     for time, position, velocity in states:
-        took[PYTHON].append(_seconds(python.update, time, position, velocity))
         took[FACE].append(_seconds(face.update, time, position, velocity))
-        given = handle, time, address(position), address(velocity)
+        given = handle, time, doubles(position), doubles(velocity)
         took[CORE].append(_seconds(library.rd_core_update, *given))
         calls.append(_seconds(library.rd_core_snapshot_size, handle))
     # What calling a function that does nothing takes is not the core's.

@@ -13,6 +13,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.control.core.header import enumerators
 from robot_dynamics.control.parameters import LoopParameters
 from robot_dynamics.errors import TrajectoryError, short
 from robot_dynamics.inputs.arrays import real_number
@@ -30,13 +31,9 @@ R_contra = TypeVar("R_contra", contravariant=True)
 
 
 class Phase(enum.Enum):
-    """What a controller is doing."""
+    """Phases of a controller, in the words of the core's header."""
 
-    WAITING = "waiting for the first joint state"
-    HOLDING = "holding position"
-    TRACKING = "following a trajectory"
-    STALE = "no joint state: safe output"
-    FAULT = "the model gave no usable effort: safe output"
+    WAITING, HOLDING, TRACKING, STALE, FAULT = enumerators("rd_phase").values()
 
     @property
     def controls(self) -> bool:

@@ -16,10 +16,9 @@ from trajectory_msgs.msg import JointTrajectory
 from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.effort_limits import unlimited
+from robot_dynamics.control.arm.laws import python_law
 from robot_dynamics.control.arm.parameters import ArmParameters
-from robot_dynamics.control.core.choice import AnyArmController, arm_controller
-from robot_dynamics.control.core.settings import check_mode
-from robot_dynamics.errors import ParameterError
+from robot_dynamics.errors import BackendError, ParameterError
 from robot_dynamics.ros.actions import deferred_server
 from robot_dynamics.ros.actions.constraints import Constraints
 from robot_dynamics.ros.actions.goal_trajectory import GoalTrajectory
@@ -47,7 +46,7 @@ class ComputedTorqueController(LifecycleNode):
 
     def __init__(self) -> None:
         super().__init__("computed_torque_controller")
-        self._front: ControlFront[AnyArmController] = ControlFront(
+        self._front: ControlFront[ArmController] = ControlFront(
             self, self, "effort_controller/commands", "joint_command", native=True
         )
         self._loop = self._front.loop
@@ -107,12 +106,15 @@ class ComputedTorqueController(LifecycleNode):
         """Why no controller can be built now; empty when one can."""
         return self._loader.missing
 
-    def build(self) -> tuple[AnyArmController, Sequence[str]]:
+    def build(self) -> tuple[ArmController, Sequence[str]]:
         """A controller for the present model."""
         model = self._model
-        controller = arm_controller(
-            model.chain, self._drives(model), self._control_parameters, self._front.native
-        )
+        controller = ArmController(model.chain, self._drives(model), self._control_parameters)
+        if self._front.native and controller.python_parts:
+            raise BackendError(
+                f"{controller.python_parts}: the real-time loop runs no Python; start the node with"
+                " native_loop: 'off'"
+            )
         names = model.chain.joint_names
         self._reference.begin(names)
         self._errors.begin(names)
@@ -156,8 +158,11 @@ class ComputedTorqueController(LifecycleNode):
             self._loop.controller.change_model(self._drives(model))
 
     def _check_parameters(self, candidate: ArmParameters) -> None:
-        if self._front.native:
-            check_mode(candidate)
+        if self._front.native and python_law(candidate.mode) is not None:
+            raise ParameterError(
+                f"the control law {candidate.mode!r} is in Python, which the real-time loop does not run;"
+                " start the node with native_loop: 'off'"
+            )
         if self._loop.controller is not None:
             candidate.gains(self._loop.controller.chain.joint_names)
             candidate.limits_of(self._loop.controller.chain)
@@ -201,7 +206,7 @@ class ComputedTorqueController(LifecycleNode):
             lambda: self._wanted(controller, trajectory), tell, answer.refused, answer.wanted
         )
 
-    def _wanted(self, controller: AnyArmController, trajectory: RawTrajectory | GoalTrajectory) -> Wanted:
+    def _wanted(self, controller: ArmController, trajectory: RawTrajectory | GoalTrajectory) -> Wanted:
         """What a trajectory asks of a controller; TrajectoryError for points that are not usable."""
         names, table, rules = trajectory.joint_names, trajectory.table(), self._rules
         return Wanted(
@@ -212,7 +217,7 @@ class ComputedTorqueController(LifecycleNode):
 
     # Reports
 
-    def on_cycle(self, cycle: Cycle, controller: AnyArmController) -> None:
+    def on_cycle(self, cycle: Cycle, controller: ArmController) -> None:
         """What the controller did in this cycle, for those who listen."""
         if self._action is not None:
             self._action.serve()
@@ -222,7 +227,7 @@ class ComputedTorqueController(LifecycleNode):
         self._errors.add(cycle)
         self._reference.publish(cycle)
 
-    def on_cycles(self, cycles: Cycles, controller: AnyArmController) -> float:
+    def on_cycles(self, cycles: Cycles, controller: ArmController) -> float:
         """What the controller did since this was called last, for those who listen."""
         if self._action is not None:
             self._action.serve()
@@ -236,19 +241,19 @@ class ComputedTorqueController(LifecycleNode):
         listened_to = self._reference.publish_all(cycles)
         return WATCHED if judged or listened_to else CALM
 
-    def fill_command(self, message: JointState, controller: AnyArmController) -> None:
+    def fill_command(self, message: JointState, controller: ArmController) -> None:
         """An arm's command is its efforts."""
 
     def summary(self) -> Mapping[str, object]:
         """Largest error of each joint while it followed a trajectory [rad or m]."""
         return {"largest_tracking_error": self._errors.largest()} if self._loop.controller else {}
 
-    def warnings(self, controller: AnyArmController) -> list[str]:
+    def warnings(self, controller: ArmController) -> list[str]:
         """What may be wrong with the model in use, and the joints that nothing limits."""
         warnings = [*self._loader.warnings, unlimited(controller.chain, controller.effort_limits)]
         return list(filter(None, warnings))
 
-    def describe(self, controller: AnyArmController) -> Mapping[str, object]:
+    def describe(self, controller: ArmController) -> Mapping[str, object]:
         """Mode and model, for the diagnostics."""
         chain = controller.chain
         return {

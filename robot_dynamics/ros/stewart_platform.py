@@ -16,8 +16,7 @@ from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
-from robot_dynamics.control.core.choice import AnyStewartController
-from robot_dynamics.control.core.stewart import NativeStewartController
+from robot_dynamics.control.core.stewart import AnyStewartController, NativeStewartController
 from robot_dynamics.control.stewart.controller import StewartController
 from robot_dynamics.control.stewart.parameters import StewartParameters
 from robot_dynamics.control.stewart.payload import PlatformPayloadParameters

@@ -31,7 +31,7 @@ static const double no_friction[RD_FRICTION_PARAMETERS];
 static rd_settings make_settings(uint64_t number)
 {
     return (rd_settings){
-        .number = number, .model = 1, .law = 1, .machine = &rd_arm, .inverse_dynamics = weight, .rotor_inertia = none,
+        .number = number, .model = 1, .law = 1, .machine = rd_machine_arm(), .inverse_dynamics = weight, .rotor_inertia = none,
         .friction = no_friction, .limits = limit, .velocity_bounds = fast, .effort_steps = limit, .kp = kp, .kv = kv,
         .state_timeout = 0.1, .safe_fade_time = 0.05, .model_change_time = 0.2, .front_timeout = 1.0,
         .state_jump = 0.05, .stamp_step = 0.5, .mode = RD_COMPUTED_TORQUE,

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from arms import GRAVITY, LENGTH, MASS, Pendulum, pendulum_chain
 
+from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.parameters import ArmParameters
 from robot_dynamics.control.protocol import Phase
 from robot_dynamics.control.waypoints import Waypoint
+from robot_dynamics.dynamics.friction import STICTION_VELOCITY
 from robot_dynamics.errors import ParameterError, TrajectoryError
 
 
@@ -68,9 +70,9 @@ def test_a_new_trajectory_joins_without_a_jump():
     control.follow(["swing"], [Waypoint(2.0, [1.0])], None)
     for t in np.arange(0.0, 0.8, 0.01):
         control.update(t, np.zeros(1), np.zeros(1))
-    before = control.reference(control._time)
+    before = control.reference(control.time)
     control.follow(["swing"], [Waypoint(1.0, [-1.0])], None)
-    after = control.reference(control._time)
+    after = control.reference(control.time)
     for field in ("position", "velocity", "acceleration"):
         np.testing.assert_allclose(getattr(after, field), getattr(before, field), atol=1e-12)
     assert before.velocity[0] > 0.5
@@ -203,17 +205,12 @@ def test_gains_must_fit_the_joints():
 @pytest.mark.parametrize(("kv", "gain"), [(20.0, 20.0), (1.0, 1.0), (0.25, 1.0), (0.0, 1.0)])
 def test_friction_is_overcome_along_the_velocity_to_which_the_law_leads(kv, gain):
     """qd + a / Kv, and for a law without much damping as if Kv were 1."""
-    asked = []
-
-    class Asked(Pendulum):
-        def inverse_dynamics(self, q, qd, qdd, heading=None):
-            asked.append((qdd, heading))
-            return super().inverse_dynamics(q, qd, qdd)
-
-    control = controller(dynamics=Asked(), kp=(100.0,), kv=(kv,), half_period_ahead=False)
+    chain, friction, rate = pendulum_chain(), 3.0, 0.002
+    arm = ActuatedArm(Pendulum(), chain, ActuatorParameters(friction=(friction,)))
+    control = controller(chain, arm, kp=(100.0,), kv=(kv,), half_period_ahead=False)
     control.update(0.0, np.array([0.5]), np.zeros(1))
-    asked.clear()
-    control.update(0.002, np.array([0.51]), np.array([0.3]))
-    acceleration = 100.0 * (0.5 - 0.51) - kv * 0.3
-    assert asked[-1][0] == pytest.approx(acceleration)
-    assert asked[-1][1] == pytest.approx(0.3 + acceleration / gain)
+    effort = control.update(0.002, np.array([0.50001]), np.array([rate])).unlimited[0]
+    acceleration = 100.0 * (0.5 - 0.50001) - kv * rate
+    links = Pendulum().inverse_dynamics(0.50001, rate, acceleration)
+    slow = np.clip((rate + acceleration / gain) / STICTION_VELOCITY, -1.0, 1.0)
+    assert effort - links == pytest.approx(friction * 0.5 * slow * (3.0 - slow**2))

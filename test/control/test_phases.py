@@ -131,9 +131,9 @@ def test_lost_states_end_what_is_followed_and_holds_change_nothing(machine):
         command = control.safe_command(since)
         np.testing.assert_allclose(command.effort, share * machine.load(1.0), rtol=1e-6, atol=1e-9)
         assert machine.share(command.reference) == pytest.approx(1.0)
-    control.use_settings(replace(control.parameters, safe_fade_time=0.0), control.bounds)
+    control.parameters = replace(control.parameters, safe_fade_time=0.0)
     assert not control.safe_command(0.0).effort.any()
-    control.use_settings(replace(control.parameters, safe_output="zero"), control.bounds)
+    control.parameters = replace(control.parameters, safe_output="zero")
     assert not control.safe_command(0.0).effort.any()
 
 

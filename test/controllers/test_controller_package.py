@@ -3,7 +3,6 @@
 Its wrappers are compiled and run where ROS is; docs/ros2_control.md says on which versions.
 """
 
-import ctypes
 import subprocess
 from pathlib import Path
 
@@ -17,10 +16,8 @@ from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.parameters import ArmParameters
 from robot_dynamics.control.arm.payload import PayloadParameters
-from robot_dynamics.control.arm.trajectory import Reference
-from robot_dynamics.control.core.arm import NativeArmController
-from robot_dynamics.control.core.library import MODES, Plan
-from robot_dynamics.control.protocol import Phase, Planned
+from robot_dynamics.control.core.library import MODES, doubles, ffi
+from robot_dynamics.control.protocol import Phase
 from robot_dynamics.controllers.description import with_simulated_hardware
 from robot_dynamics.controllers.parameters import FollowingParameters, descriptions
 from robot_dynamics.dynamics.compiled import compile_dynamics
@@ -121,30 +118,51 @@ def efforts_of(program, parameters, times, position, velocity, reference, leads)
 
 
 class Stream:
-    """References that come cycle by cycle, as a trajectory without an end for the Python core."""
+    """References that come cycle by cycle, handed to a controller's core as a plan without an end."""
 
-    end = np.inf
+    def __init__(self, controller):
+        self.core, self.numbers = controller, 0
+        self.values = np.zeros((2, 3, JOINTS))
+        motions = [[doubles(row) for row in motion] for motion in self.values]
+        self.kept = [motions, doubles(np.array([0.0, np.inf]))]
+        self.value = ffi().new("rd_stream *", [0.0, *motions])
 
-    def __init__(self, start):
-        self.start = start
-        self.time, self.now, self.ahead = start, None, None
+    def offer(self):
+        """Follow it from now on."""
+        core, self.numbers = self.core, self.numbers + 1
+        self.kept[1][0] = core.time
+        plan = [self.numbers, core.epoch, 0, 2, self.kept[1], ffi().NULL, self.value]
+        self.kept.append(ffi().new("rd_plan *", plan))
+        core._library.rd_core_offer_plan(core._core, self.kept[-1])
+        core._library.rd_core_take_plan(core._core)
+        assert core.phase is Phase.TRACKING
 
-    def sample(self, time):
-        return self.ahead if time > self.time else self.now
+    def set(self, time, now, ahead):
+        self.value.time = time
+        self.values[:] = now, ahead
+
+    @property
+    def followed(self):
+        return bool(self.core._snapshot.read().current == self.numbers > 0)
+
+    @property
+    def hold(self):
+        self.core._snapshot.read()
+        return self.core._snapshot.hold
 
 
 class Follower:
-    """What follower.c does, around the core in Python."""
+    """The rules of follower.h, around a controller."""
 
     def __init__(self, controller, step, leads):
         self.controller, self.step, self.leads = controller, step, leads
-        self.last, self.stream = None, None
+        self.last, self.stream = None, Stream(controller)
 
     def update(self, time, position, velocity, given):
         core = self.controller
         usable = all(np.isfinite(part).all() for part in given)
         stepped = usable and self.last is not None and (abs(given[0] - self.last[0]) > self.step).any()
-        following = self.stream is not None and core.follows(self.stream)
+        following = self.stream.followed
         if not usable or stepped:
             self.last = None
             if following:
@@ -155,19 +173,11 @@ class Follower:
             if self.leads and self.last is not None:
                 now, ahead = self.last, (given[0], given[1], 0.5 * (self.last[2] + given[2]))
             self.last = given
-            near = (
-                core.phase.controls and (abs(now[0] - core.reference(core.time).position) <= self.step).all()
-            )
+            near = core.phase.controls and (following or (abs(now[0] - self.stream.hold) <= self.step).all())
+            if following or near:
+                self.stream.set(time, now, ahead)
             if not following and near:
-                self.stream = Stream(core.time)
-            if self.stream is not None:
-                self.stream.time, self.stream.now, self.stream.ahead = (
-                    time,
-                    Reference(*now),
-                    Reference(*ahead),
-                )
-            if not following and near:
-                assert core.accept(Planned(self.stream, core.epoch)) == ""
+                self.stream.offer()
         return core.update(time, position, velocity).effort
 
 
@@ -180,7 +190,7 @@ def arm_of(parameters, **carried):
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("leads", [False, True])
-def test_efforts_are_those_of_the_python_node(replay, mode, leads):
+def test_efforts_are_those_of_the_controller(replay, mode, leads):
     """Holds, moves, missing references, one that jumps; drives, payload, limits; no cycle allocates."""
     random = np.random.default_rng(5)
     times, position, velocity, reference = cycles_of_a_move(random)
@@ -201,18 +211,6 @@ def test_efforts_are_those_of_the_python_node(replay, mode, leads):
     np.testing.assert_allclose(reached, expected, rtol=1e-12, atol=1e-12)
 
 
-class Motion(ctypes.Structure):
-    """``rd_motion`` of core.h."""
-
-    _fields_ = [(name, ctypes.c_void_p) for name in ("position", "velocity", "acceleration")]
-
-
-class NativeStream(ctypes.Structure):
-    """``rd_stream`` of core.h."""
-
-    _fields_ = [("time", ctypes.c_double), ("now", Motion), ("ahead", Motion)]
-
-
 def test_efforts_are_those_of_the_node_s_native_loop_to_the_last_bit(replay):
     """The same C core and program, compiled by the package and by the node, on the same references."""
     random = np.random.default_rng(6)
@@ -222,19 +220,14 @@ def test_efforts_are_those_of_the_node_s_native_loop_to_the_last_bit(replay):
     reached = efforts_of(
         replay, {**parameters, **DRIVES, **PAYLOAD}, times, position, velocity, reference, False
     )
-    native = NativeArmController(*arm_of(parameters, **PAYLOAD))
-    native.update(0.0, position[0], velocity[0])
-    given = [np.zeros(JOINTS) for _ in reference]
-    motion = Motion(*(part.ctypes.data for part in given))
-    stream = NativeStream(0.0, motion, motion)
-    bounds = np.array([0.0, np.inf])
-    plan = Plan(1, native.epoch, 0, 2, bounds.ctypes.data, None, ctypes.addressof(stream))
-    native._library.rd_core_offer_plan(native.handle, ctypes.byref(plan))
+    controller = ArmController(*arm_of(parameters, **PAYLOAD))
+    controller.update(0.0, position[0], velocity[0])
+    stream = Stream(controller)
+    stream.offer()
     for k in range(1, len(times)):
-        stream.time = 1e-9 * float(times[k])
-        for part, values in zip(given, reference, strict=True):
-            part[:] = values[k]
-        command = native.update(stream.time, position[k], velocity[k])
+        given = [part[k] for part in reference]
+        stream.set(1e-9 * float(times[k]), given, given)
+        command = controller.update(1e-9 * float(times[k]), position[k], velocity[k])
         assert command.phase is Phase.TRACKING
         np.testing.assert_array_equal(reached[k], command.effort)
 

@@ -8,7 +8,7 @@ import pytest
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 
-from robot_dynamics.control.core.snapshot import PHASES, discontinuity
+from robot_dynamics.control.core.snapshot import PHASES
 from robot_dynamics.control.protocol import Phase
 from robot_dynamics.ros.control.cycle import CycleMonitor
 from robot_dynamics.ros.control.native.cycles import CALM, WATCHED, Cycles, cycle_of, row_type
@@ -19,6 +19,10 @@ from robot_dynamics.ros.support.messages import set_stamp, to_array
 
 ANSWERED, OBSERVED, NO_EFFORT, STATES_LOST = range(4)
 TRACKING, FAULT = PHASES.index(Phase.TRACKING), PHASES.index(Phase.FAULT)
+
+
+def words_of(record: Any) -> str:
+    return f"time ran backwards by {record.discontinuity_size:.3f} s" if record.discontinuity else ""
 
 
 def rows_of(count: int, joints: int) -> Any:
@@ -106,7 +110,10 @@ def test_of_many_records_people_learn_what_is_not_as_usual_and_what_holds_now() 
     parameters = SimpleNamespace(safe_output="zero")
     session: Any = SimpleNamespace(
         records=lambda: iter([rows[:8], rows[8:]]),
-        controller=SimpleNamespace(parameters=parameters, words_of=discontinuity),
+        controller=SimpleNamespace(
+            parameters=parameters,
+            words_of=words_of,
+        ),
         cycle=cycle_of,
         order=SimpleNamespace(joint_names=("a", "b")),
     )

@@ -2,43 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
 
 from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
-from robot_dynamics.control.arm.inverse_dynamics import DrivenDynamics
-from robot_dynamics.control.arm.laws import LAWS
-from robot_dynamics.control.arm.laws.base import ArmLaw
+from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics
+from robot_dynamics.control.arm.laws import PythonLaw, law_input, python_law
 from robot_dynamics.control.arm.parameters import ArmParameters, arm_bounds
 from robot_dynamics.control.arm.path_rules import PathRules
-from robot_dynamics.control.arm.state import JointSpaceObserver, JointSpaceState
-from robot_dynamics.control.arm.trajectory import ANY_PATH, Reference, plan
-from robot_dynamics.control.protocol import Departure, Planned, Trajectory
-from robot_dynamics.control.reference_core import ControlCore
+from robot_dynamics.control.arm.trajectory import ANY_PATH, Reference, Trajectory, plan
+from robot_dynamics.control.core.controller import CoreController, Settings, loop_settings
+from robot_dynamics.control.core.header import enumerators
+from robot_dynamics.control.core.library import array_at, doubles, ffi
+from robot_dynamics.control.protocol import Departure, Planned
 from robot_dynamics.control.waypoints import Waypoint, WaypointTable
 from robot_dynamics.dynamics.compiled import compile_dynamics
+from robot_dynamics.errors import ModelError, RobotDynamicsError, StateError, quoted
 from robot_dynamics.inputs.arrays import of_type
 from robot_dynamics.model.chain import KinematicChain
+from robot_dynamics.native.library import NativeKernel
+from robot_dynamics.spatial import Array
+
+_MODES = tuple(enumerators("rd_arm_mode"))
 
 
-class ArmController(ControlCore[JointSpaceState, Reference]):
+class ArmController(CoreController[Reference]):
     """Control of one arm by the law that its parameters choose.
 
     It needs no ROS: hand every joint state to :meth:`update` and send the efforts that it returns.
 
     Args:
         chain: the arm.
-        dynamics: its model; None generates and compiles it, with the friction of the description.
-        parameters: gains, mode and safe output, the defaults when None; replaceable at any time through
+        dynamics: its model, or any object with ``inverse_dynamics(q, qd, qdd)``; None generates and compiles
+            it, with the friction of the description.
+        parameters: gains, mode and fail-safe output, the defaults when None; replaceable at any time through
             ``parameters``.
 
     Raises:
+        BackendError: there is no compiler for the control core.
+        ModelError: the model is of an arm with another number of joints.
         ParameterError: a list of parameters does not fit the joints.
     """
+
+    machine = "rd_machine_arm"
 
     def __init__(
         self,
         chain: KinematicChain,
-        dynamics: DrivenDynamics | None = None,
+        dynamics: InverseDynamics | None = None,
         parameters: ArmParameters | None = None,
     ) -> None:
         of_type("chain", chain, KinematicChain)
@@ -49,10 +62,10 @@ class ArmController(ControlCore[JointSpaceState, Reference]):
         of_type("parameters", parameters, ArmParameters)
         self.chain = chain
         self._parameters = parameters
-        self._arm_law = self._make_law(dynamics)
-        super().__init__(
-            JointSpaceObserver(chain.dof), self._arm_law, arm_bounds(chain, parameters), parameters
-        )
+        self._dynamics = _model("dynamics", dynamics)
+        self._python_parts = ""
+        self._error: Exception | None = None
+        super().__init__(chain.dof)
 
     def __repr__(self) -> str:
         return (
@@ -60,10 +73,111 @@ class ArmController(ControlCore[JointSpaceState, Reference]):
             f" {self.phase.value})"
         )
 
+    def core_settings(self) -> Settings:
+        """See :class:`CoreController`."""
+        chain, parameters, arm = self.chain, self._parameters, self._dynamics
+        drives = arm.drives if isinstance(arm, ActuatedArm) else ActuatorParameters(**_IDEAL).of(chain)
+        kernel, constant, joints = self._kernel(arm.links if isinstance(arm, ActuatedArm) else arm)
+        driven = len(drives.rotor_inertia)
+        if not joints == driven == chain.dof:
+            raise ModelError(
+                f"the model is of an arm with {joints} joints, its drives of one with {driven};"
+                f" arm {quoted(chain.name)} has {chain.dof}"
+            )
+        kp, kv = parameters.gains(chain.joint_names)
+        law = python_law(parameters.mode)
+        slow = [] if isinstance(kernel, NativeKernel) else ["the model, which is not compiled"]
+        slow += [f"the law {parameters.mode!r}"] if law is not None else []
+        self._python_parts = " and ".join(slow)
+        called = ffi().NULL if law is None else self._callback("rd_law", self._law_call(law, parameters.mode))
+        mode = "called" if law is not None else parameters.mode
+        settings = loop_settings(
+            kernel.single_address if isinstance(kernel, NativeKernel) else kernel,
+            parameters,
+            arm_bounds(chain, parameters),
+            {"rotor_inertia": drives.rotor_inertia, "friction": drives.friction.matrix, "kp": kp, "kv": kv},
+            **{name: doubles(array) for name, array in constant.items()},
+            driven=not drives.ideal,
+            mode=_MODES.index(mode),
+            called=called,
+        )
+        return Settings(settings.value, (settings.kept, kernel))
+
+    def _kernel(self, links: InverseDynamics) -> tuple[Any, Mapping[str, Array], int]:
+        """The inverse dynamics of the links as the core calls them, their constant inputs, and n."""
+        make: Any = getattr(links, "evaluator", None)
+        evaluator: Any = make("inverse_dynamics") if make is not None else None
+        kernel = evaluator.kernel() if evaluator is not None else None
+        if isinstance(kernel, NativeKernel):
+            names = (array.name for array in evaluator.signature.constants)
+            constant = dict(zip(names, evaluator.constants, strict=True))
+            # The core hands the kernel gravity, then payload; dry friction it adds itself, along a heading.
+            if tuple(constant) in ((), ("gravity",), ("gravity", "payload")):
+                return kernel, constant, evaluator.signature.outputs[0][0]
+        return self._callback("rd_kernel", self._model_call(links)), {}, self.chain.dof
+
+    # Parts of the cycle in Python: an error becomes a state without an effort, and is told to who called.
+
+    def _callback(self, kind: str, function: Callable[..., int]) -> Any:
+        def note(kind: type[Exception], error: Exception, trace: Any) -> None:
+            self._error = error
+
+        return ffi().callback(kind, function, error=0, onerror=note)
+
+    def _model_call(self, links: InverseDynamics) -> Callable[[Any, Any], int]:
+        n = self.chain.dof
+
+        def call(given: Any, out: Any) -> int:
+            effort = links.inverse_dynamics(*(array_at(given[i], n).copy() for i in range(3)))
+            return self._fill(out, effort, "the model")
+
+        return call
+
+    def _law_call(self, law: PythonLaw, name: str) -> Callable[[Any, Any, Any], int]:
+        model = self._dynamics
+
+        def call(context: Any, given: Any, out: Any) -> int:
+            return self._fill(out, law(model, law_input(given)), f"the law {name!r}")
+
+        return call
+
+    def _fill(self, out: Any, effort: Any, whose: str) -> int:
+        values = np.asarray(effort, dtype=float)
+        if values.shape != (self.chain.dof,):
+            raise StateError(f"{whose} gives efforts of shape {values.shape}; expected ({self.chain.dof},)")
+        array_at(out, self.chain.dof)[:] = values
+        return 1
+
+    def _failure(self) -> RobotDynamicsError:
+        error, self._error = self._error, None
+        if error is None:
+            return super()._failure()
+        if isinstance(error, RobotDynamicsError):
+            return error
+        failure = StateError(f"{type(error).__name__}: {error}")
+        failure.__cause__ = error
+        return failure
+
+    # What is known
+
     @property
-    def dynamics(self) -> DrivenDynamics:
+    def python_parts(self) -> str:
+        """See :class:`CoreController`."""
+        return self._python_parts
+
+    def reference_of(self, position: Array, velocity: Array, acceleration: Array) -> Reference:
+        """Joint positions are an arm's coordinates."""
+        return Reference(position, velocity, acceleration)
+
+    @property
+    def effort_limits(self) -> Array:
+        """(n,) [N·m or N], infinite where there is none."""
+        return self._parameters.limits_of(self.chain)
+
+    @property
+    def dynamics(self) -> InverseDynamics:
         """The model in use."""
-        return self._arm_law.dynamics
+        return self._dynamics
 
     @property
     def parameters(self) -> ArmParameters:
@@ -72,20 +186,28 @@ class ArmController(ControlCore[JointSpaceState, Reference]):
 
     @parameters.setter
     def parameters(self, value: ArmParameters) -> None:
-        """Use other parameters; the efforts go over to another law or other gains as to another model."""
+        """Use other parameters; the efforts blend to another law or other gains as to another model."""
         of_type("parameters", value, ArmParameters)
         value.gains(self.chain.joint_names)
-        bounds = arm_bounds(self.chain, value)
+        value.limits_of(self.chain)
         before, self._parameters = self._parameters, value
-        self.use_settings(value, bounds)
-        if (before.mode, before.kp, before.kv) != (value.mode, value.kp, value.kv):
-            self._arm_law = self._make_law(self.dynamics)
-            self.use_law(self._arm_law)
+        another = (before.mode, before.kp, before.kv) != (value.mode, value.kp, value.kv)
+        self.offer_settings(False, another)
 
-    def change_model(self, dynamics: DrivenDynamics) -> None:
-        """Use ``dynamics``, another model of the same arm; efforts go over to it in ``model_change_time``."""
-        self._arm_law = self._arm_law.with_model(dynamics)
-        self.remodel(self._arm_law)
+    def change_model(self, dynamics: InverseDynamics) -> None:
+        """Use another model of the same arm; the efforts blend to it in ``model_change_time``.
+
+        Raises:
+            ModelError: it is of an arm with another number of joints; the model stays as it was.
+        """
+        before, self._dynamics = self._dynamics, _model("dynamics", dynamics)
+        try:
+            self.offer_settings(True, False)
+        except RobotDynamicsError:
+            self._dynamics = before
+            raise
+
+    # Trajectories
 
     def plan(
         self,
@@ -115,7 +237,7 @@ class ArmController(ControlCore[JointSpaceState, Reference]):
         joint_names: Sequence[str],
         waypoints: Sequence[Waypoint] | WaypointTable,
         start: float | None = None,
-    ) -> Trajectory[Reference]:
+    ) -> Trajectory:
         """Plan and follow at once; the old trajectory stays in force when the new one is refused.
 
         Args:
@@ -126,8 +248,17 @@ class ArmController(ControlCore[JointSpaceState, Reference]):
         Raises:
             TrajectoryError: the trajectory cannot be followed, or no joint state has come yet.
         """
-        return self._follow(self.plan(joint_names, waypoints, self.departure(start)))
+        trajectory = self._follow(self.plan(joint_names, waypoints, self.departure(start)))
+        assert isinstance(trajectory, Trajectory)
+        return trajectory
 
-    def _make_law(self, dynamics: DrivenDynamics) -> ArmLaw:
-        kp, kv = self._parameters.gains(self.chain.joint_names)
-        return LAWS[self._parameters.mode](dynamics, kp, kv)
+
+def _model(name: str, value: InverseDynamics) -> InverseDynamics:
+    """``value``, if it can be called as a model; else TypeError."""
+    if not callable(getattr(value, "inverse_dynamics", None)):
+        raise TypeError(f"{name} is {quoted(value)}; it must be a model with inverse_dynamics()")
+    return value
+
+
+_IDEAL = dict.fromkeys(("rotor_inertia", "damping", "friction", "static_friction"), (0.0,))
+"""Drives of a model that is all there is."""

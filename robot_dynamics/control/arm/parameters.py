@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics.control.arm.effort_limits import EffortLimitParameters
-from robot_dynamics.control.arm.laws import DESCRIPTION, LAWS
+from robot_dynamics.control.arm.laws import DESCRIPTION, arm_modes
 from robot_dynamics.control.parameters import LoopParameters
 from robot_dynamics.control.plausibility import Bounds
 from robot_dynamics.errors import ParameterError
@@ -24,7 +24,7 @@ class ArmParameters(EffortLimitParameters, LoopParameters):
     mode: str = parameter(
         "computed_torque",
         f"What is computed from the model: {DESCRIPTION}",
-        choices=tuple(LAWS),
+        choices=arm_modes,
     )
     kp: tuple[float, ...] = parameter(
         (100.0,),

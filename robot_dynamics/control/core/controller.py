@@ -1,93 +1,148 @@
-"""A controller whose cycle runs in C: what all machines have in common."""
+"""A controller: the thin binding of the control core, which every robot's controller shares."""
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import math
-from collections.abc import Callable
-from typing import Any, ClassVar, Generic
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Generic, NamedTuple
 
 import numpy as np
 
-from robot_dynamics.control.core.library import Results, Settings, address, load_core, machine_address
+from robot_dynamics.control.core.library import SAFE_OUTPUTS, array_at, doubles, ffi, load_core
 from robot_dynamics.control.core.plans import Plans
-from robot_dynamics.control.core.snapshot import PHASES, Snapshot, discontinuity
+from robot_dynamics.control.core.snapshot import PHASES, Snapshot
 from robot_dynamics.control.parameters import LoopParameters
+from robot_dynamics.control.plausibility import Bounds
 from robot_dynamics.control.protocol import Command, Departure, Phase, Planned, R, departure_of
 from robot_dynamics.control.protocol import Trajectory as Timed
 from robot_dynamics.errors import RobotDynamicsError, StateError, TrajectoryError
 from robot_dynamics.inputs.arrays import measured, of_type, real_number
 from robot_dynamics.spatial import Array
 
+_TIMES = ("control_period", "state_timeout", "safe_fade_time", "model_change_time", "front_timeout")
+_LONGEST_TEXT = 200
 
-class NativeController(Generic[R]):
-    """Schedule, hold, watchdog, cross-fade and limits in C; a machine adds its law, its model and its plans.
+
+class Settings(NamedTuple):
+    """Model, law and parameters as one finished value of the core's.
+
+    Attributes:
+        value: ``rd_settings *``.
+        kept: what lives as long as the value is used.
+    """
+
+    value: Any
+    kept: Any
+
+
+def loop_settings(
+    kernel: Any, parameters: LoopParameters, bounds: Bounds, arrays: Mapping[str, Array], **own: Any
+) -> Settings:
+    """The settings of any robot, without their numbers.
+
+    Args:
+        kernel: ``rd_kernel`` of the inverse dynamics, or its address.
+        parameters: of the controller.
+        bounds: plausible values of the joints.
+        arrays: (n,) of the robot and its law, by their names in ``rd_settings``.
+        own: further fields of the robot's own.
+    """
+    limits = {
+        "limits": bounds.effort,
+        "velocity_bounds": bounds.velocity,
+        "effort_steps": bounds.effort_step,
+    }
+    kept = {name: doubles(np.array(array, dtype=float)) for name, array in (limits | dict(arrays)).items()}
+    value = ffi().new("rd_settings *")
+    value.inverse_dynamics = ffi().cast("rd_kernel", kernel)
+    value.looks_ahead = parameters.half_period_ahead
+    value.state_jump, value.stamp_step = bounds.state_jump, bounds.stamp_step
+    value.safe_output = SAFE_OUTPUTS.index(parameters.safe_output)
+    fields = {name: getattr(parameters, name) for name in _TIMES} | kept | own
+    for name, given in fields.items():
+        setattr(value, name, given)
+    return Settings(value, (kept, own))
+
+
+class CoreController(Generic[R]):
+    """Schedule, hold, watchdog, cross-fade and limits in C; a robot adds its law, its model and its plans.
 
     Whoever runs the cycle, this object in Python or a thread that knows nothing of Python, alone calls
     :meth:`update`, :meth:`observe`, :meth:`lost_states` and :meth:`safe_command`. Everything else may be
     called from one other thread at any time: what it changes is handed over as a finished value and counts
     from the next cycle on.
 
+    Without a trajectory the robot holds where it is. Time is the time of the joint states. When it runs
+    backwards, the robot jumps (a simulation was reset) or states come back after a loss, what is followed is
+    dropped and the robot holds where it is found.
+
     Args:
         joints: n.
-        library: of a core that has the machine's functions; the arms' when None.
 
     Attributes:
         handle: address of the ``rd_core``.
 
     Raises:
-        BackendError: there is no compiler, or the model or its law are not there in C.
+        BackendError: there is no compiler.
     """
 
     machine: ClassVar[str]
-    """Name of the ``rd_machine`` in the library."""
+    """Function of the library that has its ``rd_machine``."""
     told: ClassVar[int] = 0
-    """How many values the machine tells beside what every core does."""
+    """Number of values that the robot reports beside those of every core."""
 
-    def __init__(self, joints: int, library: ctypes.CDLL | None = None) -> None:
-        self._library = load_core() if library is None else library
-        self._settings: dict[int, tuple[Any, ...]] = {}
+    def __init__(self, joints: int) -> None:
+        self._library = load_core()
+        self._settings: dict[int, Settings] = {}
         self._joints = joints
         self._number = self._model = self._law = 0
-        self._predecessor: NativeController[R] | None = None
+        self._predecessor: CoreController[R] | None = None
         self._run_elsewhere: Callable[[str], None] | None = None
-        self.handle: int = self._library.rd_core_new(joints, ctypes.byref(self._new_settings(True, True)))
-        if not self.handle:
+        self._core = self._library.rd_core_new(joints, self._new_settings(True, True).value)
+        if not self._core:
             raise MemoryError("no memory for a controller")
-        self._snapshot = Snapshot(self._library, self.handle, joints)
-        self._plans: Plans[R] = Plans(self._library, self.handle, joints, self._snapshot, self.at_rest)
-        self._results = Results()
-        self._library.rd_core_results(self.handle, ctypes.byref(self._results))
-        self._views = {
-            name: np.ctypeslib.as_array(getattr(self._results, name), (joints,))
+        self.handle = int(ffi().cast("uintptr_t", self._core))
+        self._snapshot = Snapshot(self._library, self._core, joints)
+        self._plans: Plans[R] = Plans(self._library, self._core, joints, self._snapshot, self.at_rest)
+        self._measured = np.zeros((2, joints))
+        self._inputs = doubles(self._measured[0]), doubles(self._measured[1])
+        self._results = ffi().new("rd_results *")
+        self._library.rd_core_results(self._core, self._results)
+        self._views = tuple(
+            array_at(getattr(self._results, name), joints)
             for name in ("effort", "unlimited", "position", "velocity", "acceleration")
-        }
+        )
 
     def __del__(self) -> None:
         if getattr(self, "handle", 0):
-            self._library.rd_core_free(self.handle)
+            self._library.rd_core_free(self._core)
 
     def driven_by(self, perform: Callable[[str], None] | None) -> None:
         """Let another thread run the cycle: from now on ``perform("hold")`` asks that one to hold."""
         self._run_elsewhere = perform
 
-    # What a machine adds
+    # What a robot adds
 
     @property
     def parameters(self) -> LoopParameters:
         """The parameters in force."""
         raise NotImplementedError
 
+    @property
+    def python_parts(self) -> str:
+        """Parts of the cycle that run in Python, by name; empty: none, so a real-time thread can run it."""
+        return ""
+
     def conduct(self) -> float:
-        """What is left to do beside the cycles where another thread runs them.
+        """Do the work beside the cycles where another thread runs them.
 
         Returns how long the next call may wait [s].
         """
         return math.inf
 
-    def core_settings(self) -> tuple[Settings, Any]:
-        """The present parameters and model without their numbers, and what lives as long as they are used."""
+    def core_settings(self) -> Settings:
+        """The present parameters and model without their numbers."""
         raise NotImplementedError
 
     def reference_of(self, position: Array, velocity: Array, acceleration: Array) -> R:
@@ -96,7 +151,7 @@ class NativeController(Generic[R]):
 
     @property
     def command_offset(self) -> Array | None:
-        """(n,) what is added to measured positions where commands tell them too; None: they do not."""
+        """(n,) added to measured positions where commands report them too; None: they do not."""
         return None
 
     def at_rest(self, position: Array) -> R:
@@ -108,30 +163,33 @@ class NativeController(Generic[R]):
 
     @property
     def phase(self) -> Phase:
-        """What the controller is doing."""
+        """The present phase."""
         now = self._snapshot.read()
         phase = PHASES[now.phase]
         return Phase.TRACKING if phase.controls and self._plans.waiting(now) else phase
 
     @property
     def epoch(self) -> int:
-        """Counts what makes an unfinished plan void: holds, discontinuities, losses and newer plans."""
+        """Counter of what makes an unfinished plan void: holds, discontinuities, losses and newer plans."""
         return self._plans.epoch(self._snapshot.read())
 
     @property
     def time(self) -> float:
-        """Of the last joint state [s]."""
+        """Time of the last joint state [s]."""
         return float(self._snapshot.read().time)
 
     @property
     def discontinuity(self) -> str:
-        """Why the last state cannot follow from the one before; empty when it can."""
-        self._library.rd_core_results(self.handle, ctypes.byref(self._results))
+        """Reason why the last state cannot follow from the one before; empty when it can."""
+        self._library.rd_core_results(self._core, self._results)
         return self.words_of(self._results)
 
     def words_of(self, results: Any) -> str:
-        """What ``results`` of a cycle, or a record of it, tell of a discontinuity."""
-        return discontinuity(results)
+        """A discontinuity in words, from ``rd_results`` or a cycle's record; empty when there is none."""
+        text = ffi().new("char[]", _LONGEST_TEXT)
+        size, more = results.discontinuity_size, results.discontinuity_more
+        self._library.rd_discontinuity_text(results.discontinuity, size, more, text, _LONGEST_TEXT)
+        return str(ffi().string(text).decode())
 
     # What is handed over
 
@@ -141,27 +199,35 @@ class NativeController(Generic[R]):
         Raises:
             StateError: it has another number of joints.
         """
-        if not isinstance(other, NativeController):
-            return
+        of_type("other", other, CoreController)
         if other._joints != self._joints:
             raise StateError(f"the other controller has {other._joints} joints; this one has {self._joints}")
         if other is not self._predecessor:
             other._predecessor = None
             self._predecessor = other
-            self._library.rd_core_succeed(self.handle, other.handle)
+            self._library.rd_core_succeed(self._core, other._core)
 
     def departure(self, start: float | None, allowance: float = 0.0) -> Departure[R]:
         """See :meth:`Controller.departure`."""
         return departure_of(self, start, allowance)
 
     def accept(self, planned: Planned[R]) -> str:
-        """Follow a finished plan, or tell why it is discarded; see ``ControlCore.accept``.
+        """Follow a finished plan.
 
         Where another thread runs the cycle, the next one decides.
+
+        Returns:
+            The reason why the plan is discarded and the active trajectory goes on; empty when it is accepted.
+            A plan is void when a hold, a discontinuity, a loss of states or another plan came after its
+            departure was asked for, and when it should have begun already.
         """
         of_type("planned", planned, Planned)
         discarded = self._plans.accept(planned)
-        return discarded if discarded or self._run_elsewhere is None else self._plans.verdict()
+        if discarded:
+            return discarded
+        if self._run_elsewhere is None:
+            self._library.rd_core_take_plan(self._core)
+        return self._plans.verdict()
 
     def _follow(self, planned: Planned[R]) -> Timed[R]:
         """Accept a plan; TrajectoryError with the reason when it is discarded."""
@@ -185,44 +251,58 @@ class NativeController(Generic[R]):
         return self._plans.follows(trajectory)
 
     def hold(self) -> None:
-        """Stop following and hold where the machine is."""
+        """Stop following and hold where the robot is."""
         if self._run_elsewhere is not None:
             self._run_elsewhere("hold")
         else:
-            self._library.rd_core_hold(self.handle)
+            self._library.rd_core_hold(self._core)
 
     # The cycle
 
     def update(self, time: float, position: Array, velocity: Array) -> Command:
-        """One control cycle; see ``ControlCore.update``."""
-        q, qd = self._measured("position", position), self._measured("velocity", velocity)
-        time = real_number("time", time)
-        if not self._library.rd_core_update(self.handle, time, address(q), address(qd)):
-            raise StateError("the model has no finite effort for this state")
+        """One control cycle.
+
+        Args:
+            time: of the joint state [s].
+            position: (n,) measured [rad or m].
+            velocity: (n,) measured [rad/s or m/s].
+
+        Raises:
+            StateError: the robot cannot be in this state, or not be controlled there.
+        """
+        given, joints = self._measured, self._joints
+        given[0] = measured("position", position, joints)
+        given[1] = measured("velocity", velocity, joints)
+        if not (type(time) is float and math.isfinite(time)):
+            time = real_number("time", time)
+        if not self._library.rd_core_update(self._core, time, *self._inputs):
+            raise self._failure()
         return self._command()
 
     def observe(self, position: Array) -> None:
         """Keep the last known place fresh while not in control; an impossible position changes nothing."""
         with contextlib.suppress(RobotDynamicsError):
-            q = self._measured("position", position)
-            self._library.rd_core_observe(self.handle, address(q))
+            self._measured[0] = measured("position", position, self._joints)
+            self._library.rd_core_observe(self._core, self._inputs[0])
 
     def lost_states(self, age: float = 0.0) -> None:
         """Joint states have stopped, the last is ``age`` old [s]: from now on ``safe_command`` goes out."""
-        self._library.rd_core_lost_states(self.handle, real_number("age", age))
+        self._library.rd_core_lost_states(self._core, real_number("age", age))
 
     def safe_command(self, since: float) -> Command:
-        """The declared safe output, ``since`` seconds after the fault began."""
-        self._library.rd_core_safe_command(self.handle, real_number("since", since))
+        """The declared fail-safe output, ``since`` seconds after the fault began."""
+        self._library.rd_core_safe_command(self._core, real_number("since", since))
         return self._command()
 
-    def _measured(self, name: str, value: Array) -> Array:
-        """``value`` as the core reads it: (n,), one after the other."""
-        return np.ascontiguousarray(measured(name, value, self._joints))
+    def _failure(self) -> RobotDynamicsError:
+        """The error of a state for which there is no effort."""
+        return StateError("the model has no finite effort for this state")
 
     def _command(self) -> Command:
-        effort, unlimited, *reference = (view.copy() for view in self._views.values())
-        return Command(effort, unlimited, self.reference_of(*reference), PHASES[self._snapshot.read().phase])
+        effort, unlimited, position, velocity, acceleration = [view.copy() for view in self._views]
+        self._library.rd_core_results(self._core, self._results)
+        reference = self.reference_of(position, velocity, acceleration)
+        return Command(effort, unlimited, reference, PHASES[self._results.phase])
 
     # Settings
 
@@ -236,15 +316,16 @@ class NativeController(Generic[R]):
         settings = self._new_settings(model, law)
         oldest = self._snapshot.read().oldest_settings
         self._settings = {n: kept for n, kept in self._settings.items() if n >= oldest}
-        self._library.rd_core_offer_settings(self.handle, ctypes.byref(settings))
+        self._library.rd_core_offer_settings(self._core, settings.value)
 
     def _new_settings(self, model: bool, law: bool) -> Settings:
         """The present parameters and model as a value of the core's, kept until it is not used any more."""
-        settings, kept = self.core_settings()
+        settings = self.core_settings()
         self._number += 1
         self._model += model
         self._law += law
-        settings.machine = machine_address(self._library, self.machine)
-        settings.number, settings.model, settings.law = self._number, self._model, self._law
-        self._settings[self._number] = settings, kept
+        value = settings.value
+        value.machine = getattr(self._library, self.machine)()
+        value.number, value.model, value.law = self._number, self._model, self._law
+        self._settings[self._number] = settings
         return settings

@@ -1,5 +1,5 @@
 /* The state machine: robot_dynamics.control.reference_core.ControlCore, in the same order of the same steps. */
-#include "core.h"
+#include "internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -31,29 +31,40 @@ static void take_predecessor(rd_core *core)
 
 static int is_followed(const rd_core *core, uint64_t number)
 {
-    return (core->current.plan && core->current.plan->number == number)
-        || (core->next.plan && core->next.plan->number == number);
+    int found = core->current.plan && core->current.plan->number == number;
+    for (int i = 0; i < core->waits; ++i) {
+        found |= core->waiting[i].plan->number == number;
+    }
+    return found;
 }
 
-static void take_plan(rd_core *core, double before)
+/* `now`: time of the last state that was answered. */
+static void take_plan(rd_core *core, double now)
 {
     const rd_plan *plan = atomic_exchange_explicit(&core->offered_plan, NULL, memory_order_acquire);
     if (!plan) {
         return;
     }
     core->considered = plan->number;
-    core->late = before - plan->times[0];
+    core->late = now - plan->times[0];
     const int due = plan->continues ? is_followed(core, plan->continues) : plan->epoch == core->epoch;
     if (!due || !rd_controls(core->phase)) {
         core->verdict = RD_SUPERSEDED;
     } else if (core->late > 0.0) {
         core->verdict = RD_LATE;
+    } else if (!rd_follow(core, plan)) {
+        core->verdict = RD_QUEUE_FULL;
     } else {
         core->verdict = RD_ACCEPTED;
         core->epoch += plan->continues == 0;
-        core->next = (rd_cursor){plan, 0};
         core->phase = RD_TRACKING;
     }
+}
+
+void rd_core_take_plan(rd_core *core)
+{
+    take_plan(core, core->time);
+    rd_core_publish(core);
 }
 
 static void measure_period(rd_core *core, double elapsed)
@@ -213,7 +224,7 @@ int rd_core_update(rd_core *core, double time, const double *position, const dou
     }
     take_plan(core, before);
     rd_advance(core, time);
-    if (!core->current.plan && !core->next.plan) {
+    if (!rd_has_plan(core)) {
         core->phase = RD_HOLDING;
     }
     const int answered = core->discontinuity == RD_TOO_FAST ? -1 : command(core, time);

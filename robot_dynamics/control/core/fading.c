@@ -1,5 +1,5 @@
 /* What comes and goes in ramps: a law that is replaced, a load that is let go, efforts beside brakes. */
-#include "core.h"
+#include "internal.h"
 
 double rd_ramp_down(double since, double duration)
 {

@@ -144,7 +144,7 @@ static void take_reference(rd_follower *follower, const rd_cycle *cycle)
     const int given = is_given(cycle, core->n);
     const int stepped = given && follower->knows_last
         && is_far(core->n, follower->last.position, cycle->reference[0], cycle->most_step);
-    int follows = core->current.plan || core->next.plan;
+    int follows = rd_has_plan(core);
     if (!given || stepped) {
         follower->knows_last = 0;
         if (follows) {

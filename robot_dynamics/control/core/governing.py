@@ -7,7 +7,8 @@ silent this side is, the core follows a reference that keeps the limits and come
 
 from __future__ import annotations
 
-from robot_dynamics.control.core.library import Snapshot as Head
+from typing import Any
+
 from robot_dynamics.control.core.plans import Plans
 from robot_dynamics.control.core.snapshot import PHASES, VERDICTS, Snapshot
 from robot_dynamics.control.protocol import Planned
@@ -99,7 +100,7 @@ class Governing:
         self._attempts += 1
         return self._hand_over(governor.reference.time, self._plans.epoch(now), 0)
 
-    def _may_begin(self, now: Head) -> bool:
+    def _may_begin(self, now: Any) -> bool:
         """Whether the first piece has not been taken, so that it is worth another one."""
         refused = now.considered == self._number and VERDICTS[now.verdict] in ("late", "superseded")
         return refused and self._attempts < ATTEMPTS
@@ -125,7 +126,7 @@ class Governing:
         if motion is None or motion.end < float("inf"):
             return
         self._judge()
-        if self._plans.waiting(now) or now.next or (time is None and now.time == self._at):
+        if self._plans.waiting(now) or now.waiting[0] or (time is None and now.time == self._at):
             return
         departs = self.departure if time is None else time
         if departs <= self._at:

@@ -1,5 +1,5 @@
 /* Making a core, handing values over to it and reading what it does: everything that is not its cycle. */
-#include "core.h"
+#include "internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,12 +10,14 @@ enum { ARRAYS = 26 }; /* of n doubles in a core's store */
 void rd_core_publish(rd_core *core)
 {
     rd_snapshot *shown = core->shown;
-    const rd_plan *oldest = core->current.plan ? core->current.plan : core->next.plan;
+    const rd_plan *oldest = core->current.plan ? core->current.plan : core->waits ? core->waiting[0].plan : NULL;
     atomic_fetch_add_explicit(&core->sequence, 1, memory_order_relaxed);
     atomic_thread_fence(memory_order_release);
     shown->epoch = core->epoch;
     shown->current = core->current.plan ? core->current.plan->number : 0;
-    shown->next = core->next.plan ? core->next.plan->number : 0;
+    for (int i = 0; i < RD_MOST_WAITING; ++i) {
+        shown->waiting[i] = i < core->waits ? core->waiting[i].plan->number : 0;
+    }
     shown->finished = core->finished;
     shown->considered = core->considered;
     shown->oldest_settings = (core->replaced ? core->replaced : core->settings)->number;
@@ -26,11 +28,12 @@ void rd_core_publish(rd_core *core)
     shown->late = core->late;
     shown->phase = core->phase;
     shown->verdict = core->verdict;
-    rd_copy(shown->values, core->hold, core->n);
-    rd_copy(shown->values + core->n, core->state.position, core->n);
-    rd_copy(shown->values + 2 * core->n, core->state.velocity, core->n);
+    double *values = (double *)(shown + 1);
+    rd_copy(values, core->hold, core->n);
+    rd_copy(values + core->n, core->state.position, core->n);
+    rd_copy(values + 2 * core->n, core->state.velocity, core->n);
     if (core->settings->machine->tell) {
-        core->settings->machine->tell(core, shown->values + 3 * core->n);
+        core->settings->machine->tell(core, values + 3 * core->n);
     }
     atomic_thread_fence(memory_order_release);
     atomic_fetch_add_explicit(&core->sequence, 1, memory_order_relaxed);
@@ -103,14 +106,6 @@ void rd_core_free(rd_core *core)
         free(core->shown);
         free(core);
     }
-}
-
-void rd_sizes(size_t *sizes)
-{
-    sizes[0] = sizeof(rd_settings);
-    sizes[1] = sizeof(rd_plan);
-    sizes[2] = sizeof(rd_snapshot);
-    sizes[3] = sizeof(rd_results);
 }
 
 void rd_core_results(const rd_core *core, rd_results *results)

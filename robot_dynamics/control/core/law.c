@@ -1,5 +1,5 @@
 /* The laws of an arm (robot_dynamics.control.arm.laws) and its drives (robot_dynamics.control.arm.actuators). */
-#include "core.h"
+#include "internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -77,6 +77,16 @@ static int proportional_derivative(rd_core *core, const rd_settings *s, double *
     return 1;
 }
 
+/* A law from outside: it is given what the others use, too. */
+static int called(rd_core *core, const rd_settings *s, const rd_motion *ahead, double half, double *effort)
+{
+    const rd_law_input input = {
+        .joints = core->n, .time = core->time, .half_period = half, .position = core->state.position,
+        .velocity = core->state.velocity, .reference = core->reference, .ahead = *ahead, .kp = s->kp, .kv = s->kv,
+    };
+    return s->called && s->called(s->called_context, &input, effort);
+}
+
 static int arm_effort(rd_core *core, const rd_settings *s, const rd_motion *ahead, double half, double *effort)
 {
     const rd_motion *r = &core->reference;
@@ -87,6 +97,8 @@ static int arm_effort(rd_core *core, const rd_settings *s, const rd_motion *ahea
         return inverse_dynamics(core->n, s, r->position, r->velocity, r->acceleration, r->velocity, effort);
     case RD_GRAVITY_COMPENSATION:
         return arm_load(core, s, effort);
+    case RD_CALLED:
+        return called(core, s, ahead, half, effort);
     default:
         return proportional_derivative(core, s, effort);
     }
@@ -97,6 +109,11 @@ static void forget_inertia(rd_core *core)
     core->knows_inertia = 0;
 }
 
-const rd_machine rd_arm = {
-    .looks_ahead = 1U << RD_COMPUTED_TORQUE, .effort = arm_effort, .load = arm_load, .change_law = forget_inertia,
+static const rd_machine ARM = {
+    .looks_ahead = 1U << RD_COMPUTED_TORQUE | 1U << RD_CALLED, .effort = arm_effort, .load = arm_load, .change_law = forget_inertia,
 };
+
+const rd_machine *rd_machine_arm(void)
+{
+    return &ARM;
+}

@@ -129,7 +129,7 @@ static double front_silence(rd_loop *loop, int64_t steady)
     const rd_core *core = loop->session->core;
     const double timeout = core->settings->front_timeout;
     const int64_t seen = atomic_load_explicit(&loop->front_seen, memory_order_relaxed);
-    if (core->current.plan || core->next.plan) {
+    if (rd_has_plan(core)) {
         loop->last_busy = steady;
     }
     const double silent = 1e-9 * (double)(steady - (seen > loop->last_busy ? seen : loop->last_busy));

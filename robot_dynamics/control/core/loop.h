@@ -8,8 +8,14 @@
 
 #include "core.h"
 
-/* What a record tells. */
-enum {
+#ifndef __cplusplus
+#include "internal.h"
+#endif
+
+/* API */
+
+/* Kinds of records. */
+enum rd_record_kind {
     RD_ANSWERED,     /* a state and its answer */
     RD_OBSERVED,     /* a state without an answer, for the loop does not control */
     RD_NO_EFFORT,    /* a state for which the model has no effort: safe output */
@@ -27,6 +33,8 @@ typedef struct {
     int32_t kind, phase, discontinuity;
     int32_t back;                 /* the safe output ended with this state */
 } rd_record;
+
+/* end of API */
 
 enum { RD_RECORD_ARRAYS = 7 };    /* position, velocity, reference (3), unlimited, effort: (n) each behind a record, and
                                      then what the machine tells */

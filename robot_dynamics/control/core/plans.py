@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import ctypes
 import time
 from collections.abc import Callable
-from typing import Generic, NamedTuple, Protocol, TypeGuard
+from typing import Any, Generic, NamedTuple, Protocol, TypeGuard
 
 import numpy as np
 
-from robot_dynamics.control.core.library import Plan, address
-from robot_dynamics.control.core.library import Snapshot as Head
+from robot_dynamics.control.core.library import doubles, ffi
 from robot_dynamics.control.core.snapshot import PHASES, VERDICTS, Snapshot
 from robot_dynamics.control.protocol import VOID, Planned, R, R_co, Trajectory, late
 from robot_dynamics.control.spline import QuinticSpline
@@ -18,6 +16,7 @@ from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.spatial import Array
 
 PLAN_WAITS = "the trajectory before it waits for the next joint state"
+QUEUE_FULL = "too many trajectories wait for their start"
 VERDICT_PATIENCE = 0.1
 """How long to wait for the next cycle to take a plan up [s]; it counts all the same when it comes later."""
 VERDICT_POLL = 2e-4
@@ -36,12 +35,18 @@ def along_a_spline(trajectory: Trajectory[R]) -> TypeGuard[SplineTrajectory[R]]:
     return isinstance(getattr(trajectory, "spline", None), QuinticSpline)
 
 
+def plan_value(spline: QuinticSpline, number: int, epoch: int, continues: int) -> tuple[Any, tuple[Any, Any]]:
+    """A spline as ``rd_plan *``, and the arrays that must live as long."""
+    arrays = doubles(np.ascontiguousarray(spline.times)), doubles(np.ascontiguousarray(spline.coefficients))
+    return ffi().new("rd_plan *", [number, epoch, continues, len(spline.times), *arrays]), arrays
+
+
 class _Kept(NamedTuple, Generic[R]):
     """A plan and all that the core reads of it."""
 
     trajectory: SplineTrajectory[R]
-    plan: Plan
-    arrays: tuple[Array, Array]
+    plan: Any
+    arrays: tuple[Any, Any]
 
 
 class Plans(Generic[R]):
@@ -49,7 +54,7 @@ class Plans(Generic[R]):
 
     Args:
         library: of the core.
-        handle: address of the core.
+        core: ``rd_core *``.
         joints: n, of the machine.
         snapshot: of the core.
         at_rest: the reference that stays at a place (n,).
@@ -57,13 +62,13 @@ class Plans(Generic[R]):
 
     def __init__(
         self,
-        library: ctypes.CDLL,
-        handle: int,
+        library: Any,
+        core: Any,
         joints: int,
         snapshot: Snapshot,
         at_rest: Callable[[Array], R],
     ) -> None:
-        self._library, self._handle, self._snapshot = library, handle, snapshot
+        self._library, self._core, self._snapshot = library, core, snapshot
         self._joints = joints
         self._at_rest = at_rest
         self._kept: dict[int, _Kept[R]] = {}
@@ -71,12 +76,12 @@ class Plans(Generic[R]):
     def __len__(self) -> int:
         return len(self._kept)
 
-    def waiting(self, now: Head) -> int:
+    def waiting(self, now: Any) -> int:
         """Number of a plan that has been handed over but not yet looked at; 0: none."""
         number = max(self._kept, default=0)
         return number if number > now.considered else 0
 
-    def epoch(self, now: Head) -> int:
+    def epoch(self, now: Any) -> int:
         """Counts what makes an unfinished plan void, with a plan that waits."""
         waiting = self.waiting(now)
         return int(now.epoch) + bool(waiting and not self._kept[waiting].plan.continues)
@@ -89,7 +94,7 @@ class Plans(Generic[R]):
     def reference(self, time: float) -> R:
         """The reference at ``time`` [s], as the core will have it if nothing comes in between."""
         now = self._snapshot.read()
-        for number in (self.waiting(now), now.next, now.current):
+        for number in (self.waiting(now), *reversed(list(now.waiting)), now.current):
             if number and time >= self._kept[number].trajectory.start:
                 return self._kept[number].trajectory.sample(time)
         return self._at_rest(self._snapshot.hold)
@@ -99,7 +104,7 @@ class Plans(Generic[R]):
         now = self._snapshot.read()
         return any(
             number in self._kept and self._kept[number].trajectory is trajectory
-            for number in (self.waiting(now), now.next, now.current, now.finished)
+            for number in (self.waiting(now), *now.waiting, now.current, now.finished)
         )
 
     def accept(self, planned: Planned[R], continues: int = 0, at_once: bool = False) -> str:
@@ -128,16 +133,15 @@ class Plans(Generic[R]):
         if trajectory.start < now.time:
             return late(now.time - trajectory.start)
         number = max([int(now.considered), *self._kept]) + 1
-        times, coefficients = np.ascontiguousarray(spline.times), np.ascontiguousarray(spline.coefficients)
         # It takes the place of one that waits: that one would never have been followed.
-        given = Plan(number, now.epoch, continues, len(times), address(times), address(coefficients))
+        given, arrays = plan_value(spline, number, now.epoch, continues)
         oldest, finished = now.oldest_plan, now.finished
         self._kept = {n: kept for n, kept in self._kept.items() if n >= oldest or n == finished}
-        self._kept[number] = _Kept(trajectory, given, (times, coefficients))
-        self._library.rd_core_offer_plan(self._handle, ctypes.byref(given))
+        self._kept[number] = _Kept(trajectory, given, arrays)
+        self._library.rd_core_offer_plan(self._core, given)
         return ""
 
-    def until_taken(self, patience: float) -> Head:
+    def until_taken(self, patience: float) -> Any:
         """Wait until no plan waits, at most so long [s]; the picture then."""
         deadline = time.monotonic() + patience
         while self.waiting(now := self._snapshot.read()) and time.monotonic() < deadline:
@@ -147,6 +151,6 @@ class Plans(Generic[R]):
     def verdict(self) -> str:
         """Why the plan handed over last is discarded, once the thread that runs the core has looked at it."""
         now = self.until_taken(VERDICT_PATIENCE)
-        if self.waiting(now) or VERDICTS[now.verdict] == "accepted":
-            return ""
-        return late(now.late) if VERDICTS[now.verdict] == "late" else VOID
+        verdict = "accepted" if self.waiting(now) else VERDICTS[now.verdict]
+        reasons = {"accepted": "", "late": late(now.late), "queue_full": QUEUE_FULL}
+        return reasons.get(verdict, VOID)

@@ -1,7 +1,8 @@
 /* What cannot be real: robot_dynamics.control.plausibility. */
-#include "core.h"
+#include "internal.h"
 
 #include <math.h>
+#include <stdio.h>
 
 static const double ACCELERATION = 500.0, SPEED_MARGIN = 3.0;
 /* Of a step of the effort: rounding must not pass it either. */
@@ -12,6 +13,38 @@ void rd_note(rd_core *core, int why, double size, double more)
     core->discontinuity = why;
     core->discontinuity_size = size;
     core->discontinuity_more = more;
+}
+
+/* A number with three decimals, or with few digits where it is too great to be read so. */
+static const char *format_of(double value)
+{
+    return fabs(value) < 1e12 ? "%.3f" : "%.6g";
+}
+
+void rd_discontinuity_text(int discontinuity, double size, double more, char *text, size_t bytes)
+{
+    char a[40], b[40];
+    snprintf(a, sizeof a, format_of(size), size);
+    snprintf(b, sizeof b, format_of(more), more);
+    switch (discontinuity) {
+    case RD_BACKWARDS:
+        snprintf(text, bytes, "time ran backwards by %s s", a);
+        break;
+    case RD_JUMPED:
+        snprintf(text, bytes, "a joint jumped by %s rad or m in %s s", a, b);
+        break;
+    case RD_AHEAD:
+        snprintf(text, bytes, "the stamps jumped ahead by %s s", a);
+        break;
+    case RD_TOO_FAST:
+        snprintf(text, bytes, "a joint seems to move at %s rad/s or m/s, which is beyond %s", a, b);
+        break;
+    case RD_EFFORT_STEP:
+        snprintf(text, bytes, "an effort would step by %.2f of its limit in one cycle", size);
+        break;
+    default:
+        snprintf(text, bytes, "%s", "");
+    }
 }
 
 static void check_speed(rd_core *core, const double *velocity)

@@ -1,5 +1,5 @@
 /* Where a plan is at a time: robot_dynamics.control.spline.QuinticSpline and trajectory.Trajectory. */
-#include "core.h"
+#include "internal.h"
 
 #include <string.h>
 
@@ -76,29 +76,51 @@ void rd_rest(const rd_core *core, const rd_motion *out, const double *place)
 
 void rd_refer(rd_core *core, double time, const rd_motion *out)
 {
-    rd_cursor *cursors[] = {&core->next, &core->current};
-    for (int i = 0; i < 2; ++i) {
-        if (cursors[i]->plan && time >= cursors[i]->plan->times[0]) {
-            rd_sample(cursors[i], core->n, time, out);
-            return;
-        }
+    rd_cursor *cursor = NULL;
+    for (int i = core->waits - 1; i >= 0 && !cursor; --i) {
+        cursor = time >= core->waiting[i].plan->times[0] ? &core->waiting[i] : NULL;
     }
-    rd_rest(core, out, core->hold);
+    if (!cursor && core->current.plan && time >= core->current.plan->times[0]) {
+        cursor = &core->current;
+    }
+    if (cursor) {
+        rd_sample(cursor, core->n, time, out);
+    } else {
+        rd_rest(core, out, core->hold);
+    }
 }
 
 void rd_stop(rd_core *core)
 {
     rd_copy(core->hold, core->place, core->n);
-    core->current.plan = core->next.plan = NULL;
+    core->current.plan = NULL;
+    core->waits = 0;
     ++core->epoch;
+}
+
+/* Those that begin no earlier are dropped; those before it go on, and lead to it. */
+int rd_follow(rd_core *core, const rd_plan *plan)
+{
+    int kept = 0;
+    while (kept < core->waits && core->waiting[kept].plan->times[0] < plan->times[0]) {
+        ++kept;
+    }
+    if (kept == RD_MOST_WAITING) {
+        return 0;
+    }
+    core->waiting[kept] = (rd_cursor){plan, 0};
+    core->waits = kept + 1;
+    return 1;
 }
 
 void rd_advance(rd_core *core, double time)
 {
-    if (core->next.plan && time >= core->next.plan->times[0]) {
-        core->current = core->next;
-        core->next.plan = NULL;
+    int begun = 0;
+    while (begun < core->waits && time >= core->waiting[begun].plan->times[0]) {
+        core->current = core->waiting[begun++];
     }
+    core->waits -= begun;
+    memmove(core->waiting, core->waiting + begun, sizeof(rd_cursor) * (size_t)core->waits);
     const rd_plan *plan = core->current.plan;
     if (plan && time >= plan->times[plan->knots - 1]) {
         rd_sample(&core->current, core->n, time, &core->ahead);

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from robot_dynamics.control.core.controller import Settings
 from robot_dynamics.control.core.governing import Governing
-from robot_dynamics.control.core.library import Plan, Settings, address
+from robot_dynamics.control.core.plans import plan_value
 from robot_dynamics.control.core.platform.controller import NativePlatform
-from robot_dynamics.control.core.platform.library import BEYOND, PlatformModel
+from robot_dynamics.control.core.platform.library import BEYOND
 from robot_dynamics.control.protocol import Command, Departure, Planned
 from robot_dynamics.control.stewart.conductor import Conductor, Mode
+from robot_dynamics.control.stewart.controller import StewartController
 from robot_dynamics.control.stewart.descent import WAYS, descent
 from robot_dynamics.control.stewart.governed import GovernedMotion
 from robot_dynamics.control.stewart.governor import Reference
@@ -56,7 +57,7 @@ class NativeStewartController(Operated, NativePlatform):
         of_type("parameters", parameters, StewartParameters)
         self._conductor = Conductor(platform.machine, self.model_forces, parameters)
         self._brakes = self._wanted_brakes()
-        self._descent: tuple[Plan, Any] | None = None
+        self._descent: tuple[Any, Any] | None = None
         super().__init__(platform, parameters, zero_lengths)
         self._governing = Governing(self._plans, self._snapshot)
         self._operator = Operator(self, self._conductor)
@@ -65,26 +66,27 @@ class NativeStewartController(Operated, NativePlatform):
         self.offer_settings(model=False, law=False)
 
     def driven_by(self, perform: Callable[[str], None] | None) -> None:
-        """See :class:`NativeController`."""
+        """See :class:`CoreController`."""
         super().driven_by(perform)
         self._governing.elsewhere = perform is not None
 
     # Settings
 
-    def core_settings(self) -> tuple[Settings, Any]:
+    def core_settings(self) -> Settings:
         """See :class:`NativePlatform`; with the brakes."""
-        settings, kept = super().core_settings()
-        _, settings.brakes, settings.brake_from, settings.brake_fade = self._brakes
-        return settings, (kept, self._descent)
+        settings = super().core_settings()
+        value = settings.value
+        _, value.brakes, value.brake_from, value.brake_fade = self._brakes
+        return Settings(value, (settings.kept, self._descent))
 
-    def platform_model(self) -> PlatformModel:
+    def platform_model(self) -> Any:
         """See :class:`NativePlatform`; with the watch and the way down without states."""
         model, pace = super().platform_model(), self._conductor.pace
         model.watches = self._brakes[0]
         if self._descent is not None:
-            model.descent = ctypes.addressof(self._descent[0])
+            model.descent = self._descent[0]
             model.blind_speed = self._parameters.blind_speed
-            model.pace[:] = [pace.acceleration, pace.angular_acceleration]
+            model.pace = [pace.acceleration, pace.angular_acceleration]
         return model
 
     def use_parameters(self, parameters: StewartParameters) -> None:
@@ -101,9 +103,7 @@ class NativeStewartController(Operated, NativePlatform):
         if parameters.safe_output != "settle":
             return
         spline = descent(self.platform.machine, self.model_forces, parameters).spline
-        times, coefficients = spline.times, np.ascontiguousarray(spline.coefficients)
-        plan = Plan(1, 0, 0, len(times), address(times), address(coefficients))
-        self._descent = plan, (times, coefficients)
+        self._descent = plan_value(spline, 1, 0, 0)
 
     def _wanted_brakes(self) -> tuple[bool, int, float, float]:
         """Whether the state is watched, and how the forces' share goes: see ``Brakes.share``."""
@@ -138,12 +138,12 @@ class NativeStewartController(Operated, NativePlatform):
         self._offer_brakes()
 
     def departure(self, start: float | None, allowance: float = 0.0) -> Departure[Motion]:
-        """See :class:`NativeController`; only in operation."""
+        """See :class:`CoreController`; only in operation."""
         self._operator.check_ready()
         return super().departure(start, allowance)
 
     def accept(self, planned: Planned[Motion]) -> str:
-        """See :class:`NativeController`; only in operation."""
+        """See :class:`CoreController`; only in operation."""
         return self._operator.unready or super().accept(planned)
 
     # What the operator needs
@@ -179,7 +179,7 @@ class NativeStewartController(Operated, NativePlatform):
         return np.inf if idle else self._governing.step
 
     def update(self, time: float, position: Array, velocity: Array) -> Command:
-        """One control cycle, where nobody else runs it; see :class:`NativeController`."""
+        """One control cycle, where nobody else runs it; see :class:`CoreController`."""
         self._lead(time)
         command = super().update(time, position, velocity)
         self._change()
@@ -211,3 +211,6 @@ class NativeStewartController(Operated, NativePlatform):
         if wanted != self._brakes:
             self._brakes = wanted
             self.offer_settings(model=False, law=False)
+
+
+AnyStewartController = StewartController | NativeStewartController

@@ -13,6 +13,7 @@ from action_msgs.msg import GoalStatus
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode
 
+from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.path_rules import PathRules
 from robot_dynamics.control.arm.tolerances import (
     GoalMonitor,
@@ -22,7 +23,6 @@ from robot_dynamics.control.arm.tolerances import (
     Tolerances,
 )
 from robot_dynamics.control.arm.trajectory import ANY_PATH, Reference
-from robot_dynamics.control.core.choice import AnyArmController
 from robot_dynamics.control.protocol import Trajectory
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
 from robot_dynamics.ros.actions.constraints import Constraints
@@ -88,7 +88,7 @@ class TrajectoryAction:
     def __init__(
         self,
         node: LifecycleNode,
-        loop: ControlLoop[AnyArmController],
+        loop: ControlLoop[ArmController],
         follow: Callable[[GoalTrajectory, GoalAnswer], None],
         complain: Callable[[str], None] | None = None,
         hold: Callable[[], object] | None = None,
@@ -121,7 +121,7 @@ class TrajectoryAction:
         """Whether a goal is being followed."""
         return self._running is not None
 
-    def observe(self, cycle: Cycle, controller: AnyArmController) -> None:
+    def observe(self, cycle: Cycle, controller: ArmController) -> None:
         """Judge the running goal after a control cycle."""
         running = self._running
         if running is None:
@@ -203,7 +203,7 @@ class TrajectoryAction:
     def _begin(
         self,
         handle: Any,
-        controller: AnyArmController,
+        controller: ArmController,
         tolerances: Tolerances,
         trajectory: Trajectory[Reference],
     ) -> None:
@@ -245,7 +245,7 @@ class TrajectoryAction:
 
     # Messages
 
-    def _code_of_refusal(self, trajectory: GoalTrajectory, controller: AnyArmController) -> int:
+    def _code_of_refusal(self, trajectory: GoalTrajectory, controller: ArmController) -> int:
         """The error code of a goal, should its trajectory be refused."""
         result = FollowJointTrajectory.Result
         try:
@@ -257,7 +257,7 @@ class TrajectoryAction:
             return int(result.OLD_HEADER_TIMESTAMP)
         return int(result.INVALID_GOAL)
 
-    def _tolerances(self, goal: Any, trajectory: GoalTrajectory, controller: AnyArmController) -> Tolerances:
+    def _tolerances(self, goal: Any, trajectory: GoalTrajectory, controller: ArmController) -> Tolerances:
         if goal.multi_dof_trajectory.points:
             raise TrajectoryError("the goal has a multi_dof_trajectory; this arm has single joints only")
         if not trajectory.points:

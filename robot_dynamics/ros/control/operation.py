@@ -14,7 +14,7 @@ from rclpy.node import Node
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
-from robot_dynamics.control.core.choice import AnyStewartController
+from robot_dynamics.control.core.stewart import AnyStewartController
 from robot_dynamics.control.stewart.stream import Sample
 from robot_dynamics.errors import ParameterError, RobotDynamicsError
 from robot_dynamics.ros.control.front import ControlFront

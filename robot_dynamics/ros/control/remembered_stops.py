@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rclpy.node import Node
 
-from robot_dynamics.control.core.choice import AnyStewartController
+from robot_dynamics.control.core.stewart import AnyStewartController
 from robot_dynamics.control.stop_memory import (
     NO_FILE,
     StopMemory,

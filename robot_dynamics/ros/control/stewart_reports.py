@@ -11,8 +11,8 @@ from rclpy.node import Node
 from std_msgs.msg import Header
 from visualization_msgs.msg import MarkerArray
 
-from robot_dynamics.control.core.choice import AnyStewartController
 from robot_dynamics.control.core.platform.controller import ToldPose
+from robot_dynamics.control.core.stewart import AnyStewartController
 from robot_dynamics.ros.control.loop import ControlLoop, Cycle
 from robot_dynamics.ros.control.native.cycles import Cycles
 from robot_dynamics.ros.support import qos

@@ -14,11 +14,15 @@
 extern "C" {
 #endif
 
+/* API */
+
 typedef struct {
     double base[6][3];            /* centres of the base joints, base frame [m] */
     double platform[6][3];        /* centres of the platform joints, platform frame [m] */
     double characteristic_length; /* divides moments in the condition number [m] */
 } stewart_geometry;
+
+/* end of API */
 
 /* What a search or a solution ends with. */
 enum {

@@ -156,12 +156,8 @@ static void tell_pose(const rd_core *core, double *told)
     told[25] = platform->condition;
 }
 
-void rd_platform_sizes(size_t *sizes)
-{
-    sizes[0] = sizeof(rd_platform_model);
-}
 
-const rd_machine rd_platform_machine = {
+static const rd_machine PLATFORM = {
     .state_size = sizeof(rd_platform),
     .looks_ahead = 1U << RD_COMPUTED_FORCE | 1U << RD_REFERENCE_FEEDFORWARD,
     .told = RD_TOLD,
@@ -175,3 +171,8 @@ const rd_machine rd_platform_machine = {
     .change_law = keep_disturbance,
     .tell = tell_pose,
 };
+
+const rd_machine *rd_machine_platform(void)
+{
+    return &PLATFORM;
+}

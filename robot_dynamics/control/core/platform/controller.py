@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.control.core.controller import NativeController
-from robot_dynamics.control.core.library import Settings, address
-from robot_dynamics.control.core.platform.library import BEYOND, TOLD, PlatformModel, load_platform
+from robot_dynamics.control.core.controller import CoreController, Settings
+from robot_dynamics.control.core.library import doubles
+from robot_dynamics.control.core.platform.library import BEYOND, TOLD
 from robot_dynamics.control.core.platform.settings import platform_model, platform_settings
 from robot_dynamics.control.protocol import Departure, Planned
 from robot_dynamics.control.stewart.basis import GAINS, carrying, checked_wrench, make_law, platform_bounds
@@ -65,7 +65,7 @@ class ToldPose:
         return float(condition_number(self.jacobian, self._machine.characteristic_length))
 
 
-class NativePlatform(NativeController[Motion]):
+class NativePlatform(CoreController[Motion]):
     """Law, model, loads and planning of one platform: the twin of ``PlatformCore``, in C.
 
     Args:
@@ -77,7 +77,7 @@ class NativePlatform(NativeController[Motion]):
         BackendError: there is no compiler.
     """
 
-    machine = "rd_platform_machine"
+    machine = "rd_machine_platform"
     told = sum(TOLD.values())
 
     def __init__(
@@ -93,17 +93,17 @@ class NativePlatform(NativeController[Motion]):
         self._stewart_law = make_law(platform.machine, self._parameters, self._compiled.actuator_forces)
         self._zero = np.zeros(6) if zero_lengths is None else real_vector("zero_lengths", zero_lengths, 6)
         self._wrench, self._wrench_until = NO_WRENCH, -np.inf
-        super().__init__(6, load_platform())
+        super().__init__(6)
 
     def __repr__(self) -> str:
         name = type(self).__name__
         return f"{name}({self.platform.machine.name}: {self._parameters.mode}, {self.phase.value})"
 
-    def core_settings(self) -> tuple[Settings, Any]:
-        """See :class:`NativeController`."""
+    def core_settings(self) -> Settings:
+        """See :class:`CoreController`."""
         return platform_settings(self._compiled, self.platform_model(), self._parameters)
 
-    def platform_model(self) -> PlatformModel:
+    def platform_model(self) -> Any:
         """What only a platform has, as a value of its own that may be changed."""
         return platform_model(self.platform.machine, self._stewart_law, self._parameters, self._zero)
 
@@ -201,7 +201,7 @@ class NativePlatform(NativeController[Motion]):
         """
         wrench, until = checked_wrench(force, torque), self.time + self._parameters.wrench_timeout
         self._wrench, self._wrench_until = wrench, until
-        self._library.rd_platform_offer_wrench(self.handle, address(wrench), until)
+        self._library.rd_platform_offer_wrench(self._core, doubles(np.ascontiguousarray(wrench)), until)
 
     def plan(self, waypoints: Sequence[PoseWaypoint], departure: Departure[Motion]) -> Planned[Motion]:
         """A trajectory for :meth:`accept`; see ``PlatformCore.plan``."""

@@ -7,11 +7,13 @@
 #ifndef RD_PLATFORM_H
 #define RD_PLATFORM_H
 
-#include "core.h"
+#include "internal.h"
 #include "kinematics.h"
 
-enum { RD_COMPUTED_FORCE, RD_REFERENCE_FEEDFORWARD }; /* modes */
-enum { RD_TOO_LONG, RD_TOO_SHORT, RD_TOO_QUICK, RD_BASE_ANGLE, RD_PLATFORM_ANGLE, RD_CONDITION }; /* see rd_platform_watch */
+/* API */
+
+enum rd_platform_mode { RD_COMPUTED_FORCE, RD_REFERENCE_FEEDFORWARD }; /* modes */
+enum rd_platform_limit { RD_TOO_LONG, RD_TOO_SHORT, RD_TOO_QUICK, RD_BASE_ANGLE, RD_PLATFORM_ANGLE, RD_CONDITION }; /* see rd_platform_watch */
 enum { RD_TOLD = 26 };            /* pose, twist, rates, disturbance, bound of the condition number */
 
 /* A machine, its load and the parameters that only a platform has. */
@@ -37,6 +39,14 @@ typedef struct rd_platform_model {
     double pace[2];               /* linear and angular deceleration of a stop [m/s^2, rad/s^2] */
     int32_t watches;              /* whether limits of measured states are looked after */
 } rd_platform_model;
+
+/* From another thread: the platform bears a wrench (6) in its own frame until a time on the core's clock [s]. One
+ * thread at a time. */
+void rd_platform_offer_wrench(rd_core *core, const double *wrench, double until);
+
+const rd_machine *rd_machine_platform(void);
+
+/* end of API */
 
 /* A wrench that comes from another thread; what is read while it is written does not count. */
 typedef struct {
@@ -114,13 +124,5 @@ void rd_bound_disturbance(const rd_platform_model *model, double disturbance[6])
 /* The way down without states (blind.c) */
 
 int rd_platform_settle(rd_core *core, double since, int begins, double *effort);
-
-/* From another thread: the platform bears a wrench (6) in its own frame until a time on the core's clock [s]. One
- * thread at a time. */
-void rd_platform_offer_wrench(rd_core *core, const double *wrench, double until);
-/* Size of rd_platform_model, and how many values a platform tells. */
-void rd_platform_sizes(size_t *sizes);
-
-extern const rd_machine rd_platform_machine;
 
 #endif

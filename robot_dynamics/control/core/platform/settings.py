@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ctypes
 from typing import Any
 
 import numpy as np
 
-from robot_dynamics.control.core.library import Settings
-from robot_dynamics.control.core.platform.library import MODES, PlatformModel
-from robot_dynamics.control.core.settings import loop_settings
+from robot_dynamics.control.core.controller import Settings, loop_settings
+from robot_dynamics.control.core.library import ffi
+from robot_dynamics.control.core.platform.library import MODES
 from robot_dynamics.control.stewart.basis import platform_bounds
 from robot_dynamics.control.stewart.laws.base import StewartLaw
 from robot_dynamics.control.stewart.parameters import StewartParameters
@@ -22,14 +21,12 @@ from robot_dynamics.stewart.machine import Machine
 from robot_dynamics.stewart.orientation import quaternion_from_rotation
 
 
-def platform_settings(
-    compiled: CompiledStewart, model: PlatformModel, parameters: StewartParameters
-) -> tuple[Settings, Any]:
+def platform_settings(compiled: CompiledStewart, model: Any, parameters: StewartParameters) -> Settings:
     """The settings of a platform; see :func:`loop_settings`.
 
     Args:
         compiled: the model.
-        model: what only a platform has.
+        model: ``rd_platform_model *``.
         parameters: of the controller.
 
     Raises:
@@ -39,21 +36,21 @@ def platform_settings(
     if kernel is None:
         raise BackendError("the model is not compiled, so the control core must run in Python")
     kp, kv = parameters.gains()
-    settings, kept = loop_settings(
-        kernel,
+    settings = loop_settings(
+        kernel.single_address,
         parameters,
         platform_bounds(compiled.machine, parameters),
         {"kp": kp, "kv": kv},
-        platform=ctypes.addressof(model),
+        platform=model,
         mode=MODES.index(parameters.mode),
     )
-    return settings, (kept, model)
+    return Settings(settings.value, (settings.kept, model, kernel))
 
 
 def platform_model(
     machine: Machine, law: StewartLaw, parameters: StewartParameters, zero_lengths: Array
-) -> PlatformModel:
-    """What only a platform has; nothing is watched, and there is no descent.
+) -> Any:
+    """What only a platform has, as ``rd_platform_model *``; nothing is watched, and there is no descent.
 
     Args:
         machine: the platform.
@@ -65,16 +62,15 @@ def platform_model(
     limits = [leg.limits for leg in machine.legs]
     strokes = [leg.longest - leg.shortest for leg in limits if np.isfinite(leg.longest)]
     watch = StateWatch(machine, parameters.watch_margin)
-    model = PlatformModel(
-        characteristic_length=machine.characteristic_length,
-        stroke=max(strokes, default=0.0),
-        condition_limit=machine.condition_limit,
-        payload_mass=0.0 if payload is None else payload.mass,
-        disturbance_gain=parameters.ki,
-    )
+    model = ffi().new("rd_platform_model *")
+    model.geometry.characteristic_length = machine.characteristic_length
+    model.stroke = max(strokes, default=0.0)
+    model.condition_limit = machine.condition_limit
+    model.payload_mass = 0.0 if payload is None else payload.mass
+    model.disturbance_gain = parameters.ki
+    model.geometry.base = machine.base_points.tolist()
+    model.geometry.platform = machine.platform_points.tolist()
     arrays = {
-        "base_points": machine.base_points,
-        "platform_points": machine.platform_points,
         "home": np.concatenate([machine.home_position, quaternion_from_rotation(machine.home_rotation)]),
         "up": -machine.gravity / max(float(np.linalg.norm(machine.gravity)), 1e-12),
         "zero_lengths": zero_lengths,
@@ -90,7 +86,7 @@ def platform_model(
         "platform_axes": watch.local,
     }
     if payload is not None:
-        arrays["payload_center"], arrays["payload_inertia"] = payload.center_of_mass, payload.inertia
+        arrays["payload_center"], arrays["payload_inertia"] = payload.center_of_mass, payload.inertia.ravel()
     for name, array in arrays.items():
-        getattr(model, name)[:] = np.asarray(array, dtype=float).ravel().tolist()
+        setattr(model, name, np.asarray(array, dtype=float).tolist())
     return model

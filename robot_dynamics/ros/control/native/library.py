@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from robot_dynamics.control.core import library as core
+from robot_dynamics.control.core.header import CORE
 from robot_dynamics.errors import BackendError
 from robot_dynamics.native.library import joined_source
 from robot_dynamics.ros.control.native import codec
@@ -105,7 +106,7 @@ def load_node() -> ctypes.CDLL:
     loaded = [loaded_library(name) for name in _LIBRARIES]
     includes = [f"-isystem{folder}" for folder in sorted(_headers(loaded[0]).iterdir()) if folder.is_dir()]
     flags = [*core.FLAGS, "-pthread", *includes, "-Wl,--no-as-needed", *map(str, loaded)]
-    source = f"#define _GNU_SOURCE\n{joined_source(core.PACKAGE, _CORE_SOURCES)}"
+    source = f"#define _GNU_SOURCE\n{joined_source(CORE, _CORE_SOURCES)}"
     source = f"{source}\n{joined_source(codec.PACKAGE, _NODE_SOURCES)}"
     # The headers are part of what is compiled: their version stands in the package beside them.
     version = _headers(loaded[0]).parent / "share" / "rcl" / "package.xml"

@@ -17,7 +17,7 @@ from rclpy.subscription import Subscription
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
-from robot_dynamics.control.core.controller import NativeController
+from robot_dynamics.control.core.controller import CoreController
 from robot_dynamics.control.protocol import Phase
 from robot_dynamics.errors import StateError
 from robot_dynamics.ros.control.cycle import CycleMonitor
@@ -110,7 +110,7 @@ class NativeLoop:
     # What is known
 
     @property
-    def controller(self) -> NativeController[Any] | None:
+    def controller(self) -> CoreController[Any] | None:
         """In force; None while the node is not configured."""
         return None if self._in_force is None else self._in_force.controller
 
@@ -156,7 +156,7 @@ class NativeLoop:
 
     # What the node asks for
 
-    def use(self, controller: NativeController[Any], joint_names: Sequence[str]) -> None:
+    def use(self, controller: CoreController[Any], joint_names: Sequence[str]) -> None:
         """Use a controller from now on, and a new clock with it."""
         session, before = Session(self._thread.library, controller, joint_names), self._in_force
         if before is not None and self._active and before.order.joint_names == session.order.joint_names:

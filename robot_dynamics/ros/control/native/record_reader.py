@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.control.core.controller import NativeController
+from robot_dynamics.control.core.controller import CoreController
 from robot_dynamics.control.core.snapshot import PHASES
 from robot_dynamics.control.protocol import Phase
 from robot_dynamics.ros.control.cycle import CycleMonitor
@@ -78,7 +78,7 @@ class RecordReader:
             self._events.answered(command, names, _discontinuity(controller, head), safe_output, back)
 
 
-def _discontinuity(controller: NativeController[Any], head: Any) -> str:
+def _discontinuity(controller: CoreController[Any], head: Any) -> str:
     """Why a recorded state cannot follow from the one before; empty when it can."""
     return controller.words_of(Record(*head.tolist()))
 

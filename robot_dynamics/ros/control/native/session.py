@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.control.core.controller import NativeController
+from robot_dynamics.control.core.controller import CoreController
 from robot_dynamics.control.core.library import address
 from robot_dynamics.errors import BackendError
 from robot_dynamics.ros.control.loop import Cycle, StateClock
@@ -67,7 +67,7 @@ class Session:
     """
 
     def __init__(
-        self, library: ctypes.CDLL, controller: NativeController[Any], joint_names: Sequence[str]
+        self, library: ctypes.CDLL, controller: CoreController[Any], joint_names: Sequence[str]
     ) -> None:
         self.controller = controller
         self.cycle: Callable[[Any], Cycle] = partial(cycle_of, reference_of=controller.reference_of)
