@@ -29,7 +29,7 @@ def model_values(chain: KinematicChain, gravity: Array, urdf: bytes) -> dict[str
         **_friction_values(joints),
         "MASS_COUNT": str(len(masses)),
         "MASSES": ",\n    ".join(f"{{{_text(name)}, {_number(mass)}}}" for name, mass in masses.items()),
-        "DEFAULTS": "\n".join(_member(about) for about in descriptions(gravity)),
+        **_parameter_values(descriptions(gravity)),
     }
 
 
@@ -53,8 +53,23 @@ def _friction_values(joints: Sequence[ChainJoint]) -> dict[str, str]:
         "FRICTION_VALUES": "\n".join(values),
         "FRICTION_POINTERS": ", ".join(f"&{name}" for name in members),
         "FRICTION_BOUNDED": BOUNDED,
-        "FRICTION_MEMBERS": ",\n    ".join(f'{{"{name}", &p.{name}}}' for name in members),
     }
+
+
+def _parameter_values(parameters: Sequence[Description]) -> dict[str, str]:
+    bounds = [about for about in parameters if about.minimum is not None or about.maximum is not None]
+    return {
+        "DEFAULTS": "\n".join(_member(about) for about in parameters),
+        "VISITS": "\n".join(f'  visit("{about.name}", parameters.{about.name});' for about in parameters),
+        "BOUND_COUNT": str(len(bounds)),
+        "BOUNDS": ",\n    ".join(_bounds(about) for about in bounds),
+    }
+
+
+def _bounds(about: Description) -> str:
+    lowest = "-kNone" if about.minimum is None else _number(about.minimum)
+    highest = "kNone" if about.maximum is None else _number(about.maximum)
+    return f'{{"{about.name}", {lowest}, {highest}, {_text(about.unit)}}}'
 
 
 def _member(about: Description) -> str:

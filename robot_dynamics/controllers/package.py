@@ -19,8 +19,9 @@ from robot_dynamics.spatial import Array
 TEMPLATES = (
     "CMakeLists.txt", "LICENSE", "README.md", "package.xml", "controller_plugin.xml", "solver_plugin.xml",
     "hardware_plugin.xml", "src/simulated_arm.cpp",
-    "cmake/ros.cmake", "config/controllers.yaml", "launch/computed_torque.launch.py", "tools/replay.cpp",
-    "include/PACKAGE/computed_torque_controller.hpp", "include/PACKAGE/inverse_dynamics_solver.hpp",
+    "cmake/ros.cmake", "cmake/solver.cmake", "config/controllers.yaml", "launch/computed_torque.launch.py",
+    "tools/replay.cpp",
+    "include/PACKAGE/computed_torque_controller.hpp", "include/PACKAGE/solver_interface.hpp",
     "include/PACKAGE/model.hpp", "include/PACKAGE/settings.hpp",
     "src/computed_torque_controller.cpp", "src/looking_after.cpp", "src/inverse_dynamics_solver.cpp",
     "test/test_controller.cpp", "test/test_load.cpp", "test/test_solver.cpp", "test/time_update.cpp",

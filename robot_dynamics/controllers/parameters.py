@@ -16,6 +16,15 @@ from robot_dynamics.spatial import Array
 
 # No node plans in front of this controller.
 _ABSENT = ("front_timeout",)
+# Validation of lists beside the bounds of their elements.
+_LENGTHS: dict[str, dict[str, Any]] = {
+    "joints": {"unique<>": None},
+    "kp": {"not_empty<>": None},
+    "kv": {"not_empty<>": None},
+    "payload_center": {"fixed_size<>": [3]},
+    "payload_inertia": {"fixed_size<>": [6]},
+    "gravity": {"fixed_size<>": [3]},
+}
 _TYPES = {bool: "bool", int: "int", float: "double", str: "string"}
 
 
@@ -98,13 +107,20 @@ def _entry(about: Description) -> dict[str, Any]:
     }
     if about.read_only:
         entry["read_only"] = True
+    validation = {**_LENGTHS.get(about.name, {}), **_range(about)}
+    if validation:
+        entry["validation"] = validation
+    return entry
+
+
+def _range(about: Description) -> dict[str, Any]:
+    """The validation of choices and bounds; NaN passes these bounds, so settings.hpp checks for it."""
     choices = MODES if about.name == "mode" else about.choices
     if choices:
-        entry["validation"] = {"one_of<>": [list(choices)]}
-    elif about.minimum is not None and about.maximum is not None:
+        return {"one_of<>": [list(choices)]}
+    if about.minimum is not None and about.maximum is not None:
         kind = "element_bounds<>" if about.array else "bounds<>"
-        entry["validation"] = {kind: [float(about.minimum), float(about.maximum)]}
-    elif about.minimum is not None:
-        kind = "lower_element_bounds<>" if about.array else "gt_eq<>"
-        entry["validation"] = {kind: [float(about.minimum)]}
-    return entry
+        return {kind: [float(about.minimum), float(about.maximum)]}
+    if about.minimum is not None:
+        return {"lower_element_bounds<>" if about.array else "gt_eq<>": [float(about.minimum)]}
+    return {}

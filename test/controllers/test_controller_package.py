@@ -117,6 +117,43 @@ def efforts_of(program, parameters, times, position, velocity, reference, leads)
     return np.array([[float(word) for word in line.split()] for line in done.stdout.splitlines()])
 
 
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("kp nan", "parameter 'kp' is nan: it must be a finite number"),
+        ("kp 80 80 inf 80 80 80", "parameter 'kp' is inf: it must be a finite number"),
+        ("payload_mass nan", "parameter 'payload_mass' is nan: it must be a finite number"),
+        ("max_reference_step nan", "parameter 'max_reference_step' is nan: it must be a finite number"),
+        ("kp -1", "parameter 'kp' is -1: it must be from 0 to 1e+06 1/s²"),
+        ("kv 1 2", "parameter 'kv' has 2 values, the arm has 6 joints: give 1 or 6"),
+        ("kp", "parameter 'kp' has 0 values: give 1 or 6, one per joint"),
+        (
+            "kp 80 80 0 80 80 80",
+            "parameter 'kp' is 0 for joint3: mode 'computed_torque' needs a gain above 0",
+        ),
+        ("kv 0", "parameter 'kv' is 0 for joint1: mode 'computed_torque' needs a gain above 0"),
+        ("joints a b a d e f", "parameter 'joints' has 'a' twice: each joint once"),
+        ("payload_center 0 0", "parameter 'payload_center' must have 3 values"),
+        ("payload_inertia 1 0 0 1 0 9", "no rigid body has the inertia of parameter 'payload_inertia'"),
+        ("friction_offset 9", "parameter 'friction_offset' is larger than the friction of joint1"),
+        ("safe_output drop", "there is no choice 'drop'"),
+        ("kpp 3", "there is no parameter 'kpp'"),
+    ],
+)
+def test_parameters_that_do_not_fit_are_refused(replay, line, reason):
+    done = subprocess.run([replay], input=line, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith(f"replay: {reason}")
+
+
+def test_modes_without_feedback_take_gains_of_zero(replay):
+    for mode in ("feedforward", "gravity_compensation"):
+        text = f"mode {mode}\nkp 0\nkv 0"
+        done = subprocess.run([replay], input=text, capture_output=True, text=True, timeout=PATIENCE)
+        assert done.returncode == 0, done.stderr
+
+
 class Stream:
     """References that come cycle by cycle, handed to a controller's core as a plan without an end."""
 
@@ -300,7 +337,10 @@ def test_parameters_are_those_of_the_node(package):
     assert list(written) == [about.name for about in descriptions(np.array(GRAVITY))]
     node = {about.name for about in describe(ArmParameters)} - {"front_timeout"}
     assert node | set(DRIVES) | set(PAYLOAD) | {"gravity"} <= set(written)
-    assert written["kp"]["validation"] == {"element_bounds<>": [0.0, 1e6]}
+    assert written["kp"]["validation"] == {"not_empty<>": None, "element_bounds<>": [0.0, 1e6]}
+    assert written["joints"]["validation"] == {"unique<>": None}
+    assert written["payload_inertia"]["validation"]["fixed_size<>"] == [6]
+    assert all(entry["description"] for entry in written.values())
     assert written["mode"]["validation"] == {"one_of<>": [list(MODES)]}
     assert written["gravity"]["default_value"] == list(GRAVITY)
 
