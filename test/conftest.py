@@ -1,12 +1,11 @@
-"""What all tests share: the list of what may be skipped is kept, and no ROS context reaches other hosts."""
+"""What all tests share: tests are skipped for listed reasons only, and no ROS context reaches other hosts."""
 
 import os
 import sys
 import tempfile
 
 import pytest
-from skip_guard import SkipGuard, required_features
-from skips import SKIPS
+from skips import SkipGuard
 
 from robot_dynamics.ros.support.isolation import stay_on_this_host
 
@@ -16,7 +15,7 @@ def pytest_configure(config: pytest.Config) -> None:
     folder = tempfile.TemporaryDirectory(prefix="robot_dynamics_state_")
     config.add_cleanup(folder.cleanup)
     os.environ["XDG_STATE_HOME"] = folder.name
-    config.pluginmanager.register(SkipGuard(SKIPS, required_features()), "skip_guard")
+    config.pluginmanager.register(SkipGuard(), "skip_guard")
 
 
 def pytest_collection_finish() -> None:

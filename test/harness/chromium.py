@@ -36,7 +36,7 @@ def chromium(width: int, height: int) -> Iterator[object]:
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     driver = shutil.which("chromedriver")
     if browser is None or driver is None:
-        pytest.skip("no Chromium with chromedriver on this machine")
+        pytest.skip("chromium or chromedriver is not installed")
     from selenium.webdriver.chrome.service import Service
 
     with tempfile.TemporaryDirectory(prefix="chromium_", ignore_cleanup_errors=True) as folder:
@@ -57,7 +57,7 @@ def chromium(width: int, height: int) -> Iterator[object]:
 
 def pixels(driver: object) -> np.ndarray:
     """(height, width, 3) of the scene without the panels."""
-    image = pytest.importorskip("PIL.Image", reason="pillow is not installed")
+    image = pytest.importorskip("PIL.Image", reason="PIL (pillow) is not installed")
     shot = np.asarray(image.open(io.BytesIO(driver.get_screenshot_as_png())).convert("RGB"))
     wide, high = driver.execute_script("return [window.innerWidth, window.innerHeight]")
     box = driver.execute_script(

@@ -35,7 +35,7 @@ def needs_command(*verbs: str) -> None:
         pytest.skip("the command ros2 is not installed")
     for verb in verbs:
         if importlib.util.find_spec(f"ros2{verb}") is None:
-            pytest.skip(f"the command ros2 has no {verb}")
+            pytest.skip(f"ros2{verb} is not installed")
 
 
 def description() -> str:

@@ -256,7 +256,6 @@ class TestWithLaunch:
         ],
     )
     def test_every_program_uses_sockets_unless_the_user_chose(self, tmp_path, own, chosen, expected):
-        pytest.importorskip("rclpy", reason="the middleware is asked")
         own = {"FASTRTPS_DEFAULT_PROFILES_FILE": "", "FASTDDS_DEFAULT_PROFILES_FILE": "", **own}
         own["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "SUBNET"
         choice = [f"transport:={chosen}"] if chosen else []

@@ -165,7 +165,7 @@ def test_a_file_that_cannot_be_read_is_replaced_and_named(package):
 
 
 def test_a_collada_mesh_is_read(tmp_path):
-    pytest.importorskip("collada", reason="pycollada is not installed")
+    pytest.importorskip("collada", reason="collada (pycollada) is not installed")
     trimesh = pytest.importorskip("trimesh", reason="viser is not installed")
     from robot_dynamics.view.mesh_files import read_mesh
 
