@@ -9,6 +9,8 @@ VIEW ?= 0
 MODULES ?=
 DRILLS ?=
 SOAK ?=
+NAME ?=
+SWEEP ?=
 SAMPLE ?= 100
 SEED ?= 1
 GATES ?= urdf machine document states motion number recording bag identified
@@ -19,7 +21,7 @@ WORKERS ?= 2
 
 DOCS_OUTPUT ?= docs_output
 
-.PHONY: demo report docs size test lint unit colcon test-browser mutation fuzz drill soak clean
+.PHONY: demo report docs size test lint unit colcon test-browser mutation fuzz drill soak sweep clean
 
 demo: $(VENV)/runtime.stamp
 	$(BIN)/robot_dynamics demo --output $(DEMO_OUTPUT) $(if $(filter 1,$(VIEW)),--view) $(DEMO_ARGS)
@@ -78,6 +80,10 @@ drill: $(VENV)/development.stamp
 # An hour of simulated time, compressed, and ten minutes at 1 kHz: memory, and lost cycles beside a bare relay's.
 soak: $(VENV)/development.stamp
 	PYTHONPATH=test/harness $(BIN)/python test/drills/soak.py $(SOAK)
+
+# A search or a measurement that takes minutes to hours: make sweep NAME=transports SWEEP="--seconds 600"
+sweep: $(VENV)/development.stamp
+	PYTHONPATH=test/harness:test/drills $(BIN)/python test/sweeps/$(NAME).py $(SWEEP)
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
