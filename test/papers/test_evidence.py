@@ -21,7 +21,7 @@ from robot_dynamics.papers.evidence.kinematics import frame_motion, lagrange_ora
 from robot_dynamics.papers.lee.plant import simulate
 from robot_dynamics.papers.registry import PAPERS
 from robot_dynamics.papers.renaud.classical import classical
-from robot_dynamics.papers.turney.strobing_cost import coriolis_cost, mass_matrix_cost
+from robot_dynamics.papers.turney.strobing import coriolis_cost, mass_matrix_cost
 from robot_dynamics.papers.turney.symbolic import SymbolicArm, difference_terms, lagrange, newton_euler
 from robot_dynamics.stewart import StewartPlatform
 

@@ -10,10 +10,10 @@ from robot_dynamics.dynamics.formulations import modified_newton_euler
 from robot_dynamics.dynamics.formulations.newton_euler import angular_matrix
 from robot_dynamics.dynamics.scalar import axial
 from robot_dynamics.dynamics.serial_model import SerialModel
+from robot_dynamics.dynamics.strobing import strobed_mass_matrix
 from robot_dynamics.papers.evidence.finding import Erratum, relative_error
 from robot_dynamics.papers.evidence.kinematics import energies, frame_motion, random_arm, random_state
-from robot_dynamics.papers.turney.strobing import mass_matrix
-from robot_dynamics.papers.turney.strobing_cost import coriolis_cost
+from robot_dynamics.papers.turney.strobing import coriolis_cost
 from robot_dynamics.spatial import Array
 
 _RANDOM = np.random.default_rng(3)
@@ -103,7 +103,7 @@ def _mass_derivatives(q: Array, model: SerialModel) -> list[Array]:
         total = np.zeros((len(q), len(q)))
         for k, weight in enumerate((4 / 5, -1 / 5, 4 / 105, -1 / 280), 1):
             for sign in (1, -1):
-                total += sign * weight / 5e-3 * mass_matrix(model, q + sign * k * 5e-3 * unit)
+                total += sign * weight / 5e-3 * strobed_mass_matrix(model, q + sign * k * 5e-3 * unit)
         derivatives.append(total)
     return derivatives
 
@@ -111,7 +111,7 @@ def _mass_derivatives(q: Array, model: SerialModel) -> list[Array]:
 def _kinetic() -> tuple[float, float]:
     model = random_arm(4)
     q, qd, _ = random_state(model)
-    matrix, kinetic = mass_matrix(model, q), energies(model, q, qd)[0]
+    matrix, kinetic = strobed_mass_matrix(model, q), energies(model, q, qd)[0]
     return relative_error([0.5 * matrix.sum()], [kinetic]), relative_error(
         [0.5 * qd @ matrix @ qd], [kinetic]
     )

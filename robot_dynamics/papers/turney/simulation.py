@@ -9,11 +9,11 @@ import numpy as np
 
 from robot_dynamics.dynamics.formulations import modified_newton_euler
 from robot_dynamics.dynamics.serial_model import SerialModel
+from robot_dynamics.dynamics.strobing import strobed_mass_matrix
 from robot_dynamics.papers.counts.measure import general_formulas, total
 from robot_dynamics.papers.evidence.finding import LINKS, Finding, relative_error, within
 from robot_dynamics.papers.evidence.kinematics import energies, lagrange_oracle, random_arm, random_state
-from robot_dynamics.papers.turney.strobing import mass_matrix
-from robot_dynamics.papers.turney.strobing_cost import mass_matrix_cost
+from robot_dynamics.papers.turney.strobing import mass_matrix_cost
 from robot_dynamics.report.plots import blank_figure, save
 from robot_dynamics.spatial import Array
 
@@ -34,12 +34,12 @@ def simulation(folder: Path) -> Iterator[Finding]:
         "Newton's and Euler's laws with these accelerations against the torques that were given",
     )
     arm = random_arm(4)
-    pivots = [smallest_pivot(mass_matrix(arm, random_state(arm, seed)[0])) for seed in range(200)]
+    pivots = [smallest_pivot(strobed_mass_matrix(arm, random_state(arm, seed)[0])) for seed in range(200)]
     yield Finding(
         "no pivoting necessary: M is positive definite",
         "Gaussian elimination needs no pivoting",
         f"smallest pivot over 200 random configurations of an arm of six joints: {min(pivots):.2e} kg m² of"
-        f" {np.abs(mass_matrix(arm, random_state(arm)[0])).max():.2g} kg m²",
+        f" {np.abs(strobed_mass_matrix(arm, random_state(arm)[0])).max():.2g} kg m²",
         min(pivots) > 0.0,
         "a pivot is not positive",
     )
@@ -83,7 +83,7 @@ def simulation(folder: Path) -> Iterator[Finding]:
 def accelerations(model: SerialModel, q: Array, qd: Array, tau: Array) -> Array:
     """theta'' (n,): C + G by zero accelerations, M by strobing, elimination without pivoting."""
     bias = np.asarray(modified_newton_euler(model, q, qd, np.zeros(model.dof)), dtype=float)
-    return _solve(mass_matrix(model, q), tau - bias)
+    return _solve(strobed_mass_matrix(model, q), tau - bias)
 
 
 def smallest_pivot(matrix: Array) -> float:
