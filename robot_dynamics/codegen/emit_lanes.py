@@ -60,16 +60,38 @@ def lanes_source(program: Program, shared: Collection[str] = ()) -> str:
         program: what they compute.
         shared: names of the inputs of which a batch has one row for all states.
     """
-    library = files("robot_dynamics.codegen").joinpath("lanes.h").read_text(encoding="utf-8")
     if len(program.instructions) > LONGEST_SINGLE:
         parameter = Targets.of(program).parameter
         head = f"int kernel(const double *const *in, {parameter})"
         one = f"{head}\n{{\n    return kernel_batch(1, in, out);\n}}\n"
-        return "\n".join([library, _blocks(program, shared), _batch(program, shared), one])
+        return "\n".join([lanes_library(), _blocks(program, shared), _batch(program, shared), one])
+    return "\n".join(
+        [lanes_library(), _state_kernel(program), _blocks(program, shared), _batch(program, shared)]
+    )
+
+
+def state_source(program: Program, header: str) -> str:
+    """The C source of ``kernel`` without ``kernel_batch``, for a caller of one state at a time.
+
+    Args:
+        program: what it computes.
+        header: path by which the source includes :func:`lanes_library`.
+    """
+    if len(program.instructions) > LONGEST_SINGLE:
+        return lanes_source(program)
+    return f'#include "{header}"\n\n{_state_kernel(program)}'
+
+
+def lanes_library() -> str:
+    """C functions of vectors, which every source needs."""
+    return files("robot_dynamics.codegen").joinpath("lanes.h").read_text(encoding="utf-8")
+
+
+def _state_kernel(program: Program) -> str:
     one = single(program)
-    if program.columns is not None:
-        one = f"#if LANES == {MOST}\n{columns_single(program, program.columns)}#else\n{one}#endif\n"
-    return "\n".join([library, one, _blocks(program, shared), _batch(program, shared)])
+    if program.columns is None:
+        return one
+    return f"#if LANES == {MOST}\n{columns_single(program, program.columns)}#else\n{one}#endif\n"
 
 
 def _blocks(program: Program, shared: Collection[str]) -> str:

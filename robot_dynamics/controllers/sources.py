@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 
-from robot_dynamics.codegen.emit_lanes import lanes_source
+from robot_dynamics.codegen.emit_lanes import lanes_library, state_source
 from robot_dynamics.control.core.header import CORE
 from robot_dynamics.dynamics.generator.search import Objective
 from robot_dynamics.dynamics.programs import make_program
@@ -16,6 +16,9 @@ QUANTITIES = ("inverse_dynamics", "mass_matrix", "coriolis", "gravity")
 """What the controller and the solver call."""
 
 
+_LIBRARY = "lanes.h"
+
+
 def core_sources() -> Mapping[str, str]:
     """The control core's files, as the node has them."""
     texts = (entry for entry in files(CORE).iterdir() if entry.name.endswith((".c", ".h")))
@@ -23,8 +26,9 @@ def core_sources() -> Mapping[str, str]:
 
 
 def kernel_sources(chain: KinematicChain, package: str, notice: Sequence[str]) -> Mapping[str, str]:
-    """One C file per quantity, whose function is ``<package>_<quantity>(in, out)``, as a node's kernel."""
-    return {f"{quantity}.c": _kernel(chain, package, quantity, notice) for quantity in QUANTITIES}
+    """One C file per quantity, whose function is ``<package>_<quantity>(in, out)``, and their header."""
+    programs = {f"{quantity}.c": _kernel(chain, package, quantity, notice) for quantity in QUANTITIES}
+    return {_LIBRARY: f"/* SPDX-License-Identifier: Apache-2.0 */\n{lanes_library()}", **programs}
 
 
 def _kernel(chain: KinematicChain, package: str, quantity: str, notice: Sequence[str]) -> str:
@@ -36,5 +40,5 @@ def _kernel(chain: KinematicChain, package: str, quantity: str, notice: Sequence
     return (
         f"/* SPDX-License-Identifier: Apache-2.0\n *\n{head}\n *\n * {name}(in, out): {quantity}, of\n"
         f"{arguments}\n */\n#define kernel {name}\n#define kernel_batch {name}_batch\n\n"
-        f"{lanes_source(program)}"
+        f"int kernel(const double *const *in, double *out);\n\n{state_source(program, _LIBRARY)}"
     )
