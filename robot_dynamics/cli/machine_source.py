@@ -10,12 +10,22 @@ from pathlib import Path
 import numpy as np
 
 from robot_dynamics.cli import streams
+from robot_dynamics.cli.chain_source import number
 from robot_dynamics.errors import ParameterError, StewartModelWarning, shown
 from robot_dynamics.inputs.files import decoded, read_bytes, write_files
 from robot_dynamics.inputs.tables import text_lines
 from robot_dynamics.spatial import Array
+from robot_dynamics.stewart.machine import Machine
 from robot_dynamics.stewart.motion import Motion
-from robot_dynamics.stewart.motion_table import MotionTable, parse_motion, read_motion
+from robot_dynamics.stewart.motion_table import (
+    SI,
+    TURNS,
+    MotionTable,
+    MotionUnits,
+    looks_like_offsets,
+    parse_motion,
+    read_motion,
+)
 from robot_dynamics.stewart.platform import StewartPlatform, load
 
 SUFFIXES = (".yaml", ".yml")
@@ -70,15 +80,61 @@ def platform_of(path: str, text: bytes | None = None) -> StewartPlatform:
     return platform
 
 
-def motion_table(path: str) -> MotionTable:
-    """The motion of a CSV file, or of standard input for "-"; notes go to standard error."""
+def add_motion_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare how the columns of a motion's CSV file are meant."""
+    parser.add_argument(
+        "--from-home", action="store_true", help="positions and orientations are offsets from home"
+    )
+    parser.add_argument("--millimetres", action="store_true", help="positions are in mm; default: m")
+    parser.add_argument(
+        "--degrees", action="store_true", help="roll, pitch, yaw are in degrees; default: rad"
+    )
+    parser.add_argument(
+        "--low-pass",
+        type=number,
+        metavar="HZ",
+        help="cut-off frequency of the zero-phase low-pass filter of the motion [Hz]; default: no filter",
+    )
+
+
+def motion_table(
+    path: str, machine: Machine | None = None, options: argparse.Namespace | None = None
+) -> MotionTable:
+    """The motion of a CSV file, or of standard input for "-"; notes go to standard error.
+
+    Args:
+        path: of the file.
+        machine: has the home pose; None where only absolute poses are usable.
+        options: those of :func:`add_motion_arguments`; None: the defaults.
+
+    Raises:
+        ParameterError: the poses are offsets from home, and there is no machine.
+    """
+    units, cutoff = SI, None
+    if options is not None:
+        length, angle = 1e-3 if options.millimetres else 1.0, TURNS["deg"] if options.degrees else 1.0
+        units, cutoff = MotionUnits(length, angle, options.from_home), options.low_pass
     if path != "-":
-        table = read_motion(path)
+        table = read_motion(path, units)
     else:
-        table = parse_motion(text_lines(streams.opened_input(), "standard input"), "standard input")
+        table = parse_motion(text_lines(streams.opened_input(), "standard input"), "standard input", units)
     if table.ignored:
         names = ", ".join(map(shown, table.ignored[:10]))
         streams.note(f"robot_dynamics: note: columns left aside: {names}")
+    if machine is None and table.from_home:
+        raise ParameterError("the motion is given from home: name the machine's file with --machine")
+    if machine is not None:
+        if looks_like_offsets(table, machine):
+            home = ", ".join(f"{value:g}" for value in machine.home_position)
+            streams.note(
+                "robot_dynamics: note: the motion begins far from home, which is at"
+                f" ({home}) m: are its poses offsets from home? Then add --from-home"
+            )
+        table = table.placed(machine)
+    if cutoff is not None:
+        return table.low_passed(cutoff)
+    for hint in table.hints():
+        streams.note(f"robot_dynamics: note: {hint}")
     return table
 
 
@@ -95,7 +151,7 @@ def forces_along(arguments: argparse.Namespace, text: bytes | None) -> tuple[lis
 
     refuse_chain_options(arguments)
     platform = platform_of(arguments.urdf, text)
-    table = motion_table(arguments.states)
+    table = motion_table(arguments.states, platform.machine)
     if len(table.time) == 1:
         motion: Motion = platform.motion(table.position, table.orientation)
     else:

@@ -2,11 +2,18 @@
 
 import numpy as np
 import pytest
+from motion_base import motion_base
 
+from robot_dynamics.cli.main import main
 from robot_dynamics.control.stewart.recorded import RecordedMotion
-from robot_dynamics.errors import StateError, TrajectoryError
-from robot_dynamics.stewart.motion_table import parse_motion
-from robot_dynamics.stewart.orientation import quaternion_from_rotation, rotation_from_roll_pitch_yaw
+from robot_dynamics.errors import ParameterError, StateError, TrajectoryError
+from robot_dynamics.stewart.motion_table import MotionTable, MotionUnits, looks_like_offsets, parse_motion
+from robot_dynamics.stewart.orientation import (
+    quaternion_from_rotation,
+    rotation_from_quaternion,
+    rotation_from_roll_pitch_yaw,
+    rotation_from_vector,
+)
 
 HEADER = "time,x,y,z,qx,qy,qz,qw"
 
@@ -40,6 +47,96 @@ def test_what_is_no_motion_is_refused(lines, words):
         table(header="time,x,y,z,qx,qy,qz")
     with pytest.raises(TrajectoryError, match="at least two"):
         RecordedMotion(table("0,0,0,1,0,0,0,1"))
+
+
+SQUARE = (0.5 * np.sqrt(2.0), 0.5 * np.sqrt(2.0))
+
+
+def test_units_stand_in_the_header_or_are_given():
+    header = "time (ms),x [mm],y_cm,z,roll_deg,pitch [rad],yaw (°)"
+    read = table("250,100,2,1,90,0,0", "500,100,2,1.5,0,0,90", header=header)
+    np.testing.assert_allclose(read.time, [0.25, 0.5])
+    np.testing.assert_allclose(read.position, [[0.1, 0.02, 1.0], [0.1, 0.02, 1.5]])
+    np.testing.assert_allclose(read.orientation, [[SQUARE[0], 0, 0, SQUARE[1]], [0, 0, *SQUARE]], atol=1e-12)
+    given = MotionUnits(length=1e-3, angle=np.pi / 180.0)
+    plain = parse_motion(["time,x,y,z,roll,pitch,yaw\n", "0,100,20,1000,90,0,0\n"], "m.csv", given)
+    np.testing.assert_allclose(plain.position, read.position[:1])
+    np.testing.assert_allclose(plain.orientation, read.orientation[:1], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("header", "words"),
+    [
+        ("time,x [inch],y,z,roll,pitch,yaw", "'x .inch.' has an unknown unit; x may be in m, cm, mm"),
+        ("time,x,y,z,surge,sway,heave,roll,pitch,yaw", "both x, y, z and surge, sway, heave"),
+        ("time,x,y,z,roll,pitch,yaw,qx,qy,qz,qw", "both qx, qy, qz, qw and roll, pitch, yaw"),
+        ("time,x,x [mm],y,z,roll,pitch,yaw", "'x' occurs more than once"),
+        ("time,surge,sway,roll,pitch,yaw", "no column heave; .* surge, sway, heave from home"),
+    ],
+)
+def test_headers_that_say_two_things_are_refused(header, words):
+    with pytest.raises(StateError, match=words):
+        table(header=header)
+
+
+def test_offsets_from_home_are_placed_at_home():
+    machine = motion_base().machine
+    read = table("0,0.1,0.2,-0.1,0,0,0", "1,0,0,0,0,0,30", header="time,surge,sway,heave,roll,pitch,yaw_deg")
+    placed = read.placed(machine)
+    assert read.from_home
+    assert not placed.from_home
+    np.testing.assert_allclose(placed.position[0], machine.home_position + np.array([0.1, 0.2, -0.1]))
+    np.testing.assert_allclose(placed.position[1], machine.home_position)
+    turn = rotation_from_quaternion(placed.orientation[1]) @ machine.home_rotation.T
+    np.testing.assert_allclose(turn, rotation_from_vector(np.array([0.0, 0.0, np.radians(30.0)])), atol=1e-12)
+    assert looks_like_offsets(table("0,0,0,0.01,0,0,0,1"), machine)
+    assert not looks_like_offsets(read, machine)
+    assert not looks_like_offsets(placed, machine)
+
+
+def test_rounded_and_jumping_motions_get_a_hint_and_a_filter_restores_them():
+    """Oracle: the motion before it was rounded."""
+    pytest.importorskip("scipy")
+    times = np.arange(0.0, 10.0, 1.0 / 60.0)
+    true = 0.1 * np.sin(2.0 * np.pi * 0.5 * times)
+    still = np.column_stack([0.0 * times] * 3 + [1.0 + 0.0 * times])
+
+    def motion(x):
+        return MotionTable(times, np.column_stack([x, 0.0 * x, 1.0 + 0.0 * x]), still)
+
+    def acceleration(read):
+        return RecordedMotion(read).at(np.linspace(2.0, 8.0, 600)).linear_acceleration[:, 0]
+
+    exact = acceleration(motion(true))
+    rounded = motion(np.round(true, 3))
+    assert motion(true).hints() == []
+    assert "rounded to 1 mm" in rounded.hints()[0]
+    assert np.abs(acceleration(rounded) - exact).max() > 2.0
+    assert np.abs(acceleration(rounded.low_passed(3.0)) - exact).max() < 0.1
+    bang = np.where(times < 2.5, times**2, 12.5 - (times - 5.0) ** 2)
+    assert "the acceleration jumps at t = 2.5" in motion(bang).hints()[0]
+    for cutoff in (0.0, 30.0, np.nan):
+        with pytest.raises(ParameterError, match="it must be above 0 and below 30 Hz"):
+            rounded.low_passed(cutoff)
+
+
+def test_commands_take_motions_in_these_units_and_mention_home(tmp_path, capsys):
+    machine, path = tmp_path / "machine.yaml", tmp_path / "motion.csv"
+    new = ["stewart", "new", "--base-radius", "1.6", "--platform-radius", "1.2", "--stroke", "0.4"]
+    assert main([*new, "-o", str(machine)]) == 0
+    times = np.linspace(0.0, 4.0, 81)
+    rows = [
+        f"{t},0,0,{50 * (1 - np.cos(0.5 * np.pi * t)):.9g},0,{np.sin(0.5 * np.pi * t) ** 4:.9g},0"
+        for t in times
+    ]
+    path.write_text("\n".join(["time,surge_mm,sway_mm,heave_mm,roll,pitch_deg,yaw", *rows]), encoding="utf-8")
+    assert main(["stewart", "check", str(machine), str(path)]) == 0
+    path.write_text("\n".join(["time,x,y,z,roll,pitch,yaw", *rows]), encoding="utf-8")
+    options = ["--millimetres", "--degrees"]
+    assert main(["stewart", "check", str(machine), str(path), *options, "--from-home"]) == 0
+    capsys.readouterr()
+    assert main(["stewart", "check", str(machine), str(path), *options]) == 1
+    assert "offsets from home? Then add --from-home" in capsys.readouterr().err
 
 
 def test_a_recorded_motion_has_the_velocities_and_accelerations_of_the_true_one():

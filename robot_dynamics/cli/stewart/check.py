@@ -8,7 +8,7 @@ import sys
 import numpy as np
 
 from robot_dynamics.cli.chain_source import number
-from robot_dynamics.cli.machine_source import motion_table, one_input, platform_of
+from robot_dynamics.cli.machine_source import add_motion_arguments, motion_table, one_input, platform_of
 from robot_dynamics.control.stewart.trajectory import (
     PoseTrajectory,
     PoseWaypoint,
@@ -33,8 +33,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "path",
         metavar="PATH.csv",
-        help="poses: columns time, x, y, z, qx, qy, qz, qw (SI); - reads standard input",
+        help="poses: columns time; x, y, z, or surge, sway, heave from home; qx, qy, qz, qw, or roll, pitch,"
+        " yaw; - reads standard input",
     )
+    add_motion_arguments(parser)
     parser.add_argument(
         "--wrench",
         type=number,
@@ -52,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise ParameterError(f"--wrench {arguments.wrench} must be six finite numbers")
     one_input(arguments.machine, arguments.path)
     platform = platform_of(arguments.machine)
-    table = motion_table(arguments.path)
+    table = motion_table(arguments.path, platform.machine, arguments)
     path = _followed(table)
     found = trajectory_violations(platform, path, wrench)
     for one in found:

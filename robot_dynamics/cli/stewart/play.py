@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from robot_dynamics.cli.chain_source import number
-from robot_dynamics.cli.machine_source import motion_table
+from robot_dynamics.cli.machine_source import add_motion_arguments, motion_table, platform_of
 from robot_dynamics.cli.needs import need
 from robot_dynamics.control.stewart.recorded import RecordedMotion
 from robot_dynamics.errors import ParameterError
@@ -20,7 +20,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "path",
         metavar="PATH.csv",
-        help="poses: columns time, x, y, z, qx, qy, qz, qw (SI); - is standard input",
+        help="poses: columns time; x, y, z, or surge, sway, heave from home; qx, qy, qz, qw, or roll, pitch,"
+        " yaw; - is standard input",
+    )
+    add_motion_arguments(parser)
+    parser.add_argument(
+        "--machine", metavar="MACHINE.yaml", help="the platform, for a motion that is given from home"
     )
     parser.add_argument(
         "--lead",
@@ -39,7 +44,8 @@ def run(arguments: argparse.Namespace) -> int:
     if not 0.0 < arguments.lead < 3600.0:
         raise ParameterError(f"--lead {arguments.lead:g} must be between 0 and 3600 s")
     need("playing", "rclpy")
-    motion = RecordedMotion(motion_table(arguments.path))
+    machine = None if arguments.machine is None else platform_of(arguments.machine).machine
+    motion = RecordedMotion(motion_table(arguments.path, machine, arguments))
     from robot_dynamics.ros.recording.motion_player import play
 
     return play(motion, arguments.lead, arguments.node)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from robot_dynamics.cli.machine_source import motion_table, one_input, platform_of
+from robot_dynamics.cli.machine_source import add_motion_arguments, motion_table, one_input, platform_of
 from robot_dynamics.cli.needs import need
 from robot_dynamics.inputs.files import check_folder
 
@@ -21,9 +21,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--motion",
         metavar="PATH.csv",
-        help="a motion with the columns time, x, y, z, qx, qy, qz, qw, - for standard input; default: a"
-        " swing along each direction",
+        help="a motion with the columns time; x, y, z, or surge, sway, heave from home; qx, qy, qz, qw, or"
+        " roll, pitch, yaw; - for standard input; default: a swing along each direction",
     )
+    add_motion_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -34,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     check_folder(arguments.output)
     one_input(arguments.machine, arguments.motion)
     platform = platform_of(arguments.machine)
-    motion = None if arguments.motion is None else motion_table(arguments.motion)
+    motion = None if arguments.motion is None else motion_table(arguments.motion, platform.machine, arguments)
     title = "" if arguments.motion is None else Path(arguments.motion).name
     found = study(platform, motion, title)
     for path in write(found, arguments.output):
