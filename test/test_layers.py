@@ -158,12 +158,12 @@ def test_files_can_be_read_in_a_sitting():
 def test_every_dependency_of_setup_py_is_declared_for_ros():
     """package.xml names what pip would install at run time, by its rosdep key."""
     keys = {
+        "cffi": "python3-cffi",
         "numpy": "python3-numpy",
         "transforms3d": "python3-transforms3d",
         "urdfdom-py": "urdfdom_py",
         "pyyaml": "python3-yaml",
         "tqdm": "python3-tqdm",
-        "cffi": "python3-cffi",
     }
     declared = (PACKAGE.parent / "package.xml").read_text(encoding="utf-8")
     setup = (PACKAGE.parent / "setup.py").read_text(encoding="utf-8")

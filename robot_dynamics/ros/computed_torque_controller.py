@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rclpy.lifecycle import LifecycleNode
-from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
@@ -26,10 +25,9 @@ from robot_dynamics.ros.actions.trajectory_action import GoalAnswer, TrajectoryA
 from robot_dynamics.ros.control import controller_state
 from robot_dynamics.ros.control.controller_state import ControllerStatePublisher
 from robot_dynamics.ros.control.front import ControlFront
-from robot_dynamics.ros.control.loop import Cycle
-from robot_dynamics.ros.control.native.cycles import CALM, WATCHED, Cycles
 from robot_dynamics.ros.control.native.raw_trajectory import RawTrajectory
 from robot_dynamics.ros.control.planner import Wanted
+from robot_dynamics.ros.control.records import CALM, WATCHED, Cycles
 from robot_dynamics.ros.control.tracking import JointReferencePublisher, TrackingErrors
 from robot_dynamics.ros.control.trajectory_topic import TrajectoryTopic
 from robot_dynamics.ros.models.arm_model import ArmModel, ModelLoader
@@ -47,7 +45,7 @@ class ComputedTorqueController(LifecycleNode):
     def __init__(self) -> None:
         super().__init__("computed_torque_controller")
         self._front: ControlFront[ArmController] = ControlFront(
-            self, self, "effort_controller/commands", "joint_command", native=True
+            self, self, "effort_controller/commands", "joint_command"
         )
         self._loop = self._front.loop
         self._control_parameters = parameters.declare(self, ArmParameters)
@@ -110,7 +108,7 @@ class ComputedTorqueController(LifecycleNode):
         """A controller for the present model."""
         model = self._model
         controller = ArmController(model.chain, self._drives(model), self._control_parameters)
-        if self._front.native and controller.python_parts:
+        if controller.python_parts and not self._loop.runs_python:
             raise BackendError(
                 f"{controller.python_parts}: the real-time loop runs no Python; start the node with"
                 " native_loop: 'off'"
@@ -137,20 +135,10 @@ class ComputedTorqueController(LifecycleNode):
     def _on_model(self, model: ArmModel) -> None:
         if unknown := without_joint(self._rules, model.chain.joint_names):
             self.get_logger().warning(unknown)
-        old = self._loop.controller
-        if old is None:
+        if self._loop.controller is None:
             self._front.start_if_due()
-            return
-        self._front.renew()
-        new = self._loop.controller
-        # The native loop sees to it by itself, before the first state comes to the new one.
-        if (
-            self._loop.active
-            and isinstance(new, ArmController)
-            and isinstance(old, ArmController)
-            and old.chain.joint_names == new.chain.joint_names
-        ):
-            new.take_over_from(old)
+        else:
+            self._front.renew()
 
     def _on_change(self, model: ArmModel) -> None:
         """The same arm with another payload or gravity: whatever is being followed goes on."""
@@ -158,7 +146,7 @@ class ComputedTorqueController(LifecycleNode):
             self._loop.controller.change_model(self._drives(model))
 
     def _check_parameters(self, candidate: ArmParameters) -> None:
-        if self._front.native and python_law(candidate.mode) is not None:
+        if not self._loop.runs_python and python_law(candidate.mode) is not None:
             raise ParameterError(
                 f"the control law {candidate.mode!r} is in Python, which the real-time loop does not run;"
                 " start the node with native_loop: 'off'"
@@ -217,16 +205,6 @@ class ComputedTorqueController(LifecycleNode):
 
     # Reports
 
-    def on_cycle(self, cycle: Cycle, controller: ArmController) -> None:
-        """What the controller did in this cycle, for those who listen."""
-        if self._action is not None:
-            self._action.serve()
-            self._action.observe(cycle, controller)
-        if self._state is not None:
-            self._state.publish(cycle)
-        self._errors.add(cycle)
-        self._reference.publish(cycle)
-
     def on_cycles(self, cycles: Cycles, controller: ArmController) -> float:
         """What the controller did since this was called last, for those who listen."""
         if self._action is not None:
@@ -240,9 +218,6 @@ class ComputedTorqueController(LifecycleNode):
         self._errors.add_all(cycles)
         listened_to = self._reference.publish_all(cycles)
         return WATCHED if judged or listened_to else CALM
-
-    def fill_command(self, message: JointState, controller: ArmController) -> None:
-        """An arm's command is its efforts."""
 
     def summary(self) -> Mapping[str, object]:
         """Largest error of each joint while it followed a trajectory [rad or m]."""

@@ -13,28 +13,24 @@ from functools import partial
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from rclpy.lifecycle import LifecycleNode
-from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
-from robot_dynamics.control.core.stewart import AnyStewartController, NativeStewartController
-from robot_dynamics.control.stewart.controller import StewartController
+from robot_dynamics.control.core.stewart import NativeStewartController
 from robot_dynamics.control.stewart.parameters import StewartParameters
 from robot_dynamics.control.stewart.payload import PlatformPayloadParameters
 from robot_dynamics.errors import ParameterError, RobotDynamicsError, shown
 from robot_dynamics.native.build_process import BUILDS
 from robot_dynamics.parameters import parameter, validate
 from robot_dynamics.ros.control.front import ControlFront
-from robot_dynamics.ros.control.loop import Cycle
-from robot_dynamics.ros.control.native.cycles import CALM, WATCHED, Cycles
 from robot_dynamics.ros.control.native.raw_trajectory import RawTrajectory
 from robot_dynamics.ros.control.operation import Operation
 from robot_dynamics.ros.control.planner import Wanted
+from robot_dynamics.ros.control.records import CALM, WATCHED, Cycles
 from robot_dynamics.ros.control.remembered_stops import RememberedStops
 from robot_dynamics.ros.control.stewart_reports import StewartReports
 from robot_dynamics.ros.control.trajectory_topic import TrajectoryTopic
 from robot_dynamics.ros.models.machines import load_machine
 from robot_dynamics.ros.support import parameters, qos, spin
-from robot_dynamics.ros.support.messages import to_array
 from robot_dynamics.stewart import StewartPlatform
 from robot_dynamics.stewart.compiled import compile_stewart
 
@@ -73,8 +69,8 @@ class StewartPlatformNode(LifecycleNode):
 
     def __init__(self) -> None:
         super().__init__("stewart_platform")
-        self._front: ControlFront[AnyStewartController] = ControlFront(
-            self, self, "leg_effort_controller/commands", "joint_command", native=True
+        self._front: ControlFront[NativeStewartController] = ControlFront(
+            self, self, "leg_effort_controller/commands", "joint_command"
         )
         self._loop = self._front.loop
         self._machine_parameters = parameters.declare(self, MachineParameters)
@@ -120,13 +116,12 @@ class StewartPlatformNode(LifecycleNode):
         """Building reads the machine itself, so it can always be tried."""
         return ""
 
-    def build(self) -> tuple[AnyStewartController, Sequence[str]]:
+    def build(self) -> tuple[NativeStewartController, Sequence[str]]:
         """A controller for the machine, which is read if it has not been yet."""
         platform = self._platform or self._read_machine()
         zero = self._machine_parameters.zero_lengths
         zero_lengths = np.array(zero) if zero else None
-        kind = NativeStewartController if self._front.native else StewartController
-        controller = kind(platform, self._control_parameters, zero_lengths)
+        controller = NativeStewartController(platform, self._control_parameters, zero_lengths)
         controller.change_payload(self._payload_parameters.payload)
         self._stops.take_over(controller, platform.machine.name)
         return controller, platform.machine.leg_names
@@ -169,7 +164,7 @@ class StewartPlatformNode(LifecycleNode):
 
     # Messages
 
-    def _wanted(self, controller: AnyStewartController, raw: RawTrajectory) -> Wanted:
+    def _wanted(self, controller: NativeStewartController, raw: RawTrajectory) -> Wanted:
         """What a trajectory asks of the controller; called in a thread."""
         _check_frame(raw.frame, (self._machine_parameters.base_frame,))
         points = raw.poses()
@@ -192,34 +187,24 @@ class StewartPlatformNode(LifecycleNode):
 
     # Reports
 
-    def on_cycle(self, cycle: Cycle, controller: AnyStewartController) -> None:
-        """Brakes, estimated and wanted pose."""
-        self._operation.look()
-        self._reports.publish(cycle, controller.pose)
-
-    def on_cycles(self, cycles: Cycles, controller: AnyStewartController) -> float:
-        """The same of the last moments."""
+    def on_cycles(self, cycles: Cycles, controller: NativeStewartController) -> float:
+        """Brakes, estimated and wanted pose of the last moments."""
         self._operation.look()
         listened_to = self._reports.publish_all(cycles, controller.platform.machine)
         return WATCHED if listened_to else CALM
-
-    def fill_command(self, message: JointState, controller: AnyStewartController) -> None:
-        """Leg lengths and rates beside the forces."""
-        message.position = to_array(controller.lengths)
-        message.velocity = to_array(controller.pose.rates)
 
     def summary(self) -> Mapping[str, object]:
         """Nothing beside what every loop tells."""
         return {}
 
-    def warnings(self, controller: AnyStewartController) -> list[str]:
+    def warnings(self, controller: NativeStewartController) -> list[str]:
         """A pose on the way to a singular one; stops that are not remembered."""
         condition, limit = controller.pose.condition_number, controller.platform.machine.condition_limit
         near = [f"condition number {condition:.3g}, of at most {limit:g}"]
         failure = self._stops.failure
         return [*(near if condition >= CONDITION_WARNING * limit else []), *([failure] if failure else [])]
 
-    def describe(self, controller: AnyStewartController) -> Mapping[str, object]:
+    def describe(self, controller: NativeStewartController) -> Mapping[str, object]:
         """Mode, machine and condition number, for the diagnostics."""
         machine = controller.platform.machine
         return {

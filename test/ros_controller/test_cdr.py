@@ -1,6 +1,5 @@
 """The codec in C against rclpy's own: what it takes, it reads as rclpy does; the rest it leaves."""
 
-import ctypes
 import math
 import struct
 from pathlib import Path
@@ -15,24 +14,24 @@ from sanitized import output_of
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from robot_dynamics.ros.control.native import codec as codec_module
-from robot_dynamics.ros.control.native.codec import State, load_codec
-from robot_dynamics.ros.control.native.names import NameLayout, Names
+from robot_dynamics.ros.control.native import library
+from robot_dynamics.ros.control.native.library import ffi, load_hosts
+from robot_dynamics.ros.control.session import NameLayout, Names
 
 JOINTS = ["shoulder", "elbow", "j3"]
-C_SOURCES = Path(codec_module.__file__).parent
+C_SOURCES = Path(library.__file__).parent
 
 
 def read(data: bytes, names=JOINTS, places=(0, 1, 2)):
     """Stamp, position, velocity and effort (None where there are none) by the codec; None if it declines."""
-    codec, layout, state = load_codec(), NameLayout(names, places), State()
-    if not codec.rd_cdr_read_joint_state(data, len(data), layout.address, ctypes.byref(state)):
+    codec, layout, state = load_hosts(), NameLayout(names, places), ffi().new("rd_joint_state *")
+    if not codec.rd_cdr_read_joint_state(data, len(data), layout.pointer, state):
         return None
     fields = []
     for field in (state.position, state.velocity, state.effort):
         values = np.zeros(len(places))
         if field:
-            codec.rd_cdr_pick(field, layout.address, len(places), values.ctypes.data)
+            codec.rd_cdr_pick(field, layout.pointer, len(places), ffi().from_buffer("double[]", values))
         fields.append(values if field else None)
     return state.stamp, *fields
 
@@ -151,14 +150,18 @@ def test_joints_are_picked_by_their_places_among_others():
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 def test_numbers_that_are_not_finite_are_noticed_where_they_are_used(bad):
-    codec, layout, state = load_codec(), NameLayout([*JOINTS, "finger"], (0, 1, 2)), State()
+    codec, layout = load_hosts(), NameLayout([*JOINTS, "finger"], (0, 1, 2))
+    state = ffi().new("rd_joint_state *")
     for place, usable in ((1, 0), (3, 1)):
         position = [1.0] * 4
         position[place] = bad
         data = bytes(serialize_message(JointState(name=[*JOINTS, "finger"], position=position)))
-        assert codec.rd_cdr_read_joint_state(data, len(data), layout.address, ctypes.byref(state))
+        assert codec.rd_cdr_read_joint_state(data, len(data), layout.pointer, state)
         values = np.zeros(3)
-        assert codec.rd_cdr_pick(state.position, layout.address, 3, values.ctypes.data) == usable
+        assert (
+            codec.rd_cdr_pick(state.position, layout.pointer, 3, ffi().from_buffer("double[]", values))
+            == usable
+        )
 
 
 letters = st.characters(exclude_characters="\0", exclude_categories=("Cs",))
@@ -170,23 +173,23 @@ letters = st.characters(exclude_characters="\0", exclude_categories=("Cs",))
     st.integers(-(2**31) * 10**9, 2**31 * 10**9 - 1),
 )
 def test_commands_are_what_rclpy_reads(names, stamp):
-    codec, given, place = load_codec(), Names(names), ctypes.c_size_t()
+    codec, given, place = load_hosts(), Names(names), ffi().new("size_t *")
     efforts = np.linspace(-1.0, 2.0, len(names))
 
     def written(function, *arguments):
-        size = function(None, 0, len(names), *arguments, ctypes.byref(place))
-        buffer = ctypes.create_string_buffer(size)
-        assert function(buffer, size, len(names), *arguments, ctypes.byref(place)) == size
-        buffer[place.value : place.value + 8 * len(names)] = efforts.tobytes()
+        size = function(ffi().NULL, 0, len(names), *arguments, place)
+        buffer = bytearray(size)
+        assert function(ffi().from_buffer(buffer), size, len(names), *arguments, place) == size
+        buffer[place[0] : place[0] + 8 * len(names)] = efforts.tobytes()
         return buffer
 
     joint_state = written(codec.rd_cdr_write_joint_state, given.lengths, given.text)
-    codec.rd_cdr_set_stamp(joint_state, stamp)
+    codec.rd_cdr_set_stamp(ffi().from_buffer(joint_state), stamp)
     expected = JointState(name=names, effort=efforts)
     expected.header.stamp = Time(sec=stamp // 10**9, nanosec=stamp % 10**9)
-    assert deserialize_message(joint_state.raw, JointState) == expected
+    assert deserialize_message(bytes(joint_state), JointState) == expected
     array = written(codec.rd_cdr_write_float64_array)
-    assert deserialize_message(array.raw, Float64MultiArray).data.tolist() == efforts.tolist()
+    assert deserialize_message(bytes(array), Float64MultiArray).data.tolist() == efforts.tolist()
 
 
 def corpus():

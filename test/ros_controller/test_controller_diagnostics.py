@@ -1,5 +1,7 @@
 """What the controller says of itself on /diagnostics: each level provoked, with its reason."""
 
+import time
+
 import numpy as np
 import pytest
 from reports import ERROR, OK, STALE, WARN, Report
@@ -8,8 +10,8 @@ from sensor_msgs.msg import Imu
 from std_msgs.msg import Float64MultiArray, String
 from two_links import NODE, TWO_LINKS, Robot, controller
 
-from robot_dynamics.ros.control import cycle
-from robot_dynamics.ros.control.cycle import CycleMonitor
+from robot_dynamics.ros.control import cycle_monitor
+from robot_dynamics.ros.control.cycle_monitor import NO_STATE, CycleMonitor
 from robot_dynamics.ros.support import qos
 
 PLACE = [0.3, 0.2]
@@ -106,31 +108,27 @@ def test_gravity_without_samples_is_a_warning():
 
 
 def test_late_and_old_states_are_warned_of(monkeypatch):
-    now = 100.0
-    monkeypatch.setattr(cycle.time, "monotonic", lambda: now)
+    arrivals = 100.0 + 0.002 * np.arange(200) + 0.006 * (np.arange(200) // 50)
     monitor = CycleMonitor()
-    assert monitor.values() == {"rate [Hz]": "0"}
-    for k in range(200):
-        began = monitor.begin()
-        now += 0.0005
-        monitor.end(began)
-        now += 0.0075 if k % 50 == 49 else 0.0015
-    values = monitor.values()
-    # 4 gaps of 8 ms among periods of 2 ms, the last of which has not ended.
+    assert monitor.values(NO_STATE) == {"rate [Hz]": "0"}
+    for some in np.split(arrivals, 4):
+        monitor.add(some, np.full(len(some), 0.0005))
+    last = round(1e9 * arrivals[-1])
+    monkeypatch.setattr(cycle_monitor.time, "monotonic_ns", lambda: last + 8_000_000)
+    values = monitor.values(last)
+    # 3 gaps of 8 ms among periods of 2 ms.
     assert values["missed deadlines"] == "3"
     assert float(values["missed deadlines [share]"]) == pytest.approx(3 / 199, abs=1e-5)
     assert float(values["rate [Hz]"]) == pytest.approx(199 / (196 * 0.002 + 3 * 0.008), abs=0.1)
     assert values["answer 50 / 99 / 100 % [ms]"].startswith("0.500 / ")
-    assert "1.5 % of the joint states came late" in monitor.warnings(10.0)[0]
-    assert monitor.warnings(0.01)[1] == "the last joint state is 0.008 s old"
-    assert len(monitor.warnings(0.1)) == 1
+    assert "1.5 % of the joint states came late" in monitor.warnings(10.0, last)[0]
+    assert monitor.warnings(0.01, last)[1] == "the last joint state is 0.008 s old"
+    assert len(monitor.warnings(0.1, last)) == 1
+    assert monitor.warnings(0.1, NO_STATE)[1] == "the last joint state is inf s old"
 
 
-def test_few_cycles_say_nothing_about_lateness(monkeypatch):
-    now = 100.0
-    monkeypatch.setattr(cycle.time, "monotonic", lambda: now)
+def test_few_cycles_say_nothing_about_lateness():
     monitor = CycleMonitor()
-    for k in range(50):
-        monitor.begin()
-        now += 0.1 if k % 10 == 0 else 0.002
-    assert monitor.warnings(60.0) == []
+    arrivals = np.cumsum(np.where(np.arange(50) % 10 == 0, 0.1, 0.002))
+    monitor.add(arrivals, np.zeros(50))
+    assert monitor.warnings(60.0, time.monotonic_ns()) == []

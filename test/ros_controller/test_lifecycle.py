@@ -133,9 +133,9 @@ def test_an_interrupt_in_the_middle_of_a_halt_sees_it_through():
         peer.wait_until(lambda: robot.faded, "the last effort stays")
 
 
-@pytest.mark.parametrize(("place", "fades"), [(2.0, True), (2.5, False)])
-def test_a_fault_of_the_running_cycle_goes_through_on_error_and_can_be_configured_again(place, fades):
-    with controller(FAULTY, native_loop="off") as node, peer_with(node) as peer:
+@pytest.mark.parametrize("host", ["on", "off"])
+def test_a_fault_of_the_running_node_goes_through_on_error_and_can_be_configured_again(host):
+    with controller(FAULTY, native_loop=host) as node, peer_with(node) as peer:
         robot, lifecycle = Robot(peer), Lifecycle(peer, NODE)
         reports = peer.subscribe(DiagnosticArray, "/diagnostics", qos.DIAGNOSTICS)
         events = peer.subscribe(TransitionEvent, f"{NODE}/transition_event", qos.RECORDING)
@@ -144,15 +144,14 @@ def test_a_fault_of_the_running_cycle_goes_through_on_error_and_can_be_configure
         count = len(robot.commands)
 
         def failed():
-            robot.states.publish(robot.state([place, 0.2]))
+            robot.now += 2_000_000
+            robot.states.publish(robot.state([2.0, 0.2]))
             return "can be configured again" in node.output
 
         peer.wait_until(failed, "no fault")
-        node.wait_for_output(r"ZeroDivisionError: a law that nobody tested \(in failing_update, .* line")
+        node.wait_for_output(r"ZeroDivisionError: a report that nobody tested \(in failing_on_cycles, ")
         peer.wait_until(lambda: len(robot.commands) > count and robot.faded, "no safe output")
-        sent = np.abs([message.data for message in robot.commands[count:]])
-        assert np.isfinite(sent).all()
-        assert sent.any() == fades
+        assert np.isfinite([message.data for message in robot.commands[count:]]).all()
         assert lifecycle.state == "unconfigured"
         peer.wait_until(
             lambda: [event.goal_state.label for event in events][-2:] == ["errorprocessing", "unconfigured"],
@@ -165,6 +164,7 @@ def test_a_fault_of_the_running_cycle_goes_through_on_error_and_can_be_configure
         assert last.level == DiagnosticStatus.ERROR
         assert lifecycle.change(lifecycle.CONFIGURE)
         assert lifecycle.change(lifecycle.ACTIVATE)
+        robot.now += 2_000_000
         np.testing.assert_allclose(robot.hold_at(PLACE), gravity_load(PLACE), rtol=1e-9)
         assert "Traceback" not in node.output
 
@@ -209,19 +209,10 @@ def test_a_description_that_the_parameters_do_not_fit_is_refused_while_active():
         )
 
 
-def test_without_a_compiler_the_node_works_and_warns(tmp_path):
+def test_without_a_compiler_the_node_ends_with_one_line(tmp_path):
     environment = {"CC": "/no/such/compiler", "XDG_CACHE_HOME": str(tmp_path)}
-    with controller(environment=environment) as node, peer_with(node) as peer:
-        reports = peer.subscribe(DiagnosticArray, "/diagnostics", qos.DIAGNOSTICS)
-        robot = Robot(peer)
-        np.testing.assert_allclose(robot.hold_at(PLACE), gravity_load(PLACE), rtol=1e-9)
-        node.wait_for_output(r"\[WARN\].*generated Python is used.*/no/such/compiler")
-
-        def warned():
-            robot.hold_at(PLACE)
-            return (
-                reports and "install a C compiler" in reports[-1].status[0].message and reports[-1].status[0]
-            )
-
-        assert peer.wait_until(warned, "no warning in the diagnostics").level == DiagnosticStatus.WARN
-        assert "Traceback" not in node.output
+    for host in ("auto", "on", "off"):
+        with controller(environment=environment, native_loop=host) as node:
+            assert node.wait_for_exit() == 1
+            node.wait_for_output(r"\[FATAL\].*CC names '/no/such/compiler'")
+            assert "Traceback" not in node.output

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import hanging_node
+import node_without_headers
 import numpy as np
 import pytest
 from ros_harness import peer_with
@@ -20,6 +21,7 @@ from robot_dynamics.ros.support.messages import stamp_to_nanoseconds
 
 pytestmark = pytest.mark.ros
 
+WITHOUT_HEADERS = Path(node_without_headers.__file__)
 PLACE, NEAR, BESIDE = [0.3, 0.2], [0.4, 0.15], [0.43, 0.15]
 
 
@@ -149,15 +151,14 @@ def test_the_answers_go_on_while_a_huge_trajectory_is_planned(loop, count):
         assert len(set(stamps)) >= answered
 
 
-def test_where_the_loop_cannot_run_in_c_it_runs_in_python_and_says_so():
-    without = {"CC": "/nonexistent/compiler"}
-    with controller(environment=without) as node, peer_with(node) as peer:
+def test_where_rcl_has_no_headers_the_python_host_runs_the_loop_and_says_so():
+    with controller(WITHOUT_HEADERS) as node, peer_with(node) as peer:
         robot = Robot(peer)
         np.testing.assert_allclose(robot.hold_at(PLACE), gravity_load(PLACE), rtol=1e-9)
-        node.wait_for_output(r"\[WARN\].*the control loop runs in Python: .*CC names")
-    with native(environment=without) as node:
+        node.wait_for_output(r"\[WARN\].*runs in the node's own Python thread: no headers of rcl beside ")
+    with native(WITHOUT_HEADERS) as node:
         assert node.wait_for_exit() == 1
-        node.wait_for_output(r"\[FATAL\].*CC names")
+        node.wait_for_output(r"\[FATAL\].*no headers of rcl beside ")
 
 
 def threads_of(process):

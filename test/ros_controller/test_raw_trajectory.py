@@ -92,7 +92,7 @@ def test_the_same_is_read_where_there_is_no_compiler(message):
         raise BackendError("no compiler")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(raw_trajectory, "load_codec", missing)
+        patch.setattr(raw_trajectory, "load_hosts", missing)
         same(bytes(serialize_message(message)))
 
 

@@ -1,7 +1,5 @@
 """Time that a simulator tells: a pause loses nothing, and what is no pause is a fault; in both loops."""
 
-import ctypes
-import random
 import time
 import warnings
 
@@ -17,7 +15,6 @@ from two_links import Robot, controller, gravity_load
 from robot_dynamics import load_urdf
 from robot_dynamics.control.sim_time import SimulatedTime
 from robot_dynamics.resources import resource
-from robot_dynamics.ros.control.native.library import load_node
 from robot_dynamics.ros.demo.arm import START, ArmRun
 from robot_dynamics.ros.demo.measured import summary
 from robot_dynamics.ros.support import qos
@@ -159,45 +156,6 @@ def test_a_simulation_a_hundred_times_slower_than_the_wall_loses_nothing():
         assert (results["states_lost"], results["jumps"], results["refused_messages"]) == (0, 0, 0)
         # What the steps of an effort leave of so quick a move; who holds instead is off by all of it.
         assert max(results["largest_tracking_error"].values()) < 0.05 * 1e-4
-
-
-class Twin(ctypes.Structure):
-    """``rd_sim_time`` of loop.h."""
-
-    _fields_ = (
-        *((name, ctypes.c_int) for name in ("used", "alone", "told")),
-        *((name, ctypes.c_int64) for name in ("now", "moved", "at_state", "ahead_since")),
-    )
-
-
-def test_both_loops_judge_simulated_time_alike():
-    library, unknown = load_node(), -(2**63)
-    library.rd_time_lost.restype = ctypes.c_double
-    dice, seen = random.Random(3), set()
-    for _ in range(50):
-        one, other = SimulatedTime(), Twin(0, 0, 0, unknown, 0, unknown, unknown)
-        steady, stamp, clock, last, timeout = 10**9, 10**9, None, 0, 100
-        for _ in range(200):
-            steady += dice.choice((1, 20, 150))
-            if dice.random() < 0.3:
-                clock = (clock or 10**9) + dice.choice((0, 10, 150, -500))
-            one.tell(clock, steady)
-            if clock is not None:
-                library.rd_time_tell(ctypes.byref(other), ctypes.c_int64(clock), ctypes.c_int64(steady))
-            one.alone = bool(dice.random() < 0.1)
-            other.alone = one.alone
-            if dice.random() < 0.6:
-                stamp += dice.choice((0, 10, 120))
-                given, last = dice.choice((stamp, stamp, 0)), steady
-                away = one.runs_away(given, steady, timeout)
-                times = [ctypes.c_int64(value) for value in (given, steady, timeout)]
-                assert bool(library.rd_time_runs_away(ctypes.byref(other), *times)) == away
-                one.note_state(given)
-                library.rd_time_note_state(ctypes.byref(other), times[0])
-                seen.add(away)
-            times = [ctypes.c_int64(value) for value in (last, steady, timeout)]
-            assert library.rd_time_lost(ctypes.byref(other), *times) == one.lost(last, steady, timeout)
-    assert seen == {True, False}
 
 
 def test_a_clock_that_is_set_back_counts_on_without_states():

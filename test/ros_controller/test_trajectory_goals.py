@@ -16,7 +16,8 @@ from robot_dynamics.control.arm.parameters import ArmParameters
 from robot_dynamics.control.protocol import Phase
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.ros.actions import trajectory_action
-from robot_dynamics.ros.control.loop import Cycle, StateClock
+from robot_dynamics.ros.control.records import Cycle
+from robot_dynamics.ros.control.session import StateClock
 from robot_dynamics.ros.support.processes import claim_domain
 
 MILLISECOND = 1_000_000

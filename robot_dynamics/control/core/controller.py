@@ -141,6 +141,12 @@ class CoreController(Generic[R]):
         """
         return math.inf
 
+    def before_state(self, time: float) -> None:
+        """Do the work before a cycle at ``time`` [s] that a host runs in this thread."""
+
+    def after_state(self) -> None:
+        """Do the work after a cycle that a host runs in this thread."""
+
     def core_settings(self) -> Settings:
         """The present parameters and model without their numbers."""
         raise NotImplementedError

@@ -26,9 +26,14 @@ def text_of(package: str, name: str) -> str:
     return files(package).joinpath(name).read_text(encoding="utf-8")
 
 
+def api_of(package: str, name: str) -> str:
+    """Declarations of a header between its marks, without the preprocessor's."""
+    return "\n".join(_SECTION.findall(text_of(package, name)))
+
+
 def declarations() -> str:
-    """Declarations of the public headers, without the preprocessor's."""
-    return "\n".join(part for place in HEADERS for part in _SECTION.findall(text_of(*place)))
+    """Declarations of the public headers."""
+    return "\n".join(api_of(*place) for place in HEADERS)
 
 
 @lru_cache

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ PLATFORM = (
     ("robot_dynamics.stewart.native", ("kinematics.h", "kinematics.c")),
     (f"{CORE}.platform", ("platform.h", "pose.c", "forces.c", "bounds.c", "blind.c")),
 )
+LOOP = ("loop.h", "record.c", "sim_time.c", "loop.c")
 # Without fused products a run is the same on every CPU.
 FLAGS = ("-std=gnu11", "-ffp-contract=off")
 
@@ -46,69 +46,49 @@ def ffi() -> Any:
 
 @lru_cache(maxsize=1)
 def load_core() -> Any:
-    """The library of the control core; its functions are those of :func:`ffi`.
+    """The library of the control core and its loop; its functions are those of :func:`ffi`.
 
     Raises:
         BackendError: there is no compiler, or it fails.
     """
-    parts = [joined_source(CORE, SOURCES), *(joined_source(package, names) for package, names in PLATFORM)]
-    path = _built("\n".join(parts), FLAGS)
+    return opened(ffi(), core_path())
+
+
+def core_path() -> Path:
+    """Path of the core's library, for what is linked with it.
+
+    Raises:
+        BackendError: there is no compiler, or it fails.
+    """
+    parts = ((CORE, SOURCES), *PLATFORM, (CORE, LOOP))
+    return built("\n".join(joined_source(package, names) for package, names in parts), FLAGS)
+
+
+def built(source: str, flags: Sequence[str]) -> Path:
+    """Path of the library compiled from C, with these flags.
+
+    Raises:
+        BackendError: there is no compiler, or it fails.
+    """
+    compiled = partial(_compiled, source, tuple(flags))
+    return BUILDS.made(compiled, compiled)
+
+
+def opened(declared: Any, path: Path) -> Any:
+    """A library with the functions that a ``cffi.FFI`` declares.
+
+    Raises:
+        BackendError: it cannot be loaded.
+    """
     try:
-        return ffi().dlopen(str(path))
+        return declared.dlopen(str(path))
     except OSError as error:
         discard(path)
         raise BackendError(f"the compiled library {path} cannot be loaded: {error}") from error
 
 
-def _built(source: str, flags: Sequence[str]) -> Path:
-    compiled = partial(_compiled, source, tuple(flags))
-    return BUILDS.made(compiled, compiled)
-
-
 def _compiled(source: str, flags: Sequence[str]) -> Path:
     return shared_library(source, lambda: source, flags)
-
-
-def load(
-    source: str,
-    flags: Sequence[str],
-    signatures: dict[str, tuple[Any, Sequence[Any]]],
-    structures: Sequence[type[ctypes.Structure]] = (),
-    sizes: str = "",
-) -> ctypes.CDLL:
-    """A compiled library with its functions declared.
-
-    Args:
-        source: C text.
-        flags: of the compiler.
-        signatures: result and arguments of each function.
-        structures: as Python believes them to be.
-        sizes: function that fills an array with the sizes that the compiler gives them.
-
-    Raises:
-        BackendError: it cannot be compiled or loaded, or the compiler lays out a structure differently.
-    """
-    path = _built(source, flags)
-    try:
-        library = ctypes.CDLL(str(path))
-        for name, (result, arguments) in signatures.items():
-            function: Callable[..., Any] = getattr(library, name)
-            function.restype, function.argtypes = result, arguments  # type: ignore[attr-defined]
-    except (OSError, AttributeError) as error:
-        discard(path)
-        raise BackendError(f"the compiled library {path} cannot be loaded: {error}") from error
-    real = (ctypes.c_size_t * len(structures))()
-    if structures:
-        getattr(library, sizes)(real)
-    if list(real) != [ctypes.sizeof(structure) for structure in structures]:
-        raise BackendError("this compiler lays out the structures of the control core in another way")
-    return library
-
-
-def address(array: Array) -> int:
-    """Where the numbers of a C-contiguous array of doubles are; they live as long as the array."""
-    assert array.dtype == np.float64 and array.flags.c_contiguous
-    return int(array.ctypes.data)
 
 
 def doubles(array: Array) -> Any:

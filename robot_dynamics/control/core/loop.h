@@ -34,10 +34,30 @@ typedef struct {
     int32_t back;                 /* the safe output ended with this state */
 } rd_record;
 
-/* end of API */
+/* position, velocity, reference (3), unlimited, effort: (n) each behind a record, and then what the machine reports */
+enum rd_record_size { RD_RECORD_ARRAYS = 7 };
 
-enum { RD_RECORD_ARRAYS = 7 };    /* position, velocity, reference (3), unlimited, effort: (n) each behind a record, and
-                                     then what the machine tells */
+typedef struct rd_loop rd_loop;
+typedef struct rd_session rd_session;
+
+/* A core in use, and what the loop keeps beside it. */
+rd_session *rd_session_new(rd_core *core, size_t ring_bytes);
+void rd_session_free(rd_session *session);
+void rd_session_attach(rd_session *session, void *messages);
+int rd_session_read(rd_session *session, rd_record *record); /* see rd_ring_read */
+/* At most `most` of them, one behind the other, each with its arrays; how many. */
+size_t rd_session_read_many(rd_session *session, void *records, size_t most);
+uint64_t rd_session_lost(rd_session *session);               /* records that found no room */
+size_t rd_session_record_size(rd_session *session);
+int64_t rd_session_epoch(rd_session *session);
+double rd_session_seconds(rd_session *session, int64_t stamp);
+
+/* From another thread. */
+void rd_loop_offer(rd_loop *loop, rd_session *session); /* NULL: none */
+void rd_loop_request(rd_loop *loop, int what);          /* RD_HOLD, ... */
+enum rd_request { RD_HOLD, RD_ACTIVATE, RD_HALT };
+
+/* end of API */
 
 #ifndef __cplusplus
 /* A single writer and a single reader; what finds no room is counted and left out. Some room is kept for what must
@@ -50,10 +70,9 @@ typedef struct {
     int urgent;                   /* the writer's: something was noted that must be told at once */
 } rd_ring;
 
-/* A core in use, and what the loop keeps beside it. */
-typedef struct {
+struct rd_session {
     rd_core *core;
-    void *outlet;                 /* of whoever sends */
+    void *messages;               /* of whoever sends */
     atomic_int_fast64_t epoch;    /* stamp at which the core's clock is zero [ns]; RD_NO_EPOCH until there is one */
     int estimates;                /* whether the estimator knows a place */
     double estimated_at;          /* [s] */
@@ -62,7 +81,7 @@ typedef struct {
     double trouble_began, trouble_latest; /* [s] */
     rd_ring ring;
     double *store;
-} rd_session;
+};
 
 #define RD_NO_EPOCH INT64_MIN
 
@@ -77,7 +96,7 @@ typedef struct {
     int64_t ahead_since;          /* steady time since which states are ahead of it; RD_NO_EPOCH: they are not */
 } rd_sim_time;
 
-typedef struct rd_loop {
+struct rd_loop {
     int64_t (*clock)(void);       /* steady time [ns] */
     void (*send)(void *to, rd_session *session, int64_t stamp, const double *effort);
     void *to;
@@ -101,20 +120,9 @@ typedef struct rd_loop {
     atomic_int shown_active, shown_halting;
     atomic_int_fast64_t shown_last_state;
     _Atomic(rd_session *) shown_session, shown_safe;
-} rd_loop;
+};
 
 extern rd_session rd_nothing;
-
-rd_session *rd_session_new(rd_core *core, size_t ring_bytes);
-void rd_session_free(rd_session *session);
-void rd_session_attach(rd_session *session, void *outlet);
-int rd_session_read(rd_session *session, rd_record *record); /* see rd_ring_read */
-/* At most `most` of them, one behind the other, each with its arrays; how many. */
-size_t rd_session_read_many(rd_session *session, void *records, size_t most);
-uint64_t rd_session_lost(rd_session *session);               /* records that found no room */
-size_t rd_session_record_size(rd_session *session);
-int64_t rd_session_epoch(rd_session *session);
-double rd_session_seconds(rd_session *session, int64_t stamp);
 
 void rd_loop_init(rd_loop *loop, int64_t (*clock)(void),
                   void (*send)(void *, rd_session *, int64_t, const double *), void *to, int lockstep);
@@ -124,11 +132,6 @@ void rd_loop_state(rd_loop *loop, int64_t stamp, int64_t steady, const double *p
 void rd_loop_clock(rd_loop *loop, int64_t now, int64_t steady);
 /* Look after everything that is not a state; returns when to call again at the latest. `wall` stamps safe output. */
 int64_t rd_loop_tick(rd_loop *loop, int64_t steady, int64_t wall);
-
-/* From another thread. */
-void rd_loop_offer(rd_loop *loop, rd_session *session); /* NULL: none */
-void rd_loop_request(rd_loop *loop, int what);          /* RD_HOLD, ... */
-enum { RD_HOLD, RD_ACTIVATE, RD_HALT };
 
 /* The clock says `now`; whether states go on while it stands; for how long states have been missing that should have
  * come [s]. */

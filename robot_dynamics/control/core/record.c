@@ -132,7 +132,7 @@ int64_t rd_session_epoch(rd_session *session)
     return atomic_load(&session->epoch);
 }
 
-void rd_session_attach(rd_session *session, void *outlet)
+void rd_session_attach(rd_session *session, void *messages)
 {
-    session->outlet = outlet;
+    session->messages = messages;
 }

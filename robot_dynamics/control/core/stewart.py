@@ -178,11 +178,19 @@ class NativeStewartController(Operated, NativePlatform):
         idle = self._conductor.motion is None and self._conductor.mode not in (Mode.RISING, Mode.STOPPING)
         return np.inf if idle else self._governing.step
 
+    def before_state(self, time: float) -> None:
+        """See :class:`CoreController`: lead what is followed on."""
+        self._lead(time)
+
+    def after_state(self) -> None:
+        """See :class:`CoreController`: let modes and brakes follow what has become of the cycle."""
+        self._change()
+
     def update(self, time: float, position: Array, velocity: Array) -> Command:
         """One control cycle, where nobody else runs it; see :class:`CoreController`."""
-        self._lead(time)
+        self.before_state(time)
         command = super().update(time, position, velocity)
-        self._change()
+        self.after_state()
         return command
 
     def _lead(self, time: float | None) -> None:

@@ -29,7 +29,8 @@ from robot_dynamics.ros.actions.constraints import Constraints
 from robot_dynamics.ros.actions.deferred_server import DeferredActionServer, FollowJointTrajectory
 from robot_dynamics.ros.actions.goal_trajectory import GoalTrajectory, trajectory_of
 from robot_dynamics.ros.control.controller_state import state_point
-from robot_dynamics.ros.control.loop import ControlLoop, Cycle
+from robot_dynamics.ros.control.host import Host
+from robot_dynamics.ros.control.records import Cycle
 from robot_dynamics.ros.support import parameters
 from robot_dynamics.ros.support.burst_log import BurstLog
 from robot_dynamics.ros.support.messages import set_stamp
@@ -88,7 +89,7 @@ class TrajectoryAction:
     def __init__(
         self,
         node: LifecycleNode,
-        loop: ControlLoop[ArmController],
+        loop: Host[ArmController],
         follow: Callable[[GoalTrajectory, GoalAnswer], None],
         complain: Callable[[str], None] | None = None,
         hold: Callable[[], object] | None = None,

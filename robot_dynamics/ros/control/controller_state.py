@@ -8,8 +8,7 @@ import numpy as np
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectoryPoint
 
-from robot_dynamics.ros.control.loop import Cycle
-from robot_dynamics.ros.control.native.cycles import Cycles
+from robot_dynamics.ros.control.records import Cycle, Cycles
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.messages import set_stamp, to_array
 from robot_dynamics.spatial import Array

@@ -5,24 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol
+from typing import Generic, Protocol
 
 import numpy as np
 from rclpy.lifecycle import LifecycleNode
-from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 from robot_dynamics.control.protocol import Phase
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.parameters import parameter, validate
+from robot_dynamics.ros.control.command_publisher import CommandTopics
 from robot_dynamics.ros.control.events import LoopEvents
+from robot_dynamics.ros.control.host import C, Host
+from robot_dynamics.ros.control.host_choice import choose_host
 from robot_dynamics.ros.control.lifecycle import Lifecycle
-from robot_dynamics.ros.control.loop import C, ControlLoop, Cycle
-from robot_dynamics.ros.control.native.choice import native_loop
-from robot_dynamics.ros.control.native.cycles import Cycles
-from robot_dynamics.ros.control.outlet import CommandTopics
 from robot_dynamics.ros.control.planner import Planner
-from robot_dynamics.ros.control.python_loop import PythonLoop
+from robot_dynamics.ros.control.records import Cycles
 from robot_dynamics.ros.control.under_way import UnderWay
 from robot_dynamics.ros.support import diagnostics, parameters
 
@@ -73,17 +71,11 @@ class Machine(Protocol[C]):
     def forget(self) -> None:
         """The node becomes unconfigured: drop what configure made."""
 
-    def on_cycle(self, cycle: Cycle, controller: C) -> None:
-        """Publish what is particular to the machine after each command."""
-
     def on_cycles(self, cycles: Cycles, controller: C) -> float:
-        """The same for the commands of the last moments, where the loop in C has sent them.
+        """Publish what is particular to the machine, for the commands of the last moments.
 
         Returns how long the next ones may wait [s].
         """
-
-    def fill_command(self, message: JointState, controller: C) -> None:
-        """Add what the controller that commands knows to the stamped command, beside the efforts."""
 
     def describe(self, controller: C) -> Mapping[str, object]:
         """Identity of the model and more, for the diagnostics."""
@@ -105,7 +97,6 @@ class ControlFront(Generic[C]):
         events: what the loop tells.
         loop: answers the joint states.
         planner: of trajectories for it.
-        native: whether it does so in C, with native controllers.
         lifecycle: of the node.
 
     Args:
@@ -113,7 +104,6 @@ class ControlFront(Generic[C]):
         machine: what is under control.
         command_topic: unstamped efforts out.
         stamped_topic: the same with names and stamps.
-        native: whether the machine's controllers can run in C.
     """
 
     def __init__(
@@ -122,7 +112,6 @@ class ControlFront(Generic[C]):
         machine: Machine[C],
         command_topic: str,
         stamped_topic: str,
-        native: bool = False,
     ) -> None:
         settings = parameters.declare(node, NodeParameters)
         self.autostart = settings.autostart
@@ -132,14 +121,7 @@ class ControlFront(Generic[C]):
         self._diagnostics = diagnostics.DiagnosticsPublisher(node, self._status)
         self.events = LoopEvents(node, self._diagnostics.publish)
         topics = CommandTopics(node, command_topic, stamped_topic)
-        in_c = (
-            native_loop(node, topics, settings.lockstep, self.events, machine.on_cycles) if native else None
-        )
-        self.native = in_c is not None
-        loop: Any = in_c or PythonLoop(
-            node, topics, settings.lockstep, self.events, machine.on_cycle, machine.fill_command
-        )
-        self.loop: ControlLoop[C] = loop
+        self.loop: Host[C] = choose_host(node, topics, settings.lockstep, self.events, machine.on_cycles)
         self.planner = Planner(node, self.loop, settings.lockstep)
         self.under_way = UnderWay(lambda: self.loop.controller.time if self.loop.controller else np.inf)
         self.events.dropped = self.under_way.dropped

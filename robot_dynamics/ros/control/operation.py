@@ -14,7 +14,7 @@ from rclpy.node import Node
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
-from robot_dynamics.control.core.stewart import AnyStewartController
+from robot_dynamics.control.core.stewart import NativeStewartController
 from robot_dynamics.control.stewart.stream import Sample
 from robot_dynamics.errors import ParameterError, RobotDynamicsError
 from robot_dynamics.ros.control.front import ControlFront
@@ -45,7 +45,7 @@ class Operation:
     def __init__(
         self,
         node: Node,
-        front: ControlFront[AnyStewartController],
+        front: ControlFront[NativeStewartController],
         base_frame: str,
         stops: RememberedStops,
         machine: Callable[[], str],
@@ -91,7 +91,7 @@ class Operation:
             self._brakes.publish(Bool(data=engaged))
 
     def _service(
-        self, ask: Callable[[AnyStewartController], str], inactive: Callable[[], tuple[bool, str]]
+        self, ask: Callable[[NativeStewartController], str], inactive: Callable[[], tuple[bool, str]]
     ) -> Callable[[Trigger.Request, Trigger.Response], Coroutine[Any, Any, Trigger.Response]]:
         async def answer(_: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
             controller = self._front.loop.controller
@@ -138,7 +138,7 @@ class Operation:
         except RobotDynamicsError as error:
             self._front.events.refuse(f"pose command refused: {error}")
 
-    def _sample(self, message: PoseStamped, controller: AnyStewartController) -> Sample:
+    def _sample(self, message: PoseStamped, controller: NativeStewartController) -> Sample:
         if message.header.frame_id not in ("", self._base_frame):
             raise ParameterError(
                 f"the frame is '{message.header.frame_id}'; it must be empty or {self._base_frame}"

@@ -13,7 +13,7 @@ from rclpy.node import Node
 from robot_dynamics.control.core.plans import PLAN_WAITS
 from robot_dynamics.control.protocol import VOID, Departure, Planned, Trajectory
 from robot_dynamics.errors import TrajectoryError
-from robot_dynamics.ros.control.loop import StateClock
+from robot_dynamics.ros.control.session import StateClock
 from robot_dynamics.ros.support.background import Background
 from robot_dynamics.ros.support.faults import explain
 

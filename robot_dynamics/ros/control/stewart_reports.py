@@ -12,9 +12,9 @@ from std_msgs.msg import Header
 from visualization_msgs.msg import MarkerArray
 
 from robot_dynamics.control.core.platform.controller import ToldPose
-from robot_dynamics.control.core.stewart import AnyStewartController
-from robot_dynamics.ros.control.loop import ControlLoop, Cycle
-from robot_dynamics.ros.control.native.cycles import Cycles
+from robot_dynamics.control.core.stewart import NativeStewartController
+from robot_dynamics.ros.control.host import Host
+from robot_dynamics.ros.control.records import Cycle, Cycles
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.messages import nanoseconds_to_stamp
 from robot_dynamics.ros.viewing.stewart_markers import stewart_markers
@@ -43,7 +43,7 @@ class StewartReports:
     """
 
     def __init__(
-        self, node: Node, loop: ControlLoop[AnyStewartController], base_frame: str, platform_frame: str
+        self, node: Node, loop: Host[NativeStewartController], base_frame: str, platform_frame: str
     ) -> None:
         self._loop = loop
         self._base_frame, self._platform_frame = base_frame, platform_frame

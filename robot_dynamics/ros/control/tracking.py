@@ -10,11 +10,9 @@ from sensor_msgs.msg import JointState
 
 from robot_dynamics.control.core.snapshot import PHASES
 from robot_dynamics.control.protocol import Phase
-from robot_dynamics.ros.control.loop import Cycle
-from robot_dynamics.ros.control.native.cycles import Cycles
+from robot_dynamics.ros.control.records import Cycles
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.joint_state_bytes import JointStateBytes
-from robot_dynamics.ros.support.messages import set_stamp, to_array
 
 _TRACKING = PHASES.index(Phase.TRACKING)
 
@@ -31,17 +29,6 @@ class JointReferencePublisher:
         """These joints report from now on."""
         self._message = JointState(name=list(joint_names))
         self._bytes = JointStateBytes(joint_names)
-
-    def publish(self, cycle: Cycle) -> None:
-        """Where the arm shall be, and the efforts that the law asks for before the limits."""
-        if not self._publisher.get_subscription_count():
-            return
-        message, command = self._message, cycle.command
-        set_stamp(message.header.stamp, cycle.nanoseconds)
-        message.position = to_array(command.reference.position)
-        message.velocity = to_array(command.reference.velocity)
-        message.effort = to_array(command.unlimited)
-        self._publisher.publish(message)
 
     def publish_all(self, cycles: Cycles) -> bool:
         """The same for many cycles, whose messages never become objects; returns whether anybody listens."""
@@ -63,12 +50,6 @@ class TrackingErrors:
     def begin(self, joint_names: Sequence[str]) -> None:
         """Begin anew, with these joints."""
         self._joint_names, self._largest = joint_names, np.zeros(len(joint_names))
-
-    def add(self, cycle: Cycle) -> None:
-        """Take account of a cycle."""
-        if cycle.command.phase is Phase.TRACKING:
-            error = np.abs(cycle.command.reference.position - cycle.position)
-            np.maximum(self._largest, error, out=self._largest)
 
     def add_all(self, cycles: Cycles) -> None:
         """Take account of many cycles."""

@@ -12,7 +12,7 @@ from rclpy.lifecycle import LifecycleNode
 from robot_dynamics.control.protocol import Trajectory
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.ros.control.front import ControlFront
-from robot_dynamics.ros.control.loop import C
+from robot_dynamics.ros.control.host import C
 from robot_dynamics.ros.control.native.raw_trajectory import RawTrajectory
 from robot_dynamics.ros.control.planner import Wanted
 from robot_dynamics.ros.support import qos

@@ -15,9 +15,9 @@ from robot_dynamics.control.arm.feeding import PathDeparture, Plan
 from robot_dynamics.control.protocol import Planned
 from robot_dynamics.errors import StateError, TrajectoryError
 from robot_dynamics.ros.actions.goal_trajectory import GoalTrajectory
-from robot_dynamics.ros.control.loop import StateClock
 from robot_dynamics.ros.control.native.raw_trajectory import RawTrajectory
 from robot_dynamics.ros.control.planner import Planner, Wanted
+from robot_dynamics.ros.control.session import StateClock
 from robot_dynamics.ros.feedforward.messages import FilledTrajectory, hold_message
 from robot_dynamics.ros.feedforward.state_watch import StateWatch
 from robot_dynamics.ros.support import qos

@@ -13,6 +13,8 @@
 #error "messages are copied as they lie in memory, which takes a little-endian processor"
 #endif
 
+/* API */
+
 /* The names of a message, as they are known to stand in it, and where a controller's joints are among them. */
 typedef struct {
     uint32_t names;             /* number of names */
@@ -53,4 +55,6 @@ size_t rd_cdr_write_moving_joint_state(uint8_t *bytes, size_t capacity, uint32_t
                                        const char *text, size_t places[3]);
 size_t rd_cdr_write_float64_array(uint8_t *bytes, size_t capacity, uint32_t n, size_t *data);
 void rd_cdr_set_stamp(uint8_t *joint_state, int64_t stamp);
+
+/* end of API */
 #endif

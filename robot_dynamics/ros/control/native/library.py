@@ -1,124 +1,100 @@
-"""The loop over rcl, compiled against the headers that belong to the rcl in use."""
+"""The C of the hosts: codec and messages, and the thread over rcl where rcl has headers."""
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
+
+import numpy as np
 
 from robot_dynamics.control.core import library as core
-from robot_dynamics.control.core.header import CORE
+from robot_dynamics.control.core.header import CORE, api_of
 from robot_dynamics.errors import BackendError
 from robot_dynamics.native.library import joined_source
-from robot_dynamics.ros.control.native import codec
 
-_CORE_SOURCES = (*core.SOURCES, "loop.h", "record.c", "sim_time.c", "loop.c")
-_NODE_SOURCES = (*codec.SOURCES, "node.h", "outlet.c", "node_time.c", "node.c")
-_LIBRARIES = ("librcl.so", "librcutils.so")
-
-
-class GivenState(ctypes.Structure):
-    """``rd_given_state`` of node.h."""
-
-    _fields_: ClassVar = [
-        ("session", ctypes.c_void_p),
-        ("stamp", ctypes.c_int64),
-        ("position", ctypes.c_void_p),
-        ("velocity", ctypes.c_void_p),
-    ]
-
-
-class Record(ctypes.Structure):
-    """``rd_record`` of loop.h."""
-
-    _fields_: ClassVar = [
-        *((name, ctypes.c_int64) for name in ("stamp", "arrived", "left")),
-        *(
-            (name, ctypes.c_double)
-            for name in ("time", "age", "discontinuity_size", "discontinuity_more")
-        ),
-        *((name, ctypes.c_int32) for name in ("kind", "phase", "discontinuity", "back")),
-    ]  # fmt: skip
-
-
-class Status(ctypes.Structure):
-    """``struct rd_node_status`` of node.h."""
-
-    _fields_: ClassVar = [
-        *((name, ctypes.c_uint64) for name in ("states", "answered", "foreign_lost")),
-        ("last_state", ctypes.c_int64),
-        ("session", ctypes.c_void_p),
-        ("safe", ctypes.c_void_p),
-        ("asked", ctypes.c_uint32),
-        ("done", ctypes.c_uint32),
-        *(
-            (name, ctypes.c_int32)
-            for name in ("active", "halting", "failed", "priority_error", "cpu_error")
-        ),
-    ]  # fmt: skip
-
-
-_POINTER, _INT, _SIZE = ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t
-_SIGNATURES: dict[str, tuple[Any, Sequence[Any]]] = {
-    **codec.SIGNATURES,
-    "rd_node_sizes": (None, [ctypes.POINTER(_SIZE)]),
-    "rd_node_start": (
-        _POINTER,
-        [*(_POINTER,) * 7, _INT, _INT, _INT, _INT, ctypes.c_char_p, _SIZE],
-    ),
-    "rd_node_ask_to_stop": (None, [_POINTER]),
-    "rd_node_stop": (None, [_POINTER]),
-    "rd_node_loop": (_POINTER, [_POINTER]),
-    "rd_node_give": (None, [_POINTER, _POINTER]),
-    "rd_node_given_pending": (_INT, [_POINTER]),
-    "rd_node_seen": (None, [_POINTER, ctypes.c_int64]),
-    "rd_node_foreign": (_SIZE, [_POINTER, _POINTER]),
-    "rd_node_status": (None, [_POINTER, ctypes.POINTER(Status)]),
-    "rd_loop_offer": (None, [_POINTER, _POINTER]),
-    "rd_loop_request": (None, [_POINTER, _INT]),
-    "rd_session_new": (_POINTER, [_POINTER, _SIZE]),
-    "rd_session_free": (None, [_POINTER]),
-    "rd_session_attach": (None, [_POINTER, _POINTER]),
-    "rd_session_seconds": (ctypes.c_double, [_POINTER, ctypes.c_int64]),
-    "rd_session_epoch": (ctypes.c_int64, [_POINTER]),
-    "rd_session_read_many": (_SIZE, [_POINTER, _POINTER, _SIZE]),
-    "rd_session_lost": (ctypes.c_uint64, [_POINTER]),
-    "rd_session_record_size": (_SIZE, [_POINTER]),
-    "rd_outlet_new": (
-        _POINTER,
-        [ctypes.c_uint32, *(ctypes.c_char_p, _SIZE, _SIZE) * 2],
-    ),
-    "rd_outlet_free": (None, [_POINTER]),
-    "rd_outlet_tell_state": (None, [_POINTER, ctypes.c_uint32, _SIZE, _SIZE, _POINTER]),
-    "rd_outlet_know": (None, [_POINTER, ctypes.c_uint, _POINTER]),
-}
+PACKAGE = "robot_dynamics.ros.control.native"
+_CORE_HEADERS = ("friction.h", "core.h", "internal.h", "loop.h")
+_HEADERS = ("cdr.h", "host.h", "node.h")
+_HOST = ("cdr.h", "cdr.c", "cdr_trajectory.c", "host.h", "messages.c", "host.c")
+_NODE = ("node.h", "node.c")
+_RCL = ("librcl.so", "librcutils.so")
+_NUMPY = {"int64_t": np.int64, "int32_t": np.int32, "double": np.float64}
 
 
 @lru_cache(maxsize=1)
-def load_node() -> ctypes.CDLL:
-    """The library of the loop over rcl.
+def ffi() -> Any:
+    """The declarations of the hosts' headers, for cffi, with the types of the core's."""
+    import cffi
+
+    declared = cffi.FFI()
+    declared.include(core.ffi())
+    declared.cdef("\n".join(api_of(PACKAGE, name) for name in _HEADERS))
+    return declared
+
+
+@lru_cache(maxsize=1)
+def load_hosts() -> Any:
+    """The library of codec and messages, without rcl; it is linked with the core's.
+
+    Raises:
+        BackendError: there is no compiler, or it fails.
+    """
+    return core.opened(ffi(), core.built(_source(_HOST), _flags()))
+
+
+@lru_cache(maxsize=1)
+def load_node() -> Any:
+    """The same with the thread over rcl, compiled against the headers that belong to the rcl in use.
 
     Raises:
         BackendError: there is no compiler or it fails, or rcl or its headers are not found.
     """
-    loaded = [loaded_library(name) for name in _LIBRARIES]
-    includes = [f"-isystem{folder}" for folder in sorted(_headers(loaded[0]).iterdir()) if folder.is_dir()]
-    flags = [*core.FLAGS, "-pthread", *includes, "-Wl,--no-as-needed", *map(str, loaded)]
-    source = f"#define _GNU_SOURCE\n{joined_source(CORE, _CORE_SOURCES)}"
-    source = f"{source}\n{joined_source(codec.PACKAGE, _NODE_SOURCES)}"
+    libraries = [loaded_library(name) for name in _RCL]
+    headers = _headers(libraries[0])
+    includes = [f"-isystem{folder}" for folder in sorted(headers.iterdir()) if folder.is_dir()]
     # The headers are part of what is compiled: their version stands in the package beside them.
-    version = _headers(loaded[0]).parent / "share" / "rcl" / "package.xml"
+    version = headers.parent / "share" / "rcl" / "package.xml"
     about = version.read_text(encoding="utf-8") if version.is_file() else ""
     comment = about.replace("*/", "* /")
-    return core.load(
-        f"/* {comment} */\n{source}", flags, _SIGNATURES, (GivenState, Record, Status), "rd_node_sizes"
+    source = f"/* {comment} */\n{_source((*_HOST, *_NODE))}"
+    return core.opened(ffi(), core.built(source, [*_flags(libraries), "-pthread", *includes]))
+
+
+def _source(names: Sequence[str]) -> str:
+    parts = joined_source(CORE, _CORE_HEADERS), joined_source(PACKAGE, names)
+    return "\n".join(("#define _GNU_SOURCE", *parts))
+
+
+def _flags(libraries: Sequence[Path] = ()) -> list[str]:
+    """Flags of the compiler, which link with the core and these libraries."""
+    keep = ["-Wl,--no-as-needed"] if sys.platform.startswith("linux") else []
+    return [*core.FLAGS, *keep, str(core.core_path()), *map(str, libraries)]
+
+
+def row_type(structure: str, arrays: Mapping[str, tuple[int, ...]]) -> np.dtype[np.void]:
+    """The numpy type of a C structure with arrays of doubles behind it.
+
+    Args:
+        structure: its name.
+        arrays: shape of each array by name, in their order.
+    """
+    fields = ffi().typeof(structure).fields
+    head = np.dtype(
+        {
+            "names": [name for name, _ in fields],
+            "formats": [_NUMPY[field.type.cname] for _, field in fields],
+            "offsets": [field.offset for _, field in fields],
+            "itemsize": ffi().sizeof(structure),
+        }
     )
+    return np.dtype([("head", head), *((name, float, shape) for name, shape in arrays.items())])
 
 
 def loaded_library(name: str) -> Path:
-    """Where a library is that this process has loaded; another copy of it would have another state."""
+    """Path of a library that this process has loaded; another copy of it would have another state."""
     try:
         with Path("/proc/self/maps").open(encoding="utf-8") as maps:
             for line in maps:

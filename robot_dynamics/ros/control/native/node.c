@@ -2,45 +2,56 @@
 #define _GNU_SOURCE
 #include "node.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <rcl/error_handling.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { MOST_TAKEN = 64 };               /* messages of a burst between two looks at everything else */
 enum { FIRST_CAPACITY = 4096 };         /* of a message [bytes]; longer ones make room once */
+enum { UNDECODED_SLOTS = 8 };
+static const int64_t LOOK_PERIOD = 50000000; /* between two looks at who publishes states [ns] */
 
-static int64_t read_clock(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
+/* Messages for those who know every form: one writer, one reader. */
+typedef struct {
+    size_t sizes[UNDECODED_SLOTS];
+    uint8_t bytes[UNDECODED_SLOTS][RD_UNDECODED_BYTES];
+    atomic_size_t written, read;
+    atomic_uint_fast64_t lost;
+} undecoded_ring;
 
-static int64_t steady_now(void)
+struct rd_node {
+    rd_host host;                               /* first: a host is its node */
+    rd_borrowed borrowed;
+    rcl_wait_set_t wait_set;
+    rcl_serialized_message_t taken, newer;
+    undecoded_ring undecoded;
+    _Atomic(const rd_given_state *) given;
+    int64_t looked_around;                      /* steady time when it was looked who publishes states [ns] */
+    int ready;                                  /* what must be taken down again */
+    atomic_int stopping, failed;
+    int32_t priority, cpu;
+    atomic_int priority_error, cpu_error;
+    pthread_t thread;
+};
+
+static void publish(const rcl_publisher_t *publisher, const uint8_t *bytes, size_t size)
 {
-    return read_clock(CLOCK_MONOTONIC);
+    const rcl_serialized_message_t message = {(uint8_t *)bytes, size, size, rcutils_get_default_allocator()};
+    if (rcl_publish_serialized_message(publisher, &message, NULL) != RCL_RET_OK) {
+        rcl_reset_error();
+    }
 }
 
 /* Efforts leave: the stamped command first, for a plant in lockstep goes on as soon as it has it. */
-static void send_efforts(void *to, rd_session *session, int64_t stamp, const double *effort)
+static void publish_efforts(rd_host *host, const rd_outbox *outbox)
 {
-    rd_node *node = to;
-    rd_outlet *outlet = session->outlet;
-    const size_t size = sizeof(double) * (size_t)session->core->n;
-    rd_cdr_set_stamp(outlet->stamped.buffer, stamp);
-    memcpy(outlet->stamped.buffer + outlet->stamped_effort, effort, size);
-    rd_outlet_fill_state(outlet, session->core);
-    memcpy(outlet->command.buffer + outlet->command_effort, effort, size);
-    if (rcl_publish_serialized_message(node->stamped, &outlet->stamped, NULL) != RCL_RET_OK
-        || rcl_publish_serialized_message(node->command, &outlet->command, NULL) != RCL_RET_OK) {
-        rcl_reset_error();
-    }
+    const rd_borrowed *borrowed = &((const rd_node *)host)->borrowed;
+    publish(borrowed->stamped, outbox->stamped, outbox->stamped_size);
+    publish(borrowed->command, outbox->command, outbox->command_size);
 }
 
 /* Messages in */
@@ -49,75 +60,61 @@ static void send_efforts(void *to, rd_session *session, int64_t stamp, const dou
 static void wake_front(rd_node *node)
 {
     const uint64_t one = 1;
-    if (write(node->event, &one, sizeof one) < 0 || rcl_trigger_guard_condition(node->front) != RCL_RET_OK) {
+    if (write(node->borrowed.event, &one, sizeof one) < 0
+        || rcl_trigger_guard_condition(node->borrowed.front) != RCL_RET_OK) {
         rcl_reset_error();
     }
 }
 
 static void pass_on(rd_node *node, const rcl_serialized_message_t *message)
 {
-    rd_foreign *foreign = &node->foreign;
-    const size_t written = atomic_load_explicit(&foreign->written, memory_order_relaxed);
-    const int full = written - atomic_load_explicit(&foreign->read, memory_order_acquire) >= RD_FOREIGN_SLOTS;
-    if (full || message->buffer_length > RD_FOREIGN_BYTES) {
-        atomic_fetch_add_explicit(&foreign->lost, 1, memory_order_relaxed);
+    undecoded_ring *ring = &node->undecoded;
+    const size_t written = atomic_load_explicit(&ring->written, memory_order_relaxed);
+    const int full = written - atomic_load_explicit(&ring->read, memory_order_acquire) >= UNDECODED_SLOTS;
+    if (full || message->buffer_length > RD_UNDECODED_BYTES) {
+        atomic_fetch_add_explicit(&ring->lost, 1, memory_order_relaxed);
     } else {
-        foreign->sizes[written % RD_FOREIGN_SLOTS] = message->buffer_length;
-        memcpy(foreign->bytes[written % RD_FOREIGN_SLOTS], message->buffer, message->buffer_length);
-        atomic_store_explicit(&foreign->written, written + 1, memory_order_release);
+        ring->sizes[written % UNDECODED_SLOTS] = message->buffer_length;
+        memcpy(ring->bytes[written % UNDECODED_SLOTS], message->buffer, message->buffer_length);
+        atomic_store_explicit(&ring->written, written + 1, memory_order_release);
     }
     wake_front(node);
 }
 
-/* Whether the message is as usual; then it is answered. */
-static int answer_message(rd_node *node, rd_session *session, const rcl_serialized_message_t *message)
-{
-    rd_outlet *outlet = session->outlet;
-    const uint32_t n = (uint32_t)session->core->n;
-    rd_joint_state state;
-    const rd_layout *layout = NULL;
-    for (unsigned i = 0; i < RD_LAYOUTS; ++i) {
-        const unsigned place = (outlet->known + i) % RD_LAYOUTS;
-        const rd_layout *candidate = atomic_load_explicit(&outlet->layouts[place], memory_order_acquire);
-        if (candidate && rd_cdr_read_joint_state(message->buffer, message->buffer_length, candidate, &state)) {
-            layout = candidate;
-            outlet->known = place;
-            break;
-        }
-    }
-    if (!layout || !rd_cdr_pick(state.position, layout, n, outlet->position)) {
-        return 0;
-    }
-    const int moves = state.velocity && rd_cdr_pick(state.velocity, layout, n, outlet->velocity);
-    if (state.stamp == 0 && !node->clock) {
-        state.stamp = read_clock(CLOCK_REALTIME);
-    }
-    node->last_stamp = state.stamp;
-    rd_loop_state(&node->loop, state.stamp, steady_now(), outlet->position, moves ? outlet->velocity : NULL);
-    return 1;
-}
-
 static void handle(rd_node *node, const rcl_serialized_message_t *message)
 {
-    rd_session *session = node->loop.session;
-    if (session && !answer_message(node, session, message)) {
+    if (!node->host.loop.session) {
+        return;
+    }
+    const rd_given_state *state = rd_host_read(&node->host, message->buffer, message->buffer_length);
+    if (state) {
+        rd_host_answer(&node->host, state);
+    } else {
         pass_on(node, message);
     }
 }
 
-/* By the wall clock only the newest state counts; in lockstep each one is answered. */
-static void take_all(rd_node *node)
+/* The next message of a subscription; whether there was one. */
+static int take(const rcl_subscription_t *from, rcl_serialized_message_t *message)
 {
+    const rcl_ret_t result = rcl_take_serialized_message(from, message, NULL, NULL);
+    if (result != RCL_RET_OK && result != RCL_RET_SUBSCRIPTION_TAKE_FAILED) {
+        rcl_reset_error();
+    }
+    return result == RCL_RET_OK;
+}
+
+/* By the wall clock only the newest state counts; in lockstep each one is answered. */
+static void take_states(rd_node *node)
+{
+    const int lockstep = node->host.loop.lockstep;
     int taken = 0;
-    for (int i = 0; i < MOST_TAKEN; ++i) {
-        if (!rd_take(node->states, &node->newer)) {
-            break;
-        }
+    for (int i = 0; i < MOST_TAKEN && take(node->borrowed.states, &node->newer); ++i) {
         const rcl_serialized_message_t newest = node->newer;
         node->newer = node->taken;
         node->taken = newest;
-        taken = !node->loop.lockstep;
-        if (node->loop.lockstep) {
+        taken = !lockstep;
+        if (lockstep) {
             handle(node, &node->taken);
         }
     }
@@ -126,14 +123,36 @@ static void take_all(rd_node *node)
     }
 }
 
+/* What time it is, where that is published; the newest message counts. */
+static void take_clock(rd_node *node)
+{
+    for (int i = 0; i < MOST_TAKEN && take(node->borrowed.clock, &node->newer); ++i) {
+        int64_t now;
+        if (rd_cdr_read_time(node->newer.buffer, node->newer.buffer_length, &now)) {
+            rd_host_clock(&node->host, now);
+        }
+    }
+}
+
+static void look_around(rd_node *node)
+{
+    size_t publishers = 1;
+    const int64_t steady = rd_steady_now();
+    if (!node->borrowed.clock || steady - node->looked_around < LOOK_PERIOD) {
+        return;
+    }
+    node->looked_around = steady;
+    if (rcl_subscription_get_publisher_count(node->borrowed.states, &publishers) != RCL_RET_OK) {
+        rcl_reset_error();
+    }
+    rd_host_alone(&node->host, publishers == 0);
+}
+
 static void take_given(rd_node *node)
 {
     const rd_given_state *state = atomic_load_explicit(&node->given, memory_order_acquire);
     if (state) {
-        if (node->loop.session == state->session) {
-            node->last_stamp = state->stamp;
-            rd_loop_state(&node->loop, state->stamp, steady_now(), state->position, state->velocity);
-        }
+        rd_host_answer(&node->host, state);
         atomic_store_explicit(&node->given, NULL, memory_order_release);
     }
 }
@@ -167,13 +186,13 @@ static int wait_for_work(rd_node *node, int64_t timeout)
     rcl_wait_set_t *set = &node->wait_set;
     rcl_ret_t result = rcl_wait_set_clear(set);
     if (result == RCL_RET_OK) {
-        result = rcl_wait_set_add_subscription(set, node->states, NULL);
+        result = rcl_wait_set_add_subscription(set, node->borrowed.states, NULL);
     }
-    if (result == RCL_RET_OK && node->clock) {
-        result = rcl_wait_set_add_subscription(set, node->clock, NULL);
+    if (result == RCL_RET_OK && node->borrowed.clock) {
+        result = rcl_wait_set_add_subscription(set, node->borrowed.clock, NULL);
     }
     if (result == RCL_RET_OK) {
-        result = rcl_wait_set_add_guard_condition(set, node->wake, NULL);
+        result = rcl_wait_set_add_guard_condition(set, node->borrowed.wake, NULL);
     }
     if (result == RCL_RET_OK) {
         result = rcl_wait(set, timeout > 0 ? timeout : 0);
@@ -191,23 +210,20 @@ static void *run(void *argument)
     int64_t due = 0;
     prepare_scheduling(node);
     while (!atomic_load_explicit(&node->stopping, memory_order_acquire)) {
-        if (!wait_for_work(node, due - steady_now())) {
+        if (!wait_for_work(node, due - rd_steady_now())) {
             atomic_store(&node->failed, 1);
             break;
         }
-        if (node->clock && node->wait_set.subscriptions[1]) {
-            rd_node_take_clock(node, steady_now());
+        if (node->borrowed.clock && node->wait_set.subscriptions[1]) {
+            take_clock(node);
         }
         if (node->wait_set.subscriptions[0]) {
-            take_all(node);
+            take_states(node);
         }
         take_given(node);
-        rd_node_look_around(node, steady_now());
-        const int64_t told = node->loop.time.now == RD_NO_EPOCH ? node->last_stamp : node->loop.time.now;
-        const int64_t now = node->clock ? told : read_clock(CLOCK_REALTIME);
-        due = rd_loop_tick(&node->loop, steady_now(), now);
-        if (node->loop.session && node->loop.session->ring.urgent) {
-            node->loop.session->ring.urgent = 0;
+        look_around(node);
+        due = rd_host_tick(&node->host);
+        if (rd_host_urgent(&node->host)) {
             wake_front(node);
         }
     }
@@ -220,7 +236,7 @@ static int prepare(rd_node *node)
 {
     rcutils_allocator_t allocator = rcutils_get_default_allocator();
     node->wait_set = rcl_get_zero_initialized_wait_set();
-    if (rcl_wait_set_init(&node->wait_set, node->clock ? 2 : 1, 1, 0, 0, 0, 0, node->context, allocator) != RCL_RET_OK) {
+    if (rcl_wait_set_init(&node->wait_set, node->borrowed.clock ? 2 : 1, 1, 0, 0, 0, 0, node->borrowed.context, allocator) != RCL_RET_OK) {
         return 0;
     }
     node->ready |= WAIT_SET;
@@ -234,62 +250,91 @@ void rd_node_ask_to_stop(rd_node *node)
     atomic_store_explicit(&node->stopping, 1, memory_order_release);
 }
 
+static void release(rcl_serialized_message_t *message)
+{
+    if (message->buffer && rcutils_uint8_array_fini(message) != RCUTILS_RET_OK) {
+        rcutils_reset_error();
+    }
+}
+
 void rd_node_stop(rd_node *node)
 {
-    pthread_t thread;
-    memcpy(&thread, &node->thread, sizeof thread);
     rd_node_ask_to_stop(node);
     if (node->ready & THREAD) {
-        pthread_join(thread, NULL);
+        pthread_join(node->thread, NULL);
     }
-    rd_release(&node->taken);
-    rd_release(&node->newer);
+    release(&node->taken);
+    release(&node->newer);
     if (node->ready & WAIT_SET && rcl_wait_set_fini(&node->wait_set) != RCL_RET_OK) {
         rcl_reset_error();
     }
     free(node);
 }
 
-rd_node *rd_node_start(rcl_context_t *context, const rcl_subscription_t *states, const rcl_publisher_t *stamped,
-                       const rcl_publisher_t *command, const rcl_guard_condition_t *wake,
-                       const rcl_guard_condition_t *front, const rcl_subscription_t *clock, int event,
-                       int lockstep, int priority, int cpu,
-                       char *reason, size_t reason_size)
+rd_node *rd_node_start(const rd_borrowed *borrowed, int lockstep, int priority, int cpu, char *reason,
+                       size_t reason_size)
 {
-    _Static_assert(sizeof(pthread_t) == sizeof(uint64_t), "a thread's name must fit");
     rd_node *node = calloc(1, sizeof *node);
-    pthread_t thread;
     if (!node) {
         snprintf(reason, reason_size, "no memory");
         return NULL;
     }
-    node->context = context;
-    node->states = states;
-    node->stamped = stamped;
-    node->command = command;
-    node->wake = wake;
-    node->front = front;
-    node->event = event;
-    node->clock = clock;
+    node->borrowed = *borrowed;
     node->priority = priority;
     node->cpu = cpu;
     atomic_init(&node->priority_error, -1);
     atomic_init(&node->cpu_error, -1);
-    rd_loop_init(&node->loop, steady_now, send_efforts, node, lockstep);
-    node->loop.time.used = clock != NULL;
+    rd_host_init(&node->host, lockstep, borrowed->clock != NULL, publish_efforts);
     if (!prepare(node)) {
         snprintf(reason, reason_size, "%s", rcl_get_error_string().str);
         rcl_reset_error();
         rd_node_stop(node);
         return NULL;
     }
-    const int error = pthread_create(&thread, NULL, run, node);
+    const int error = pthread_create(&node->thread, NULL, run, node);
     if (error) {
         snprintf(reason, reason_size, "no thread can be made: errno %d", error);
         rd_node_stop(node);
         return NULL;
     }
-    memcpy(&node->thread, &thread, sizeof thread);
     node->ready |= THREAD;
     return node;
+}
+
+rd_host *rd_node_host(rd_node *node)
+{
+    return &node->host;
+}
+
+void rd_node_give(rd_node *node, const rd_given_state *state)
+{
+    atomic_store_explicit(&node->given, state, memory_order_release);
+}
+
+int rd_node_given_pending(rd_node *node)
+{
+    return atomic_load_explicit(&node->given, memory_order_acquire) != NULL;
+}
+
+size_t rd_node_undecoded(rd_node *node, uint8_t *bytes)
+{
+    undecoded_ring *ring = &node->undecoded;
+    const size_t read = atomic_load_explicit(&ring->read, memory_order_relaxed);
+    if (read == atomic_load_explicit(&ring->written, memory_order_acquire)) {
+        return 0;
+    }
+    const size_t size = ring->sizes[read % UNDECODED_SLOTS];
+    memcpy(bytes, ring->bytes[read % UNDECODED_SLOTS], size);
+    atomic_store_explicit(&ring->read, read + 1, memory_order_release);
+    return size;
+}
+
+void rd_node_status_of(rd_node *node, rd_node_status *status)
+{
+    *status = (rd_node_status){
+        .undecoded_lost = atomic_load(&node->undecoded.lost),
+        .failed = atomic_load(&node->failed),
+        .priority_error = atomic_load(&node->priority_error),
+        .cpu_error = atomic_load(&node->cpu_error),
+    };
 }

@@ -26,7 +26,7 @@ from robot_dynamics.control.waypoints import (
     tabulate,
 )
 from robot_dynamics.errors import BackendError, TrajectoryError
-from robot_dynamics.ros.control.native.codec import load_codec
+from robot_dynamics.ros.control.native.library import ffi, load_hosts
 from robot_dynamics.ros.control.native.points import read_points
 from robot_dynamics.ros.support.messages import stamp_to_nanoseconds
 from robot_dynamics.ros.support.trajectories import (
@@ -117,14 +117,14 @@ class RawTrajectory:
         """Times (K,), how many values each point has (3, K), and the values (3, K, joints)."""
         data, points = self._data, self.points
         try:
-            codec = load_codec()
+            codec = load_hosts()
         except BackendError:
             times, given, columns = read_points(data, self._begin, points, (1,) * 4, (*(joints,) * 3, 0))
             return times, given[:3], columns[:3]
         times, rows = np.empty(points), np.empty((3, points, joints))
         counts = np.empty((3, points), dtype=np.int32)
-        addresses = (array.ctypes.data for array in (times, rows, counts))
-        if not codec.rd_cdr_read_points(data, len(data), self._begin, points, joints, *addresses):
+        arrays = (ffi().cast("void *", array.ctypes.data) for array in (times, rows, counts))
+        if not codec.rd_cdr_read_points(data, len(data), self._begin, points, joints, *arrays):
             raise TrajectoryError(f"its {len(data)} bytes do not hold the {points} points it speaks of")
         return times, counts, list(rows)
 

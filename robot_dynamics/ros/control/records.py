@@ -1,9 +1,10 @@
-"""What the thread has done since somebody looked, many cycles at a time."""
+"""The cycles that a loop has recorded, as arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, overload
+from functools import lru_cache
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,27 +12,41 @@ from numpy.typing import NDArray
 from robot_dynamics.control.arm.trajectory import Reference
 from robot_dynamics.control.core.snapshot import PHASES
 from robot_dynamics.control.protocol import Command
-from robot_dynamics.ros.control.loop import Cycle
-from robot_dynamics.ros.control.native.library import Record
+from robot_dynamics.ros.control.native.library import row_type
 from robot_dynamics.spatial import Array
 
 ARRAYS = ("position", "velocity", "goal", "rate", "acceleration", "unlimited", "effort")
-"""Of n values behind the head of a record: state, reference, efforts before and after the limits."""
+"""Arrays of n values behind the head of a record: state, reference, efforts before and after the limits."""
 Rows = NDArray[np.void]
 WATCHED, CALM = 0.01, 0.25
-"""Steady seconds between two looks at the record, while somebody waits for what it tells and otherwise."""
+"""Steady seconds between two looks at the record, while somebody waits for what it reports and otherwise."""
 
 
-def row_type(joints: int, told: int = 0) -> np.dtype[np.void]:
-    """A record of this many joints, as the loop lays it out, with so many values that a machine tells."""
-    arrays: list[Any] = [(name, float, (joints,)) for name in ARRAYS]
-    if told:
-        arrays.append(("told", float, (told,)))
-    return np.dtype([("head", np.dtype(Record)), *arrays])
+class Cycle(NamedTuple):
+    """One joint state and the command that answers it.
+
+    Attributes:
+        nanoseconds: stamp of the state, which the command carries too.
+        position: (n,) measured, in the controller's order [rad or m].
+        velocity: (n,) measured, or estimated where the state has none [rad/s or m/s].
+        command: the answer.
+    """
+
+    nanoseconds: int
+    position: Array
+    velocity: Array
+    command: Command
+
+
+@lru_cache
+def record_type(joints: int, reported: int = 0) -> np.dtype[np.void]:
+    """A record of this many joints, as the loop lays it out, with so many values that a robot reports."""
+    arrays: dict[str, tuple[int, ...]] = dict.fromkeys(ARRAYS, (joints,))
+    return row_type("rd_record", arrays | ({"told": (reported,)} if reported else {}))
 
 
 def cycle_of(row: Any, reference_of: Callable[[Array, Array, Array], Any] = Reference) -> Cycle:
-    """The cycle that one record tells of.
+    """The cycle of one record.
 
     Args:
         row: the record.

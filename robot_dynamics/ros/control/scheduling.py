@@ -1,4 +1,4 @@
-"""Whether the loop runs in C, and how the system schedules it."""
+"""Parameters of the loop's host: where the cycle runs, and how the system schedules it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ class SchedulingParameters:
 
     native_loop: str = parameter(
         AUTO,
-        "The control loop in C, in a thread that never waits for Python: auto uses it where there is a C"
-        " compiler and rcl with its headers, except in lockstep; on insists; off runs the loop in Python",
+        "Host of the control loop: on requires a thread that never waits for Python, which takes rcl with its"
+        " headers; off runs each cycle in the node's own Python thread; auto uses the thread where it can,"
+        " except in lockstep",
         choices=(AUTO, ON, OFF),
         read_only=True,
     )

@@ -1,0 +1,231 @@
+"""A host of the control loop: it brings the loop its joint states and sends its commands.
+
+Cycle, watchdog, fail-safe output and record are the loop's (``control/core/loop.c``), whichever host runs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, TypeVar
+
+from rclpy.node import Node
+from rclpy.serialization import deserialize_message
+from rclpy.subscription import Subscription
+from sensor_msgs.msg import JointState
+
+from robot_dynamics.control.core.controller import CoreController
+from robot_dynamics.control.core.library import load_core
+from robot_dynamics.errors import StateError
+from robot_dynamics.ros.control.command_publisher import CommandTopics
+from robot_dynamics.ros.control.cycle_monitor import CycleMonitor
+from robot_dynamics.ros.control.events import LoopEvents, RecordReader
+from robot_dynamics.ros.control.native.library import ffi
+from robot_dynamics.ros.control.records import CALM, Cycles
+from robot_dynamics.ros.control.session import Session, StateClock
+from robot_dynamics.ros.support.messages import JointSample
+from robot_dynamics.ros.support.spin import StopEvent
+
+C = TypeVar("C", bound=CoreController[Any])
+HOLD, ACTIVATE, HALT = range(3)
+"""Requests, in the order of the loop's enumeration."""
+
+
+class Host(Generic[C]):
+    """What the thread and the Python host have in common.
+
+    Args:
+        node: whose joint states are answered.
+        topics: where the efforts go.
+        lockstep: receive joint states reliably and do not judge their age.
+        events: gets what happens.
+        on_cycles: called for the answers since the last call, in the node's thread; returns how long the
+            next call may wait [s].
+
+    Attributes:
+        ahead: subscriptions whose messages are taken before what the controller follows is led on.
+        library: of the host.
+        loop: ``rd_loop *``.
+        runs_python: whether a law in Python can be called.
+    """
+
+    name: str
+    """Of the host, for the diagnostics."""
+    library: Any
+    loop: Any
+    runs_python: bool
+
+    def __init__(
+        self,
+        node: Node,
+        topics: CommandTopics,
+        lockstep: bool,
+        events: LoopEvents,
+        on_cycles: Callable[[Cycles, Any], float],
+    ) -> None:
+        self.ahead: Sequence[Subscription] = ()
+        self._node = node
+        self._topics = topics
+        self._lockstep = lockstep
+        self._simulated = bool(node.get_parameter("use_sim_time").value)
+        self._events = events
+        self._monitor = CycleMonitor()
+        self._reader = RecordReader(events, self._monitor, on_cycles)
+        self._sessions: list[Session] = []
+        self._in_force: Session | None = None
+        self._active = False
+        self._status = ffi().new("rd_host_status *")
+
+    # What is known
+
+    @property
+    def controller(self) -> C | None:
+        """The controller in force; None while the node is not configured."""
+        return None if self._in_force is None else self._in_force.controller  # type: ignore[return-value]
+
+    @property
+    def active(self) -> bool:
+        """Whether joint states are answered."""
+        return self._active
+
+    @property
+    def halting(self) -> bool:
+        """Whether the fail-safe output is being sent."""
+        return bool(self.look().halting)
+
+    @property
+    def clock(self) -> StateClock:
+        """The clock of the controller in force."""
+        return StateClock() if self._in_force is None else self._in_force.clock
+
+    @property
+    def joint_names(self) -> Sequence[str]:
+        """Joints of the controller in force, in its order."""
+        return () if self._in_force is None else self._in_force.order.joint_names
+
+    @property
+    def cycles(self) -> int:
+        """Number of joint states since the node began."""
+        return int(self.look().states)
+
+    def timing(self) -> Mapping[str, str]:
+        """Rate, lateness and duration of the last cycles, for people."""
+        unread = sum(session.lost for session in self._sessions)
+        values = self._monitor.values(self.look().last_state)
+        return {**values, "loop": self.name, "unread cycles": str(unread)}
+
+    def late(self) -> list[str]:
+        """What is wrong with the timing of the joint states, for people."""
+        # In lockstep the simulator's clock stands still while it waits, however long that takes.
+        if self._lockstep or self._simulated or self.controller is None:
+            return []
+        return self._monitor.warnings(self.controller.parameters.state_timeout, self.look().last_state)
+
+    def senders(self) -> str:
+        """Who else sends efforts, where somebody does; else empty."""
+        return self._topics.others()
+
+    def look(self) -> Any:
+        """``rd_host_status *`` of now."""
+        raise NotImplementedError
+
+    # Requests of the node
+
+    def use(self, controller: C, joint_names: Sequence[str]) -> None:
+        """Use a controller from now on, and a new clock with it."""
+        session, before = Session(self.library, controller, joint_names), self._in_force
+        if before is not None and self._active and before.order.joint_names == session.order.joint_names:
+            controller.take_over_from(before.controller)  # before the first state comes to it
+        self._sessions.append(session)
+        self._in_force = session
+        self._begin(session)
+        load_core().rd_loop_offer(self.loop, session.handle)
+        self._until_met()
+        self._free_sessions()
+        self._events.unsafe = ""
+
+    def forget(self) -> None:
+        """Drop the controller; a fail-safe output that is being sent goes on."""
+        self._in_force = None
+        load_core().rd_loop_offer(self.loop, ffi().NULL)
+        self._until_met()
+
+    def activate(self) -> None:
+        """Answer joint states from now on."""
+        self._active = True
+        self._request(ACTIVATE)
+
+    def halt(self) -> None:
+        """Answer no more: the fail-safe output is sent until it has faded."""
+        self._active = False
+        self._request(HALT)
+
+    def drain(self) -> None:
+        """The process ends: halt, and return when the last effort has faded and arrived."""
+        raise NotImplementedError
+
+    def spin(self, stop: StopEvent) -> None:
+        """Run the node until the event."""
+        raise NotImplementedError
+
+    def _request(self, what: int) -> None:
+        load_core().rd_loop_request(self.loop, what)
+        self._until_met()
+
+    def _until_met(self) -> None:
+        """Return when the loop has met every request."""
+        raise NotImplementedError
+
+    # Sessions
+
+    def _begin(self, session: Session) -> None:
+        """The loop is about to use a session."""
+
+    def _end(self, session: Session) -> None:
+        """The loop has left a session."""
+
+    def _free_sessions(self) -> None:
+        """Give back the sessions that the loop has left; their last records are read before."""
+        status = self.look()
+        if status.done < status.asked:
+            return
+        used = (status.session, status.safe)
+        for session in [s for s in self._sessions if s.handle not in used and s is not self._in_force]:
+            self._reader.read(session)
+            self._sessions.remove(session)
+            self._end(session)
+            session.free()
+
+    def _read_records(self) -> float:
+        """Report what the loop has done; returns how long the next look may wait [s]."""
+        return min([self._reader.read(session) for session in list(self._sessions)], default=CALM)
+
+    # Messages that the loop does not read by itself
+
+    def _decode(self, data: bytes) -> JointSample | None:
+        """The joint state of any form of message; None where it is refused."""
+        session = self._in_force
+        if session is None:
+            return None
+        try:
+            message = deserialize_message(data, JointState)
+        except Exception as error:  # whatever the decoder thinks of these bytes
+            self._events.refuse(f"joint state refused: it cannot be decoded: {error}")
+            return None
+        try:
+            sample = session.order.read(message)
+        except StateError as error:
+            self._events.refuse(f"joint state refused: {error}")
+            return None
+        if not session.full:
+            session.know(message.name, session.order.places)
+        return sample
+
+    def _given(self, session: Session, sample: JointSample) -> tuple[Any, ...]:
+        """``rd_given_state *`` of a decoded state, and what it points to."""
+        stamp = sample.nanoseconds
+        if not stamp and not self._simulated:
+            stamp = self._node.get_clock().now().nanoseconds
+        position = ffi().from_buffer("double[]", sample.position)
+        velocity = ffi().NULL if sample.velocity is None else ffi().from_buffer("double[]", sample.velocity)
+        given = ffi().new("rd_given_state *", [session.handle, stamp, position, velocity])
+        return given, position, velocity, sample

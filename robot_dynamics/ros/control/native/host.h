@@ -1,0 +1,99 @@
+/* A loop whose states and commands are messages: bytes in, bytes out. Free of ROS.
+ *
+ * The thread (node.c) takes and sends those bytes by rcl. The Python host brings them to rd_host_read and sends what it
+ * finds in the outbox.
+ */
+#ifndef RD_HOST_H
+#define RD_HOST_H
+
+#include "cdr.h"
+#include "loop.h"
+
+/* API */
+
+enum { RD_LAYOUTS = 8 };          /* of states that a session reads by itself */
+
+/* The messages of one controller: layouts of the states that come, bytes of the commands that leave. */
+typedef struct rd_messages rd_messages;
+typedef struct rd_host rd_host;
+
+/* A decoded state. */
+typedef struct {
+    const rd_session *session;    /* for which */
+    int64_t stamp;                /* [ns]; 0 in simulated time: none */
+    const double *position, *velocity; /* (n); no velocity: NULL */
+} rd_given_state;
+
+/* What is to be sent: of stamped and of unstamped efforts. */
+typedef struct {
+    uint64_t count;               /* of commands so far */
+    const uint8_t *stamped, *command;
+    size_t stamped_size, command_size;
+} rd_outbox;
+
+typedef struct {
+    uint64_t states, answered;
+    int64_t last_state;           /* steady [ns]; INT64_MIN: none yet */
+    const rd_session *session, *safe;
+    uint32_t asked, done;
+    int32_t active, halting;
+} rd_host_status;
+
+/* Messages of n joints; names without their zeros in `text`. With an offset (n) the stamped command reports measured
+ * positions plus the offset, and velocities. NULL without memory. */
+rd_messages *rd_messages_new(uint32_t n, const uint32_t *lengths, const char *text, const double *offset);
+void rd_messages_free(rd_messages *messages);
+/* States of this layout are read from now on; it must live as long as the messages. */
+void rd_messages_know(rd_messages *messages, uint32_t place, const rd_layout *layout);
+
+/* A host that its caller runs; NULL without memory. */
+rd_host *rd_host_new(int lockstep, int simulated);
+void rd_host_free(rd_host *host);
+rd_loop *rd_host_loop(rd_host *host);
+/* The state in a message for the session in force; NULL: it takes a decoder that knows every form. */
+const rd_given_state *rd_host_read(rd_host *host, const uint8_t *bytes, size_t size);
+/* One cycle, if the state is for the session in force. */
+void rd_host_answer(rd_host *host, const rd_given_state *state);
+/* The simulated clock says `now` [ns]; whether nobody publishes states any more. */
+void rd_host_clock(rd_host *host, int64_t now);
+void rd_host_alone(rd_host *host, int alone);
+/* Everything that is not a state; returns when to call again at the latest, steady [ns]. */
+int64_t rd_host_tick(rd_host *host);
+const rd_outbox *rd_host_outbox(const rd_host *host);
+/* Whether something was recorded since the last call that must be reported at once. */
+int rd_host_urgent(rd_host *host);
+/* From another thread: it is alive, and reads the records. */
+void rd_host_seen(rd_host *host);
+void rd_host_status_of(rd_host *host, rd_host_status *status);
+
+/* end of API */
+
+/* A message with places for doubles; a place of 0 is none. */
+typedef struct {
+    uint8_t *bytes;
+    size_t size, effort, position, velocity;
+} rd_template;
+
+struct rd_messages {
+    rd_template stamped, command;
+    double *offset;                             /* (n) added to the positions of the stamped command */
+    _Atomic(const rd_layout *) layouts[RD_LAYOUTS];
+    unsigned known;                             /* the layout that fitted last */
+    double *position, *velocity;                /* (n) of the message being answered */
+};
+
+struct rd_host {
+    rd_loop loop;
+    int simulated;
+    int is_front;                               /* whoever runs the loop reads the records as well */
+    int64_t last_stamp;                         /* of a state [ns] */
+    rd_given_state given;
+    rd_outbox outbox;
+    void (*publish)(rd_host *host, const rd_outbox *outbox); /* NULL: the outbox is read */
+};
+
+/* Fill the messages with efforts that answer the state with this stamp. */
+void rd_messages_fill(rd_messages *messages, const rd_core *core, int64_t stamp, const double *effort);
+void rd_host_init(rd_host *host, int lockstep, int simulated, void (*publish)(rd_host *, const rd_outbox *));
+int64_t rd_steady_now(void);
+#endif

@@ -1,0 +1,87 @@
+/* The messages of a controller: see host.h. */
+#include "host.h"
+
+#include <stdlib.h>
+
+static int make_stamped(rd_template *message, uint32_t n, const uint32_t *lengths, const char *text, int moves)
+{
+    size_t places[3] = {0};
+    for (int pass = 0; pass < 2; ++pass) {
+        const size_t size = moves
+            ? rd_cdr_write_moving_joint_state(message->bytes, message->size, n, lengths, text, places)
+            : rd_cdr_write_joint_state(message->bytes, message->size, n, lengths, text, &places[2]);
+        if (pass == 0 && !(message->bytes = malloc(size))) {
+            return 0;
+        }
+        message->size = size;
+    }
+    message->position = places[0];
+    message->velocity = places[1];
+    message->effort = places[2];
+    return 1;
+}
+
+static int make_command(rd_template *message, uint32_t n)
+{
+    const size_t size = rd_cdr_write_float64_array(NULL, 0, n, &message->effort);
+    if (!(message->bytes = malloc(size))) {
+        return 0;
+    }
+    message->size = rd_cdr_write_float64_array(message->bytes, size, n, &message->effort);
+    return 1;
+}
+
+rd_messages *rd_messages_new(uint32_t n, const uint32_t *lengths, const char *text, const double *offset)
+{
+    rd_messages *messages = calloc(1, sizeof *messages);
+    double *store = calloc(3 * (size_t)n + 1, sizeof(double));
+    if (!messages || !store) {
+        free(messages);
+        free(store);
+        return NULL;
+    }
+    messages->position = store;
+    messages->velocity = store + n;
+    messages->offset = store + 2 * (size_t)n;
+    if (!make_stamped(&messages->stamped, n, lengths, text, offset != NULL) || !make_command(&messages->command, n)) {
+        rd_messages_free(messages);
+        return NULL;
+    }
+    if (offset) {
+        memcpy(messages->offset, offset, sizeof(double) * n);
+    }
+    return messages;
+}
+
+void rd_messages_free(rd_messages *messages)
+{
+    if (messages) {
+        free(messages->stamped.bytes);
+        free(messages->command.bytes);
+        free(messages->position);
+        free(messages);
+    }
+}
+
+void rd_messages_know(rd_messages *messages, uint32_t place, const rd_layout *layout)
+{
+    atomic_store_explicit(&messages->layouts[place % RD_LAYOUTS], layout, memory_order_release);
+}
+
+void rd_messages_fill(rd_messages *messages, const rd_core *core, int64_t stamp, const double *effort)
+{
+    const size_t size = sizeof(double) * (size_t)core->n;
+    const rd_template *stamped = &messages->stamped;
+    rd_cdr_set_stamp(stamped->bytes, stamp);
+    memcpy(stamped->bytes + stamped->effort, effort, size);
+    memcpy(messages->command.bytes + messages->command.effort, effort, size);
+    if (!stamped->position) {
+        return;
+    }
+    uint8_t *place = stamped->bytes + stamped->position;
+    for (int j = 0; j < core->n; ++j, place += sizeof(double)) {
+        const double position = core->state.position[j] + messages->offset[j];
+        memcpy(place, &position, sizeof position);
+    }
+    memcpy(stamped->bytes + stamped->velocity, core->state.velocity, size);
+}

@@ -1,0 +1,128 @@
+"""The host in the node's own thread: for lockstep, and where rcl's headers are missing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+
+from robot_dynamics.control.protocol import Phase
+from robot_dynamics.ros.control.command_publisher import CommandTopics
+from robot_dynamics.ros.control.events import LoopEvents
+from robot_dynamics.ros.control.host import C, Host
+from robot_dynamics.ros.control.native.library import ffi, load_hosts
+from robot_dynamics.ros.control.records import Cycles
+from robot_dynamics.ros.support import qos
+from robot_dynamics.ros.support.hot_loop import spin_on, take_all
+from robot_dynamics.ros.support.spin import StopEvent
+
+SAFE_PERIOD = 0.01
+"""Steady seconds between two commands of the fail-safe output, and two looks at the age of the states."""
+
+
+class PythonHost(Host[C]):
+    """Runs each cycle when its joint state comes to the node's thread; see :class:`Host`.
+
+    Raises:
+        BackendError: there is no compiler.
+    """
+
+    name = "python"
+    runs_python = True
+
+    def __init__(
+        self,
+        node: Node,
+        topics: CommandTopics,
+        lockstep: bool,
+        events: LoopEvents,
+        on_cycles: Callable[[Cycles, Any], float],
+    ) -> None:
+        self.library = load_hosts()
+        super().__init__(node, topics, lockstep, events, on_cycles)
+        library = self.library
+        self._host = ffi().gc(library.rd_host_new(lockstep, self._simulated), library.rd_host_free)
+        self.loop = library.rd_host_loop(self._host)
+        self._outbox = library.rd_host_outbox(self._host)
+        self._sent = 0
+        state_qos = qos.LOCKSTEP if lockstep else qos.STATE_SUBSCRIPTION
+        self._states = qos.subscription(node, JointState, "joint_states", self._on_state, state_qos, raw=True)
+        node.create_timer(SAFE_PERIOD, self._tick, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def look(self) -> Any:
+        """``rd_host_status *`` of now."""
+        self.library.rd_host_status_of(self._host, self._status)
+        return self._status
+
+    def drain(self) -> None:
+        """The process ends: halt, and return when the last effort has faded and arrived."""
+        if (self.controller is not None and self.controller.phase is not Phase.WAITING) or self.halting:
+            self.halt()
+        self._active = False
+        while self.halting:
+            time.sleep(SAFE_PERIOD)
+            self._tick()
+        self._topics.flush()
+
+    def spin(self, stop: StopEvent) -> None:
+        """Run the node until the event."""
+        spin_on(self._node, stop, self._states)
+
+    # The cycle
+
+    def _on_state(self, data: bytes) -> None:
+        session = self._in_force
+        if session is None:
+            return
+        state = self.library.rd_host_read(self._host, data, len(data))
+        if not state:
+            sample = self._decode(data)
+            if sample is None:
+                return
+            given = self._given(session, sample)
+            state = given[0]
+        self._look_at_clock()
+        if self._active:
+            for subscription in self.ahead:
+                take_all(subscription)
+            if stamp := state.stamp or self._node.get_clock().now().nanoseconds:
+                session.controller.before_state(session.clock.seconds(stamp))
+        self.library.rd_host_answer(self._host, state)
+        self._publish()
+        session.controller.after_state()
+        self._read_records()
+
+    def _tick(self) -> None:
+        """Everything that is not a state: requests, the age of the states, the fail-safe output."""
+        self._look_at_clock()
+        self.library.rd_host_tick(self._host)
+        self._publish()
+        self._read_records()
+
+    _until_met = _tick
+
+    def _look_at_clock(self) -> None:
+        if not self._simulated:
+            return
+        if now := self._node.get_clock().now().nanoseconds:
+            self.library.rd_host_clock(self._host, now)
+        controller, last = self.controller, self.look().last_state
+        overdue = controller is not None and time.monotonic_ns() - last >= round(
+            1e9 * controller.parameters.state_timeout
+        )
+        alone = overdue and not self._node.count_publishers(self._states.topic_name)
+        self.library.rd_host_alone(self._host, alone)
+
+    def _publish(self) -> None:
+        """Send the command that the last call has left in the outbox, if there is one."""
+        outbox = self._outbox
+        if outbox.count != self._sent:
+            self._sent = outbox.count
+            self._topics.publish(
+                bytes(ffi().buffer(outbox.stamped, outbox.stamped_size)),
+                bytes(ffi().buffer(outbox.command, outbox.command_size)),
+            )
