@@ -93,7 +93,10 @@ $(VENV)/bin/python:
 
 $(VENV)/runtime.stamp: setup.py $(VENV)/bin/python
 	@echo "installing into $(VENV): ROS 2, MuJoCo and plots, from PyPI (about a minute)"
+	@command -v cc >/dev/null || command -v gcc >/dev/null || command -v clang >/dev/null || \
+	  { echo "no C compiler on the PATH: installing ziglang from PyPI"; $(PIP) install ziglang; }
 	@$(PIP) install -e '.[ros,simulation,plots,view,identification]'
+	@$(BIN)/robot_dynamics build
 	@touch $@
 
 $(VENV)/report.stamp: setup.py $(VENV)/bin/python

@@ -1,10 +1,13 @@
 """Package definition for both worlds: colcon (ament_python) and pip."""
 
 import re
+import subprocess
 import sys
 from pathlib import Path
 
 from setuptools import find_packages, setup
+from setuptools.command.build_py import build_py
+from setuptools.command.develop import develop
 
 PACKAGE = "robot_dynamics"
 VERSION = re.search(r'^__version__ = "(.*)"$', Path(PACKAGE, "__init__.py").read_text(encoding="utf-8"), re.M)
@@ -75,8 +78,31 @@ def long_description() -> str:
     return "\n".join(line for line in lines if not line.startswith("!["))
 
 
+def build_core(folder: Path) -> None:
+    """Compile the control core into a folder of the package; where there is no compiler that is one line."""
+    command = [sys.executable, "-m", "robot_dynamics.control.core.build", str(folder.resolve())]
+    subprocess.run(command, cwd=Path(__file__).resolve().parent, check=False)
+
+
+class BuildWithCore(build_py):
+    """The package's files and its compiled control core."""
+
+    def run(self) -> None:
+        super().run()
+        build_core(Path("." if getattr(self, "editable_mode", False) else self.build_lib, PACKAGE, "built"))
+
+
+class DevelopWithCore(develop):
+    """A link to the sources, with the compiled control core beside them."""
+
+    def run(self) -> None:
+        super().run()
+        build_core(Path(PACKAGE, "built"))
+
+
 setup(
     name=PACKAGE,
+    cmdclass={"build_py": BuildWithCore, "develop": DevelopWithCore},
     version=VERSION.group(1),
     packages=find_packages(include=[PACKAGE, f"{PACKAGE}.*"]),
     # With this line an editable install adds the clone's folder to Python's path. Without it setuptools
@@ -119,7 +145,7 @@ setup(
         "mutation": MUTATION_TOOLS,
         "docs": ["pdoc>=15,<17"],
     },
-    zip_safe=True,
+    zip_safe=False,
     maintainer="robot_dynamics maintainers",
     maintainer_email="maintainers@robot-dynamics.example",
     description=(

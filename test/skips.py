@@ -28,6 +28,7 @@ NAMES = {
     "mujoco": "mujoco",
     "casadi": "casadi",
     "cmake": "cmake",
+    "ziglang": "ziglang",
     "view": "viser",
     "meshes": "collada",
     "completion": "shtab",

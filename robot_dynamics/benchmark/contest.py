@@ -14,7 +14,8 @@ from robot_dynamics.dynamics.compiled import CompiledDynamics
 from robot_dynamics.dynamics.quantities import QUANTITIES
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.chain import KinematicChain
-from robot_dynamics.native.library import joined_source, shared_library
+from robot_dynamics.native.library import shared_library
+from robot_dynamics.native.prebuilt import joined_source
 
 # Greatest difference of another library's efforts, relative to the greatest effort.
 _SAME = 1e-9

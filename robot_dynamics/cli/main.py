@@ -30,6 +30,7 @@ COMMANDS = {
     "reproduce": "compare the papers' results with this package's",
     "stewart": "design a Stewart platform",
     "sdf": "print a Stewart platform as an SDF model for Gazebo",
+    "build": "compile the control loops of this installation, so that no node has to",
     "completion": "print the completion script of a shell",
 }
 

@@ -13,7 +13,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.control.core.header import enumerators
+from robot_dynamics.control.core.sources import enumerators
 from robot_dynamics.control.parameters import LoopParameters
 from robot_dynamics.errors import TrajectoryError, short
 from robot_dynamics.inputs.arrays import real_number

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 
 from robot_dynamics.codegen.emit_lanes import lanes_library, state_source
-from robot_dynamics.control.core.header import CORE
+from robot_dynamics.control.core.sources import CORE
 from robot_dynamics.dynamics.generator.search import Objective
 from robot_dynamics.dynamics.programs import make_program
 from robot_dynamics.dynamics.quantities import quantity_named

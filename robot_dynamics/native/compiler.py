@@ -11,6 +11,8 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 from robot_dynamics.errors import BackendError, quoted
@@ -48,7 +50,9 @@ class Compiler:
     command: tuple[str, ...]
     identity: str
 
-    def compile(self, source: str, target: Path, folder: Path, extra: Sequence[str] = ()) -> None:
+    def compile(
+        self, source: str, target: Path, folder: Path, extra: Sequence[str] = (), portable: bool = False
+    ) -> None:
         """Compile ``source`` into the shared library ``target``.
 
         Args:
@@ -56,6 +60,7 @@ class Compiler:
             target: the library to write.
             folder: an existing private folder for the source.
             extra: further flags.
+            portable: for every CPU of this architecture, not for this one alone.
 
         Raises:
             BackendError: the compiler cannot be run or refuses the source; its message is quoted.
@@ -65,7 +70,7 @@ class Compiler:
         level = "-O2"
         if len(source) > LARGE_SOURCE:
             level = "-O1" if len(source) > VERY_LARGE_SOURCE else "-Os"
-        attempts: list[tuple[str, ...]] = [(level, *FLAGS, FOR_THIS_CPU), (level, *FLAGS)]
+        attempts: list[tuple[str, ...]] = [(level, *FLAGS, FOR_THIS_CPU), (level, *FLAGS)][portable:]
         if sys.platform == "darwin":
             attempts = [(*flags, "-undefined", "dynamic_lookup") for flags in attempts]
         message = ""
@@ -91,7 +96,7 @@ class Compiler:
 
 
 def find_compiler() -> Compiler:
-    """The compiler named by the environment variable CC, else cc, gcc or clang on the PATH.
+    """The compiler named by the environment variable CC, else cc, gcc or clang on the PATH, else ziglang's.
 
     Raises:
         BackendError: there is none.
@@ -110,7 +115,12 @@ def find_compiler() -> Compiler:
             return Compiler((path, *command[1:]), identity)
     if named:
         raise BackendError(f"the environment variable CC names {named[0]!r}, which is not an executable file")
-    raise BackendError("no C compiler: neither cc, gcc nor clang is on the PATH; install gcc, or set CC")
+    if find_spec("ziglang") is not None:
+        return Compiler((sys.executable, "-m", "ziglang", "cc"), f"ziglang {version('ziglang')}")
+    raise BackendError(
+        "no C compiler: neither cc, gcc nor clang is on the PATH; install gcc, or `pip install ziglang`, or"
+        " set the environment variable CC"
+    )
 
 
 @lru_cache(maxsize=1)

@@ -17,7 +17,8 @@ import numpy as np
 from robot_dynamics.errors import BackendError
 from robot_dynamics.native.evaluator import Evaluator, Given
 from robot_dynamics.native.kernel import Kernel
-from robot_dynamics.native.library import NativeKernel, joined_source, shared_library
+from robot_dynamics.native.library import NativeKernel, shared_library
+from robot_dynamics.native.prebuilt import joined_source
 from robot_dynamics.native.signature import Signature
 
 _LOG = logging.getLogger(__name__)

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-import re
 from collections.abc import Callable, Sequence
-from importlib.resources import files
 from pathlib import Path
 
 from robot_dynamics.errors import BackendError
 from robot_dynamics.native.cache import cached, discard
 from robot_dynamics.native.compiler import FLAGS, FOR_THIS_CPU, cpu_identity, find_compiler
 from robot_dynamics.spatial import Array
-
-_OWN_INCLUDE = re.compile(r'^#include ".*"$', re.MULTILINE)
 
 
 class NativeKernel:
@@ -73,15 +69,3 @@ def shared_library(key: str, source: Callable[[], str], flags: Sequence[str] = (
     compiler = find_compiler()
     everything = "\n".join([key, compiler.identity, *FLAGS, *flags, FOR_THIS_CPU, cpu_identity()])
     return cached(everything, ".so", lambda target, folder: compiler.compile(source(), target, folder, flags))
-
-
-def joined_source(package: str, names: Sequence[str]) -> str:
-    """Several C files of a package as one text, each ``#include "..."`` of another of them left out.
-
-    Args:
-        package: where the files are.
-        names: of the files, headers first.
-    """
-    folder = files(package)
-    texts = [folder.joinpath(name).read_text(encoding="utf-8") for name in names]
-    return "\n".join(_OWN_INCLUDE.sub("", text) for text in texts)

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +12,13 @@ import pytest
 from patience import PATIENCE
 from random_arms import PinocchioArm, random_chain
 
+import robot_dynamics
 from robot_dynamics import compile_dynamics
+from robot_dynamics.control.core.sources import FLAGS, core_source
 from robot_dynamics.errors import BackendError
-from robot_dynamics.native import cache, fast_call
-from robot_dynamics.native.library import NativeKernel, joined_source
+from robot_dynamics.native import cache, fast_call, prebuilt
+from robot_dynamics.native.library import NativeKernel
+from robot_dynamics.native.prebuilt import joined_source
 
 SCRIPT = """
 import sys
@@ -52,6 +56,10 @@ def numbers(process):
     return np.concatenate([np.array(line.split(), float) for line in process.stdout.splitlines()[1:]])
 
 
+without_ziglang = pytest.mark.skipif(find_spec("ziglang") is not None, reason="ziglang is installed")
+
+
+@without_ziglang
 def test_no_compiler_on_the_path_changes_speed_only(tmp_path):
     (tmp_path / "empty").mkdir()
     (tmp_path / "second").mkdir()
@@ -90,6 +98,7 @@ def own_cache(tmp_path, monkeypatch):
     cache._folder.cache_clear()
 
 
+@without_ziglang
 def test_forced_c_says_what_is_missing(chain, own_cache, monkeypatch):
     monkeypatch.setenv("CC", "no-such-compiler -O2")
     with pytest.raises(BackendError, match="CC names 'no-such-compiler'"):
@@ -113,6 +122,32 @@ def test_a_compiler_that_knows_no_native_flag_is_used_without(chain, own_cache, 
         PinocchioArm(chain).inverse_dynamics(q, q, q),
         rtol=1e-12,
     )
+
+
+def test_ziglang_compiles_where_nothing_else_does(chain, own_cache, monkeypatch):
+    if find_spec("ziglang") is None:
+        pytest.skip("ziglang is not installed")
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.setenv("PATH", "")
+    q = np.array([0.3, -0.4])
+    expected = PinocchioArm(chain).inverse_dynamics(q, q, q)
+    compiled = compile_dynamics(chain, backend="c").inverse_dynamics(q, q, q)
+    np.testing.assert_allclose(compiled, expected, rtol=1e-12)
+
+
+def test_an_installation_builds_the_control_core_without_any_dependency(tmp_path):
+    """-S: nothing of site-packages is there, as in an environment that pip makes for building."""
+    folder = Path(robot_dynamics.__file__).parents[1]
+    command = [sys.executable, "-S", "-m", "robot_dynamics.control.core.build", str(tmp_path)]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0 and not done.stderr
+    (library,) = tmp_path.iterdir()
+    assert library == prebuilt.build(core_source(), FLAGS, tmp_path)
+    (tmp_path / "empty").mkdir()
+    lost = {**os.environ, "CC": "no-such-compiler"}
+    command[-1] = str(tmp_path / "none")
+    done = subprocess.run(command, cwd=folder, env=lost, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0 and done.stderr.count("\n") == 1 and "is not built" in done.stderr
 
 
 def test_no_python_headers_are_needed():

@@ -14,8 +14,8 @@ from robot_dynamics.control.arm.parameters import ArmParameters, arm_bounds
 from robot_dynamics.control.arm.path_rules import PathRules
 from robot_dynamics.control.arm.trajectory import ANY_PATH, Reference, Trajectory, plan
 from robot_dynamics.control.core.controller import CoreController, Settings, loop_settings
-from robot_dynamics.control.core.header import enumerators
 from robot_dynamics.control.core.library import array_at, doubles, ffi
+from robot_dynamics.control.core.sources import enumerators
 from robot_dynamics.control.protocol import Departure, Planned
 from robot_dynamics.control.waypoints import Waypoint, WaypointTable
 from robot_dynamics.dynamics.compiled import compile_dynamics

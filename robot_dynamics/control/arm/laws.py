@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 from robot_dynamics.control.arm.trajectory import Reference
-from robot_dynamics.control.core.header import enumerators
 from robot_dynamics.control.core.library import MODES, array_at
+from robot_dynamics.control.core.sources import enumerators
 from robot_dynamics.errors import ParameterError, quoted
 from robot_dynamics.spatial import Array
 

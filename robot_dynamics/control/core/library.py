@@ -9,24 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.control.core.header import CORE, declarations, enumerators
+from robot_dynamics.control.core.sources import FLAGS as FLAGS
+from robot_dynamics.control.core.sources import SOURCES as SOURCES
+from robot_dynamics.control.core.sources import core_source, declarations, enumerators
 from robot_dynamics.errors import BackendError
+from robot_dynamics.native import prebuilt
 from robot_dynamics.native.build_process import BUILDS
 from robot_dynamics.native.cache import discard
-from robot_dynamics.native.library import joined_source, shared_library
+from robot_dynamics.native.library import shared_library
 from robot_dynamics.spatial import Array
-
-SOURCES = (
-    "friction.h", "core.h", "internal.h",
-    "schedule.c", "law.c", "plausibility.c", "fading.c", "handover.c", "core.c",
-)  # fmt: skip
-PLATFORM = (
-    ("robot_dynamics.stewart.native", ("kinematics.h", "kinematics.c")),
-    (f"{CORE}.platform", ("platform.h", "pose.c", "forces.c", "bounds.c", "blind.c")),
-)
-LOOP = ("loop.h", "record.c", "sim_time.c", "loop.c")
-# Without fused products a run is the same on every CPU.
-FLAGS = ("-std=gnu11", "-ffp-contract=off")
 
 MODES = tuple(name for name in enumerators("rd_arm_mode") if name != "called")
 """Laws of an arm that the core has, in the order of its enumeration."""
@@ -60,16 +51,18 @@ def core_path() -> Path:
     Raises:
         BackendError: there is no compiler, or it fails.
     """
-    parts = ((CORE, SOURCES), *PLATFORM, (CORE, LOOP))
-    return built("\n".join(joined_source(package, names) for package, names in parts), FLAGS)
+    return built(core_source(), FLAGS)
 
 
 def built(source: str, flags: Sequence[str]) -> Path:
-    """Path of the library compiled from C, with these flags.
+    """Path of the library compiled from C, with these flags: the package's own, or one in the user's cache.
 
     Raises:
         BackendError: there is no compiler, or it fails.
     """
+    installed = prebuilt.find(source, flags)
+    if installed is not None:
+        return installed
     compiled = partial(_compiled, source, tuple(flags))
     return BUILDS.made(compiled, compiled)
 

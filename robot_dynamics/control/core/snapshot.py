@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.control.core.header import enumerators
 from robot_dynamics.control.core.library import doubles, ffi
+from robot_dynamics.control.core.sources import enumerators
 from robot_dynamics.control.protocol import Phase
 
 PHASES = tuple(Phase)

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.control.core import library as core
-from robot_dynamics.control.core.header import CORE, api_of
+from robot_dynamics.control.core.sources import CORE, api_of
 from robot_dynamics.errors import BackendError
-from robot_dynamics.native.library import joined_source
+from robot_dynamics.native.prebuilt import joined_source
 
 PACKAGE = "robot_dynamics.ros.control.native"
 _CORE_HEADERS = ("friction.h", "core.h", "internal.h", "loop.h")

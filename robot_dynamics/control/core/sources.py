@@ -1,13 +1,28 @@
-"""The core's public header as text: its names and descriptions, and the declarations that cffi reads."""
+"""The core's C as text: its source, the names and descriptions in its header, the declarations for cffi.
+
+Nothing here needs more than Python: the package's installation reads it, too.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from importlib.resources import files
+
+from robot_dynamics.native.prebuilt import joined_source, text_of
 
 CORE = "robot_dynamics.control.core"
+SOURCES = (
+    "friction.h", "core.h", "internal.h",
+    "schedule.c", "law.c", "plausibility.c", "fading.c", "handover.c", "core.c",
+)  # fmt: skip
+PLATFORM = (
+    ("robot_dynamics.stewart.native", ("kinematics.h", "kinematics.c")),
+    (f"{CORE}.platform", ("platform.h", "pose.c", "forces.c", "bounds.c", "blind.c")),
+)
+LOOP = ("loop.h", "record.c", "sim_time.c", "loop.c")
+# Without fused products a run is the same on every CPU.
+FLAGS = ("-std=gnu11", "-ffp-contract=off")
 HEADERS = (
     (CORE, "core.h"),
     ("robot_dynamics.stewart.native", "kinematics.h"),
@@ -20,10 +35,10 @@ _SECTION = re.compile(r"^/\* API \*/$(.*?)^/\* end of API \*/$", re.MULTILINE | 
 _ENUMERATOR = re.compile(r"\bRD_(\w+)\s*,?\s*(?:/\*\s*(.*?)\s*\*/)?", re.DOTALL)
 
 
-@lru_cache
-def text_of(package: str, name: str) -> str:
-    """A file of the package as text."""
-    return files(package).joinpath(name).read_text(encoding="utf-8")
+def core_source() -> str:
+    """The core's files as one text."""
+    parts = ((CORE, SOURCES), *PLATFORM, (CORE, LOOP))
+    return "\n".join(joined_source(package, names) for package, names in parts)
 
 
 def api_of(package: str, name: str) -> str:
@@ -31,6 +46,7 @@ def api_of(package: str, name: str) -> str:
     return "\n".join(_SECTION.findall(text_of(package, name)))
 
 
+@lru_cache
 def declarations() -> str:
     """Declarations of the public headers."""
     return "\n".join(api_of(*place) for place in HEADERS)
