@@ -204,4 +204,6 @@ def _smaller(a: Scalar, b: Scalar) -> Scalar:
 
 
 def _magnitude(x: Scalar) -> Scalar:
+    if hasattr(x, "is_zero"):
+        return sqrt(x * x)
     return x.magnitude() if hasattr(x, "magnitude") else np.abs(x)

@@ -57,7 +57,7 @@ def test_c_computes_as_numbers_do(compiled, plain):
     draw = np.random.default_rng(3)
     for _ in range(300):
         size = 10.0 ** draw.uniform(-4.0, 1.0)
-        law = DriveFriction(*(np.array([x]) for x in draw.uniform(0.01, 2.0, 5)))
+        law = DriveFriction(*(np.array([x]) for x in draw.uniform(0.01, 2.0, len(fields(DriveFriction)))))
         if plain:
             law = DriveFriction.plain(law.damping, law.friction)
             law = DriveFriction(*(np.full(1, getattr(law, field.name)) for field in fields(law)))
