@@ -56,6 +56,7 @@ class ControllerPackage:
 
     def files(self) -> Mapping[str, str]:
         """The texts of all files by their paths in the package."""
+        self.chain.only_serial("a generated ros2_control package")
         notice = [f"Robot: {self.chain.name}, from link {self.chain.root} to link {self.chain.tip}.",
                   f"Source: {self.source}."]  # fmt: skip
         kernels = kernel_sources(self.chain, self.name, [_comment(line) for line in notice])

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics.dynamics.gate import gate
+from robot_dynamics.dynamics.gate import gate_of_trees
 from robot_dynamics.dynamics.serial_model import LinkFrame, SerialModel
 from robot_dynamics.inputs.arrays import of_type
 from robot_dynamics.inputs.records import check_arrays
@@ -52,7 +52,7 @@ class BaseParameters:
         check_arrays(self, "grouping", "embedding")
 
 
-@gate
+@gate_of_trees
 def standard_parameters(model: SerialModel) -> Array:
     """(10 n,) standard parameters of ``model``, link by link, in order of ``STANDARD`` [kg·m², kg·m, kg]."""
     rows = []
@@ -63,9 +63,9 @@ def standard_parameters(model: SerialModel) -> Array:
     return np.concatenate(rows)
 
 
-@gate
+@gate_of_trees
 def base_parameters(model: SerialModel, *, any_gravity: bool = False) -> BaseParameters:
-    """The base parameters of a serial robot.
+    """The base parameters of a robot.
 
     Args:
         model: the arm.
@@ -124,11 +124,18 @@ class _EarlyMotion:
     def along(model: SerialModel, any_gravity: bool) -> list[_EarlyMotion]:
         """The motion of every link."""
         z = np.array([0.0, 0.0, 1.0])
-        turns, axis, sideways = 0, z, False
-        slides: list[Array] = []
-        gravity: Array | None = model.gravity
-        result = []
+        result: list[_EarlyMotion] = []
+        # What is handed on from link to link, in axes of each.
+        ends: list[tuple[Array, list[Array], Array | None]] = []
         for link in model.links:
+            turns, axis, sideways = 0, z, False
+            arm: Array = np.zeros(3)
+            slides: list[Array] = []
+            gravity: Array | None = model.gravity
+            if link.parent >= 0:
+                before = result[link.parent]
+                turns, axis, sideways = before.turns, before.axis, before.sideways
+                arm, slides, gravity = ends[link.parent]
             transform = link.pose_at(0.0)
             rotation = transform[:3, :3]
             axis = rotation.T @ axis
@@ -148,7 +155,8 @@ class _EarlyMotion:
                 if not link.revolute:
                     sideways = sideways or _across(z, axis)
             if not link.revolute:
-                slides.append(z)
+                slides = [*slides, z]
+            ends.append((arm, slides, gravity))
             result.append(_EarlyMotion(turns, axis, sideways))
         return result
 

@@ -122,7 +122,7 @@ class CompiledDynamics(Quantities):
 
     @property
     def payload(self) -> Array:
-        """(10,) what the tip carries besides the chain, as :meth:`with_payload` takes it."""
+        """(10,) for each tip, what it carries besides the chain, as :meth:`with_payload` takes it."""
         return self._held.payload
 
     @property
@@ -151,13 +151,14 @@ class CompiledDynamics(Quantities):
 
         Args:
             payload: a body in the tip frame, or (10,) its mass, first moment (3) and inertia xx, xy, yy, xz,
-                yz, zz about the tip frame's origin, in its axes [kg, kg·m, kg·m²].
+                yz, zz about the tip frame's origin, in its axes [kg, kg·m, kg·m²]; of a tree a mapping from
+                names of tips to these, or (10 t,) in the order of ``chain.tips``.
 
         Raises:
             ParameterError: neither of both, or a negative mass.
         """
         live = self._held.live | _LIVE
-        return self._sibling(replace(self._held, payload=payload_vector(payload), live=live))
+        return self._sibling(replace(self._held, payload=payload_vector(payload, self.chain), live=live))
 
     def _sibling(self, held: Held) -> CompiledDynamics:
         """The arm with other values; kernels are shared with the first that has the same inputs."""
@@ -263,7 +264,7 @@ def compile_dynamics(
     if friction is None:
         tell_what_is_left_out(chain)
     live = (_LIVE if payload is not None else frozenset()) | ({"friction"} if friction else frozenset())
-    carried = np.zeros(10) if payload is None else payload_vector(payload)
+    carried = np.zeros(10 * len(chain.tips)) if payload is None else payload_vector(payload, chain)
     held = Held(gravity_vector(gravity), carried, friction_vector(chain), live)
     dynamics = CompiledDynamics(chain, held, backend)
     dynamics.prepare(quantities)

@@ -94,8 +94,9 @@ class Export:
         kinds = (chain.driving_joint(i).kind.value for i in range(chain.dof))
         joints = [f"{name} ({kind})" for name, kind in zip(chain.joint_names, kinds, strict=True)]
         gravity = ", ".join(f"{value:g}" for value in self.gravity)
+        tips = ", ".join(tip.link for tip in chain.tips)
         return [
-            f"Robot: {chain.name}, from link {chain.root} to link {chain.tip}.",
+            f"Robot: {chain.name}, from link {chain.root} to link {tips}.",
             f"Source: {self.source}.",
             f"Joint order: {', '.join(joints)}.",
             f"Objective {self.objective.option}: {self.objective.value}.",

@@ -11,7 +11,7 @@ import numpy as np
 
 from robot_dynamics.dynamics.scalar import FLOATS, FloatField
 from robot_dynamics.dynamics.serial_model import SerialModel
-from robot_dynamics.errors import StateError, quoted
+from robot_dynamics.errors import ModelError, StateError, quoted
 from robot_dynamics.inputs.arrays import is_a, joint_vector, of_type, real_vector
 from robot_dynamics.spatial import Array
 
@@ -20,7 +20,12 @@ _PER_JOINT = ("q", "qd", "qdd", "tau")
 _FUNCTIONS = ("inverse_dynamics", "effort")
 
 
-def gate(function: F) -> F:
+def gate_of_trees(function: F) -> F:
+    """`gate` for a function that takes trees as well."""
+    return gate(function, trees=True)
+
+
+def gate(function: F, trees: bool = False) -> F:
     """Checks the arguments of ``function`` by their names, and that its result is finite.
 
     ``model`` must be a `SerialModel`; ``q``, ``qd``, ``qdd`` and ``tau`` (n,) and ``wrench`` (6,) finite
@@ -29,6 +34,7 @@ def gate(function: F) -> F:
 
     The checked function raises:
         StateError: a wrong shape, a value that is not finite, or values so great that the result is not.
+        ModelError: the model is a tree, and ``trees`` does not allow it.
         TypeError: something else than a model, or than a function.
     """
     signature = inspect.signature(function)
@@ -38,6 +44,8 @@ def gate(function: F) -> F:
         bound = signature.bind(*positional, **named)
         given = bound.arguments
         of_type("model", given["model"], SerialModel)
+        if not trees and not given["model"].serial:
+            raise ModelError(f"{function.__name__} is for serial arms; the model is a tree")
         if type(given.get("scalars", FLOATS)) is not FloatField:
             return function(*positional, **named)
         numbers = _numbers(given)

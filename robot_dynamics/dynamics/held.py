@@ -20,8 +20,8 @@ LARGEST_GRAVITY = 1e9
 LARGEST_PAYLOAD = 1e9
 """The same of a payload's parameters [kg, kg·m, kg·m²]."""
 
-Payload = RigidBody | Sequence[float] | Array
-"""A body in the tip frame, or its ten parameters (see :func:`payload_vector`)."""
+Payload = RigidBody | Sequence[float] | Array | Mapping[str, "RigidBody | Sequence[float] | Array"]
+"""A body in the tip frame, or its ten parameters, or one by each tip's name; see :func:`payload_vector`."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Held:
 
     Attributes:
         gravity: (3,) in the root frame [m/s²].
-        payload: (10,) of a body at the tip, about the tip frame's origin; left out unless it is an input.
+        payload: (10,) of a body at each tip, about the tip frame's origin; left out unless it is an input.
         friction: (2n,) damping, then Coulomb friction of the joints; left out unless it is an input.
         live: names of the inputs.
     """
@@ -65,15 +65,37 @@ def gravity_vector(gravity: Sequence[float] | Array) -> Array:
     return vector
 
 
-def payload_vector(payload: Payload) -> Array:
-    """(10,) m, m c (3), xx, xy, yy, xz, yz, zz about the tip frame's origin, in its axes [kg, kg·m, kg·m²].
+def payload_vector(payload: Payload, chain: KinematicChain) -> Array:
+    """(10 t,) of the bodies at the t tips of ``chain``, in the order of ``chain.tips``.
+
+    Of each m, m c (3), xx, xy, yy, xz, yz, zz about the tip frame's origin, in its axes [kg, kg·m, kg·m²].
 
     Args:
-        payload: these numbers, or a body in the tip frame.
+        payload: these numbers, or a body in the tip frame; of several tips a mapping from their names,
+            in which those without a payload may be left out.
+        chain: the chain or tree.
 
     Raises:
-        ParameterError: neither, or the mass is negative, or a number is too large.
+        ParameterError: none of these, or a mass is negative, or a number is too large.
     """
+    names = [tip.link for tip in chain.tips]
+    if isinstance(payload, Mapping):
+        for name in payload:
+            if name not in names:
+                raise ParameterError(f"payload names {quoted(name)}; the tips are {', '.join(names)}")
+        parts = [_body_vector(payload[name]) if name in payload else np.zeros(10) for name in names]
+        return np.concatenate(parts)
+    if len(names) > 1 and isinstance(payload, RigidBody):
+        raise ParameterError(
+            f"payload is one body for {len(names)} tips; give a mapping from tips: {', '.join(names)}"
+        )
+    if len(names) > 1:
+        rows = real_vector("payload", payload, 10 * len(names), ParameterError)
+        return np.concatenate([_body_vector(row) for row in rows.reshape(-1, 10)])
+    return _body_vector(payload)
+
+
+def _body_vector(payload: RigidBody | Sequence[float] | Array) -> Array:
     given = body_parameters(payload) if isinstance(payload, RigidBody) else payload
     try:
         vector = np.array(real_vector("payload", given, 10, ParameterError))

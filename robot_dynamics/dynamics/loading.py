@@ -80,11 +80,14 @@ def model_fingerprint(chain: KinematicChain, gravity: Array | None) -> str:
     ``gravity`` is (3,) in the root frame [m/s²], None where nothing depends on it.
     """
     digest = hashlib.sha256(b"" if gravity is None else np.asarray(gravity, dtype=float).tobytes())
-    for joint in chain.joints:
+    for joint, parent in zip(chain.joints, chain.carriers, strict=True):
+        digest.update(f"{parent}".encode())
         digest.update(f"{joint.kind.value} {joint.coordinate}".encode())
         scalars = (joint.multiplier, joint.offset, joint.body.mass)
         arrays = (joint.origin, joint.axis, joint.body.center_of_mass, joint.body.inertia)
         for numbers in (scalars, *arrays):
             digest.update(np.asarray(numbers, dtype=float).tobytes())
-    digest.update(np.asarray(chain.tip_transform, dtype=float).tobytes())
+    for tip in chain.tips:
+        digest.update(f"{tip.joint}".encode())
+        digest.update(np.asarray(tip.transform, dtype=float).tobytes())
     return digest.hexdigest()

@@ -23,9 +23,9 @@ from robot_dynamics.errors import BackendError, ModelError, ParameterError, Sing
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.spatial import Array
 
-MAX_JOINTS = 100
-"""Of the longest chain that programs are generated for: their length grows with its square, and a few
-quantities take half a minute for so many; the longest arm of a humanoid has a dozen."""
+MAX_JOINTS = 150
+"""Most joints that programs are generated for: of a chain their length grows with its square, and a few
+quantities take a minute for so many; a humanoid with two hands has about a hundred."""
 
 
 def generate(
@@ -143,8 +143,8 @@ def trace_of_chain(
 def _model(chain: KinematicChain, gravity: Array) -> SerialModel:
     if chain.dof > MAX_JOINTS:
         raise ModelError(
-            f"{chain.name}: {chain.dof} joints from {chain.root} to {chain.tip}; programs are generated for"
-            f" at most {MAX_JOINTS}: choose a shorter chain by its root and tip, or lock joints"
+            f"{chain.name}: {chain.dof} joints from {chain.ends}; programs are generated for"
+            f" at most {MAX_JOINTS}: choose fewer by root and tips, or lock joints"
         )
     return SerialModel.from_chain(chain, gravity)
 

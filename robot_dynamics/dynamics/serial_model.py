@@ -1,4 +1,4 @@
-"""The serial chain in frames whose z axis is the joint axis, with its inertial parameters in those frames.
+"""A chain or tree in frames whose z axis is the joint axis, with its inertial parameters in those frames.
 
 Every formulation, the generator of customised models and their tests start from this model. Its frames are
 those of `robot_dynamics.model.frames`, so a Denavit-Hartenberg table of the same chain shows them.
@@ -23,7 +23,7 @@ from robot_dynamics.inputs.arrays import (
     real_number,
     real_vector,
 )
-from robot_dynamics.inputs.records import MOST_ENTRIES, a, check_fields, numbers, several, text
+from robot_dynamics.inputs.records import MOST_ENTRIES, a, check_fields, index, numbers, several, text
 from robot_dynamics.model.chain import JointKind, KinematicChain
 from robot_dynamics.model.frames import TOLERANCE, place_frames, residual
 from robot_dynamics.model.link_frame import LinkFrame
@@ -45,21 +45,25 @@ _MODEL = {
     "tip": numbers(4, 4),
     "gravity": numbers(3),
     "link_poses": several(numbers(4, 4)),
+    "tip_links": several(index),
+    "other_tips": several(numbers(4, 4)),
 }
 
 
 @dataclass(frozen=True)
 class SerialModel:
-    """A serial arm as link frames.
+    """A serial arm, or a tree of links, as link frames.
 
     Attributes:
-        links: one per moving joint, from the base to the tip.
+        links: one per moving joint, each behind the one that carries it.
         coordinate_names: names of the entries of ``q``.
         base: (4, 4) pose of frame 0 in the root frame.
-        tip: (4, 4) pose of the tip frame in frame n.
+        tip: (4, 4) pose of the tip frame in the frame of the link that carries it; the first of several.
         gravity: (3,) acceleration of free fall, in frame 0 [m/s²].
         link_poses: (4, 4) pose of every link's own frame, the joint frame of URDF, in its frame here; where
             empty the two are one.
+        tip_links: index of the link that carries each tip; where empty the last link carries the only one.
+        other_tips: (4, 4) pose of every further tip's frame in the frame of its link.
     """
 
     links: tuple[LinkFrame, ...]
@@ -68,6 +72,8 @@ class SerialModel:
     tip: Array
     gravity: Array
     link_poses: tuple[Array, ...] = ()
+    tip_links: tuple[int, ...] = ()
+    other_tips: tuple[Array, ...] = ()
 
     def __post_init__(self) -> None:
         check_fields(self, _MODEL, ParameterError)
@@ -81,6 +87,14 @@ class SerialModel:
                     f" has {self.dof}"
                 )
 
+        if len(self.tips) != 1 + len(self.other_tips):
+            raise ParameterError(
+                f"tip_links has {len(self.tip_links)} entries for {1 + len(self.other_tips)} tips"
+            )
+        for carrier in self.tip_links:
+            if not 0 <= carrier < len(self.links):
+                raise ParameterError(f"tip_links has {quoted(carrier)}; there are {len(self.links)} links")
+
     def __repr__(self) -> str:
         return f"<SerialModel of {self.dof} joints: {', '.join(self.coordinate_names)}>"
 
@@ -88,6 +102,19 @@ class SerialModel:
     def dof(self) -> int:
         """Number of coordinates (independent joints)."""
         return len(self.coordinate_names)
+
+    @property
+    def tips(self) -> tuple[tuple[int, Array], ...]:
+        """The link that carries each tip, and the pose (4, 4) of the tip's frame in that link's."""
+        links = self.tip_links or (len(self.links) - 1,)
+        return tuple(zip(links, (self.tip, *self.other_tips), strict=False))
+
+    @property
+    def serial(self) -> bool:
+        """Whether every link carries the next, and the last one the only tip."""
+        last = len(self.links) - 1
+        parents = [link.parent for link in self.links]
+        return parents == list(range(-1, last)) and [link for link, _ in self.tips] == [last]
 
     @classmethod
     def from_chain(
@@ -116,14 +143,16 @@ class SerialModel:
             links=placed.links,
             coordinate_names=chain.coordinate_names,
             base=placed.base,
-            tip=placed.tip,
+            tip=placed.tips[0],
+            tip_links=() if chain.serial else tuple(tip.joint for tip in chain.tips),
+            other_tips=placed.tips[1:],
             gravity=np.where(np.abs(fall) <= _ROUNDING * np.max(np.abs(fall)), 0.0, fall),
         )
         model = replace(model, link_poses=_link_poses(chain, model))
-        missed, limit = residual(chain, model.forward_kinematics), tolerance * max(1.0, placed.reach)
+        missed, limit = residual(chain, model.tip_poses), tolerance * max(1.0, placed.reach)
         if not missed <= limit:
             raise ConversionError(
-                f"link frames of the chain {chain.root} -> {chain.tip} miss its forward kinematics by"
+                f"link frames of the chain {chain.ends} miss its forward kinematics by"
                 f" {missed:.1e} (limit {limit:.0e} for an arm of {placed.reach:.3g} m)"
             )
         return model
@@ -209,27 +238,42 @@ class SerialModel:
         return tuple(frames)
 
     def forward_kinematics(self, q: ArrayLike) -> Array:
-        """(4, 4) pose of the tip in the root frame at coordinates ``q`` (n,) [rad or m].
+        """(4, 4) pose of the (first) tip in the root frame at coordinates ``q`` (n,) [rad or m].
 
         Raises:
             StateError: ``q`` is not (n,) finite numbers.
         """
-        return np.asarray(self.base @ self.frames(q)[-1] @ self.tip)
+        return self.tip_poses(q)[0]
+
+    def tip_poses(self, q: ArrayLike) -> tuple[Array, ...]:
+        """(4, 4) pose of every tip in the root frame at coordinates ``q`` (n,) [rad or m].
+
+        Raises:
+            StateError: ``q`` is not (n,) finite numbers.
+        """
+        frames = self.frames(q)
+        return tuple(np.asarray(self.base @ frames[link] @ pose) for link, pose in self.tips)
 
     def standard_links(self) -> tuple[StandardLink, ...]:
         """The same arm in standard Denavit-Hartenberg frames, the first in frame 0 of `rebased`."""
+        if not self.serial:
+            raise ParameterError("a tree has no standard Denavit-Hartenberg frames; its branches have")
         links = self.rebased().links
         return tuple(map(StandardLink.between, links, (*links[1:], None)))
 
     def rebased(self) -> SerialModel:
         """The same arm with joint 1's alpha, a and y_shift moved into ``base`` (itself when already so)."""
         first = self.links[0]
-        if first.alpha == 0.0 and first.a == 0.0 and first.y_shift == 0.0:
+        if first.alpha == 0.0 and first.a == 0.0 and first.y_shift == 0.0 and first.gamma == 0.0:
             return self
+        if [link.parent for link in self.links].count(-1) > 1:
+            raise ParameterError(
+                "of a tree whose root carries several joints the first must begin at frame 0"
+            )
         to_axis = first.before_joint()
         return replace(
             self,
-            links=(replace(first, alpha=0.0, a=0.0, y_shift=0.0), *self.links[1:]),
+            links=(replace(first, alpha=0.0, a=0.0, y_shift=0.0, gamma=0.0), *self.links[1:]),
             base=np.asarray(self.base @ to_axis),
             gravity=np.asarray(to_axis[:3, :3].T @ self.gravity),
         )
@@ -238,9 +282,8 @@ class SerialModel:
 def _link_poses(chain: KinematicChain, model: SerialModel) -> tuple[Array, ...]:
     """(4, 4) pose of every link's own frame in its frame of ``model``: the same at all coordinates."""
     rest = np.zeros(chain.dof)
-    link, poses = np.eye(4), []
-    for joint, value, frame in zip(chain.joints, chain.joint_values(rest), model.frames(rest), strict=True):
-        link = link @ joint.origin @ joint.displacement(value)
+    poses = []
+    for link, frame in zip(chain.link_poses(rest), model.frames(rest), strict=True):
         pose = np.linalg.solve(model.base @ frame, link)
         nearest = np.round(pose)
         poses.append(np.where(np.abs(pose - nearest) < _NEARLY_ROUND, nearest, pose))

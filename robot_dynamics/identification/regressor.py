@@ -80,6 +80,7 @@ def states_of(chain: KinematicChain, *values: ArrayLike) -> list[Array]:
     Raises:
         StateError: they are not.
     """
+    chain.only_serial("identification")
     arrays = [real_array("state", value) for value in values]
     shape = (len(arrays[0]) if arrays[0].ndim else 0, chain.dof)
     if any(array.shape != shape for array in arrays):

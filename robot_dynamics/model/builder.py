@@ -1,17 +1,18 @@
-"""Reduces a robot's tree to the serial chain between two links."""
+"""Reduces a robot's tree to the chain between its root and one tip or several."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from robot_dynamics.errors import ModelError, quoted, readable
-from robot_dynamics.inputs.arrays import real_number
-from robot_dynamics.model.chain import ChainJoint, JointKind, KinematicChain
+from robot_dynamics.inputs.arrays import listed, real_number
+from robot_dynamics.inputs.records import MOST_ENTRIES
+from robot_dynamics.model.chain import ChainJoint, JointKind, KinematicChain, Tip
 from robot_dynamics.model.lumping import MASSLESS, lumped_body, moved_body
-from robot_dynamics.model.selection import choose_tip
+from robot_dynamics.model.selection import choose_tip, tips_of
 from robot_dynamics.model.urdf.tree import Joint, JointType, RobotTree
 from robot_dynamics.model.urdf.validation import LARGEST, check_moving_body
 from robot_dynamics.spatial import Array, pose, rotation_about
@@ -42,8 +43,9 @@ def build_chain(
     root: str | None = None,
     tip: str | None = None,
     locked_joints: Mapping[str, float] | None = None,
+    tips: str | Sequence[str] | None = None,
 ) -> KinematicChain:
-    """The serial chain from ``root`` to ``tip``, every body that moves with it accounted for.
+    """The chain from ``root`` to ``tip`` or ``tips``, every body that moves with it accounted for.
 
     The arguments, the result and the errors are those of ``load_urdf``.
     """
@@ -52,18 +54,33 @@ def build_chain(
             raise ModelError(f"{argument} is {quoted(name)}; it must be the name of a link")
     if locked_joints is not None and not isinstance(locked_joints, Mapping):
         raise ModelError(f"locked_joints is {quoted(locked_joints)}; it must map joints to positions")
-    return _Builder(tree, root, tip, dict(locked_joints or {})).build()
+    if tip is not None and tips is not None:
+        raise ModelError(f"tip is {quoted(tip)} and tips is {quoted(tips)}; give one of them")
+    named = tips if tip is None else [tip]
+    return _Builder(tree, root, named, dict(locked_joints or {})).build()
+
+
+ALL = "all"
+"""Instead of names of tips: the whole tree."""
 
 
 class _Builder:
-    def __init__(self, tree: RobotTree, root: str | None, tip: str | None, locked: dict[str, float]) -> None:
+    def __init__(
+        self,
+        tree: RobotTree,
+        root: str | None,
+        tips: str | Sequence[str] | None,
+        locked: dict[str, float],
+    ) -> None:
         self._tree = tree
         self._locked = locked
         self._check_locked()
         self._root = root if root is not None else tree.root
-        self._tip = tip if tip is not None else choose_tip(tree, self._root, self._may_move)
-        self._path = tree.path(self._root, self._tip)
-        self._on_path = {joint.name for joint in self._path}
+        self._tips = self._named(tips)
+        self._paths = [tree.path(self._root, tip) for tip in self._tips]
+        self._on_path = {joint.name for path in self._paths for joint in path}
+        # Depth first, in the order of the description: a joint stands behind the one that carries it.
+        self._path = [joint for joint in tree.subtree(self._root) if joint.name in self._on_path]
         self._bodiless: list[str] = []
         self._massless: list[str] = []
         self._concerned: set[tuple[str, str]] = set()
@@ -74,26 +91,58 @@ class _Builder:
         drivers = [j.name for j, motion in motions if motion.driver == j.name]
         if not drivers:
             raise ModelError(
-                f"robot {self._tree.name!r} has no moving joint between {self._root!r} and {self._tip!r}"
+                f"robot {self._tree.name!r} has no moving joint between {self._root!r} and"
+                f" {', '.join(map(repr, self._tips))}"
             )
         joints: list[ChainJoint] = []
-        reached = np.eye(4)  # from the last moving link
+        parents: list[int] = []
+        # Of every link on the way: the last moving joint before it, and its pose in that joint's link.
+        places = {self._root: (-1, np.eye(4))}
         for joint, motion in motions:
+            carrier, reached = places[joint.parent]
             origin = reached @ joint.origin
             if motion.driver is None:
-                reached = origin @ _displacement(joint, motion.offset)
+                places[joint.child] = (carrier, origin @ _displacement(joint, motion.offset))
                 continue
+            places[joint.child] = (len(joints), np.eye(4))
             joints.append(self._chain_joint(joint, motion, origin, drivers))
-            reached = np.eye(4)
+            parents.append(carrier)
+        still = [tip for tip in self._tips if places[tip][0] < 0]
+        if still:
+            raise ModelError(
+                f"robot {self._tree.name!r} has no moving joint between {self._root!r} and {still[0]!r}"
+            )
+        first, *others = (Tip(tip, *places[tip]) for tip in self._tips)
+        serial = not others and parents == list(range(-1, len(joints) - 1))
         return KinematicChain(
             name=self._tree.name,
             root=self._root,
-            tip=self._tip,
+            tip=first.link,
             joints=tuple(joints),
             coordinate_names=tuple(drivers),
-            tip_transform=reached,
-            warnings=self._warnings(joints),
+            tip_transform=first.transform,
+            warnings=self._warnings(joints, parents),
+            parents=() if serial else tuple(parents),
+            tip_joint=-1 if serial else first.joint,
+            other_tips=tuple(others),
         )
+
+    def _named(self, tips: str | Sequence[str] | None) -> list[str]:
+        """The tips that were asked for."""
+        if tips is None:
+            return [choose_tip(self._tree, self._root, self._may_move)]
+        if tips == ALL:
+            return tips_of(self._tree, self._root, self._may_move)
+        names = [tips] if isinstance(tips, str) else listed("tips", tips, ModelError, MOST_ENTRIES)
+        for name in names:
+            if not isinstance(name, str):
+                raise ModelError(f"tips has {quoted(name)}; it must be the name of a link")
+        if not names:
+            raise ModelError("tips is empty; name links, or give 'all'")
+        twice = [name for name in names if names.count(name) > 1]
+        if twice:
+            raise ModelError(f"tips names {quoted(twice[0])} twice")
+        return names
 
     def _chain_joint(self, joint: Joint, motion: _Coupling, origin: Array, drivers: list[str]) -> ChainJoint:
         assert motion.driver is not None
@@ -160,7 +209,7 @@ class _Builder:
             return _Coupling(None, 0.0, 0.0)
         if not joint.kind.moves_on_axis:
             raise ModelError(
-                f"joint {joint.name!r} is {joint.kind.value}, which a serial chain cannot have; lock it with"
+                f"joint {joint.name!r} is {joint.kind.value}, which a chain cannot have; lock it with"
                 f" locked_joints={{{joint.name!r}: 0.0}}, or choose a root below it"
             )
         if joint.name in self._on_path:
@@ -211,15 +260,15 @@ class _Builder:
                     " of them with locked_joints, or choose a chain with both"
                 )
 
-    def _warnings(self, joints: list[ChainJoint]) -> tuple[str, ...]:
+    def _warnings(self, joints: list[ChainJoint], parents: list[int]) -> tuple[str, ...]:
         found = [str(f) for f in self._tree.findings if (f.kind, f.name) in self._concerned]
         found.extend(self._zero_limits(joints))
         if self._bodiless:
             found.append(f"links without <inertial>, taken as massless: {', '.join(self._bodiless)}")
         if self._massless:
             found.append(f"links of zero mass: {', '.join(self._massless)}")
-        last = joints[-1]
-        if last.body.mass == 0.0:
+        ends = [joint for i, joint in enumerate(joints) if i not in parents and joint.body.mass == 0.0]
+        for last in ends:
             found.append(
                 f"link {last.link!r}, the last that moves, has no mass: the mass matrix is singular, so"
                 " forward dynamics and simulation are impossible"

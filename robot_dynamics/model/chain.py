@@ -1,13 +1,14 @@
-"""The serial chain that every formulation and controller works on.
+"""The moving joints of a robot from its root to one tip or several.
 
-A chain is what remains of a robot description once every body has been accounted for: fixed links and side
-branches are lumped into the moving link that carries them, and only moving joints are left.
+A chain is what remains of a robot description once every body has been accounted for: fixed links and what is
+locked are lumped into the moving link that carries them, and only moving joints are left. With one tip it is
+serial; with several it is a tree.
 """
 
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -137,6 +138,24 @@ class ChainJoint:
         return pose(rotation_about(self.axis, value))
 
 
+@dataclass(frozen=True)
+class Tip:
+    """A link at whose frame a chain ends.
+
+    Attributes:
+        link: its name.
+        joint: index of the last joint before it.
+        transform: (4, 4) pose of its frame in the frame of the link that this joint moves.
+    """
+
+    link: str
+    joint: int
+    transform: Array
+
+    def __post_init__(self) -> None:
+        check_fields(self, {"link": text, "joint": index, "transform": numbers(4, 4)})
+
+
 _CHAIN = {
     "name": text,
     "root": text,
@@ -145,21 +164,27 @@ _CHAIN = {
     "coordinate_names": several(text),
     "tip_transform": numbers(4, 4),
     "warnings": several(text),
+    "parents": several(index),
+    "tip_joint": index,
+    "other_tips": several(a(Tip)),
 }
 
 
 @dataclass(frozen=True)
 class KinematicChain:
-    """A serial chain from a root link to a tip link.
+    """A chain from a root link to a tip link, or a tree with several tips.
 
     Attributes:
         name: the robot's name.
         root: name of the link that is fixed to the ground.
-        tip: name of the link whose frame is the chain's end.
-        joints: every moving joint between root and tip, in order.
+        tip: name of the link whose frame is the chain's end; the first of several.
+        joints: every moving joint between root and tips, each behind the joint that carries it.
         coordinate_names: name of the joint that each entry of ``q`` belongs to, in chain order.
-        tip_transform: (4, 4) pose of the tip frame in the last link frame.
+        tip_transform: (4, 4) pose of the tip frame in the frame of the link that carries it.
         warnings: what is odd about the description of the links and joints that matter to this chain.
+        parents: index of the joint that carries each joint, -1 for the root; empty: each carries the next.
+        tip_joint: index of the joint that carries the tip; -1: the last.
+        other_tips: the other tips of a tree.
     """
 
     name: str
@@ -169,9 +194,27 @@ class KinematicChain:
     coordinate_names: tuple[str, ...]
     tip_transform: Array
     warnings: tuple[str, ...] = ()
+    parents: tuple[int, ...] = ()
+    tip_joint: int = -1
+    other_tips: tuple[Tip, ...] = ()
 
     def __post_init__(self) -> None:
         check_fields(self, _CHAIN)
+        if self.parents and len(self.parents) != len(self.joints):
+            raise ModelError(f"parents has {len(self.parents)} entries for {len(self.joints)} joints")
+        for i, parent in enumerate(self.parents):
+            if not -1 <= parent < i:
+                raise ModelError(
+                    f"the parent of joint {quoted(self.joints[i].name)} is {parent}; it must be -1, or the"
+                    f" index of a joint before it, below {i}"
+                )
+        for tip in self.tips:
+            if self.joints and not 0 <= tip.joint < len(self.joints):
+                raise ModelError(
+                    f"tip {quoted(tip.link)} is carried by joint {tip.joint}; there are {len(self.joints)}"
+                )
+        if len({tip.link for tip in self.tips}) != len(self.tips):
+            raise ModelError("a tip is given twice")
         for joint in self.joints:
             if not 0 <= joint.coordinate < self.dof:
                 raise ModelError(
@@ -184,9 +227,76 @@ class KinematicChain:
                 raise ModelError(f"coordinate_names has {quoted(name)}, which is the name of no joint")
 
     def __repr__(self) -> str:
-        return (
-            f"<KinematicChain {self.name}: {self.root} -> {self.tip}, {self.dof} joints:"
-            f" {', '.join(self.joint_names)}>"
+        return f"<KinematicChain {self.name}: {self.ends}, {self.dof} joints: {', '.join(self.joint_names)}>"
+
+    @property
+    def tips(self) -> tuple[Tip, ...]:
+        """All tips, in the order of what is given per tip, such as wrenches."""
+        last = len(self.joints) - 1
+        first = Tip(self.tip, last if self.tip_joint < 0 else self.tip_joint, self.tip_transform)
+        return (first, *self.other_tips)
+
+    @property
+    def ends(self) -> str:
+        """Root and tips in words."""
+        return f"{self.root} -> {', '.join(tip.link for tip in self.tips)}"
+
+    @property
+    def carriers(self) -> tuple[int, ...]:
+        """Index of the joint that carries each joint, -1 for the root."""
+        return self.parents or tuple(range(-1, len(self.joints) - 1))
+
+    @property
+    def serial(self) -> bool:
+        """Whether every joint but the last carries the next one, and the last carries the only tip."""
+        last = len(self.joints) - 1
+        return self.carriers == tuple(range(-1, last)) and [tip.joint for tip in self.tips] == [last]
+
+    def only_serial(self, purpose: str) -> KinematicChain:
+        """This chain, where it is serial.
+
+        Args:
+            purpose: what only serial chains can do, for the message.
+
+        Raises:
+            ModelError: it is a tree.
+        """
+        if self.serial:
+            return self
+        raise ModelError(
+            f"{self.name} is a tree with the tips {', '.join(tip.link for tip in self.tips)}; {purpose} takes"
+            " a serial chain: give one tip, or take chain.branch(tip)"
+        )
+
+    def branch(self, tip: str) -> KinematicChain:
+        """The serial chain to one tip of a tree; the bodies of the other branches are left out.
+
+        Raises:
+            ModelError: there is no such tip, or a joint of the branch follows one of another branch.
+        """
+        found = next((known for known in self.tips if known.link == tip), None)
+        if found is None:
+            known = ", ".join(known.link for known in self.tips)
+            raise ModelError(f"{self.name} has no tip {quoted(tip)}; its tips are {known}")
+        path, at = [], found.joint
+        while at >= 0:
+            path.append(at)
+            at = self.carriers[at]
+        joints = [self.joints[i] for i in reversed(path)]
+        drivers = [joint.name for joint in joints if joint.name in self.coordinate_names]
+        for joint in joints:
+            if self.coordinate_names[joint.coordinate] not in drivers:
+                leader = self.coordinate_names[joint.coordinate]
+                raise ModelError(
+                    f"joint {quoted(joint.name)} follows {quoted(leader)}, which is not on the branch to"
+                    f" {quoted(tip)}"
+                )
+        own = [
+            replace(joint, coordinate=drivers.index(self.coordinate_names[joint.coordinate]))
+            for joint in joints
+        ]
+        return KinematicChain(
+            self.name, self.root, tip, tuple(own), tuple(drivers), found.transform, self.warnings
         )
 
     @property
@@ -216,13 +326,23 @@ class KinematicChain:
         q = joint_vector("q", q, self.joint_names)
         return np.array([j.multiplier * q[j.coordinate] + j.offset for j in self.joints])
 
-    def forward_kinematics(self, q: Array) -> Array:
-        """(4, 4) pose of the tip frame in the root frame at coordinates ``q`` (n,) [rad or m].
+    def link_poses(self, q: Array) -> list[Array]:
+        """(4, 4) pose of every moving link's frame in the root frame at coordinates ``q`` (n,) [rad or m].
 
         Raises:
             StateError: ``q`` is not (n,) finite numbers.
         """
-        link = np.eye(4)
-        for joint, value in zip(self.joints, self.joint_values(q), strict=True):
-            link = link @ joint.origin @ joint.displacement(value)
-        return np.asarray(link @ self.tip_transform)
+        poses: list[Array] = []
+        for joint, value, parent in zip(self.joints, self.joint_values(q), self.carriers, strict=True):
+            before = poses[parent] if parent >= 0 else np.eye(4)
+            poses.append(before @ joint.origin @ joint.displacement(value))
+        return poses
+
+    def forward_kinematics(self, q: Array) -> Array:
+        """(4, 4) pose of the (first) tip frame in the root frame at coordinates ``q`` (n,) [rad or m].
+
+        Raises:
+            StateError: ``q`` is not (n,) finite numbers.
+        """
+        poses = self.link_poses(q)
+        return np.asarray((poses[self.tips[0].joint] if poses else np.eye(4)) @ self.tip_transform)

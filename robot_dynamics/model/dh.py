@@ -45,9 +45,11 @@ def dh_parameters(
 
     Raises:
         ParameterError: unknown convention, or a tolerance that is not positive.
+        ModelError: the chain is a tree; each ``chain.branch(tip)`` has a table.
         ConversionError: the table misses the chain's forward kinematics by more than ``tolerance``.
     """
     check_convention(convention)
+    chain = chain.only_serial("a Denavit-Hartenberg table")
     placed = place_frames(chain, tolerance)
     base, pairs, tool = _pairs(chain, placed)
     table = DHTable(
@@ -60,7 +62,7 @@ def dh_parameters(
         base=base,
         tool=tool,
     )
-    missed = residual(chain, table.forward_kinematics)
+    missed = residual(chain, lambda q: [table.forward_kinematics(q)])
     if not missed <= tolerance:
         raise ConversionError(
             f"the {convention} DH parameters of {chain.root} -> {chain.tip} miss the forward kinematics by"
@@ -93,8 +95,9 @@ def _pairs(chain: KinematicChain, placed: Placement) -> tuple[Array, list[_Pair]
     """
     z, p = placed.base[:3, 2], placed.base[:3, 3]
     near_root = pose(frame_along(z), p - (p @ z) * z)
-    x = placed.tip[:3, 0] if np.hypot(placed.tip[0, 0], placed.tip[1, 0]) > 1e-6 else placed.tip[:3, 1]
-    base, tool, rounding = placed.base, placed.tip, placed.rounding
+    (tool,) = placed.tips
+    x = tool[:3, 0] if np.hypot(tool[0, 0], tool[1, 0]) > 1e-6 else tool[:3, 1]
+    base, rounding = placed.base, placed.rounding
     pairs: list[_Pair] = []
     for joint, link, place in zip(chain.joints, placed.links, placed.poses, strict=True):
         screw = _Screw(link.offset, link.r) if link.revolute else _Screw(link.theta, link.offset)

@@ -1,4 +1,4 @@
-"""Places one frame on every joint axis of a chain: the only place where link frames are chosen.
+"""Places one frame on every joint axis of a chain or tree: the only place where link frames are chosen.
 
 Denavit-Hartenberg tables and the model that torques are computed with are both derived from what stands here.
 z of a frame points along its joint's own axis. Between two axes the fixed transform is taken apart into
@@ -7,11 +7,14 @@ z of a frame points along its joint's own axis. Between two axes the fixed trans
 
 The middle belongs to the link. The ends lie on the joint axes, commute with the motion of the joints, and add
 up there: theta of a joint is the psi before it plus the phi behind it, and r likewise.
+
+A link that carries several joints has its frame chosen for the one behind which most joints are. To the
+others leads Rz(gamma) in front of the middle, and s is part of y and t.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,7 +62,7 @@ class Rounding:
     @classmethod
     def of(cls, chain: KinematicChain, tolerance: float) -> Rounding:
         """So that all angles and lengths together move the tip by at most ``tolerance`` [m or 1]."""
-        angle = tolerance / (4.0 * len(chain.joints) * max(1.0, _reach(chain)))
+        angle = tolerance / (4.0 * _longest(chain, [1.0] * len(chain.joints)) * max(1.0, _reach(chain)))
         return cls(angle, angle * _arm_length(chain))
 
     def of_angle(self, angle: float) -> float:
@@ -86,11 +89,11 @@ class Placement:
     """The frames of a chain.
 
     Attributes:
-        links: one per moving joint, from the base to the tip. The first has alpha, a, y_shift, and r or theta
-            zero; the last one's x axis and origin are those of the link before, as far as its joint allows.
+        links: one per moving joint, as in the chain. The first has alpha, a, y_shift, and r or theta zero;
+            the x axis and origin of those that carry no joint are those of the link before, where possible.
         poses: (4, 4) of every frame in the URDF frame of its link.
         base: (4, 4) pose of frame 0 in the root frame; frame 0 is frame 1 at joint variable zero.
-        tip: (4, 4) pose of the tip frame in the last frame.
+        tips: (4, 4) pose of every tip frame in the frame of the link that carries it.
         reach: how far the tip can be from any joint axis [m].
         rounding: what was taken as equal.
     """
@@ -98,7 +101,7 @@ class Placement:
     links: tuple[LinkFrame, ...]
     poses: tuple[Array, ...]
     base: Array
-    tip: Array
+    tips: tuple[Array, ...]
     reach: float
     rounding: Rounding
 
@@ -130,42 +133,95 @@ def place_frames(chain: KinematicChain, tolerance: float = TOLERANCE) -> Placeme
     reach = _REACH * _arm_length(chain)
     axes = [pose(frame_along(joint.axis)) for joint in chain.joints]
     start = chain.joints[0].origin @ axes[0]
-    # What leads along the axis of the current joint to its frame before phi and s are chosen.
-    psi, t = turn_about_z(frame_along(start[:3, 2]).T @ start[:3, :3]), 0.0
-    middle = (0.0, 0.0, 0.0)
+    # Of every joint, what leads to its axis from the frame before, and along the axis to its own frame before
+    # phi and s are chosen.
+    ways = {0: _Way(psi=turn_about_z(frame_along(start[:3, 2]).T @ start[:3, :3]))}
+    following = _following(chain)
     links: list[LinkFrame] = []
     poses: list[Array] = []
     for i, joint in enumerate(chain.joints):
-        theta_before = psi + (joint.offset if joint.kind is JointKind.REVOLUTE else 0.0)
-        if i + 1 < len(chain.joints):
-            between = inverse_pose(axes[i]) @ chain.joints[i + 1].origin @ axes[i + 1]
-            if chain.joints[i + 1].kind is JointKind.PRISMATIC:
+        if i not in ways:
+            # Carried by the root, beside the first.
+            base = chain.joints[0].origin @ poses[0]
+            ways[i] = _aside(inverse_pose(base), joint, axes, i, reach, rounding)
+        way = ways[i]
+        theta_before = way.psi + (joint.offset if joint.kind is JointKind.REVOLUTE else 0.0)
+        main, *others = following[i] or [-1]
+        if main >= 0:
+            between = inverse_pose(axes[i]) @ chain.joints[main].origin @ axes[main]
+            if chain.joints[main].kind is JointKind.PRISMATIC:
                 # What slides may slide along any parallel line: on this one a, y and r vanish.
-                between[:3, 3] = (0.0, 0.0, -t)
-                axes[i + 1] = inverse_pose(chain.joints[i + 1].origin) @ axes[i] @ between
-            step = _step(between, theta_before, -t, reach, rounding)
+                between[:3, 3] = (0.0, 0.0, -way.t)
+                axes[main] = inverse_pose(chain.joints[main].origin) @ axes[i] @ between
+            step = _step(between, theta_before, -way.t, reach, rounding)
+            ways[main] = _Way(0.0, step.alpha, step.a, step.y, step.psi, step.t)
         else:
-            step = _Step(-theta_before, -t, 0.0, 0.0, 0.0, 0.0, 0.0)
+            step = _Step(-theta_before, -way.t, 0.0, 0.0, 0.0, 0.0, 0.0)
         place = rounding.of_pose(axes[i] @ about_z(step.phi, step.s))
-        theta, r = (psi + step.phi, t + step.s) if i else (0.0, 0.0)
-        links.append(_link(joint, i - 1, middle, (theta, r), place, rounding))
+        along = (way.psi + step.phi, way.t + step.s) if i else (0.0, 0.0)
+        links.append(_link(joint, chain.carriers[i], way, along, place, rounding))
         poses.append(place)
-        middle, psi, t = (step.alpha, step.a, step.y), step.psi, step.t
+        for other in others:
+            ways[other] = _aside(inverse_pose(place), chain.joints[other], axes, other, reach, rounding)
     base = chain.joints[0].origin @ poses[0]
-    tip = inverse_pose(poses[-1]) @ chain.tip_transform
-    return Placement(tuple(links), tuple(poses), base, tip, _reach(chain), rounding)
+    tips = tuple(inverse_pose(poses[tip.joint]) @ tip.transform for tip in chain.tips)
+    return Placement(tuple(links), tuple(poses), base, tips, _reach(chain), rounding)
 
 
-def residual(chain: KinematicChain, forward_kinematics: Callable[[Array], Array]) -> float:
-    """Largest difference [m or 1] from the chain's pose of the tip, over samples in the joint ranges.
+def _following(chain: KinematicChain) -> list[list[int]]:
+    """The joints that each joint carries, first the one behind which most joints are."""
+    count = [1] * len(chain.joints)
+    following: list[list[int]] = [[] for _ in chain.joints]
+    for i in range(len(chain.joints) - 1, -1, -1):
+        if (parent := chain.carriers[i]) >= 0:
+            count[parent] += count[i]
+            following[parent].insert(0, i)
+    return [sorted(carried, key=lambda i: -count[i]) for carried in following]
+
+
+@dataclass(frozen=True)
+class _Way:
+    """Rz(gamma) Rx(alpha) Trans(a, y, 0) · Rz(psi) Tz(t), from a frame to the axis of the next joint."""
+
+    gamma: float = 0.0
+    alpha: float = 0.0
+    a: float = 0.0
+    y: float = 0.0
+    psi: float = 0.0
+    t: float = 0.0
+
+
+def _aside(
+    into: Array, joint: ChainJoint, axes: list[Array], index: int, reach: float, rounding: Rounding
+) -> _Way:
+    """The way to a joint from a frame that was chosen for another one.
+
+    ``into`` (4, 4) is the pose, in that frame, of the frame in which the joint's origin is given.
+    """
+    between = into @ joint.origin @ axes[index]
+    if joint.kind is JointKind.PRISMATIC:
+        between[:3, 3] = 0.0
+        axes[index] = inverse_pose(joint.origin) @ inverse_pose(into) @ between
+    step = _step(between, 0.0, 0.0, reach, rounding)
+    along, across = step.s * np.cos(step.alpha), step.s * np.sin(step.alpha)
+    return _Way(step.phi, step.alpha, step.a, step.y + across, step.psi, step.t + along)
+
+
+def residual(chain: KinematicChain, tip_poses: Callable[[Array], Sequence[Array]]) -> float:
+    """Largest difference [m or 1] from the chain's pose of the tips, over samples in the joint ranges.
 
     Args:
         chain: the chain.
-        forward_kinematics: (4, 4) pose of the tip in the root frame at coordinates (n,).
+        tip_poses: (4, 4) pose of every tip in the root frame at coordinates (n,).
     """
     ranges = np.array([_range(chain.driving_joint(index)) for index in range(chain.dof)])
     samples = np.random.default_rng(0).uniform(ranges[:, 0], ranges[:, 1], (_SAMPLES, chain.dof))
-    return max(float(np.abs(forward_kinematics(q) - chain.forward_kinematics(q)).max()) for q in samples)
+    missed = 0.0
+    for q in samples:
+        poses = chain.link_poses(q)
+        for tip, found in zip(chain.tips, tip_poses(q), strict=True):
+            missed = max(missed, float(np.abs(found - poses[tip.joint] @ tip.transform).max()))
+    return missed
 
 
 def frame_along(z: Array) -> Array:
@@ -235,16 +291,15 @@ def _nearer(phi: float, theta_before: float, a_of: Callable[[float], float]) -> 
 def _link(
     joint: ChainJoint,
     parent: int,
-    middle: tuple[float, float, float],
+    way: _Way,
     along: tuple[float, float],
     place: Array,
     rounding: Rounding,
 ) -> LinkFrame:
     """A link in its frame at ``place``.
 
-    ``middle`` is alpha, a, y before the joint, ``along`` theta and r with the joint variable at zero.
+    ``way`` leads to the joint, ``along`` is theta and r with the joint variable at zero.
     """
-    alpha, a, y = middle
     theta, r = along
     revolute = joint.kind is JointKind.REVOLUTE
     mass, first_moment, inertia = _inertial_parameters(joint.body, inverse_pose(place))
@@ -252,9 +307,10 @@ def _link(
         name=joint.name,
         kind=joint.kind,
         parent=parent,
-        alpha=rounding.of_angle(alpha),
-        a=rounding.of_length(a),
-        y_shift=rounding.of_length(y),
+        gamma=rounding.of_angle(way.gamma),
+        alpha=rounding.of_angle(way.alpha),
+        a=rounding.of_length(way.a),
+        y_shift=rounding.of_length(way.y),
         r=rounding.of_length(r) if revolute else 0.0,
         theta=0.0 if revolute else rounding.of_angle(theta),
         coordinate=joint.coordinate,
@@ -279,18 +335,34 @@ def _inertial_parameters(body: RigidBody, link_pose: Array) -> tuple[float, Arra
 
 def _arm_length(chain: KinematicChain) -> float:
     """Length of the arm [m]: all links in a line, or the farthest center of mass from its joint."""
-    length = sum(float(np.linalg.norm(joint.origin[:3, 3])) for joint in chain.joints[1:])
+    lengths = [float(np.linalg.norm(joint.origin[:3, 3])) for joint in chain.joints]
+    length = _longest(
+        chain,
+        [length if parent >= 0 else 0.0 for length, parent in zip(lengths, chain.carriers, strict=True)],
+    )
     return max(length, max(float(np.linalg.norm(joint.body.center_of_mass)) for joint in chain.joints))
 
 
 def _reach(chain: KinematicChain) -> float:
     """Largest distance of the tip from any joint axis [m]: at most all links in a line."""
-    reach = float(np.linalg.norm(chain.tip_transform[:3, 3]))
+    lengths = []
     for joint in chain.joints:
-        reach += float(np.linalg.norm(joint.origin[:3, 3]))
+        length = float(np.linalg.norm(joint.origin[:3, 3]))
         if joint.kind is JointKind.PRISMATIC:
-            reach += max(map(abs, _range(joint)))
-    return reach
+            length += max(map(abs, _range(joint)))
+        lengths.append(length)
+    ends = [0.0] * len(lengths)
+    for tip in chain.tips:
+        ends[tip.joint] = max(ends[tip.joint], float(np.linalg.norm(tip.transform[:3, 3])))
+    return _longest(chain, lengths, ends)
+
+
+def _longest(chain: KinematicChain, lengths: Sequence[float], ends: Sequence[float] = ()) -> float:
+    """Greatest sum of ``lengths``, one for each joint, from the root to any joint and to its end."""
+    sums: list[float] = []
+    for parent, length in zip(chain.carriers, lengths, strict=True):
+        sums.append((sums[parent] if parent >= 0 else 0.0) + length)
+    return max(total + end for total, end in zip(sums, ends or [0.0] * len(sums), strict=True))
 
 
 def _range(joint: ChainJoint) -> tuple[float, float]:

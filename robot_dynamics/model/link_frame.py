@@ -2,17 +2,17 @@
 
 From a frame to the next:
 
-    T_{i-1,i} = Rx(alpha_i) Trans(a_i, y_i, r_i) Rz(theta_i)
+    T_{i-1,i} = Rz(gamma_i) Rx(alpha_i) Trans(a_i, y_i, r_i) Rz(theta_i)
 
 where theta_i (revolute) or r_i (prismatic) moves. With y = 0 these are the modified Denavit-Hartenberg
 parameters of Craig and of Khalil & Kleinfinger, "A new geometric notation for open and closed-loop robots",
-ICRA 1986.
+ICRA 1986. gamma is theirs, too: it leads to the further joints of a link that carries several.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -54,6 +54,8 @@ class JointFrame:
         coordinate: index of the coordinate in ``q`` that moves this joint.
         multiplier: the moving theta or r is ``multiplier * q[coordinate] + offset``.
         offset: see ``multiplier`` [rad or m].
+        gamma: angle about z_{i-1} from the axes of frame i-1 to those that alpha and a refer to [rad]; zero
+            in a serial chain.
     """
 
     name: str
@@ -67,6 +69,7 @@ class JointFrame:
     coordinate: int
     multiplier: float
     offset: float
+    gamma: float = field(default=0.0, kw_only=True)
 
     @property
     def revolute(self) -> bool:
@@ -83,6 +86,16 @@ class JointFrame:
         """sin(alpha), exactly 0 or ±1 at multiples of pi/2."""
         return exact_cos_sin(self.alpha)[1]
 
+    @cached_property
+    def cos_gamma(self) -> float:
+        """cos(gamma), exactly 0 or ±1 at multiples of pi/2."""
+        return exact_cos_sin(self.gamma)[0]
+
+    @cached_property
+    def sin_gamma(self) -> float:
+        """sin(gamma), exactly 0 or ±1 at multiples of pi/2."""
+        return exact_cos_sin(self.gamma)[1]
+
     def joint_variable(self, q: ArrayLike) -> float:
         """The moving theta [rad] or r [m] at coordinates ``q`` (n,)."""
         return float(self.multiplier * np.asarray(q)[self.coordinate] + self.offset)
@@ -97,13 +110,13 @@ class JointFrame:
         return self._pose(exact_cos_sin(theta), r)
 
     def before_joint(self) -> Array:
-        """(4, 4) Rx(alpha) Trans(a, y_shift, 0): what comes before the joint's own theta and r."""
+        """(4, 4) Rz(gamma) Rx(alpha) Trans(a, y_shift, 0): what comes before the joint's own theta and r."""
         return self._pose((1.0, 0.0), 0.0)
 
     def _pose(self, cos_sin_theta: tuple[float, float], r: float) -> Array:
         c, s = cos_sin_theta
         ca, sa = self.cos_alpha, self.sin_alpha
-        return np.array(
+        pose = np.array(
             [
                 [c, -s, 0.0, self.a],
                 [ca * s, ca * c, -sa, ca * self.y_shift - sa * r],
@@ -111,6 +124,10 @@ class JointFrame:
                 [0.0, 0.0, 0.0, 1.0],
             ]
         )
+        if self.gamma:
+            cg, sg = self.cos_gamma, self.sin_gamma
+            pose[:2] = cg * pose[0] - sg * pose[1], sg * pose[0] + cg * pose[1]
+        return pose
 
     def joint_fields(self) -> dict[str, Any]:
         """The attributes of the joint and its frame alone: what another kind of link is made from."""
@@ -121,6 +138,7 @@ _LINK = {
     "name": text,
     "kind": a(JointKind),
     "parent": index,
+    "gamma": number,
     "alpha": number,
     "a": number,
     "y_shift": number,

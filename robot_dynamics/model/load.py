@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from robot_dynamics.errors import ModelWarning
 from robot_dynamics.inputs.arrays import plain_text
@@ -18,8 +18,9 @@ def load_urdf(
     root: str | None = None,
     tip: str | None = None,
     locked_joints: Mapping[str, float] | None = None,
+    tips: str | Sequence[str] | None = None,
 ) -> KinematicChain:
-    """Load the serial chain between two links of a robot description.
+    """Load the chain between two links of a robot description, or the tree between one link and several.
 
     Every body counts. What a fixed joint carries is lumped into the moving link above it, and so is a side
     branch (a gripper, a camera on a pan joint) at the position where its joints are locked. A mimic joint
@@ -33,17 +34,19 @@ def load_urdf(
         locked_joints: positions [rad or m] at which joints are held, by name. Joints in the chain become
             fixed; joints of side branches that are not listed are held at zero, or at the limit nearest to
             it. A floating or planar joint can be locked at 0 only.
+        tips: instead of ``tip`` names of several links: the tree of all joints on the way to them, in the
+            order of the description; "all" for every joint.
 
     Returns:
-        The chain. Its ``warnings`` list what is odd about the description, such as links without mass; each
-        is also issued as a ``ModelWarning``.
+        The chain, or the tree as a chain with several tips. Its ``warnings`` list what is odd about the
+        description, such as links without mass; each is also issued as a ``ModelWarning``.
 
     Raises:
         ModelError: the description cannot be used, or no such chain is in it; the message names the link or
             joint.
     """
     root, tip = (name if plain_text(name) is None else plain_text(name) for name in (root, tip))
-    chain = build_chain(parse_urdf(source), root, tip, locked_joints)
+    chain = build_chain(parse_urdf(source), root, tip, locked_joints, tips)
     for message in chain.warnings:
         warnings.warn(message, ModelWarning, stacklevel=2)
     return chain

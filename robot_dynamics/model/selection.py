@@ -44,7 +44,31 @@ def choose_tip(tree: RobotTree, root: str, moves: Callable[[Joint], bool]) -> st
         common.append(joints[0])
     if 2 * sum(map(moves, common)) < counts[deepest[0]]:
         raise ModelError(
-            f"robot {tree.name!r} has several chains below link {root!r}; name the tip link, for example one"
-            f" of: {', '.join(deepest)}"
+            f"robot {tree.name!r} has several chains below link {root!r}: take the whole tree with"
+            f" tips='all', or name the tip link, for example one of: {', '.join(deepest)}"
         )
     return common[-1].child
+
+
+def tips_of(tree: RobotTree, root: str, moves: Callable[[Joint], bool]) -> list[str]:
+    """The tips of the whole tree below ``root``: one for every joint behind which nothing moves.
+
+    It is the only leaf behind that joint, or, where there are several, the last link on the way to all.
+
+    Raises:
+        ModelError: there is no such link, or nothing moves below it.
+    """
+    if root not in tree.links:
+        raise ModelError(
+            f"root link {root!r} is not in robot {tree.name!r}; its links are: {', '.join(tree.links)}"
+        )
+    tips = []
+    for joint in tree.subtree(root):
+        if moves(joint) and not any(map(moves, tree.subtree(joint.child))):
+            link = joint.child
+            while len(tree.child_joints[link]) == 1:
+                link = tree.child_joints[link][0].child
+            tips.append(link)
+    if not tips:
+        raise ModelError(f"robot {tree.name!r} has no moving joint below link {root!r}")
+    return tips

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pinocchio
 
-from robot_dynamics.model.chain import ChainJoint, JointKind, KinematicChain, RigidBody
+from robot_dynamics.model.chain import ChainJoint, JointKind, KinematicChain, RigidBody, Tip
 
 
 def rotation(rng) -> np.ndarray:
@@ -91,18 +93,55 @@ def chain(seed, n=None, kinds=None, special=None, massless=(), axes=None) -> Kin
     return KinematicChain("random", "root", "tip", joints, tuple(j.name for j in joints), pose(rng, 0.2))
 
 
+def tree(seed, n=9, special=None, followers=False) -> KinematicChain:
+    """A random tree of ``n`` joints with a tip behind every end; ``followers``: some joints are mimics."""
+    rng = np.random.default_rng(seed)
+    parents = [-1, *(int(rng.integers(-1, i)) for i in range(1, n))]
+    # Depth first, as descriptions are loaded.
+    order, pending = [], [i for i in reversed(range(n)) if parents[i] < 0]
+    while pending:
+        order.append(pending.pop())
+        pending.extend(i for i in reversed(range(n)) if parents[i] == order[-1])
+    carriers = tuple(order.index(parents[i]) if parents[i] >= 0 else -1 for i in order)
+    serial = chain(seed, n, special=special)
+    joints, names = [], []
+    for i, joint in enumerate(serial.joints):
+        if followers and i > 1 and rng.random() < 0.3:
+            leader = int(rng.integers(len(names)))
+            more = {"multiplier": float(rng.uniform(-2.0, 2.0)), "offset": float(rng.uniform(-1.0, 1.0))}
+        else:
+            leader, more = len(names), {}
+            names.append(joint.name)
+        joints.append(replace(joint, coordinate=leader, **more))
+    ends = [i for i in range(n) if i not in carriers]
+    tips = [Tip(f"tip{i}", i, pose(rng, 0.2)) for i in ends]
+    return KinematicChain(
+        "tree",
+        "root",
+        tips[0].link,
+        tuple(joints),
+        tuple(names),
+        tips[0].transform,
+        parents=carriers,
+        tip_joint=ends[0],
+        other_tips=tuple(tips[1:]),
+    )
+
+
 def pinocchio_model(robot: KinematicChain, gravity) -> pinocchio.Model:
     """The chain as Pinocchio sees it; joint variables equal the coordinates (no mimic joints)."""
     model = pinocchio.Model()
     model.gravity = pinocchio.Motion(np.asarray(gravity, dtype=float), np.zeros(3))
-    parent = 0
-    for joint in robot.joints:
+    for joint, parent in zip(robot.joints, robot.carriers, strict=True):
         kind = pinocchio.JointModelRevoluteUnaligned
         if joint.kind is JointKind.PRISMATIC:
             kind = pinocchio.JointModelPrismaticUnaligned
-        parent = model.addJoint(parent, kind(joint.axis), pinocchio.SE3(joint.origin), joint.name)
+        index = model.addJoint(parent + 1, kind(joint.axis), pinocchio.SE3(joint.origin), joint.name)
         inertia = pinocchio.Inertia(joint.body.mass, joint.body.center_of_mass, joint.body.inertia)
-        model.appendBodyToJoint(parent, inertia, pinocchio.SE3.Identity())
+        model.appendBodyToJoint(index, inertia, pinocchio.SE3.Identity())
+    for tip in robot.tips:
+        place = pinocchio.SE3(tip.transform)
+        model.addFrame(pinocchio.Frame(tip.link, tip.joint + 1, 0, place, pinocchio.FrameType.BODY))
     return model
 
 

@@ -3,4 +3,5 @@
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "dynamics"))
+for _room in ("dynamics", "model"):
+    sys.path.insert(0, str(Path(__file__).parents[1] / _room))

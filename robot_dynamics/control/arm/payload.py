@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics.errors import ParameterError
+from robot_dynamics.errors import ParameterError, quoted
 from robot_dynamics.model.chain import KinematicChain, RigidBody
 from robot_dynamics.model.lumping import MASSLESS, lumped_body, moved_body
 from robot_dynamics.parameters import parameter, validate
@@ -77,19 +77,24 @@ def inertia_matrix(values: Sequence[float]) -> Array:
 
 
 def with_payload(
-    chain: KinematicChain, mass: float, center: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike | None = None
+    chain: KinematicChain,
+    mass: float,
+    center: ArrayLike = (0.0, 0.0, 0.0),
+    inertia: ArrayLike | None = None,
+    tip: str | None = None,
 ) -> KinematicChain:
-    """The chain with a body fixed to its tip, lumped into the last moving link.
+    """The chain with a body fixed to its tip, lumped into the moving link that carries the tip.
 
     Args:
         chain: the arm; it stays as it is.
         mass: of the payload [kg]; 0 gives back the chain itself.
         center: (3,) centre of mass in the tip frame [m].
         inertia: (3, 3) about the centre of mass, in the axes of the tip frame [kg·m²]; a point mass if None.
+        tip: name of the tip, which a tree with several needs.
 
     Raises:
-        ParameterError: a mass that is negative or not finite, a wrong shape, or an inertia that no rigid body
-            has.
+        ParameterError: a mass that is negative or not finite, a wrong shape, an inertia that no rigid body
+            has, or no such tip.
     """
     if not (np.isfinite(mass) and mass >= 0.0):
         raise ParameterError(f"payload mass {mass!r}; it must be a finite number, at least 0 kg")
@@ -102,10 +107,15 @@ def with_payload(
             f"payload centre {place.tolist()}; it must be three finite numbers in the tip frame [m]"
         )
     _check_inertia(about_center)
-    last = chain.joints[-1]
-    carried = moved_body(RigidBody(float(mass), place, about_center), chain.tip_transform)
-    body = lumped_body((last.body, carried))
-    return replace(chain, joints=(*chain.joints[:-1], replace(last, body=body)))
+    tips = {known.link: known for known in chain.tips}
+    chosen = tips.get(chain.tip if tip is None and len(tips) == 1 else tip or "")
+    if chosen is None:
+        raise ParameterError(f"payload at tip {quoted(tip)}; the tips are {', '.join(tips)}")
+    carried = moved_body(RigidBody(float(mass), place, about_center), chosen.transform)
+    joints = list(chain.joints)
+    carrier = joints[chosen.joint]
+    joints[chosen.joint] = replace(carrier, body=lumped_body((carrier.body, carried)))
+    return replace(chain, joints=tuple(joints))
 
 
 def _check_inertia(inertia: Array) -> None:

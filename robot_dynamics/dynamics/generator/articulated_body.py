@@ -18,7 +18,7 @@ parameters, so most of their entries are zero.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from robot_dynamics.codegen.expression import Expression, ExpressionGraph
@@ -79,7 +79,8 @@ def articulated_body(
     zeros = tuple(graph.expression(0.0) for _ in tau)
     recursion = Recursion(graph, links, replace(state, qdd=zeros), choices)
     members = [member for run in recursion.forces() for member in run]
-    return _Articulated(graph, links, members, state, tau, recursion.carried()).accelerations()
+    carried = {index: recursion.carried(index) for index in state.tied}
+    return _Articulated(graph, links, members, state, tau, carried).accelerations()
 
 
 class _Articulated:
@@ -90,7 +91,7 @@ class _Articulated:
         members: Sequence[Member],
         state: State,
         tau: Sequence[Expression],
-        carried: tuple[Vector, Vector],
+        carried: Mapping[int, tuple[Vector, Vector]],
     ) -> None:
         self.graph = graph
         self.zero = graph.expression(0.0)
@@ -103,10 +104,11 @@ class _Articulated:
     def accelerations(self) -> list[Expression]:
         """Joint by joint towards the tip, with what the joints before add to the bias motion."""
         joints = self._towards_base()
-        turning, moving = [self.zero] * 3, [self.zero] * 3
+        added_to = {-1: ([self.zero] * 3, [self.zero] * 3)}
         result = [self.zero] * len(self.tau)
         for joint in joints:
             link, member = joint.link, joint.member
+            turning, moving = added_to[link.parent]
             moving = add(moving, cross_entries(turning, from_entry(link, joint.arm)))
             turning = to_turned(*member.angle, to_entry(link, turning))
             moving = to_turned(*member.angle, to_entry(link, moving))
@@ -117,18 +119,23 @@ class _Articulated:
                 turning = [turning[0], turning[1], turning[2] + own]
             else:
                 moving = [moving[0], moving[1], moving[2] + own]
+            added_to[member.index] = turning, moving
             result[link.coordinate] = (1.0 / link.multiplier) * own
         return result
 
     def _towards_base(self) -> list[_Joint]:
         zero = self.zero
         empty = [[zero] * 3 for _ in range(3)]
-        force, moment = self.carried
-        relation = _Relation(empty, empty, empty, moment, force)
-        if self.state.payload is not None:
-            relation = self._with_body(relation, self.state.payload)
+        # Of links that carry others, exert or carry something: the relation of all that.
+        relations: dict[int, _Relation] = {}
+        for index, (force, moment) in self.carried.items():
+            relation = _Relation(empty, empty, empty, moment, force)
+            if index in self.state.payloads:
+                relation = self._with_body(relation, self.state.payloads[index])
+            relations[index] = relation
         joints = []
         for link, member in zip(reversed(self.links), reversed(self.members), strict=True):
+            relation = relations.get(member.index) or _Relation(empty, empty, empty, [zero] * 3, [zero] * 3)
             relation = self._with_body(relation, link.pseudo.tolist())
             relation.moment = add(relation.moment, member.moment)
             relation.force = add(relation.force, member.force)
@@ -139,7 +146,10 @@ class _Articulated:
                 r = joint_variable(link, self.state.q) + link.offset
             arm = [self.graph.expression(link.a), self.graph.expression(link.y_shift), r]
             joints.append(_Joint(link, member, arm, row, remainder))
-            relation = self._before(relation, link, member, arm)
+            before = self._before(relation, link, member, arm)
+            relations[link.parent] = (
+                _both(relations[link.parent], before) if link.parent in relations else before
+            )
         joints.reverse()
         return joints
 
@@ -224,6 +234,16 @@ class _Articulated:
             from_entry(link, moment),
             from_entry(link, turned.force),
         )
+
+
+def _both(one: _Relation, other: _Relation) -> _Relation:
+    return _Relation(
+        _plus(one.inertia, other.inertia),
+        _plus(one.coupling, other.coupling),
+        _plus(one.mass, other.mass),
+        add(one.moment, other.moment),
+        add(one.force, other.force),
+    )
 
 
 def _plus(tensor: Tensor, other: Sequence[Sequence[Expression | float]]) -> Tensor:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from robot_dynamics.dynamics.generator.links import Link, parallel_runs
+from robot_dynamics.dynamics.generator.links import Link, leaves, parallel_runs
 
 
 class Frame(enum.Enum):
@@ -82,10 +83,16 @@ class Choices:
     backward_length: float = 1.0
     composed_angles: bool = False
 
-    def with_last_as_given(self) -> Choices:
-        """These choices with the last link's frame left as it is: something else is given in it."""
-        last = len(self.links) - 1
-        return self.with_link(last, replace(self.links[last], turn=Turn.NONE))
+    def as_given(self, tied: Iterable[int]) -> Choices:
+        """These choices with the frames of ``tied`` links left as they are, as something is given in them."""
+        made = self
+        for index in tied:
+            made = made.with_link(index, replace(made.links[index], turn=Turn.NONE))
+        return made
+
+    def of(self, links: Iterable[int]) -> Choices:
+        """The choices of some links alone."""
+        return replace(self, links=tuple(self.links[index] for index in links))
 
     def with_link(self, index: int, choice: LinkChoice) -> Choices:
         """These choices with another one for link ``index``."""
@@ -100,10 +107,13 @@ def default_choices(links: tuple[Link, ...]) -> Choices:
     """
     runs = parallel_runs(links)
     chosen = [LinkChoice()] * len(links)
-    turning = 0
+    ends = set(leaves(links))
+    # Of every link: the runs with a revolute joint on the way to it, its own included.
+    turnings = {-1: 0}
     for run in runs:
+        turning = turnings[links[run[0]].parent]
         for index in run:
-            leaf = index != run[-1] or run is runs[-1]
+            leaf = index != run[-1] or index in ends
             sparse = turning <= 1
             quarter = links[run[0]].quarter_turn
             chosen[index] = LinkChoice(
@@ -112,5 +122,5 @@ def default_choices(links: tuple[Link, ...]) -> Choices:
                 isotropic=Isotropic.YY if turning == 1 else Isotropic.NONE,
                 joined=sparse or not links[index].revolute,
             )
-        turning += any(links[index].revolute for index in run)
+        turnings[run[-1]] = turning + any(links[index].revolute for index in run)
     return Choices(tuple(chosen))

@@ -7,7 +7,8 @@ turned towards the tip; no force is needed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from robot_dynamics.codegen.expression import Expression, ExpressionGraph
 from robot_dynamics.dynamics.generator.angles import Trigonometry
@@ -33,29 +34,27 @@ def gravity_forces(
     q: Sequence[Expression],
     gravity: Vector,
     choices: Choices,
-    payload: Tensor | None = None,
+    payloads: Mapping[int, Tensor] = MappingProxyType({}),
 ) -> list[Expression]:
     """Generalised forces that hold the arm against ``gravity``, free fall in frame 0 [N·m or N].
 
-    ``payload`` is the (4, 4) pseudo-inertia of what the last link carries.
+    ``payloads`` are (4, 4) pseudo-inertias of what links carry, by their indices.
     """
-    if payload is not None:
-        choices = choices.with_last_as_given()
+    choices = choices.as_given(payloads)
     links = regrouped(links, choices)
     trigonometry = Trigonometry(graph, choices.composed_angles)
-    runs = places(graph, links, choices, q, trigonometry, 1.0)
-    acceleration = scaled(-1.0, gravity)
+    runs = places(graph, links, choices, q, trigonometry, 1.0, payloads)
+    accelerations = {-1: scaled(-1.0, gravity)}
     at_entry = []
     for run in runs:
-        acceleration = to_entry(run[0].link, acceleration)
-        at_entry.append(acceleration)
-        acceleration = to_turned(run[-1].cosine, run[-1].sine, acceleration)
+        at_entry.append(to_entry(run[0].link, accelerations[run[0].link.parent]))
+        accelerations[run[-1].index] = to_turned(run[-1].cosine, run[-1].sine, at_entry[-1])
     zero = graph.expression(0.0)
     tau = [zero] * len(q)
-    moment, mass = [zero] * 3, zero
-    if payload is not None:
-        moment, mass = payload[3][:3], payload[3][3]
+    # First moment and mass of what links carry, by their indices.
+    carried = {index: (payload[3][:3], payload[3][3]) for index, payload in payloads.items()}
     for run, a in zip(reversed(runs), reversed(at_entry), strict=True):
+        moment, mass = carried.get(run[-1].index, ([zero] * 3, zero))
         # The last link's own moment turns together with all that it carries.
         moment = add(moment, [graph.expression(x) for x in run[-1].link.pseudo[:3, 3].tolist()])
         total = from_turned(run[-1].cosine, run[-1].sine, moment)
@@ -69,5 +68,8 @@ def gravity_forces(
             effort = total[0] * a[1] - total[1] * a[0] if link.revolute else mass * a[2]
             tau[link.coordinate] = tau[link.coordinate] + link.multiplier * effort
             total = add(total, scaled(mass, place.arm))
-        moment = from_entry(run[0].link, total)
+        moment, parent = from_entry(run[0].link, total), run[0].link.parent
+        if parent in carried:
+            moment, mass = add(carried[parent][0], moment), carried[parent][1] + mass
+        carried[parent] = moment, mass
     return tau

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from robot_dynamics.codegen.expression import Expression, ExpressionGraph
@@ -13,8 +13,10 @@ from robot_dynamics.dynamics.generator.links import Link
 from robot_dynamics.dynamics.generator.payload import payload_pseudo
 from robot_dynamics.dynamics.generator.recursion import State
 from robot_dynamics.dynamics.generator.search import Objective
+from robot_dynamics.dynamics.generator.vectors import Tensor, Vector, add
 from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.model.chain import JointKind
+from robot_dynamics.spatial import Array
 
 _UNITS: Mapping[JointKind, Mapping[str, str]] = {
     JointKind.REVOLUTE: {
@@ -34,12 +36,14 @@ class Sizes:
     Attributes:
         joints: number n of coordinates.
         links: number m of moving links; more than n where joints mimic others.
+        tips: number of tips.
         count_base: gives the number b of base parameters.
         options: of the quantity, as programs know them.
     """
 
     joints: int
     links: int
+    tips: int
     count_base: Callable[[], int]
     options: Mapping[str, str] = field(default_factory=dict)
 
@@ -72,8 +76,8 @@ QDD = InputArray("qdd", "joint accelerations [{acceleration}]")
 TAU = InputArray("tau", "joint efforts [{effort}]")
 WRENCH = InputArray(
     "wrench",
-    "[force, torque] that the arm exerts on its environment at the tip, in the tip frame [N, N m]",
-    lambda _: 6,
+    "[force, torque] that the arm exerts on its environment at each tip, in the tip frame [N, N m]",
+    lambda sizes: 6 * sizes.tips,
     per_joint=False,
 )
 GRAVITY = InputArray(
@@ -83,9 +87,9 @@ GRAVITY = InputArray(
 
 PAYLOAD = InputArray(
     "payload",
-    "body at the tip: mass [kg], first moment (3) [kg m] and inertia xx, xy, yy, xz, yz, zz [kg m^2] about"
+    "body at each tip: mass [kg], first moment (3) [kg m] and inertia xx, xy, yy, xz, yz, zz [kg m^2] about"
     " the tip frame's origin, in its axes",
-    lambda _: 10,
+    lambda sizes: 10 * sizes.tips,
     per_joint=False,
 )
 FRICTION = InputArray(
@@ -133,7 +137,8 @@ class Request:
         def count_base() -> int:
             return len(base_parameters(self.model, any_gravity=any_gravity).names)
 
-        return Sizes(self.model.dof, len(self.model.links), count_base, self.options)
+        model = self.model
+        return Sizes(model.dof, len(model.links), len(model.tips), count_base, self.options)
 
 
 class Inputs:
@@ -142,8 +147,8 @@ class Inputs:
     Attributes:
         graph: the graph.
         gravity: (3,) in frame 0: an input, or the model's.
-        payload: (4, 4) pseudo-inertia of what the tip carries, about the last frame's origin; None for
-            nothing.
+        payloads: (4, 4) pseudo-inertia of what a link carries at its tips, about its frame's origin, by the
+            link's index.
     """
 
     def __init__(self, request: Request, *states: InputArray) -> None:
@@ -151,15 +156,15 @@ class Inputs:
         self.graph = ExpressionGraph()
         self._request = request
         self._arrays: dict[str, tuple[Expression, ...]] = {}
-        self._load: tuple[list[Expression], list[Expression]] | None = None
+        self._wrenches: dict[int, tuple[Vector, Vector]] = {}
+        self.payloads: dict[int, Tensor] = {}
         for array in (*states, *request.more):
             size, description = array.size(request.sizes), described(array.description)
             self._arrays[array.name] = self.graph.input(array.name, size, description)
             if array is WRENCH:
-                self._load = self._tip_load()
-        self.payload = None
+                self._take_wrenches()
         if PAYLOAD.name in self._arrays:
-            self.payload = payload_pseudo(self._arrays[PAYLOAD.name], request.model.tip)
+            self._take_payloads()
         if GRAVITY.name in self._arrays:
             rotation = _snapped(request.model.base[:3, :3].tolist())
             root = self._arrays[GRAVITY.name]
@@ -175,8 +180,8 @@ class Inputs:
 
     def state(self) -> State:
         """The state with the arrays that were declared; the others are zero."""
-        force, moment = self._load or (None, None)
-        return State(self["q"], self["qd"], self["qdd"], self.gravity, force, moment, self.payload)
+        arrays = self["q"], self["qd"], self["qdd"]
+        return State(*arrays, self.gravity, self._wrenches, self.payloads)
 
     def friction_efforts(self) -> list[Expression]:
         """What friction adds to the efforts; zeros where it is not declared."""
@@ -194,21 +199,38 @@ class Inputs:
         given, n = self._arrays[FRICTION.name], self._request.model.dof
         return [DriveFriction.plain(d, f) for d, f in zip(given[:n], given[n:], strict=True)]
 
-    def _tip_load(self) -> tuple[list[Expression], list[Expression]]:
-        """Force and moment of the wrench about the last frame's origin, in its axes."""
+    def _take_wrenches(self) -> None:
         given = self._arrays[WRENCH.name]
-        rotation = _snapped(self._request.model.tip[:3, :3].tolist())
-        p = self._request.model.tip[:3, 3].tolist()
-        f = [_dot(row, given[:3]) for row in rotation]
-        n = [_dot(row, given[3:]) for row in rotation]
-        return f, [
-            n[0] + (p[1] * f[2] - p[2] * f[1]),
-            n[1] + (p[2] * f[0] - p[0] * f[2]),
-            n[2] + (p[0] * f[1] - p[1] * f[0]),
-        ]
+        for k, (link, pose) in enumerate(self._request.model.tips):
+            force, moment = _tip_load(given[6 * k : 6 * k + 6], pose)
+            if link in self._wrenches:
+                before = self._wrenches[link]
+                force, moment = add(before[0], force), add(before[1], moment)
+            self._wrenches[link] = force, moment
+
+    def _take_payloads(self) -> None:
+        given = self._arrays[PAYLOAD.name]
+        for k, (link, pose) in enumerate(self._request.model.tips):
+            pseudo = payload_pseudo(given[10 * k : 10 * k + 10], pose)
+            if link in self.payloads:
+                pseudo = [add(u, v) for u, v in zip(self.payloads[link], pseudo, strict=True)]
+            self.payloads[link] = pseudo
 
 
-def _dot(constants: list[float], values: tuple[Expression, ...] | list[Expression]) -> Expression:
+def _tip_load(given: Sequence[Expression], tip: Array) -> tuple[Vector, Vector]:
+    """Force and moment of a tip's wrench about the origin and in the axes of the link that carries it."""
+    rotation = _snapped(tip[:3, :3].tolist())
+    p = tip[:3, 3].tolist()
+    f = [_dot(row, given[:3]) for row in rotation]
+    n = [_dot(row, given[3:]) for row in rotation]
+    return f, [
+        n[0] + (p[1] * f[2] - p[2] * f[1]),
+        n[1] + (p[2] * f[0] - p[0] * f[2]),
+        n[2] + (p[0] * f[1] - p[1] * f[0]),
+    ]
+
+
+def _dot(constants: Sequence[float], values: Sequence[Expression]) -> Expression:
     return constants[0] * values[0] + constants[1] * values[1] + constants[2] * values[2]
 
 

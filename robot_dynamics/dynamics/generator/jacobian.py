@@ -28,6 +28,7 @@ def tip_jacobian(
     choices: Choices,
 ) -> list[list[Expression]]:
     """Six rows (linear, then angular velocity of the tip frame's origin), one column per coordinate."""
+    # ``links`` are a path: each carries the next.
     zero = graph.expression(0.0)
     runs = places(graph, links, choices, q, Trigonometry(graph, choices.composed_angles), 1.0)
     pose = [[graph.expression(x) for x in tip[:3, j].tolist()] for j in range(4)]

@@ -7,7 +7,7 @@ from robot_dynamics.dynamics.generator.motion import AngularMotion, at_rest, ent
 from robot_dynamics.dynamics.generator.placing import Steps
 from robot_dynamics.dynamics.generator.recursion import State
 from robot_dynamics.dynamics.generator.runs import joint_variable
-from robot_dynamics.dynamics.generator.vectors import Vector, add, scaled, to_entry, to_turned
+from robot_dynamics.dynamics.generator.vectors import Vector, add, along_a, scaled, to_entry, to_turned
 from robot_dynamics.spatial import cross_entries
 
 
@@ -41,7 +41,7 @@ class Motions:
         if link.parent >= 0:
             motion, origin = self.motions[link.parent], self.origins[link.parent]
         entry = enter(link, motion, link.y_shift != 0.0)
-        origin = to_entry(link, add(origin, scaled(link.a, [row[0] for row in motion.b])))
+        origin = to_entry(link, add(origin, scaled(link.a, along_a(link, motion.b))))
         if link.y_shift:
             assert entry.b is not None
             origin = add(origin, scaled(link.y_shift, [row[1] for row in entry.b]))

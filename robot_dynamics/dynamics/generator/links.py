@@ -10,6 +10,7 @@ between neighbouring links is read off its entries (see :mod:`.regrouping`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -39,12 +40,12 @@ class Link(JointFrame):
     @property
     def parallel(self) -> bool:
         """Whether the joint's axis is parallel to the axis before, and points the same way."""
-        return self.cos_alpha == 1.0 and self.sin_alpha == 0.0
+        return self.cos_alpha == 1.0 and self.sin_alpha == 0.0 and self.gamma == 0.0
 
     @property
     def quarter_turn(self) -> bool:
-        """Whether alpha is a multiple of pi/2 (a minute angle has cosine 1 but a sine)."""
-        return self.cos_alpha * self.sin_alpha == 0.0
+        """Whether alpha and gamma are multiples of pi/2 (a minute angle has cosine 1 but a sine)."""
+        return self.cos_alpha * self.sin_alpha == 0.0 and self.cos_gamma * self.sin_gamma == 0.0
 
     def with_pseudo(self, pseudo: Array, noise: Array) -> Link:
         """The link with another mass distribution; entries within its rounding noise become zero."""
@@ -91,6 +92,7 @@ def axes_made_parallel(model: SerialModel) -> SerialModel:
         links.append(
             replace(
                 link,
+                gamma=-link.gamma if before else link.gamma,
                 alpha=wrapped_angle(link.alpha + np.pi) if opposite else link.alpha,
                 y_shift=sign * link.y_shift,
                 r=sign * link.r,
@@ -102,19 +104,37 @@ def axes_made_parallel(model: SerialModel) -> SerialModel:
             )
         )
     about_x = np.diag([1.0, -1.0, -1.0, 1.0])
-    tip = about_x @ model.tip if turned[-1] else model.tip
+    tips = [about_x @ pose if turned[link] else pose for link, pose in model.tips]
     poses = tuple(
         about_x @ pose if turn else pose for pose, turn in zip(model.link_poses, turned, strict=False)
     )
-    return replace(model, links=tuple(links), tip=tip, link_poses=poses)
+    return replace(model, links=tuple(links), tip=tips[0], other_tips=tuple(tips[1:]), link_poses=poses)
 
 
-def parallel_runs(links: tuple[Link, ...]) -> list[list[int]]:
-    """Indices of the links, in maximal runs of joints whose z axes are parallel."""
+def parallel_runs(links: Sequence[Link], joined: Sequence[bool] = ()) -> list[list[int]]:
+    """Indices of the links, in maximal runs of joints whose z axes are parallel.
+
+    Only the last link of a run carries links of other runs.
+
+    Args:
+        links: of the robot.
+        joined: whether each may continue a run; all by default.
+    """
+    children = [0] * len(links)
+    for link in links:
+        if link.parent >= 0:
+            children[link.parent] += 1
     runs: list[list[int]] = []
     for index, link in enumerate(links):
-        if link.parallel and runs and runs[-1][-1] == link.parent:
+        goes_on = bool(runs) and runs[-1][-1] == link.parent and children[link.parent] == 1
+        if goes_on and link.parallel and (not joined or joined[index]):
             runs[-1].append(index)
         else:
             runs.append([index])
     return runs
+
+
+def leaves(links: Sequence[Link]) -> tuple[int, ...]:
+    """Indices of the links that carry no other."""
+    carrying = {link.parent for link in links}
+    return tuple(index for index in range(len(links)) if index not in carrying)

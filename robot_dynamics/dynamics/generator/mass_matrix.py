@@ -11,8 +11,9 @@ P -> T P T^T, link by link, the angles of parallel axes summed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from robot_dynamics.codegen.expression import Expression, ExpressionGraph
 from robot_dynamics.dynamics.generator.angles import Trigonometry
@@ -66,15 +67,14 @@ def mass_matrix(
     links: tuple[Link, ...],
     q: Sequence[Expression],
     choices: Choices,
-    payload: Tensor | None = None,
+    payloads: Mapping[int, Tensor] = MappingProxyType({}),
 ) -> list[list[Expression]]:
     """The symmetric mass matrix of the coordinates, row by row [kg·m², kg·m or kg].
 
-    ``payload`` is the (4, 4) pseudo-inertia of what the last link carries.
+    ``payloads`` are (4, 4) pseudo-inertias of what links carry, by their indices.
     """
-    if payload is not None:
-        choices = choices.with_last_as_given()
-    return _Composite(graph, regrouped(links, choices), q, choices).matrix(payload)
+    choices = choices.as_given(payloads)
+    return _Composite(graph, regrouped(links, choices), q, choices, payloads).matrix()
 
 
 class _Composite:
@@ -84,24 +84,32 @@ class _Composite:
         links: tuple[Link, ...],
         q: Sequence[Expression],
         choices: Choices,
+        payloads: Mapping[int, Tensor],
     ) -> None:
         self.graph = graph
         self.zero = graph.expression(0.0)
         self.unit = choices.backward_length
         self.trigonometry = Trigonometry(graph, choices.composed_angles)
-        self.runs = places(graph, links, choices, q, self.trigonometry, self.unit)
+        self.payloads = payloads
+        self.runs = places(graph, links, choices, q, self.trigonometry, self.unit, payloads)
         self.result = [[self.zero] * len(q) for _ in q]
 
-    def matrix(self, payload: Tensor | None) -> list[list[Expression]]:
+    def matrix(self) -> list[list[Expression]]:
         zero = self.zero
-        body = _Body([[zero] * 3 for _ in range(3)], [zero] * 3, zero, 0.0)
-        if payload is not None:
-            second = [row[:3] for row in payload[:3]]
-            body = _Body(second, scaled(self.unit, payload[3][:3]), self.unit**2 * payload[3][3], 0.0)
-        columns: list[_Column] = []
+        # Of links that carry others: all beyond them as a body, and the columns of all joints beyond them.
+        bodies = {index: self._given(payload) for index, payload in self.payloads.items()}
+        columns: dict[int, list[_Column]] = {}
         for run in reversed(self.runs):
-            body, columns = self._run(run, body, columns)
+            last, parent = run[-1].index, run[0].link.parent
+            empty = _Body([[zero] * 3 for _ in range(3)], [zero] * 3, zero, 0.0)
+            body, met = self._run(run, bodies.get(last, empty), columns.get(last, []))
+            bodies[parent] = self._sum(bodies[parent], body) if parent in bodies else body
+            columns[parent] = [*columns.get(parent, []), *met]
         return self.result
+
+    def _given(self, payload: Tensor) -> _Body:
+        second = [row[:3] for row in payload[:3]]
+        return _Body(second, scaled(self.unit, payload[3][:3]), self.unit**2 * payload[3][3], 0.0)
 
     def _run(self, run: list[Place], body: _Body, columns: list[_Column]) -> tuple[_Body, list[_Column]]:
         """Through one run; ``body`` and ``columns`` at the origin of its last link, in that link's frame."""

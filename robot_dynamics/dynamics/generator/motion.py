@@ -82,8 +82,12 @@ def enter(first: Link, motion: AngularMotion, tensor: bool) -> Entry:
     if first.quarter_turn:
         b = tensor_at_entry(first, motion.b)
         return Entry(velocity, acceleration, b, [row[2] for row in b])
-    axis = (-first.sin_alpha, first.cos_alpha)
-    column = to_entry(first, [row[1] * axis[0] + row[2] * axis[1] for row in motion.b])
+    across, along = -first.sin_alpha, first.cos_alpha
+    if first.gamma:
+        axis = (-across * first.sin_gamma, across * first.cos_gamma, along)
+        column = to_entry(first, [row[0] * axis[0] + row[1] * axis[1] + row[2] * axis[2] for row in motion.b])
+    else:
+        column = to_entry(first, [row[1] * across + row[2] * along for row in motion.b])
     return Entry(velocity, acceleration, tensor_of(velocity, acceleration) if tensor else None, column)
 
 

@@ -1,7 +1,8 @@
 """Poses and velocities of frames, carried from the root to a frame that is fixed in a link.
 
 With the axes (x, y, z) and the origin p of link i in root axes, and those of the link before with the same
-letters primed, y_e = c_alpha y' + s_alpha z' and z = c_alpha z' - s_alpha y' (the axis of joint i),
+letters primed and turned by gamma, y_e = c_alpha y' + s_alpha z' and z = c_alpha z' - s_alpha y' (the axis of
+joint i),
 
     p = p' + a x' + y_shift y_e + r z,     x = c x' + s y_e,     y = c y_e - s x'.
 """
@@ -44,7 +45,8 @@ class Steps:
 
     Attributes:
         turns: cosine and sine of every joint's angle.
-        arms: (3,) origin of every link from that of the link before, in that link's axes turned by alpha [m].
+        arms: (3,) origin of every link from that of the link before, in that link's axes turned by gamma and
+            alpha [m].
     """
 
     def __init__(
@@ -81,13 +83,16 @@ def frame_poses(steps: Steps, base: Array) -> list[Pose]:
     poses: list[Pose] = []
     for link, (c, s), arm in zip(steps.links, steps.turns, steps.arms, strict=True):
         before = poses[link.parent] if link.parent >= 0 else root
-        across = add(scaled(link.cos_alpha, before.y), scaled(link.sin_alpha, before.z))
-        z = add(scaled(link.cos_alpha, before.z), scaled(-link.sin_alpha, before.y))
-        origin = add(
-            add(before.origin, scaled(arm[0], before.x)), add(scaled(arm[1], across), scaled(arm[2], z))
-        )
-        x = add(scaled(c, before.x), scaled(s, across))
-        y = add(scaled(c, across), scaled(-s, before.x))
+        x, y = before.x, before.y
+        if link.gamma:
+            x, y = (
+                add(scaled(link.cos_gamma, before.x), scaled(link.sin_gamma, before.y)),
+                add(scaled(link.cos_gamma, before.y), scaled(-link.sin_gamma, before.x)),
+            )
+        across = add(scaled(link.cos_alpha, y), scaled(link.sin_alpha, before.z))
+        z = add(scaled(link.cos_alpha, before.z), scaled(-link.sin_alpha, y))
+        origin = add(add(before.origin, scaled(arm[0], x)), add(scaled(arm[1], across), scaled(arm[2], z)))
+        x, y = add(scaled(c, x), scaled(s, across)), add(scaled(c, across), scaled(-s, x))
         poses.append(Pose(x, y, z, origin))
     return poses
 

@@ -9,13 +9,13 @@ origins are added up in E, forces step from link to link.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from robot_dynamics.codegen.expression import Expression, ExpressionGraph
 from robot_dynamics.dynamics.generator.angles import Angle, Trigonometry
 from robot_dynamics.dynamics.generator.choices import Choices, Frame, LinkChoice
-from robot_dynamics.dynamics.generator.links import Link
+from robot_dynamics.dynamics.generator.links import Link, leaves
 from robot_dynamics.dynamics.generator.moments import Units, entry_moment, own_moment
 from robot_dynamics.dynamics.generator.motion import (
     AngularMotion,
@@ -31,6 +31,7 @@ from robot_dynamics.dynamics.generator.vectors import (
     Tensor,
     Vector,
     add,
+    along_a,
     from_entry,
     from_turned,
     scaled,
@@ -47,23 +48,22 @@ class State:
     Attributes:
         q, qd, qdd: positions, velocities, accelerations by coordinate.
         gravity: acceleration of free fall in frame 0.
-        force, moment: exerted by the last link on its environment, about the origin and in the axes of the
-            last frame; None for nothing.
-        payload: (4, 4) pseudo-inertia of a body that the last link carries, likewise; None for nothing.
+        wrenches: force and moment that a link exerts on its environment, about the origin and in the axes of
+            its frame, by its index.
+        payloads: (4, 4) pseudo-inertia of a body that a link carries, likewise.
     """
 
     q: Sequence[Expression]
     qd: Sequence[Expression]
     qdd: Sequence[Expression]
     gravity: Vector
-    force: Vector | None = None
-    moment: Vector | None = None
-    payload: Tensor | None = None
+    wrenches: Mapping[int, tuple[Vector, Vector]] = field(default_factory=dict)
+    payloads: Mapping[int, Tensor] = field(default_factory=dict)
 
     @property
-    def tied(self) -> bool:
-        """Whether something is given in the last frame, which must then stay as it is."""
-        return self.force is not None or self.payload is not None
+    def tied(self) -> frozenset[int]:
+        """Links in whose frames something is given, which must then stay as they are."""
+        return frozenset(self.wrenches) | frozenset(self.payloads)
 
 
 @dataclass
@@ -102,8 +102,7 @@ def inverse_dynamics(
     graph: ExpressionGraph, links: tuple[Link, ...], state: State, choices: Choices
 ) -> list[Expression]:
     """Generalised forces of the coordinates [N·m or N]."""
-    if state.tied:
-        choices = choices.with_last_as_given()
+    choices = choices.as_given(state.tied)
     return Recursion(graph, regrouped(links, choices), state, choices).torques()
 
 
@@ -119,7 +118,8 @@ class Recursion:
         self.choices = choices
         self.units = Units(choices.forward_length, choices.backward_length)
         self.trigonometry = Trigonometry(graph, choices.composed_angles)
-        self.runs = runs_of(links, choices)
+        self.runs = runs_of(links, choices, state.tied)
+        self._leaves = leaves(links)
         self.zero = graph.expression(0.0)
 
     def forces(self) -> list[list[Member]]:
@@ -130,16 +130,17 @@ class Recursion:
         for run in self.runs:
             run_members, ends[run[-1]] = self._forward(run, *ends[self.links[run[0]].parent])
             members.append(run_members)
-        self._last = ends[len(self.links) - 1]
+        self._ends = ends
         return members
 
-    def carried(self) -> tuple[Vector, Vector]:
-        """Force and moment at the last link's origin of what it carries and exerts, after :meth:`forces`."""
+    def carried(self, index: int) -> tuple[Vector, Vector]:
+        """Force and moment at a link's origin of what it carries and exerts, after :meth:`forces`."""
         force = moment = [self.zero] * 3
-        if self.state.force is not None and self.state.moment is not None:
-            force, moment = scaled(self.units.backward, self.state.force), self.state.moment
-        if self.state.payload is not None:
-            own = own_moment(self.state.payload, *self._last, self.units)
+        if index in self.state.wrenches:
+            given, moment = self.state.wrenches[index]
+            force = scaled(self.units.backward, given)
+        if index in self.state.payloads:
+            own = own_moment(self.state.payloads[index], *self._ends[index], self.units)
             force, moment = add(force, own[1]), add(moment, own[0])
         return force, moment
 
@@ -147,10 +148,16 @@ class Recursion:
         """Generalised forces: forward, then backward over the runs."""
         members = self.forces()
         tau = [self.zero] * len(self.state.q)
-        loads = {len(self.links) - 1: self.carried()}
+        loads: dict[int, tuple[Vector, Vector]] = {}
         for run_members in reversed(members):
-            parent = self.links[run_members[0].index].parent
-            loads[parent] = self._backward(run_members, *loads[run_members[-1].index], tau)
+            parent, last = self.links[run_members[0].index].parent, run_members[-1].index
+            load = self.carried(last)
+            if last in loads:
+                load = add(loads[last][0], load[0]), add(loads[last][1], load[1])
+            before = self._backward(run_members, *load, tau)
+            if parent in loads:
+                before = add(loads[parent][0], before[0]), add(loads[parent][1], before[1])
+            loads[parent] = before
         return tau
 
     def _forward(
@@ -166,7 +173,7 @@ class Recursion:
                 walk.origin = add(walk.origin, self._arm(link, walk))
             self._advance(walk, link)
             in_own_frame = choice.frame is Frame.OWN or not (quarter_turn and link.revolute)
-            needed = run is not self.runs[-1] or self.state.payload is not None
+            needed = index not in self._leaves or index in self.state.payloads
             if in_own_frame or (index == run[-1] and needed):
                 motion = own_motion(
                     walk.entry,
@@ -187,7 +194,7 @@ class Recursion:
         arms = any(self.links[index].a or self.links[index].y_shift for index in run[1:])
         entry = enter(first, motion, by_tensor or arms or first.y_shift != 0.0)
         a, y = first.a / self.units.forward, first.y_shift / self.units.forward
-        origin = to_entry(first, add(origin, scaled(a, [row[0] for row in motion.b])))
+        origin = to_entry(first, add(origin, scaled(a, along_a(first, motion.b))))
         if y:
             assert entry.b is not None
             origin = add(origin, scaled(y, [row[1] for row in entry.b]))
@@ -287,4 +294,11 @@ class Recursion:
         first = self.links[members[0].index]
         moment_e = add(moment_e, cross_entries([zero, self.graph.expression(y), r], force_e))
         before, moment = from_entry(first, force_e), from_entry(first, moment_e)
+        if first.gamma:
+            arm = [
+                self.graph.expression(a * first.cos_gamma),
+                self.graph.expression(a * first.sin_gamma),
+                zero,
+            ]
+            return before, add(moment, cross_entries(arm, before))
         return before, [moment[0], moment[1] - a * before[2], moment[2] + a * before[1]]

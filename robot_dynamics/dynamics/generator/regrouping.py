@@ -23,7 +23,7 @@ from dataclasses import replace
 import numpy as np
 
 from robot_dynamics.dynamics.generator.choices import Choices, Isotropic, LinkChoice, PointMass, Turn
-from robot_dynamics.dynamics.generator.links import Link, parallel_runs
+from robot_dynamics.dynamics.generator.links import Link, leaves, parallel_runs
 from robot_dynamics.spatial import Array
 
 # A point mass whose second moment is so many times the robot's largest would make rounding errors grow.
@@ -44,7 +44,8 @@ def regrouped(links: tuple[Link, ...], choices: Choices) -> tuple[Link, ...]:
             pair = _move_inertia(link, placed[link.parent])
         placed[index], placed[link.parent] = pair
     _move_isotropic(placed, choices.links)
-    placed[-1] = turned(placed[-1], choices.links[-1].turn)
+    for index in leaves(links):
+        placed[index] = turned(placed[index], choices.links[index].turn)
     return tuple(placed)
 
 
@@ -95,13 +96,21 @@ def _magnitude(transform: Array, noise: Array, moved: Array) -> Array:
 
 
 def _move_isotropic(placed: list[Link], choices: Sequence[LinkChoice]) -> None:
-    runs = parallel_runs(tuple(placed))
-    if len(runs) < 2 or placed[runs[1][0]].cos_alpha != 0.0:
-        return
-    axles = [index for index in runs[0] if placed[index].revolute]
-    if not axles:
-        return
-    for index in runs[1]:
+    runs = parallel_runs(placed)
+    first = {run[-1]: run for run in runs if placed[run[0]].parent < 0}
+    for run in runs:
+        before = first.get(placed[run[0]].parent)
+        if before is None or placed[run[0]].cos_alpha != 0.0:
+            continue
+        axles = [index for index in before if placed[index].revolute]
+        if axles:
+            _move_isotropic_of(run, axles[-1], placed, choices)
+
+
+def _move_isotropic_of(
+    run: list[int], axle_index: int, placed: list[Link], choices: Sequence[LinkChoice]
+) -> None:
+    for index in run:
         link = placed[index]
         xx, yy = float(link.pseudo[0, 0]), float(link.pseudo[1, 1])
         k = {
@@ -110,15 +119,15 @@ def _move_isotropic(placed: list[Link], choices: Sequence[LinkChoice]) -> None:
             Isotropic.YY: yy,
             Isotropic.MEAN: (xx + yy) / 2.0,
         }[choices[index].isotropic]
-        if k == 0.0 or not any(placed[j].revolute for j in runs[1] if j <= index):
+        if k == 0.0 or not any(placed[j].revolute for j in run if j <= index):
             continue
         pseudo = link.pseudo - np.diag([k, k, 0.0, 0.0])
         if choices[index].isotropic is Isotropic.MEAN:
             # Equal and opposite to the last bit, so that they are one constant.
             pseudo[0, 0], pseudo[1, 1] = 0.5 * (xx - yy), -0.5 * (xx - yy)
         placed[index] = replace(link.with_pseudo(pseudo, link.noise), spin=link.spin + 2.0 * k)
-        axle = placed[axles[-1]]
-        placed[axles[-1]] = replace(axle, spin=axle.spin + k)
+        axle = placed[axle_index]
+        placed[axle_index] = replace(axle, spin=axle.spin + k)
 
 
 def turned(link: Link, turn: Turn) -> Link:

@@ -5,13 +5,13 @@ See :mod:`.recursion` for the entry frame E of a run.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from robot_dynamics.codegen.expression import Expression, ExpressionGraph
 from robot_dynamics.dynamics.generator.angles import Angle, Trigonometry
 from robot_dynamics.dynamics.generator.choices import Choices
-from robot_dynamics.dynamics.generator.links import Link
+from robot_dynamics.dynamics.generator.links import Link, parallel_runs
 from robot_dynamics.dynamics.generator.vectors import Vector, from_turned
 
 
@@ -20,12 +20,14 @@ class Place:
     """A link within its run.
 
     Attributes:
+        index: of the link.
         link: the joint and its link.
         angle: by which the link has turned from E.
         cosine, sine: of that angle.
         arm: position of the link's origin from that of the link before, in the axes of E, in units of length.
     """
 
+    index: int
     link: Link
     angle: Angle
     cosine: Expression
@@ -33,15 +35,15 @@ class Place:
     arm: Vector
 
 
-def runs_of(links: Sequence[Link], choices: Choices) -> list[list[int]]:
-    """The links' indices in runs of parallel axes, as far as ``choices`` joins them."""
-    runs: list[list[int]] = []
-    for index, link in enumerate(links):
-        if link.parallel and choices.links[index].joined and runs and runs[-1][-1] == link.parent:
-            runs[-1].append(index)
-        else:
-            runs.append([index])
-    return runs
+def runs_of(links: Sequence[Link], choices: Choices, tied: Collection[int] = frozenset()) -> list[list[int]]:
+    """The links' indices in runs of parallel axes, as far as ``choices`` joins them.
+
+    A run ends at a link in whose frame something is given, one of ``tied``.
+    """
+    joined = [
+        choice.joined and link.parent not in tied for link, choice in zip(links, choices.links, strict=True)
+    ]
+    return parallel_runs(links, joined)
 
 
 def joint_variable(link: Link, values: Sequence[Expression]) -> Expression:
@@ -56,11 +58,12 @@ def places(
     q: Sequence[Expression],
     trigonometry: Trigonometry,
     unit: float,
+    tied: Collection[int] = frozenset(),
 ) -> list[list[Place]]:
-    """Every link's place in its run; lengths in ``unit`` [m]."""
+    """Every link's place in its run; lengths in ``unit`` [m], runs as :func:`runs_of` ends them."""
     zero = graph.expression(0.0)
     result = []
-    for run in runs_of(links, choices):
+    for run in runs_of(links, choices, tied):
         angle, cosine, sine = Angle(), graph.expression(1.0), zero
         members = []
         for index in run:
@@ -75,6 +78,6 @@ def places(
                 arm[2] = (1.0 / unit) * (variable + link.offset)
                 angle = angle.plus(None, link.theta)
             cosine, sine = trigonometry.cos_sin(angle)
-            members.append(Place(link, angle, cosine, sine, arm))
+            members.append(Place(index, link, angle, cosine, sine, arm))
         result.append(members)
     return result

@@ -20,7 +20,7 @@ from robot_dynamics.dynamics.generator.choices import (
     PointMass,
     Turn,
 )
-from robot_dynamics.dynamics.generator.links import Link, parallel_runs
+from robot_dynamics.dynamics.generator.links import Link, leaves, parallel_runs
 
 
 class Objective(enum.Enum):
@@ -116,26 +116,27 @@ def _coordinates(
 
 def _options(links: tuple[Link, ...], index: int) -> dict[str, list[object]]:
     """The values of every field of a link's choice that can make a difference."""
-    link, last = links[index], len(links) - 1
-    following = links[index + 1] if index < last else None
+    link, ends = links[index], leaves(links)
     runs = parallel_runs(links)
+    first = {run[-1] for run in runs if links[run[0]].parent < 0}
+    second = {i for run in runs if links[run[0]].parent in first for i in run}
     options: dict[str, list[object]] = {}
     if link.revolute:
         if link.quarter_turn:
             options["frame"] = list(Frame)
-        if index and (link.a or link.y_shift or link.r):
+        if link.parent >= 0 and (link.a or link.y_shift or link.r):
             options["point_mass"] = list(PointMass)
-        if len(runs) > 1 and index in runs[1]:
+        if index in second:
             options["isotropic"] = list(Isotropic)
-        if index == last:
+        if index in ends:
             options["turn"] = list(Turn)
     options["square_x"] = [True, False]
     options["difference_of_squares"] = [True, False]
     if not link.quarter_turn:
         options["column"] = [True, False]
-    if index and link.parallel:
+    if link.parent >= 0 and link.parallel:
         options["joined"] = [True, False]
-    if following is not None and not link.revolute:
+    if index not in ends and not link.revolute:
         options.pop("difference_of_squares")
     assert set(options) <= {field.name for field in fields(LinkChoice)}
     return options

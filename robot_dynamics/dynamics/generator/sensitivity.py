@@ -194,12 +194,12 @@ class WayBack(Motions):
             for link, motion in zip(self.links, self.motions, strict=True)
         ]
         loads = [self._own_load(index) for index in range(len(self.links))]
-        if self.state.force is not None and self.state.moment is not None:
-            loads[-1] = (add(loads[-1][0], self.state.force), add(loads[-1][1], self.state.moment))
-        if (payload := self.state.payload) is not None:
-            matter[-1] = matter[-1].plus(Matter.of(payload, self.motions[-1].velocity))
-            moment, force = own_moment(payload, self.motions[-1], self.origins[-1], Units(1.0, 1.0))
-            loads[-1] = (add(loads[-1][0], force), add(loads[-1][1], moment))
+        for at, (force, moment) in self.state.wrenches.items():
+            loads[at] = (add(loads[at][0], force), add(loads[at][1], moment))
+        for at, payload in self.state.payloads.items():
+            matter[at] = matter[at].plus(Matter.of(payload, self.motions[at].velocity))
+            moment, force = own_moment(payload, self.motions[at], self.origins[at], Units(1.0, 1.0))
+            loads[at] = (add(loads[at][0], force), add(loads[at][1], moment))
         begun = []
         for index in range(len(self.links) - 1, -1, -1):
             begun.append(self._begun(index, matter[index], loads[index]))

@@ -22,8 +22,8 @@ def _trace(request: Request) -> Trace:
     bodies = [
         [[inputs.graph.expression(x) for x in row] for row in link.pseudo.tolist()] for link in request.links
     ]
-    if inputs.payload is not None:
-        bodies[-1] = [add(u, v) for u, v in zip(bodies[-1], inputs.payload, strict=True)]
+    for index, payload in inputs.payloads.items():
+        bodies[index] = [add(u, v) for u, v in zip(bodies[index], payload, strict=True)]
     for pseudo, twist in zip(bodies, twists(steps, inputs["qd"]), strict=True):
         kinetic = kinetic + _twice_kinetic(pseudo, twist)
     base = request.model.base

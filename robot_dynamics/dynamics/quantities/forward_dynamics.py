@@ -56,7 +56,7 @@ def _by_factorisation(request: Request) -> Trace:
 
     def matrix(choices: Choices) -> Trace:
         inputs = Inputs(replace(request, more=tuple(a for a in request.more if a is PAYLOAD)), Q)
-        rows = mass_matrix(inputs.graph, request.links, inputs["q"], choices, inputs.payload)
+        rows = mass_matrix(inputs.graph, request.links, inputs["q"], choices, inputs.payloads)
         return Trace(inputs.graph, (flat(rows),))
 
     for_bias = searched(request, bias)
@@ -64,7 +64,7 @@ def _by_factorisation(request: Request) -> Trace:
     inputs = Inputs(request, Q, QD, TAU)
     graph = inputs.graph
     forces = inverse_dynamics(graph, request.links, inputs.state(), for_bias)
-    rows = mass_matrix(graph, request.links, inputs["q"], for_matrix, inputs.payload)
+    rows = mass_matrix(graph, request.links, inputs["q"], for_matrix, inputs.payloads)
     right = [given - needed for given, needed in zip(_driving(inputs), forces, strict=True)]
     return Trace(graph, (solve_symmetric(rows, right),))
 

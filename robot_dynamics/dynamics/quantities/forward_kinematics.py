@@ -16,12 +16,12 @@ from robot_dynamics.spatial import Array
 
 def _trace(request: Request) -> Trace:
     inputs, frames = Inputs(request, Q), frames_of(request) or [frame_of(request)]
-    longest = max((frame.links for frame in frames), key=len)
-    poses = frame_poses(steps_to(request, longest, inputs["q"]), request.model.base)
+    needed = request.links[: 1 + max(frame.path[-1] for frame in frames)]
+    poses = frame_poses(steps_to(request, needed, inputs["q"]), request.model.base)
     last = [inputs.graph.expression(x) for x in (0.0, 0.0, 0.0, 1.0)]
     entries = []
     for frame in frames:
-        placed = placed_on(poses[len(frame.links) - 1], frame.pose)
+        placed = placed_on(poses[frame.path[-1]], frame.pose)
         columns = [placed.x, placed.y, placed.z, placed.origin]
         entries += [column[i] for i in range(3) for column in columns] + last
     return Trace(inputs.graph, (entries,))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,7 +22,9 @@ ROOT = "root"
 
 def _frames(chain: KinematicChain) -> Mapping[str, str]:
     links = {joint.link: str(index) for index, joint in enumerate(chain.joints)}
-    return {**links, chain.tip: TIP}
+    first, *others = chain.tips
+    tips = {first.link: TIP, **{tip.link: f"{TIP}{k}" for k, tip in enumerate(others, 1)}}
+    return {**links, **tips}
 
 
 FRAMES = SeveralOption("frames", "", _frames, instead_of="frame")
@@ -35,10 +37,12 @@ class FixedFrame:
     """A frame that is fixed in a link.
 
     Attributes:
-        links: from the base to that link.
+        path: indices of the links from the base to that link.
+        links: the same, each the parent of the next.
         pose: (4, 4) of the frame in the frame of that link.
     """
 
+    path: tuple[int, ...]
     links: tuple[Link, ...]
     pose: Array
 
@@ -55,11 +59,19 @@ def frames_of(request: Request) -> list[FixedFrame]:
 
 
 def _fixed(request: Request, chosen: str) -> FixedFrame:
-    if chosen == TIP:
-        return FixedFrame(request.links, request.model.tip)
-    index = int(chosen)
-    pose = request.model.link_poses[index] if request.model.link_poses else np.eye(4)
-    return FixedFrame(request.links[: index + 1], pose)
+    if chosen.startswith(TIP):
+        index, pose = request.model.tips[int(chosen[len(TIP) :] or 0)]
+    else:
+        index = int(chosen)
+        pose = request.model.link_poses[index] if request.model.link_poses else np.eye(4)
+    path = []
+    while index >= 0:
+        path.append(index)
+        index = request.links[index].parent
+    path.reverse()
+    links = (request.links[i] for i in path)
+    renumbered = (x if x.parent == k - 1 else replace(x, parent=k - 1) for k, x in enumerate(links))
+    return FixedFrame(tuple(path), tuple(renumbered), pose)
 
 
 def steps_to(request: Request, links: tuple[Link, ...], q: tuple[Expression, ...]) -> Steps:

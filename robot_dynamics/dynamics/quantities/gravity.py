@@ -16,7 +16,7 @@ def _trace(request: Request) -> Trace:
     def trace(choices: Choices) -> Trace:
         inputs = Inputs(request, Q)
         tau = gravity_forces(
-            inputs.graph, request.links, inputs["q"], inputs.gravity, choices, inputs.payload
+            inputs.graph, request.links, inputs["q"], inputs.gravity, choices, inputs.payloads
         )
         return Trace(inputs.graph, (tau,))
 

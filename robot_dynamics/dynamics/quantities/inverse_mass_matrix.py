@@ -23,13 +23,13 @@ NO_INVERSE = (
 def _trace(request: Request) -> Trace:
     def trace(choices: Choices) -> Trace:
         inputs = Inputs(request, Q)
-        rows = mass_matrix(inputs.graph, request.links, inputs["q"], choices, inputs.payload)
+        rows = mass_matrix(inputs.graph, request.links, inputs["q"], choices, inputs.payloads)
         return Trace(inputs.graph, (flat(rows),))
 
     inputs = Inputs(request, Q)
     choices = searched(request, trace, RELEVANT)
     inverse = inverse_symmetric(
-        mass_matrix(inputs.graph, request.links, inputs["q"], choices, inputs.payload)
+        mass_matrix(inputs.graph, request.links, inputs["q"], choices, inputs.payloads)
     )
     return Trace(inputs.graph, (flat(inverse),))
 

@@ -20,7 +20,7 @@ def _trace(request: Request) -> Trace:
 
     def own(choices: Choices) -> Trace:
         inputs = Inputs(request, Q)
-        rows = tip_jacobian(inputs.graph, frame.links, frame.pose, inputs["q"], choices)
+        rows = tip_jacobian(inputs.graph, frame.links, frame.pose, inputs["q"], choices.of(frame.path))
         return Trace(inputs.graph, (flat(rows),))
 
     if request.options[AXES.name] == TIP:

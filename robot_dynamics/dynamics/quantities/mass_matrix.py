@@ -19,7 +19,7 @@ RELEVANT = ("point_mass", "isotropic", "joined", "turn", "backward_length")
 def _trace(request: Request) -> Trace:
     def trace(choices: Choices) -> Trace:
         inputs = Inputs(request, Q)
-        matrix = composite_bodies(inputs.graph, request.links, inputs["q"], choices, inputs.payload)
+        matrix = composite_bodies(inputs.graph, request.links, inputs["q"], choices, inputs.payloads)
         return Trace(inputs.graph, (flat(matrix),))
 
     return best_trace(request, trace, RELEVANT)

@@ -178,7 +178,7 @@ class Quantity(Generic[P, R]):
             settings: the options as programs know them; the defaults where omitted.
         """
         chosen = self.chosen(chain, {}) if settings is None else settings
-        sizes, names = Sizes(chain.dof, len(chain.joints), count_base, chosen), set(live)
+        sizes, names = Sizes(chain.dof, len(chain.joints), len(chain.tips), count_base, chosen), set(live)
         kinds = [chain.driving_joint(i).kind for i in range(chain.dof)]
 
         def made(array: InputArray) -> Input:

@@ -11,6 +11,7 @@ from robot_dynamics.spatial import Array
 
 def link_poses(chain: KinematicChain, q: Array) -> Array:
     """(N, k, 4, 4) poses of the ``k`` moving links in the root frame at positions (N, n)."""
+    chain.only_serial("excitation")
     result = np.zeros((len(q), len(chain.joints), 4, 4))
     place = np.broadcast_to(np.eye(4), (len(q), 4, 4))
     for index, joint in enumerate(chain.joints):
