@@ -6,6 +6,7 @@ import math
 import os
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -33,6 +34,8 @@ from robot_dynamics.stewart.physical import check_body, check_geometry, check_sp
 
 UNLIMITED = "unlimited"
 LIMITS = ("speed", "force", "base_angle", "platform_angle")
+MOST_POINTS = 1000
+"""Maximum number of points of a speed-force curve."""
 INHERITED = ("limits", "friction")
 """Fields of a leg that take what they leave open from ``leg_defaults``."""
 LEG_FIELDS = (
@@ -246,13 +249,28 @@ def _limits(leg: Fields, unlimited: bool) -> LegLimits:
         shortest, longest = fields.array("length", (2,)).tolist()
     if not 0.0 <= shortest < longest:
         raise ModelError(f"{fields.path('length')} is [{shortest:g}, {longest:g}]; it must grow from 0 on")
-    bounds = [
+    speed, force, base_angle, platform_angle = (
         fields.number(name, above=0.0) if name in fields.values or not unlimited else math.inf
         for name in LIMITS
-    ]
-    limits = LegLimits(shortest, longest, *bounds)
+    )
+    curve = _curve(fields)
+    continuous = fields.optional_number("continuous_force", math.inf, above=0.0)
+    try:
+        plain = LegLimits(shortest, longest, speed, force, base_angle, platform_angle)
+        limits = replace(plain, continuous_force=continuous, speed_force=curve)
+    except ModelError as error:
+        raise ModelError(f"{fields.where}: {error}") from None
     fields.finish()
     return limits
+
+
+def _curve(fields: Fields) -> tuple[tuple[float, float], ...]:
+    """Points of the actuator's force over its speed; none where they are not given."""
+    if not fields.has("speed_force"):
+        return ()
+    points = listed(fields.path("speed_force"), fields.value("speed_force"), ModelError, MOST_POINTS)
+    values = fields.array("speed_force", (len(points), 2))
+    return tuple((float(speed), float(force)) for speed, force in values)
 
 
 def _rotation(fields: Fields) -> Array:

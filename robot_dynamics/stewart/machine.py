@@ -121,6 +121,9 @@ class LegLimits:
         force: greatest magnitude of the actuator force [N].
         base_angle: greatest angle between the leg and its direction at home, seen from the base [rad].
         platform_angle: the same seen from the platform [rad].
+        continuous_force: greatest root mean square of the actuator force [N]. Sizing uses it; no motion is
+            refused for it.
+        speed_force: points (speed [m/s], force [N]) of the actuator's curve, by increasing speed. Likewise.
     """
 
     shortest: float = 0.0
@@ -129,15 +132,38 @@ class LegLimits:
     force: float = np.inf
     base_angle: float = np.inf
     platform_angle: float = np.inf
+    continuous_force: float = np.inf
+    speed_force: tuple[tuple[float, float], ...] = ()
 
     def __post_init__(self) -> None:
         check_fields(self, dict.fromkeys(("shortest", "longest"), number_or_infinity))
-        check_fields(self, dict.fromkeys(("speed", "force", "base_angle", "platform_angle"), bound))
+        bounds = ("speed", "force", "base_angle", "platform_angle", "continuous_force")
+        check_fields(self, dict.fromkeys(bounds, bound))
+        check_fields(self, {"speed_force": several(numbers(2))})
+        curve = tuple((float(speed), float(force)) for speed, force in self.speed_force)
+        object.__setattr__(self, "speed_force", curve)
+        speeds = [speed for speed, _ in curve]
+        if min([*speeds, *(force for _, force in curve)], default=0.0) < 0.0 or speeds != sorted(set(speeds)):
+            raise ModelError(
+                f"speed_force of a LegLimits is {quoted(curve)}; speeds must increase from 0 or more, and no"
+                " force may be negative"
+            )
         if not self.shortest < self.longest:
             raise ModelError(
                 f"shortest of a LegLimits is {self.shortest:g} m; it must be less than longest,"
                 f" {self.longest:g} m"
             )
+
+    def force_at_speed(self, speed: Array) -> Array:
+        """Greatest force of the actuator at speeds (...) [m/s]: its curve, or ``force`` up to ``speed`` [N].
+
+        Beyond the last point of the curve it is zero.
+        """
+        speed = np.abs(speed)
+        if self.speed_force:
+            speeds, forces = np.array(self.speed_force).T
+            return np.asarray(np.interp(speed, speeds, forces, right=0.0))
+        return np.where(speed <= self.speed, self.force, 0.0)
 
 
 _LEG = {

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from robot_dynamics.cli.chain_source import number
-from robot_dynamics.errors import ParameterError
+from robot_dynamics.errors import ParameterError, quoted
 from robot_dynamics.inputs.files import check_output, exists, open_output
 from robot_dynamics.stewart.new_machine import Measures, machine_text
 
@@ -25,7 +25,27 @@ CHOICES = (
     ("--payload", "mass on the platform [kg]; default: by the platform's size"),
     ("--force", "greatest force of an actuator [N]; default: twice what 5 m/s² in any direction take"),
     ("--speed", "greatest speed of an actuator [m/s]; default: two strokes a second"),
+    ("--mass", "mass of the platform with its payload, in place of --payload [kg]"),
+    ("--lower-mass", "mass of the lower part of a leg: housing, motor, screw [kg]"),
+    ("--upper-mass", "mass of the upper part of a leg: rod [kg]"),
+    ("--continuous-force", "greatest root mean square of an actuator's force [N]; for the report"),
+    ("--lead", "lead of the screw per turn [m]; adds the drive"),
+    ("--screw-inertia", "moment of inertia of the screw [kg·m²]; with --lead; default: 0"),
+    ("--rotor-inertia", "moment of inertia of the motor [kg·m²]; with --lead; default: 0"),
+    ("--gear-ratio", "turns of the motor per turn of the screw; with --lead; default: 1"),
 )
+ANGLES = (
+    ("--pair-angle", "angle between the joints of a pair, seen from the circle's centre; default: 20"),
+    ("--base-pair-angle", "the same on the base alone"),
+    ("--base-half-angle", "half of it: from the axis of symmetry to a joint"),
+    ("--platform-pair-angle", "angle between the joints of a pair on the platform alone"),
+    ("--platform-half-angle", "half of it: from the axis of symmetry to a joint"),
+    ("--base-angle", "greatest angle of the base joints from the leg's direction at home"),
+    ("--platform-angle", "greatest angle of the platform joints from the leg's direction at home"),
+)
+COM = "centre of mass of the platform with its payload, from the centre of its joint circle [m]"
+INERTIA = "moments of inertia about it: xx yy zz, or xx yy zz xy xz yz; with --mass [kg·m²]"
+CURVE = "greatest force over speed, such as 0:9000 0.3:9000 0.6:4000 [m/s, N]; for the report"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -34,13 +54,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(option, type=number, required=True, metavar="M", help=words)
     for option, words in CHOICES:
         parser.add_argument(option, type=number, metavar="NUMBER", help=words)
-    parser.add_argument(
-        "--pair-angle",
-        type=number,
-        default=20.0,
-        metavar="DEGREES",
-        help="angle between the joints of a pair, seen from the circle's centre; default: %(default)g",
-    )
+    for option, words in ANGLES:
+        parser.add_argument(option, type=number, metavar="DEGREES", help=words)
+    parser.add_argument("--com", type=number, nargs=3, metavar=("X", "Y", "Z"), help=COM)
+    parser.add_argument("--inertia", type=number, nargs="+", metavar="I", help=INERTIA)
+    parser.add_argument("--speed-force", nargs="+", metavar="SPEED:FORCE", help=CURVE)
     parser.add_argument("--name", help="name of the platform; default: that of the file")
     parser.add_argument(
         "-o", "--output", type=Path, default=Path("machine.yaml"), metavar="FILE", help="default: %(default)s"
@@ -62,12 +80,70 @@ def run(arguments: argparse.Namespace) -> int:
         payload=arguments.payload,
         force=arguments.force,
         speed=arguments.speed,
-        pair_angle=float(np.radians(arguments.pair_angle)),
+        mass=arguments.mass,
+        com=None if arguments.com is None else tuple(arguments.com),
+        inertia=_inertia(arguments.inertia),
+        lower_mass=arguments.lower_mass,
+        upper_mass=arguments.upper_mass,
+        continuous_force=arguments.continuous_force,
+        speed_force=tuple(_point(text) for text in arguments.speed_force or ()),
+        drive=_drive(arguments),
+        pair_angle=_pair_angle(arguments, "base"),
+        platform_pair_angle=_pair_angle(arguments, "platform"),
+        base_angle=_radians(arguments.base_angle),
+        platform_angle=_radians(arguments.platform_angle),
     )
     text = machine_text(measures)
     with open_output(arguments.output) as stream:
         stream.write(text)
-    print(f"wrote {arguments.output}; masses, inertias and friction in it are guesses by size: put in yours")
+    print(f"wrote {arguments.output}; lines that are marked as a guess follow from the size: put in yours")
     print(f"see it move:  robot_dynamics view {arguments.output}")
     print(f"size it:      robot_dynamics stewart report {arguments.output} -o report")
     return 0
+
+
+def _pair_angle(arguments: argparse.Namespace, ring: str) -> float:
+    """Angle between the joints of a pair on a ring [rad]."""
+    names = (f"{ring}_pair_angle", f"{ring}_half_angle")
+    whole, half = (getattr(arguments, name) for name in names)
+    if whole is not None and half is not None:
+        options = " and ".join(f"--{name.replace('_', '-')}" for name in names)
+        raise ParameterError(f"{options} are both given; give one")
+    if half is not None:
+        whole = 2.0 * half
+    both = 20.0 if arguments.pair_angle is None else arguments.pair_angle
+    return float(np.radians(both if whole is None else whole))
+
+
+def _radians(degrees: float | None) -> float | None:
+    return None if degrees is None else float(np.radians(degrees))
+
+
+def _inertia(values: list[float] | None) -> tuple[float, ...] | None:
+    """Six moments; those that are not given are zero."""
+    if values is None:
+        return None
+    if len(values) not in (3, 6):
+        raise ParameterError(f"--inertia has {len(values)} values; give 3: xx yy zz, or 6: xx yy zz xy xz yz")
+    return (*values, *[0.0] * (6 - len(values)))
+
+
+def _point(text: str) -> tuple[float, float]:
+    """A point of the actuator's curve."""
+    speed, colon, force = text.partition(":")
+    try:
+        if not colon:
+            raise argparse.ArgumentTypeError
+        return number(speed), number(force)
+    except (argparse.ArgumentTypeError, ValueError):
+        raise ParameterError(f"--speed-force {quoted(text)} must be SPEED:FORCE, such as 0.3:9000") from None
+
+
+def _drive(arguments: argparse.Namespace) -> tuple[float, ...] | None:
+    """Lead, inertias and gear ratio; None without a lead."""
+    rest = (arguments.screw_inertia, arguments.rotor_inertia, arguments.gear_ratio)
+    if arguments.lead is None:
+        if any(value is not None for value in rest):
+            raise ParameterError("--screw-inertia, --rotor-inertia and --gear-ratio need --lead")
+        return None
+    return (arguments.lead, *(d if v is None else v for v, d in zip(rest, (0.0, 0.0, 1.0), strict=True)))
