@@ -15,10 +15,10 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
 from robot_dynamics import stewart
-from robot_dynamics.control.stewart.conductor import Mode
 from robot_dynamics.control.stewart.controller import StewartController
+from robot_dynamics.control.stewart.operating_modes import OperatingMode
 from robot_dynamics.control.stewart.parameters import StewartParameters
-from robot_dynamics.control.stewart.stream import StateSample
+from robot_dynamics.control.stewart.stream import PoseSample
 from robot_dynamics.report.sizing import pictures, workspace
 from robot_dynamics.simulation.parameters import PlantParameters
 from robot_dynamics.simulation.stewart import StewartPlant
@@ -98,9 +98,9 @@ def step_and_dropout(platform):
     while parked is None or run.plant.time < parked + 1.8:
         time = run.plant.time
         if time and time < ends:
-            run.control.command_pose(StateSample(time, home if time < begins else asked, np.eye(3), None))
+            run.control.command_pose(PoseSample(time, home if time < begins else asked, np.eye(3), None))
         run.cycle()
-        if parked is None and run.control.conductor.mode is Mode.PARKED:
+        if parked is None and run.control.modes.mode is OperatingMode.PARKED:
             parked = time
     time, height, wanted, speed, force = run.columns
     figure, grid = panels("A stream jumps by 0.32 m to where no leg reaches, and ends after 2 s")

@@ -14,7 +14,7 @@ from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.parameters import ArmParameters
 from robot_dynamics.control.core.controller import CoreController
 from robot_dynamics.control.core.library import doubles
-from robot_dynamics.control.core.platform.controller import NativePlatform
+from robot_dynamics.control.stewart.controller import StewartController
 from robot_dynamics.control.stewart.parameters import StewartParameters
 from robot_dynamics.control.stewart.trajectory import PoseWaypoint
 from robot_dynamics.control.waypoints import Waypoint
@@ -29,16 +29,6 @@ PERIOD = 0.001
 FACE, CORE = "called from Python", "the cycle alone"
 Cycle = tuple[float, Array, Array]
 """Time [s], positions and velocities (n,) of the joints."""
-
-
-class _Watched(NativePlatform):
-    """Watches the platform's limits, as in operation."""
-
-    def platform_model(self) -> Any:
-        """As it is, watching."""
-        model = super().platform_model()
-        model.watches = 1
-        return model
 
 
 def cycle_times(cycles: int) -> dict[str, dict[str, tuple[float, float]]]:
@@ -83,12 +73,12 @@ def _arm(cycles: int) -> tuple[ArmController, ArmController, list[Cycle]]:
     return *both, states
 
 
-def _platform(cycles: int) -> tuple[NativePlatform, NativePlatform, list[Cycle]]:
+def _platform(cycles: int) -> tuple[StewartController, StewartController, list[Cycle]]:
     machine = load(resource("config/stewart_demo.yaml"))
     home, level = machine.machine.home_position, [0.0, 0.0, 0.0, 1.0]
     goal = [PoseWaypoint(_duration(cycles), (home + np.array([0.02, -0.01, 0.03])).tolist(), level)]
     parameters = StewartParameters(ki=500.0)
-    both = _Watched(machine, parameters), _Watched(machine, parameters)
+    both = StewartController(machine, parameters), StewartController(machine, parameters)
     for controller in both:
         controller.update(0.0, machine.legs(home, level).lengths, np.zeros(6))
         controller.follow(goal)

@@ -1,8 +1,4 @@
-"""What a controller is to those who use it, and of which parts one is made.
-
-A machine brings two small parts: an :class:`Observer`, which turns joint states into its own state, and
-:class:`Law` objects, which give efforts.
-"""
+"""Face of a controller for those who use it: phases, commands, trajectories and plans."""
 
 from __future__ import annotations
 
@@ -22,12 +18,8 @@ from robot_dynamics.spatial import Array
 VOID = "a hold, a jump, a loss of states or another trajectory came first"
 """Why a plan is discarded whose epoch is over."""
 
-S = TypeVar("S")
 R = TypeVar("R")
-S_co = TypeVar("S_co", covariant=True)
 R_co = TypeVar("R_co", covariant=True)
-S_contra = TypeVar("S_contra", contravariant=True)
-R_contra = TypeVar("R_contra", contravariant=True)
 
 
 class Phase(enum.Enum):
@@ -106,50 +98,6 @@ class Planned(Generic[R]):
 
     trajectory: Trajectory[R]
     epoch: int
-
-
-class Observer(Protocol[S_co, R_co]):
-    """Turns joint states into a machine's state."""
-
-    @property
-    def state(self) -> S_co:
-        """The last known state."""
-
-    def update(self, time: float, position: Array, velocity: Array) -> S_co:
-        """Take joint positions and velocities (n,) at ``time`` [s].
-
-        Raises:
-            RobotDynamicsError: the machine cannot be so, or not be controlled there.
-        """
-
-    def at_rest(self) -> R_co:
-        """The reference that holds the machine in its last known place."""
-
-
-class Law(Protocol[S_contra, R_contra]):
-    """Efforts from where a machine is and where it shall be; gains and model are its own.
-
-    Attributes:
-        looks_ahead: whether ``ahead`` is used.
-    """
-
-    looks_ahead: bool
-
-    def effort(self, state: S_contra, reference: R_contra, ahead: R_contra, half_period: float) -> Array:
-        """(n,) efforts [N·m or N].
-
-        Args:
-            state: where the machine is.
-            reference: where it shall be now.
-            ahead: where it shall be half a control period from now.
-            half_period: half the control period, for which the effort is held; 0 does not look ahead [s].
-        """
-
-    def load(self, state: S_contra) -> Array:
-        """(n,) efforts that carry the machine at rest where it is; not finite where none can [N·m or N]."""
-
-    def settle(self) -> None:
-        """The machine is held from now on where it is: what the law has derived from its place is void."""
 
 
 class Plannable(Protocol[R_co]):

@@ -15,9 +15,8 @@ from geometry_msgs.msg import WrenchStamped
 from rclpy.lifecycle import LifecycleNode
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
-from robot_dynamics.control.core.stewart import NativeStewartController
-from robot_dynamics.control.stewart.parameters import StewartParameters
-from robot_dynamics.control.stewart.payload import PlatformPayloadParameters
+from robot_dynamics.control.stewart.controller import StewartController
+from robot_dynamics.control.stewart.parameters import PlatformPayloadParameters, StewartParameters
 from robot_dynamics.errors import ParameterError, RobotDynamicsError, shown
 from robot_dynamics.native.build_process import BUILDS
 from robot_dynamics.parameters import parameter, validate
@@ -69,7 +68,7 @@ class StewartPlatformNode(LifecycleNode):
 
     def __init__(self) -> None:
         super().__init__("stewart_platform")
-        self._front: ControlFront[NativeStewartController] = ControlFront(
+        self._front: ControlFront[StewartController] = ControlFront(
             self, self, "leg_effort_controller/commands", "joint_command"
         )
         self._loop = self._front.loop
@@ -116,12 +115,12 @@ class StewartPlatformNode(LifecycleNode):
         """Building reads the machine itself, so it can always be tried."""
         return ""
 
-    def build(self) -> tuple[NativeStewartController, Sequence[str]]:
+    def build(self) -> tuple[StewartController, Sequence[str]]:
         """A controller for the machine, which is read if it has not been yet."""
         platform = self._platform or self._read_machine()
         zero = self._machine_parameters.zero_lengths
         zero_lengths = np.array(zero) if zero else None
-        controller = NativeStewartController(platform, self._control_parameters, zero_lengths)
+        controller = StewartController(platform, self._control_parameters, zero_lengths)
         controller.change_payload(self._payload_parameters.payload)
         self._stops.take_over(controller, platform.machine.name)
         return controller, platform.machine.leg_names
@@ -164,7 +163,7 @@ class StewartPlatformNode(LifecycleNode):
 
     # Messages
 
-    def _wanted(self, controller: NativeStewartController, raw: RawTrajectory) -> Wanted:
+    def _wanted(self, controller: StewartController, raw: RawTrajectory) -> Wanted:
         """What a trajectory asks of the controller; called in a thread."""
         _check_frame(raw.frame, (self._machine_parameters.base_frame,))
         points = raw.poses()
@@ -187,7 +186,7 @@ class StewartPlatformNode(LifecycleNode):
 
     # Reports
 
-    def on_cycles(self, cycles: Cycles, controller: NativeStewartController) -> float:
+    def on_cycles(self, cycles: Cycles, controller: StewartController) -> float:
         """Brakes, estimated and wanted pose of the last moments."""
         self._operation.look()
         listened_to = self._reports.publish_all(cycles, controller.platform.machine)
@@ -197,19 +196,19 @@ class StewartPlatformNode(LifecycleNode):
         """Nothing beside what every loop tells."""
         return {}
 
-    def warnings(self, controller: NativeStewartController) -> list[str]:
+    def warnings(self, controller: StewartController) -> list[str]:
         """A pose on the way to a singular one; stops that are not remembered."""
         condition, limit = controller.pose.condition_number, controller.platform.machine.condition_limit
         near = [f"condition number {condition:.3g}, of at most {limit:g}"]
         failure = self._stops.failure
         return [*(near if condition >= CONDITION_WARNING * limit else []), *([failure] if failure else [])]
 
-    def describe(self, controller: NativeStewartController) -> Mapping[str, object]:
+    def describe(self, controller: StewartController) -> Mapping[str, object]:
         """Mode, machine and condition number, for the diagnostics."""
         machine = controller.platform.machine
         return {
             "mode": self._control_parameters.mode,
-            "operation": controller.conductor.mode.value,
+            "operation": controller.modes.mode.value,
             "brakes": "engaged" if controller.brake else "released",
             "machine": machine.name,
             "condition number": f"{controller.pose.condition_number:.3g}",

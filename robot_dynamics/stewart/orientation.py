@@ -15,9 +15,6 @@ from robot_dynamics.errors import StateError
 from robot_dynamics.inputs.arrays import real_array
 from robot_dynamics.spatial import Array, quaternion_rows
 
-Quaternion = tuple[float, float, float, float]
-"""x, y, z, w of a unit quaternion."""
-
 
 def rotation_from_quaternion(quaternion: ArrayLike) -> Array:
     """(..., 3, 3) rotation of quaternions (..., 4) in the order x, y, z, w; normalised first."""
@@ -187,20 +184,3 @@ def _columns(entries: Sequence[Array]) -> Array:
     for i, entry in enumerate(entries):
         result[..., i] = entry
     return result
-
-
-def turned(quaternion: Quaternion, vector: Array) -> Quaternion:
-    """``quaternion`` after a further rotation by the rotation vector ``vector`` (3,), base frame [rad]."""
-    a, b, c = vector.tolist()
-    angle = math.sqrt(a * a + b * b + c * c)
-    half = 0.5 * math.sin(0.5 * angle) / (0.5 * angle) if angle > 1e-12 else 0.5
-    a, b, c, d = half * a, half * b, half * c, math.cos(0.5 * angle)
-    x, y, z, w = quaternion
-    product = (
-        d * x + a * w + b * z - c * y,
-        d * y - a * z + b * w + c * x,
-        d * z + a * y - b * x + c * w,
-        d * w - a * x - b * y - c * z,
-    )
-    norm = math.sqrt(sum(value * value for value in product))
-    return (product[0] / norm, product[1] / norm, product[2] / norm, product[3] / norm)

@@ -70,16 +70,20 @@ class MachineLimits:
     condition: float
 
     @staticmethod
-    def of(machine: Machine) -> MachineLimits:
-        """Those of a machine."""
+    def of(machine: Machine, margin: float = 0.0) -> MachineLimits:
+        """Limits of a machine, its strokes, speeds and angles widened by a ``margin``, a share of each."""
         limits = [leg.limits for leg in machine.legs]
+        shortest = np.array([limit.shortest for limit in limits])
+        longest = np.array([limit.longest for limit in limits])
+        slack = margin * np.where(np.isfinite(longest), longest - shortest, 0.0)
+        wide = 1.0 + margin
         return MachineLimits(
-            np.array([limit.shortest for limit in limits]),
-            np.array([limit.longest for limit in limits]),
-            np.array([limit.speed for limit in limits]),
+            shortest - slack,
+            longest + slack,
+            wide * np.array([limit.speed for limit in limits]),
             np.array([limit.force for limit in limits]),
-            np.cos(np.minimum([limit.base_angle for limit in limits], np.pi)),
-            np.cos(np.minimum([limit.platform_angle for limit in limits], np.pi)),
+            np.cos(np.minimum(wide * np.array([limit.base_angle for limit in limits]), np.pi)),
+            np.cos(np.minimum(wide * np.array([limit.platform_angle for limit in limits]), np.pi)),
             machine.condition_limit,
         )
 

@@ -76,7 +76,7 @@ static rd_settings make_settings(uint64_t number, const rd_platform_model *model
         .number = number, .model = number, .law = number, .machine = rd_machine_platform(), .platform = model,
         .inverse_dynamics = forces, .limits = limits, .velocity_bounds = fast, .effort_steps = limits, .kp = kp,
         .kv = kv, .state_timeout = 0.1, .safe_fade_time = 0.05, .model_change_time = 0.02,
-        .state_jump = 0.05, .stamp_step = 0.5, .mode = RD_COMPUTED_FORCE,
+        .state_jump = 0.05, .stamp_step = 0.5, .mode = RD_PLATFORM_COMPUTED_FORCE,
         .looks_ahead = 1, .safe_output = RD_SETTLE,
     };
 }

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from robot_dynamics import stewart
-from robot_dynamics.control.stewart.brakes import Brakes, BrakeTiming
-from robot_dynamics.control.stewart.conductor import Mode
 from robot_dynamics.control.stewart.controller import StewartController
+from robot_dynamics.control.stewart.operating_modes import Brakes, BrakeTiming, OperatingMode
 from robot_dynamics.control.stewart.parameters import StewartParameters
 from robot_dynamics.control.stewart.trajectory import PoseWaypoint
 from robot_dynamics.errors import RobotDynamicsError
@@ -109,10 +108,10 @@ def test_a_platform_that_was_thrown_where_no_way_leads_back_ends_on_its_brakes()
     platform = stewart.load(resource("config/stewart_demo.yaml"))
     control = StewartController(platform, StewartParameters(safe_fade_time=0.1, brake_engage_time=0.1))
     lengths, time = np.array([0.5, 0.78, 0.5, 0.78, 0.5, 0.5]), 0.0
-    while not (control.conductor.resting and control.brake) and time < 5.0:
+    while not (control.modes.resting and control.brake) and time < 5.0:
         time += PERIOD
         control.update(time, lengths, np.zeros(6))
-    assert control.conductor.mode is Mode.STRANDED
+    assert control.modes.mode is OperatingMode.STRANDED
     assert "not ready" in control.park()
     after = [control.update(time + PERIOD * k, lengths, np.zeros(6)) for k in range(1, 30)]
     assert not after[-1].effort.any()

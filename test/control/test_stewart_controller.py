@@ -24,7 +24,6 @@ from robot_dynamics.stewart.orientation import (
     rotation_from_vector,
     rotation_vector,
 )
-from robot_dynamics.stewart.tracking import PoseTracker
 
 
 @pytest.fixture(scope="module")
@@ -51,32 +50,25 @@ def waypoint(platform, time, shift=(0.0, 0.0, 0.0), turn=(0.0, 0.0, 0.0), **more
     return PoseWaypoint(time, place, quaternion_from_rotation(rotation).tolist(), **more)
 
 
-def test_the_tracker_finds_pose_and_twist(platform):
-    tracker = PoseTracker(platform.machine)
+def test_pose_and_twist_of_the_leg_lengths_are_found(platform):
+    control = controller(platform, max_velocity_factor=1e6)
     random = np.random.default_rng(3)
-    for _ in range(20):
+    for k in range(20):
         turn, shift = random.uniform(-0.15, 0.15, 3), random.uniform(-0.04, 0.04, 3)
         rotation = rotation_from_vector(turn) @ platform.machine.home_rotation
         place, orientation = home(platform)[0] + shift, quaternion_from_rotation(rotation)
         legs = platform.legs(place, orientation)
         twist = random.normal(size=6)
-        tracker.update(legs.lengths, legs.jacobian @ twist)
-        np.testing.assert_allclose(tracker.position, place, atol=1e-8)
-        np.testing.assert_allclose(tracker.rotation, rotation, atol=1e-8)
-        np.testing.assert_allclose(rotation_from_quaternion(tracker.quaternion), rotation, atol=1e-8)
-        np.testing.assert_allclose(tracker.twist, twist, atol=1e-6)
+        control.update(0.01 * k, legs.lengths, legs.jacobian @ twist)
+        pose = control.pose
+        np.testing.assert_allclose(pose.position, place, atol=1e-8)
+        np.testing.assert_allclose(pose.rotation, rotation, atol=1e-8)
+        np.testing.assert_allclose(rotation_from_quaternion(pose.quaternion), rotation, atol=1e-8)
+        np.testing.assert_allclose(pose.twist, twist, atol=1e-6)
         expected = platform.inverse_dynamics(
             place, orientation, *[np.zeros(3)] * 4, on_violation="report"
         ).scaled_condition_number
-        assert tracker.condition_number == pytest.approx(expected)
-
-
-def test_impossible_leg_lengths_change_nothing(platform):
-    tracker = PoseTracker(platform.machine)
-    before = tracker.position.copy()
-    with pytest.raises((StateError, RobotDynamicsError)):
-        tracker.update(np.array([0.1, 5.0, 0.1, 5.0, 0.1, 5.0]), np.zeros(6))
-    np.testing.assert_array_equal(tracker.position, before)
+        assert pose.condition_number == pytest.approx(expected)
 
 
 def test_the_acceleration_is_the_laws(platform):
@@ -280,18 +272,16 @@ def test_a_pose_too_near_to_a_singular_one_is_refused_and_so_is_an_impossible_on
     np.testing.assert_allclose(control.safe_command(0.0).effort, weight, rtol=1e-9)
 
 
-def test_where_no_forces_can_hold_the_platform_the_safe_output_is_none(platform):
-    control = controller(platform)
+@pytest.mark.parametrize("safe_output", ["gravity_fade", "settle"])
+def test_where_no_finite_forces_hold_the_platform_the_safe_output_is_zero(platform, safe_output):
+    control = controller(platform, safe_output=safe_output)
     control.update(0.0, lengths_at(platform), np.zeros(6))
-    for fault in (StateError("no forces"), SingularityError("no forces"), np.full(6, np.nan)):
-
-        def forces(motion, fault=fault):
-            if isinstance(fault, Exception):
-                raise fault
-            return fault
-
-        control.remodel(control.law.with_model(forces))
-        assert not control.safe_command(0.0).effort.any()
+    assert control.safe_command(0.0).effort.any()
+    control.set_wrench([1e308] * 3, [1e308] * 3)
+    with pytest.raises(StateError, match="no finite effort"):
+        control.update(0.01, lengths_at(platform), np.zeros(6))
+    control.lost_states()
+    assert not control.safe_command(0.0).effort.any()
 
 
 def test_a_controller_tells_in_a_line_what_it_is(platform):

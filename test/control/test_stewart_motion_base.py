@@ -7,20 +7,16 @@ import numpy as np
 import pytest
 from motion_base import lengths_at, motion_base
 
-from robot_dynamics.control.core.platform.controller import NativePlatform
-from robot_dynamics.control.core.stewart import NativeStewartController
+from robot_dynamics.control.core.controller import CoreController
 from robot_dynamics.control.protocol import Phase
-from robot_dynamics.control.stewart.brakes import Brakes, BrakeTiming
-from robot_dynamics.control.stewart.conductor import Mode
 from robot_dynamics.control.stewart.controller import StewartController
-from robot_dynamics.control.stewart.descent import descent
+from robot_dynamics.control.stewart.operating_modes import Brakes, BrakeTiming, OperatingMode, OperatingModes
 from robot_dynamics.control.stewart.parameters import StewartParameters
-from robot_dynamics.control.stewart.stream import PoseStream, Sample, check_stamp
+from robot_dynamics.control.stewart.stream import PoseSample, StreamInterpolator, check_stamp
 from robot_dynamics.control.stewart.trajectory import PoseWaypoint
 from robot_dynamics.errors import ParameterError, TrajectoryError
 from robot_dynamics.stewart import StewartPlatform
 from robot_dynamics.stewart.orientation import rotation_from_vector, rotation_vector
-from robot_dynamics.stewart.tracking import PoseTracker
 
 PERIOD = 0.004
 
@@ -30,18 +26,12 @@ def base():
     return motion_base()
 
 
-@pytest.fixture(params=[StewartController, NativeStewartController], ids=["python", "native"])
-def kind(request):
-    """Either twin of the controller."""
-    return request.param
-
-
 class Run:
     """A controller with a machine that does exactly what the reference says, or with MuJoCo's."""
 
-    def __init__(self, platform, kind, plant=False, **parameters):
+    def __init__(self, platform, plant=False, **parameters):
         self.platform = platform
-        self.control = kind(platform, StewartParameters(**parameters))
+        self.control = StewartController(platform, StewartParameters(**parameters))
         self.limits = np.array([[leg.limits.shortest, leg.limits.longest] for leg in platform.machine.legs])
         self.time, self.command = 0.0, None
         self.fastest = self.fastest_at_stop = 0.0
@@ -83,10 +73,10 @@ class Run:
         pytest.fail(f"not within {most} s: {self.control.state}")
 
 
-def test_whatever_is_sent_the_reference_keeps_every_limit(base, kind):
+def test_whatever_is_sent_the_reference_keeps_every_limit(base):
     """By the library's own inverse dynamics, which the governor does not use; steps come at any time."""
     random = np.random.default_rng(4)
-    run, home = Run(base, kind), base.machine.home_position
+    run, home = Run(base), base.machine.home_position
     run.cycle()
     place, turn = home, np.zeros(3)
     strongest = 0.0
@@ -94,7 +84,7 @@ def test_whatever_is_sent_the_reference_keeps_every_limit(base, kind):
         if k % 5 == 0:
             if random.random() < 0.1:
                 place, turn = home + random.normal(size=3) * 0.4, random.normal(size=3) * 0.3
-            run.control.command_pose(Sample(run.time, place, rotation_from_vector(turn), None))
+            run.control.command_pose(PoseSample(run.time, place, rotation_from_vector(turn), None))
         run.cycle()
         motion = run.command.reference
         # At the limits that hold for the machine, not at the governor's share of them: none is reported.
@@ -109,15 +99,15 @@ def test_when_nothing_further_is_handed_over_the_platform_stops_within_the_limit
     """As when Python hangs: the core goes on alone, amid a stream that asks for too much."""
     random, home = np.random.default_rng(7), base.machine.home_position
     for _ in range(3):
-        run = Run(base, NativeStewartController)
+        run = Run(base)
         run.cycle()
         place, turn = home + random.normal(size=3) * 0.4, random.normal(size=3) * 0.3
         for k in range(30):
             if k % 5 == 0:
-                run.control.command_pose(Sample(run.time, place, rotation_from_vector(turn), None))
+                run.control.command_pose(PoseSample(run.time, place, rotation_from_vector(turn), None))
             run.cycle()
         assert np.abs(run.command.reference.linear_velocity).max() > 0.1
-        run.control.update = partial(NativePlatform.update, run.control)
+        run.control.update = partial(CoreController.update, run.control)
         for k in range(120):
             run.cycle()
             motion = run.command.reference
@@ -127,8 +117,8 @@ def test_when_nothing_further_is_handed_over_the_platform_stops_within_the_limit
 
 
 @pytest.mark.parametrize(("rate", "twists"), [(100, False), (500, True)])
-def test_a_stream_is_followed_one_period_behind_and_settles_when_it_ends(base, rate, twists, kind):
-    run, home = Run(base, kind), base.machine.home_position
+def test_a_stream_is_followed_one_period_behind_and_settles_when_it_ends(base, rate, twists):
+    run, home = Run(base), base.machine.home_position
     run.cycle()
     omega, period, worst, sent = 2.0 * np.pi, 1.0 / rate, 0.0, 0
 
@@ -144,7 +134,7 @@ def test_a_stream_is_followed_one_period_behind_and_settles_when_it_ends(base, r
     while run.time < 2.2:
         while sent * period <= run.time:
             stamp = sent * period
-            sample = Sample(stamp, *wanted(stamp), twist(max(stamp, 1e-3)) if twists else None)
+            sample = PoseSample(stamp, *wanted(stamp), twist(max(stamp, 1e-3)) if twists else None)
             run.control.command_pose(sample)
             sent += 1
         run.cycle()
@@ -154,16 +144,16 @@ def test_a_stream_is_followed_one_period_behind_and_settles_when_it_ends(base, r
             worst = max(worst, np.abs(motion.position - place).max())
             worst = max(worst, np.abs(rotation_vector(motion.rotation @ rotation.T)).max())
     assert worst < 1e-4
-    run.until(lambda: run.control.conductor.mode is Mode.SETTLING, 0.3)
+    run.until(lambda: run.control.modes.mode is OperatingMode.SETTLING, 0.3)
     with pytest.raises(TrajectoryError, match="settling"):
-        run.control.command_pose(Sample(run.time, home, np.eye(3), None))
+        run.control.command_pose(PoseSample(run.time, home, np.eye(3), None))
 
 
 def test_what_comes_late_twice_or_from_the_past_does_no_harm():
-    stream = PoseStream(0.1)
+    stream = StreamInterpolator(0.1)
 
     def add(stamp, place, twist=None, late=0.0):
-        return stream.add(Sample(stamp, np.full(3, place), np.eye(3), twist), stamp + late)
+        return stream.add(PoseSample(stamp, np.full(3, place), np.eye(3), twist), stamp + late)
 
     assert stream.target(0.0) is None
     assert stream.ended(0.0)
@@ -190,7 +180,7 @@ def test_what_comes_late_twice_or_from_the_past_does_no_harm():
 def test_a_stream_is_read_by_its_stamps_however_it_arrives(twists, late):
     """Poses of a sine, a third of them missing, that come late and in bursts; read at any time."""
     random = np.random.default_rng(5)
-    omega, stream, worst = 2.0 * np.pi, PoseStream(0.1), 0.0
+    omega, stream, worst = 2.0 * np.pi, StreamInterpolator(0.1), 0.0
     stamps = np.arange(0.0, 1.0, 0.002)
     stamps = stamps[random.random(len(stamps)) > 0.33]
     arrivals = np.maximum.accumulate(stamps + random.uniform(0.0, late + 0.002, len(stamps)))
@@ -200,7 +190,7 @@ def test_a_stream_is_read_by_its_stamps_however_it_arrives(twists, late):
             stamp, now = waiting.pop(0)
             place = np.array([0.05 * np.sin(omega * stamp), 0.0, 0.0])
             twist = np.array([0.05 * omega * np.cos(omega * stamp), *np.zeros(5)])
-            stream.add(Sample(stamp, place, np.eye(3), twist if twists else None), now)
+            stream.add(PoseSample(stamp, place, np.eye(3), twist if twists else None), now)
         if time > 0.1:
             behind = time - 0.002
             assert stream.period == pytest.approx(0.002)
@@ -213,10 +203,10 @@ def test_a_stream_is_read_by_its_stamps_however_it_arrives(twists, late):
 def test_a_gap_is_bridged_where_twists_are_given_and_jumped_where_they_are_not():
     omega, place = 2.0 * np.pi, lambda t: np.array([0.05 * np.sin(omega * t), 0.0, 0.0])
     for twists in (True, False):
-        stream = PoseStream(0.1)
+        stream = StreamInterpolator(0.1)
         for stamp in (0.0, 0.01, 0.02, 0.03, 0.11):
             twist = np.array([0.05 * omega * np.cos(omega * stamp), *np.zeros(5)]) if twists else None
-            stream.add(Sample(stamp, place(stamp), np.eye(3), twist), stamp)
+            stream.add(PoseSample(stamp, place(stamp), np.eye(3), twist), stamp)
         assert stream.period == pytest.approx(0.01)
         target = stream.target(0.08)
         if twists:
@@ -226,8 +216,8 @@ def test_a_gap_is_bridged_where_twists_are_given_and_jumped_where_they_are_not()
             np.testing.assert_array_equal(target.twist, np.zeros(6))
 
 
-def test_a_hold_stops_within_the_pace_and_ends_a_stream_until_it_pauses(base, kind):
-    run, home = Run(base, kind), base.machine.home_position
+def test_a_hold_stops_within_the_pace_and_ends_a_stream_until_it_pauses(base):
+    run, home = Run(base), base.machine.home_position
     run.cycle()
     run.control.follow([PoseWaypoint(1.0, home + np.array([0.0, 0.0, 0.15]), [0.0, 0.0, 0.0, 1.0])], None)
     while run.time < 0.5:
@@ -242,17 +232,17 @@ def test_a_hold_stops_within_the_pace_and_ends_a_stream_until_it_pauses(base, ki
     assert risen == pytest.approx(speed**2 / 8.0, abs=2 * PERIOD * speed)
 
     stamp = run.time
-    run.control.command_pose(Sample(stamp, home, np.eye(3), None))
+    run.control.command_pose(PoseSample(stamp, home, np.eye(3), None))
     run.cycle()
     run.control.hold()
     with pytest.raises(TrajectoryError, match="let it pause"):
-        run.control.command_pose(Sample(run.time, home, np.eye(3), None))
-    run.control.command_pose(Sample(run.time + 0.2, home, np.eye(3), None))
+        run.control.command_pose(PoseSample(run.time, home, np.eye(3), None))
+    run.control.command_pose(PoseSample(run.time + 0.2, home, np.eye(3), None))
 
 
-def test_it_settles_parks_and_rises_within_its_speeds(base, kind):
+def test_it_settles_parks_and_rises_within_its_speeds(base):
     """From the edge of its workspace; at the stops no leg is faster than 0.05 m/s."""
-    run, home = Run(base, kind, plant=True, safe_fade_time=0.5), base.machine.home_position
+    run, home = Run(base, plant=True, safe_fade_time=0.5), base.machine.home_position
     control = run.control
     run.plant.reset(lengths_at(base, (0.08, -0.05, 0.06), (0.05, 0.0, 0.1)))
     run.cycle()
@@ -260,7 +250,7 @@ def test_it_settles_parks_and_rises_within_its_speeds(base, kind):
     assert "not ready" in control.park()
     with pytest.raises(TrajectoryError, match="settling"):
         control.follow([PoseWaypoint(1.0, home, [0.0, 0.0, 0.0, 1.0])], None)
-    run.until(lambda: control.conductor.mode is Mode.PARKED, 9.0)
+    run.until(lambda: control.modes.mode is OperatingMode.PARKED, 9.0)
     engaged = run.time
     assert control.brake
     carried = np.abs(run.command.effort).max()
@@ -271,21 +261,21 @@ def test_it_settles_parks_and_rises_within_its_speeds(base, kind):
     assert not control.safe_command(0.0).effort.any()
     run.until(lambda: run.time > engaged + 1.0, 1.0)
     control.hold()
-    assert control.conductor.mode is Mode.PARKED
+    assert control.modes.mode is OperatingMode.PARKED
     assert control.unpark() == ""
     assert "neither parked nor stopped" in control.unpark()
     assert control.brake
     run.until(lambda: not control.brake, 0.6)
     assert np.abs(run.command.effort).max() > 0.9 * carried  # before the brakes let go
-    run.until(lambda: control.conductor.mode is Mode.OPERATIONAL, 0.2)
+    run.until(lambda: control.modes.mode is OperatingMode.OPERATIONAL, 0.2)
     run.until(lambda: run.time > engaged + 2.5, 1.5)
     assert run.plant.platform_pose[0][2] > base.machine.home_position[2] - 0.285 + 0.02
     assert run.fastest < 0.06
     assert run.fastest_at_stop < 0.05
 
 
-def test_an_emergency_stop_brakes_the_platform_where_it_stands(base, kind):
-    run, home = Run(base, kind, plant=True, safe_fade_time=0.2), base.machine.home_position
+def test_an_emergency_stop_brakes_the_platform_where_it_stands(base):
+    run, home = Run(base, plant=True, safe_fade_time=0.2), base.machine.home_position
     control = run.control
     run.cycle()
     control.follow([PoseWaypoint(1.2, home + np.array([0.1, 0.0, 0.08]), [0.0, 0.0, 0.0, 1.0])], None)
@@ -293,7 +283,7 @@ def test_an_emergency_stop_brakes_the_platform_where_it_stands(base, kind):
     moving = np.abs(run.plant.velocity).max()
     assert control.emergency_stop() == ""
     run.until(lambda: control.brake, 0.5)
-    assert control.conductor.mode is Mode.STOPPED
+    assert control.modes.mode is OperatingMode.STOPPED
     assert np.abs(run.plant.velocity).max() < 0.02 < 0.1 * moving + 0.02
     run.plant.set_brakes(True)
     place = run.plant.platform_pose[0]
@@ -302,14 +292,14 @@ def test_an_emergency_stop_brakes_the_platform_where_it_stands(base, kind):
     assert control.unpark() == ""
     run.until(lambda: not control.brake, 1.0)
     run.plant.set_brakes(False)
-    run.until(lambda: control.conductor.mode is Mode.OPERATIONAL, 0.3)
+    run.until(lambda: control.modes.mode is OperatingMode.OPERATIONAL, 0.3)
     assert control.phase is Phase.HOLDING
     np.testing.assert_allclose(run.plant.platform_pose[0], place, atol=3e-3)
 
 
 @pytest.mark.parametrize("asked_first", [True, False])
-def test_a_loss_of_states_does_not_end_an_emergency_stop(base, kind, asked_first):
-    run, home = Run(base, kind), base.machine.home_position
+def test_a_loss_of_states_does_not_end_an_emergency_stop(base, asked_first):
+    run, home = Run(base), base.machine.home_position
     run.cycle()
     run.control.follow([PoseWaypoint(1.2, home + np.array([0.1, 0.0, 0.08]), [0.0, 0.0, 0.0, 1.0])], None)
     run.until(lambda: run.time > 0.6, 1.0)
@@ -319,16 +309,16 @@ def test_a_loss_of_states_does_not_end_an_emergency_stop(base, kind, asked_first
     run.control.lost_states(0.1)
     if not asked_first:
         assert run.control.emergency_stop() == ""
-    run.until(lambda: run.control.conductor.mode is Mode.STOPPED, 0.5)
+    run.until(lambda: run.control.modes.mode is OperatingMode.STOPPED, 0.5)
     assert run.control.brake
     assert run.control.unpark() == ""
 
 
-def test_forces_carry_until_the_brakes_hold_though_states_are_lost_meanwhile(base, kind):
-    run = Run(base, kind, safe_output="gravity_fade", brake_engage_time=0.2, safe_fade_time=1.0)
+def test_forces_carry_until_the_brakes_hold_though_states_are_lost_meanwhile(base):
+    run = Run(base, safe_output="gravity_fade", brake_engage_time=0.2, safe_fade_time=1.0)
     run.cycle()
     assert run.control.emergency_stop() == ""
-    run.until(lambda: run.control.conductor.mode is Mode.STOPPED, 0.1)
+    run.until(lambda: run.control.modes.mode is OperatingMode.STOPPED, 0.1)
     weight = run.command.effort
     run.control.lost_states()
     np.testing.assert_allclose(run.control.safe_command(0.0).effort, weight, rtol=1e-9)
@@ -341,9 +331,9 @@ def test_forces_carry_until_the_brakes_hold_though_states_are_lost_meanwhile(bas
     ("safe_output", "moving", "bound"),
     [("settle", False, 0.05), ("settle", True, 0.25), ("gravity_fade", False, None)],
 )
-def test_without_states_it_comes_down_as_the_model_says(base, kind, safe_output, moving, bound):
+def test_without_states_it_comes_down_as_the_model_says(base, safe_output, moving, bound):
     """From rest at home, or from 0.2 m/s beside it; the loss is noticed a tenth of a second late."""
-    run, home = Run(base, kind, plant=True, safe_output=safe_output), base.machine.home_position
+    run, home = Run(base, plant=True, safe_output=safe_output), base.machine.home_position
     run.cycle()
     if moving:
         there, level = home + np.array([0.03, 0.05, 0.02]), [0.0, 0.0, 0.0, 1.0]
@@ -376,100 +366,101 @@ def test_the_way_down_without_states_is_whole_however_slow_the_legs_are(base):
     legs = [replace(leg, limits=replace(leg.limits, speed=0.02)) for leg in base.machine.legs]
     slow = StewartPlatform(replace(base.machine, legs=tuple(legs)))
     control, parameters = StewartController(slow), StewartParameters(blind_speed=0.5)
-    way = descent(slow.machine, control._model_forces, parameters)
+    way = OperatingModes(slow.machine, control.model_forces, parameters).open_loop_descent()
     times = way.spline.times
     assert len(times) < 1000
     np.testing.assert_allclose(
-        way.sample(times[-1]).position, control.conductor.park_pose.position, rtol=0.0, atol=1e-5
+        way.sample(times[-1]).position, control.modes.park_pose.position, rtol=0.0, atol=1e-5
     )
     for time in times[:-1]:
         motion = way.sample(time)
         twist = np.concatenate([motion.linear_velocity, motion.angular_velocity])
         assert np.abs(slow.legs_of(motion).jacobian @ twist).max() <= 0.02
     far = StewartParameters(blind_speed=1.0, park_pose=(0.0, 0.0, 100.0, 0.0, 0.0, 0.0))
-    assert len(descent(base.machine, control._model_forces, far).spline.times) < 1000
+    distant = OperatingModes(base.machine, control.model_forces, far).open_loop_descent()
+    assert len(distant.spline.times) < 1000
 
 
-def test_a_measured_state_beyond_the_limits_ends_what_is_followed(base, kind):
-    control = kind(base)
+def test_a_measured_state_beyond_the_limits_ends_what_is_followed(base):
+    control = StewartController(base)
     out, still = np.full(6, 1.79), np.zeros(6)
     control.update(0.0, out, still)
     assert "measured length 1.79 m, beyond 1.77 m" in control.discontinuity
-    assert control.conductor.mode is Mode.SETTLING
-    fast = kind(base, StewartParameters(kp=(9.0,), kv=(3.0,)))
+    assert control.modes.mode is OperatingMode.SETTLING
+    fast = StewartController(base, StewartParameters(kp=(9.0,), kv=(3.0,)))
     fast.update(0.0, lengths_at(base), np.zeros(6))
     fast.update(PERIOD, lengths_at(base), np.full(6, 1.2))
     assert "measured speed 1.2 m/s" in fast.discontinuity
-    turned = kind(base, StewartParameters(watch_margin=0.0))
+    turned = StewartController(base, StewartParameters(watch_margin=0.0))
     turned.update(0.0, lengths_at(base, turn=(0.0, 0.0, 0.9)), np.zeros(6))
     assert "beyond" in turned.discontinuity
     singular = StewartPlatform(replace(base.machine, condition_limit=1.6))
-    run = Run(singular, kind)
+    run = Run(singular)
     run.control.update(0.0, lengths_at(base, turn=(0.0, 0.0, 0.2)), np.zeros(6))
     assert run.control.discontinuity == "measured condition number 1.639, beyond 1.6; settling"
     for _ in range(100):
         run.cycle()
     assert run.command.reference.linear_velocity[2] < -0.02  # it may come back from beyond
-    calm = kind(base)
+    calm = StewartController(base)
     calm.update(0.0, lengths_at(base, (0.01, 0.0, 0.0)), np.full(6, 0.5))
     assert calm.discontinuity == ""
 
 
 def test_a_thread_may_meet_a_state_beyond_the_limits_at_any_time(base, monkeypatch):
     """The front asks for the present where a stop has ended; the state comes while it does."""
-    run = Run(base, NativeStewartController, kp=(9.0,), kv=(3.0,))
+    run = Run(base, kp=(9.0,), kv=(3.0,))
     run.cycle()
     for _ in range(30):
         there = base.machine.home_position + np.array([0.2 * run.time, 0.0, 0.0])
-        run.control.command_pose(Sample(run.time, there, np.eye(3), None))
+        run.control.command_pose(PoseSample(run.time, there, np.eye(3), None))
         run.cycle()
     run.control.hold()
-    run.control.update = partial(NativePlatform.update, run.control)  # the thread's part alone
-    while run.time < run.control.conductor.motion.end + PERIOD:
+    run.control.update = partial(CoreController.update, run.control)  # the thread's part alone
+    while run.time < run.control.modes.motion.end + PERIOD:
         run.cycle()
-    present, lengths = NativeStewartController.present.fget, run.control.lengths
+    present, lengths = StewartController.present.fget, run.control.lengths
 
     def interrupted(control):
         run.control.update(run.time, lengths, np.full(6, 1.2))
         return present(control)
 
-    monkeypatch.setattr(NativeStewartController, "present", property(interrupted))
+    monkeypatch.setattr(StewartController, "present", property(interrupted))
     run.control.conduct()
     monkeypatch.undo()
-    assert run.control.conductor.mode is Mode.OPERATIONAL, "it came after the front's look"
+    assert run.control.modes.mode is OperatingMode.OPERATIONAL, "it came after the front's look"
     run.control.conduct()
-    assert run.control.conductor.mode is Mode.SETTLING
+    assert run.control.modes.mode is OperatingMode.SETTLING
 
 
-def test_a_platform_that_comes_back_beyond_its_limits_settles(base, kind):
+def test_a_platform_that_comes_back_beyond_its_limits_settles(base):
     """The states are lost right after the first one beyond them, before the front has looked."""
     control, lengths, quick = (
-        kind(base, StewartParameters(kp=(9.0,), kv=(3.0,))),
+        StewartController(base, StewartParameters(kp=(9.0,), kv=(3.0,))),
         lengths_at(base),
         np.full(6, 1.2),
     )
-    cycle = partial(NativePlatform.update if kind is NativeStewartController else kind.update, control)
-    look = getattr(control, "conduct", lambda: None)
+    cycle, look = partial(CoreController.update, control), control.conduct
     cycle(0.0, lengths, np.zeros(6))
     cycle(PERIOD, lengths, quick)
     control.lost_states()
     look()
     cycle(2.0 * PERIOD, lengths, quick)
     look()
-    assert control.conductor.mode is Mode.SETTLING
+    assert control.modes.mode is OperatingMode.SETTLING
 
 
 def test_a_platform_that_starts_at_the_end_of_its_strokes_finds_its_pose(base):
     random = np.random.default_rng(0)
     for lengths in (np.full(6, 1.35), np.full(6, 1.75), 1.35 + random.uniform(0.0, 0.05, 6)):
-        tracker = PoseTracker(base.machine)
-        tracker.update(lengths, np.zeros(6))
-        vectors = tracker.position + base.machine.platform_points @ tracker.rotation.T
+        control = StewartController(base)
+        control.update(0.0, lengths, np.zeros(6))
+        pose = control.pose
+        vectors = pose.position + base.machine.platform_points @ pose.rotation.T
         np.testing.assert_allclose(
             np.linalg.norm(vectors - base.machine.base_points, axis=1), lengths, atol=1e-9
         )
-        assert tracker.position[2] > 0.5
-        assert tracker.rotation[2, 2] > 0.9
+        assert pose.position[2] > 0.5
+        assert pose.rotation[2, 2] > 0.9
 
 
 def test_a_parked_start_waits_for_unpark(base):
@@ -484,13 +475,13 @@ def test_a_parked_start_waits_for_unpark(base):
 
 
 @pytest.mark.parametrize("elapsed", [0.1, 0.4, 1.0])
-def test_a_clock_that_is_set_back_leaves_the_brakes_where_they_are(base, kind, elapsed):
+def test_a_clock_that_is_set_back_leaves_the_brakes_where_they_are(base, elapsed):
     """While the forces rise, while the brakes let go, and in operation."""
-    run = Run(base, kind, safe_output="gravity_fade", safe_fade_time=0.3, brake_release_time=0.3)
+    run = Run(base, safe_output="gravity_fade", safe_fade_time=0.3, brake_release_time=0.3)
     run.until(lambda: run.time > 3.0, 4.0)
     weight = run.command.effort
     assert run.control.emergency_stop() == ""
-    run.until(lambda: run.control.conductor.mode is Mode.STOPPED and not run.command.effort.any(), 1.0)
+    run.until(lambda: run.control.modes.mode is OperatingMode.STOPPED and not run.command.effort.any(), 1.0)
     assert run.control.unpark() == ""
     began = run.time
     run.until(lambda: run.time > began + elapsed, elapsed + 0.1)
@@ -499,7 +490,7 @@ def test_a_clock_that_is_set_back_leaves_the_brakes_where_they_are(base, kind, e
     share = min(elapsed / 0.3, 1.0)
     np.testing.assert_allclose(run.command.effort, share * weight, atol=0.1 * np.abs(weight).max())
     assert run.control.brake == (share < 1.0)
-    run.until(lambda: run.control.conductor.mode is Mode.OPERATIONAL, 0.7 - min(elapsed, 0.6))
+    run.until(lambda: run.control.modes.mode is OperatingMode.OPERATIONAL, 0.7 - min(elapsed, 0.6))
 
 
 def test_brakes_and_forces_take_turns():

@@ -15,7 +15,7 @@ from motion_base import lengths_at, motion_base
 
 from robot_dynamics.control.stewart.controller import StewartController
 from robot_dynamics.control.stewart.parameters import StewartParameters
-from robot_dynamics.control.stewart.payload import loaded
+from robot_dynamics.control.stewart.platform_model import loaded
 from robot_dynamics.control.stewart.trajectory import PoseWaypoint
 from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.simulation.parameters import PlantParameters

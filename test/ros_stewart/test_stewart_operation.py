@@ -14,7 +14,7 @@ from ros_harness import NodeProcess, peer_with
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
-from robot_dynamics.control.stewart.payload import loaded
+from robot_dynamics.control.stewart.platform_model import loaded
 from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.ros.support import processes, qos
 from robot_dynamics.ros.support.messages import nanoseconds_to_stamp

@@ -8,14 +8,10 @@ import yaml
 from stewart_oracles import random_motion, random_oracle, state
 
 from robot_dynamics import stewart
-from robot_dynamics.control.stewart.disturbance import DisturbanceObserver
-from robot_dynamics.control.stewart.laws.computed_force import ComputedForce
-from robot_dynamics.control.stewart.state import TaskSpaceState
-from robot_dynamics.control.stewart.trajectory import at_rest
+from robot_dynamics.control.stewart.controller import StewartController
+from robot_dynamics.control.stewart.parameters import StewartParameters
 from robot_dynamics.errors import ModelError
 from robot_dynamics.resources import resource
-from robot_dynamics.stewart.actuators import coulomb_friction
-from robot_dynamics.stewart.compiled import CompiledStewart
 from robot_dynamics.stewart.orientation import quaternion_from_rotation, rotation_of
 
 FIRST = np.array([4 / 5, -1 / 5, 4 / 105, -1 / 280])
@@ -155,15 +151,13 @@ def test_the_law_overcomes_dry_friction_on_the_way_to_its_goal(shift, share):
     for coulomb in (0.0, 40.0):
         mapping = yaml.safe_load(resource("config/stewart_demo.yaml").read_text(encoding="utf-8"))
         mapping["leg_defaults"]["friction"]["coulomb"] = coulomb
-        machine = stewart.load(mapping).machine
-        forces = CompiledStewart(machine, "python").actuator_forces
-        observer = DisturbanceObserver(0.0, (1.0, 1.0))
-        gains = np.full(6, 400.0), np.full(6, 40.0)
-        law = ComputedForce(forces, *gains, observer, machine.gravity, coulomb_friction(machine))
-        state = TaskSpaceState(machine)
-        state.pose.update(state.lengths, np.zeros(6))
-        goal = at_rest(machine.home_position + shift * np.eye(3)[2], machine.home_rotation)
-        efforts.append(law.effort(state, goal, goal, 0.0005))
+        platform = stewart.load(mapping)
+        control = StewartController(
+            platform, StewartParameters(kp=(400.0,), kv=(40.0,), control_period=0.001)
+        )
+        home, level = platform.machine.home_position, quaternion_from_rotation(platform.machine.home_rotation)
+        control.update(0.0, platform.legs(home + shift * np.eye(3)[2], level).lengths, np.zeros(6))
+        efforts.append(control.update(0.001, platform.legs(home, level).lengths, np.zeros(6)).unlimited)
     added = efforts[1] - efforts[0]
     if share is None:
         assert (added > 0.0).all() and (added < 40.0).all()

@@ -1,10 +1,10 @@
-/* The state machine: robot_dynamics.control.reference_core.ControlCore, in the same order of the same steps. */
+/* The state machine of every robot: schedule, hold, loss of states, discontinuities, cross-fade and limits. */
 #include "internal.h"
 
 #include <math.h>
 #include <string.h>
 
-/* robot_dynamics.control.monitors */
+/* A longer time between two states is a gap, not a control period [s]; share of a new period in the mean. */
 static const double LONGEST_PERIOD = 0.2, SMOOTHING = 0.05;
 
 int rd_all_finite(const double *values, int n)

@@ -18,7 +18,7 @@ SOURCES = (
 )  # fmt: skip
 PLATFORM = (
     ("robot_dynamics.stewart.native", ("kinematics.h", "kinematics.c")),
-    (f"{CORE}.platform", ("platform.h", "pose.c", "forces.c", "bounds.c", "blind.c")),
+    (f"{CORE}.platform", ("platform.h", "pose.c", "forces.c", "open_loop_descent.c", "platform.c")),
 )
 LOOP = ("loop.h", "record.c", "sim_time.c", "loop.c")
 # Without fused products a run is the same on every CPU.

@@ -1,37 +1,66 @@
-"""The controller of a Stewart platform: leg states in, six actuator forces out."""
+"""The controller of a Stewart platform: leg states in, six actuator forces out, its cycle in C."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
-from robot_dynamics.control.parameters import LoopParameters
-from robot_dynamics.control.plausibility import Bounds
+from robot_dynamics.control.core.controller import Settings
+from robot_dynamics.control.core.library import doubles
+from robot_dynamics.control.core.plans import plan_value
+from robot_dynamics.control.core.snapshot import PHASES
+from robot_dynamics.control.core.sources import enumerators
 from robot_dynamics.control.protocol import Command, Departure, Planned
-from robot_dynamics.control.stewart.basis import PlatformCore
-from robot_dynamics.control.stewart.blind import BlindDescent
-from robot_dynamics.control.stewart.conductor import Conductor, Mode
-from robot_dynamics.control.stewart.governed import GovernedMotion
-from robot_dynamics.control.stewart.governor import Reference
-from robot_dynamics.control.stewart.operator import Operated, Operator
+from robot_dynamics.control.stewart.commands import PlatformCommands
+from robot_dynamics.control.stewart.governed_motion import GovernedMotion
+from robot_dynamics.control.stewart.governing import Governing
+from robot_dynamics.control.stewart.operating_modes import DESCENT_PARAMETERS, OperatingMode, OperatingModes
 from robot_dynamics.control.stewart.parameters import StewartParameters
-from robot_dynamics.control.stewart.watch import StateWatch
-from robot_dynamics.inputs.arrays import real_number
+from robot_dynamics.control.stewart.platform_model import (
+    BEYOND,
+    NO_POSE,
+    REPORTED,
+    ReportedPose,
+    checked_wrench,
+    is_refusal,
+    loaded,
+    platform_bounds,
+    platform_model,
+    platform_settings,
+    words_of,
+)
+from robot_dynamics.control.stewart.reference_governor import GovernedReference
+from robot_dynamics.control.stewart.trajectory import PoseTrajectory, PoseWaypoint, plan_pose
+from robot_dynamics.errors import RobotDynamicsError, SingularityError, StateError, TrajectoryError
+from robot_dynamics.inputs.arrays import of_type, real_vector
+from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart import Motion, StewartPlatform
+from robot_dynamics.stewart.kinematics import leg_geometry
+from robot_dynamics.stewart.program import MOTION_SIZE
 
-LONGEST_STEP = 0.5
-"""A later stamp is a jump, over which nothing is governed [s]."""
+ALL, FALLING, RISING = range(len(enumerators("rd_brakes")))
+"""Changes of the forces' share beside brakes, in the order of the core's enumeration."""
+REFERENCE_SIZE = 24
+"""Numbers of a reference: position, rotation, twist and acceleration; see ``rd_platform_reference``."""
+GAINS = ("mode", "kp", "kv", "ki", "disturbance_limit")
+"""Parameters of the law; with others it is another law."""
+NO_WRENCH = np.zeros(6)
 
 
-class StewartController(Operated, PlatformCore):
+class StewartController(PlatformCommands):
     """Control of one Stewart platform by the law that its parameters choose.
 
     It needs no ROS: hand every leg state to :meth:`update` and send the forces that it returns. A trajectory
     is refused before it starts when it leaves the machine's limits or meets a singularity. A stream of poses
-    (:meth:`command_pose`) is followed as far as the limits allow; how the platform comes to rest, and who may
-    move it, is told in ``conductor``.
+    (:meth:`command_pose`) is followed as far as the limits allow. ``modes`` has operating mode and brakes.
+
+    Law, holds, trajectories, watch, brakes' share of the forces and safe output run in C. Stops, streams,
+    parking and un-parking are governed motions: :meth:`update` leads them, or :meth:`conduct` where another
+    thread runs the cycle. What they hand over to the core ends in a stop when nothing further comes.
 
     Args:
         platform: the machine.
@@ -39,7 +68,13 @@ class StewartController(Operated, PlatformCore):
             ``parameters``.
         zero_lengths: (6,) leg lengths at which the joint positions are zero [m]; zero when None, so that a
             joint's position is the leg's length.
+
+    Raises:
+        BackendError: there is no C compiler.
     """
+
+    machine = "rd_machine_platform"
+    told = sum(REPORTED.values())
 
     def __init__(
         self,
@@ -47,41 +82,235 @@ class StewartController(Operated, PlatformCore):
         parameters: StewartParameters | None = None,
         zero_lengths: Array | None = None,
     ) -> None:
-        super().__init__(platform, parameters, zero_lengths)
-        self._conductor = Conductor(platform.machine, self._model_forces, self._parameters)
-        self._watch = StateWatch(platform.machine, self._parameters.watch_margin)
-        self._operator = Operator(self, self._conductor)
-        self._blind: BlindDescent | None = None
-        self._unseen = self._since = 0.0
+        parameters = StewartParameters() if parameters is None else parameters
+        of_type("platform", platform, StewartPlatform)
+        of_type("parameters", parameters, StewartParameters)
+        self._zero = np.zeros(6) if zero_lengths is None else real_vector("zero_lengths", zero_lengths, 6)
+        self.platform = platform
+        self._parameters = parameters
+        self._compiled = platform.compile()
+        self._payload: RigidBody | None = None
+        self._wrench, self._wrench_until = NO_WRENCH, -np.inf
+        modes = OperatingModes(platform.machine, self.model_forces, parameters)
+        self._brakes = _brakes_of(modes)
+        self._descent: tuple[Any, Any] | None = None
+        self._beyond = 0
+        super().__init__(modes, 6)
+        self._governing = Governing(self._plans, self._snapshot)
+        self._find_descent()
+        self.offer_settings(model=False, law=False)
 
     def __repr__(self) -> str:
         return f"StewartController({self.platform.machine.name}: {self._parameters.mode}, {self.phase.value})"
 
-    def use_settings(self, parameters: LoopParameters, bounds: Bounds) -> None:
-        """Use other ``parameters`` and ``bounds`` from now on; see :class:`ControlCore`."""
-        super().use_settings(parameters, bounds)
-        self._conductor.use(self._parameters)
-        self._watch = StateWatch(self.platform.machine, self._parameters.watch_margin)
+    def driven_by(self, perform: Callable[[str], None] | None) -> None:
+        """See :class:`CoreController`."""
+        super().driven_by(perform)
+        self._governing.elsewhere = perform is not None
 
-    def departure(self, start: float | None, allowance: float = 0.0) -> Departure[Motion]:
-        """From where and when a plan begins, as of :class:`ControlCore`; only in operation.
+    # Settings
+
+    def core_settings(self) -> Settings:
+        """See :class:`CoreController`."""
+        parameters, pace = self._parameters, self.modes.pace
+        model = platform_model(self.platform.machine, self._payload, parameters, self._zero)
+        if self._descent is not None:
+            model.descent = self._descent[0]
+            model.blind_speed = parameters.blind_speed
+            model.pace = [pace.acceleration, pace.angular_acceleration]
+        settings = platform_settings(self._compiled, model, parameters)
+        value = settings.value
+        model.watches, value.brakes, value.brake_from, value.brake_fade = self._brakes
+        return Settings(value, (settings.kept, self._descent))
+
+    @property
+    def parameters(self) -> StewartParameters:
+        """The parameters in force."""
+        return self._parameters
+
+    @parameters.setter
+    def parameters(self, value: StewartParameters) -> None:
+        """Use other parameters from the next cycle on; the forces blend to another law or other gains."""
+        of_type("parameters", value, StewartParameters)
+        before, self._parameters = self._parameters, value
+        self.modes.use(value)
+        self._brakes = _brakes_of(self.modes)
+        if any(getattr(value, name) != getattr(before, name) for name in DESCENT_PARAMETERS):
+            self._find_descent()
+        another = any(getattr(before, name) != getattr(value, name) for name in GAINS)
+        self.offer_settings(model=False, law=another)
+
+    def change_model(self, platform: StewartPlatform) -> None:
+        """Use another model of the same machine; the forces blend to it in ``model_change_time``.
 
         Args:
-            start: when time 0 of the waypoints is [s]; as soon as possible when None.
-            allowance: how long planning may take [s].
+            platform: with the same geometry and limits.
+        """
+        of_type("platform", platform, StewartPlatform)
+        self._compiled = platform.compile()
+        self.offer_settings(model=True, law=False)
+
+    def change_payload(self, payload: RigidBody) -> None:
+        """Carry another body beside the platform's own; the forces blend to it in ``model_change_time``.
+
+        Args:
+            payload: in the platform's frame; without mass: nothing.
+        """
+        of_type("payload", payload, RigidBody)
+        self._payload = payload if payload.mass > 0.0 else None
+        self.offer_settings(model=True, law=False)
+
+    def _find_descent(self) -> None:
+        """Plan the open-loop descent, where the safe output needs it."""
+        if self._parameters.safe_output != "settle":
+            return
+        self._descent = plan_value(self.modes.open_loop_descent().spline, 1, 0, 0)
+
+    # Telemetry
+
+    @property
+    def pose(self) -> ReportedPose:
+        """Pose, twist and condition number of the measured leg lengths."""
+        self._snapshot.read()
+        return ReportedPose(self.platform.machine, self._snapshot.told.copy())
+
+    @property
+    def lengths(self) -> Array:
+        """(6,) measured leg lengths [m]; at home before the first state."""
+        if not np.isfinite(self._snapshot.read().time):
+            machine = self.platform.machine
+            return leg_geometry(machine, machine.home_position, machine.home_rotation).lengths
+        return np.asarray(self._snapshot.position + self._zero)
+
+    @property
+    def wrench(self) -> Array:
+        """(6,) external wrench in force, platform frame [N, N·m]."""
+        return self._wrench if self.time <= self._wrench_until else NO_WRENCH
+
+    @property
+    def effort_limits(self) -> Array:
+        """(6,) [N], infinite where there is none."""
+        return platform_bounds(self.platform.machine, self._parameters).effort
+
+    @property
+    def command_offset(self) -> Array:
+        """(6,) leg lengths at which the joint positions are zero [m]: commands report lengths and rates."""
+        return self._zero
+
+    def reference_of(self, position: Array, velocity: Array, acceleration: Array) -> Motion:
+        """Motion of the coordinates x, y, z, roll, pitch, yaw (6,) and their derivatives."""
+        found = np.empty(REFERENCE_SIZE)
+        given = (doubles(part) for part in (position, velocity, acceleration, found))
+        self._library.rd_platform_reference(*given)
+        zero = np.zeros(3)
+        return Motion(
+            found[:3],
+            found[3:12].reshape(3, 3),
+            found[12:15],
+            found[15:18],
+            found[18:21],
+            found[21:],
+            zero,
+            zero,
+        )
+
+    def words_of(self, results: Any) -> str:
+        """See :class:`CoreController`; a state beyond a limit is answered by settling."""
+        if results.discontinuity < BEYOND:
+            return super().words_of(results)
+        words = words_of(results, self.platform.machine.leg_names)
+        return words if is_refusal(results) else f"{words}; settling"
+
+    def _failure(self) -> RobotDynamicsError:
+        """See :class:`CoreController`; for lengths without a pose, and for poses near singular ones."""
+        self._library.rd_core_results(self._core, self._results)
+        if not is_refusal(self._results):
+            return super()._failure()
+        no_pose = (self._results.discontinuity - BEYOND) // 6 == NO_POSE
+        return (StateError if no_pose else SingularityError)(self.words_of(self._results))
+
+    # Planning
+
+    def plan(self, waypoints: Sequence[PoseWaypoint], departure: Departure[Motion]) -> Planned[Motion]:
+        """Plan a trajectory for :meth:`accept`; changes nothing, so it may take its time.
+
+        Args:
+            waypoints: see ``trajectory.plan_pose``.
+            departure: where and when it begins.
 
         Raises:
-            TrajectoryError: the platform is not in operation, or is not controlled.
+            TrajectoryError: the trajectory cannot be followed.
+            LimitError: the path leaves the machine's limits.
+            SingularityError: the path meets a singularity.
         """
-        self._operator.check_ready()
-        return super().departure(start, allowance)
+        platform = self.platform
+        if self._payload is not None:
+            platform = StewartPlatform(loaded(platform.machine, self._payload))
+        trajectory = plan_pose(
+            platform, waypoints, departure.start, departure.origin, departure.now, self.wrench
+        )
+        return Planned(trajectory, departure.epoch)
 
-    def accept(self, planned: Planned[Motion]) -> str:
-        """Follow ``planned``, or tell why it is discarded, as :class:`ControlCore`; only in operation."""
-        return self._operator.unready or super().accept(planned)
+    def follow(self, waypoints: Sequence[PoseWaypoint], start: float | None = None) -> PoseTrajectory:
+        """Plan and follow at once; the old trajectory stays in force when the new one is refused.
+
+        Args:
+            waypoints: see ``trajectory.plan_pose``.
+            start: when the trajectory's time 0 is [s]; the present when None.
+
+        Raises:
+            TrajectoryError: the trajectory cannot be followed, or no joint state has come yet.
+            LimitError: the path leaves the machine's limits.
+            SingularityError: the path meets a singularity.
+        """
+        trajectory = self._follow(self.plan(waypoints, self.departure(start)))
+        assert isinstance(trajectory, PoseTrajectory)
+        return trajectory
+
+    def set_wrench(self, force: Sequence[float], torque: Sequence[float]) -> None:
+        """Set the external force [N] and moment about the platform's origin [N·m], platform frame.
+
+        Raises:
+            StateError: not six finite numbers.
+        """
+        wrench, until = checked_wrench(force, torque), self.time + self._parameters.wrench_timeout
+        self._wrench, self._wrench_until = wrench, until
+        self._library.rd_platform_offer_wrench(self._core, doubles(wrench), until)
+
+    def model_forces(
+        self, positions: Array, quaternions: Array, rotations: Array, twists: Array, accelerations: Array
+    ) -> Array:
+        """Forces of references, see ``envelope.Forces``; with the present wrench and disturbance."""
+        motions = np.empty((len(positions), MOTION_SIZE))
+        motions[:, 0:3], motions[:, 3:7], motions[:, 7:13] = positions, quaternions, twists
+        motions[:, 13:19] = accelerations + self.pose.disturbance
+        motions[:, 19:25] = self.wrench
+        forces = np.empty((len(positions), 6))
+        settings = self._settings[self._number].value
+        self._library.rd_platform_forces_of(settings, len(motions), doubles(motions), doubles(forces))
+        return forces
+
+    # Operation
+
+    @property
+    def present(self) -> GovernedReference:
+        """See :class:`PlatformCommands`."""
+        departure = self._governing.departure
+        return GovernedReference.of(departure, self.reference(departure))
+
+    def take_up(self, motion: GovernedMotion) -> None:
+        """See :class:`PlatformCommands`."""
+        try:
+            self._governing.begin(motion)
+        except TrajectoryError:  # holds, jumps or losses come faster than it can be handed over
+            self.modes.release()
+            self.capture()
+        self.offer_brakes()
+
+    # The cycle
 
     def update(self, time: float, position: Array, velocity: Array) -> Command:
-        """One control cycle: the forces that answer a state of the legs.
+        """Compute the command for a state of the legs, where no other thread runs the cycle.
 
         Args:
             time: stamp of the state [s].
@@ -92,94 +321,60 @@ class StewartController(Operated, PlatformCore):
             Forces (6,) [N], positive when a leg pushes, with the reference that they follow.
 
         Raises:
-            RobotDynamicsError: the machine cannot be in this state, or not be controlled there.
+            StateError: no pose near the last one has these lengths, or the model has no finite forces there.
+            SingularityError: the pose is singular, or far too near to a singular one.
         """
-        motion = self._conductor.motion
-        if motion is not None and not self.follows(motion):
-            self._conductor.release()  # another trajectory, a jump or a loss has come first
-        elif motion is not None and isinstance(time, float) and time <= self.time + LONGEST_STEP:
-            motion.advance(time)
-        return super().update(time, position, velocity)
+        self.before_state(time)
+        command = super().update(time, position, velocity)
+        self.after_state()
+        return command
 
-    def _leave(self, command: Command, safe: bool = False) -> Command:
-        """See :class:`ControlCore`; what follows on this cycle, and the brakes' share of the forces."""
-        if not safe:
-            self._blind = None
-            self._watch_state()
-            if self._conductor.changes(self.time):
-                self.take_up(self._conductor.next_motion(self.time, self.present))
-        share = self._conductor.brakes.share(self.time + (self._since if safe else 0.0))
-        if share < 1.0:
-            self._stewart_law.observer.frozen = True
-            command = replace(command, effort=share * command.effort, unlimited=share * command.unlimited)
-        return super()._leave(command, safe)
+    def conduct(self) -> float:
+        """Lead governed motions and change modes and brakes, where another thread runs the cycle.
 
-    def lost_states(self, age: float = 0.0) -> None:
-        """No state has come for ``age`` [s]: what moved ends, the safe output takes over.
-
-        See :class:`ControlCore`.
+        Returns how long the next call may wait [s].
         """
-        if self.phase.controls:
-            self._blind, self._unseen = None, age
-            self._conductor.release()
-        super().lost_states(age)
+        self._lead(None)
+        self.after_state()
+        return self._governing.step if self.modes.active else math.inf
 
-    def safe_command(self, since: float) -> Command:
-        """The declared safe output, ``since`` seconds after the fault began.
+    def _lead(self, time: float | None) -> None:
+        if self._governing.lost():
+            self._governing.drop()
+            self.modes.release()
+        self._governing.go_on(time)
 
-        ``settle`` takes the platform to be where the model says: it goes down from the last known pose and
-        twist to the park pose, where the forces fade. What rests on brakes is left to them as with states.
-        """
-        self._since = since = real_number("since", since)
-        if self._conductor.resting and self._conductor.brakes.share(self.time + since) == 0.0:
-            return self._leave(Command(np.zeros(6), np.zeros(6), self._legs.at_rest(), self.phase), safe=True)
-        if self._settings.safe_output != "settle" or not np.isfinite(self.time):
-            return super().safe_command(since)
-        if self._blind is None:
-            self._blind = self._descent(since)
-        forces = self._blind.forces_at(since)
-        return self._leave(Command(forces, forces, self._legs.at_rest(), self.phase), safe=True)
+    def before_state(self, time: float) -> None:
+        """See :class:`CoreController`: lead governed motions."""
+        self._lead(time)
 
-    def _descent(self, since: float) -> BlindDescent:
-        """From where the model says that the platform is, by what has gone out since its last state."""
-        last = Reference.measured(since - self._unseen, self.pose)
-        fade = self._parameters.safe_fade_time
-        descent = BlindDescent(self._model_forces, last, self.bounds.effort, fade)
-        if self._left is not None and self._unseen > 0.0:
-            descent.coast(self._left, since)
-        descent.descend(self._conductor.blind(since, descent.state))
-        return descent
+    def after_state(self) -> None:
+        """See :class:`CoreController`: change modes and brakes at the core's present time."""
+        now = self._snapshot.read()
+        if PHASES[now.phase].controls:
+            if now.beyond != self._beyond and self.modes.mode is OperatingMode.OPERATIONAL:
+                here = GovernedReference.measured(self._governing.departure, self.pose)
+                self.take_up(self.modes.settle(now.time, here))
+            if self.modes.changes(now.time):
+                motion = self.modes.next_motion(now.time, self.present)
+                if motion is not None:
+                    self.take_up(motion)
+                else:
+                    self._governing.drop()
+        self._beyond = now.beyond
+        self.offer_brakes()
 
-    def _watch_state(self) -> None:
-        if self._conductor.mode is not Mode.OPERATIONAL or self.discontinuity:
-            return
-        reason = self._watch.judge(self.pose, self.lengths)
-        if reason:
-            self.discontinuity = f"{reason}; settling"
-            self._capture()
-            here = Reference.measured(self.time, self.pose)
-            self.take_up(self._conductor.settle(self.time, here))
+    def offer_brakes(self) -> None:
+        """See :class:`PlatformCommands`."""
+        wanted = _brakes_of(self.modes)
+        if wanted != self._brakes:
+            self._brakes = wanted
+            self.offer_settings(model=False, law=False)
 
-    # What the operator needs
 
-    @property
-    def present(self) -> Reference:
-        """The reference of now."""
-        return Reference.of(self.time, self.reference(self.time))
-
-    def capture(self) -> None:
-        """Hold where the platform is, at once."""
-        PlatformCore.hold(self)
-
-    def take_up(self, motion: GovernedMotion | None) -> None:
-        """Follow a governed motion, if there is one, whatever the mode."""
-        if motion is not None:
-            super().accept(Planned(motion, self.epoch))
-
-    def _model_forces(
-        self, positions: Array, quaternions: Array, rotations: Array, twists: Array, accelerations: Array
-    ) -> Array:
-        """See ``envelope.Forces``; with the external wrench of now."""
-        wrench = self._legs.state.wrench
-        law = self._stewart_law
-        return law.forces_of_many(positions, quaternions, rotations, twists, accelerations, wrench)
+def _brakes_of(modes: OperatingModes) -> tuple[bool, int, float, float]:
+    """Watch and brakes as the core's settings have them: see ``Brakes.share``."""
+    brakes, timing = modes.brakes, modes.brakes.timing
+    kind = FALLING if brakes.engaging else RISING if math.isfinite(brakes.since) else ALL
+    since = brakes.since + timing.engage if brakes.engaging else brakes.since
+    return modes.mode is OperatingMode.OPERATIONAL, kind, since, timing.fade

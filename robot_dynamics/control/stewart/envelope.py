@@ -1,7 +1,7 @@
-"""What a reference may do: whether a machine can do it, and can still stop after it.
+"""Envelope of references: those that a machine can follow, and from which it can still stop.
 
 A reference is safe when the legs bear it and when a stop from there, straight on along its twist with the
-declared deceleration, keeps every limit too. Whoever takes only steps that are safe can always stop.
+declared deceleration, keeps every limit too. A feasible stop exists after every safe step.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from robot_dynamics.errors import SingularityError, StateError
 from robot_dynamics.spatial import Array, quaternion_rows
 from robot_dynamics.stewart.kinematics import condition_number, leg_geometry
 from robot_dynamics.stewart.machine import Machine
-from robot_dynamics.stewart.orientation import rotation_from_vector, rotation_vector, turned
+from robot_dynamics.stewart.orientation import rotation_from_vector, rotation_vector
 from robot_dynamics.stewart.verified_limits import MachineLimits
 
 ROUNDING = 1e-9
 STOP_SAMPLES = 8
-"""Poses of a stop that are looked at."""
+"""Poses of a stop that are checked."""
 STOP_SHARES = np.linspace(0.0, 1.0, STOP_SAMPLES)
 COVERED = STOP_SHARES - 0.5 * STOP_SHARES**2
 STROKE_MARGIN = 5e-4
-"""Of a stroke, that references leave at its ends: a stop is looked at in samples."""
+"""Share of a stroke that references leave at its ends, because a stop is checked in samples."""
 LADDER = 17
 """Poses between home and one that is out of reach, of which the last that is not is taken."""
 
@@ -37,7 +37,7 @@ twists and accelerations (N, 6)."""
 
 @dataclass(frozen=True)
 class Pace:
-    """How fast a reference may change.
+    """Limits of a reference's rate of change.
 
     Attributes:
         acceleration: linear [m/s²].
@@ -61,7 +61,7 @@ class Pace:
         return result
 
     def stop_time(self, twist: Array) -> Array:
-        """How long stops from twists (..., 6) take [s]."""
+        """Duration of stops from twists (..., 6) [s]."""
         return np.asarray(
             np.maximum(
                 np.sqrt((twist[..., :3] ** 2).sum(axis=-1)) / self.acceleration,
@@ -70,7 +70,7 @@ class Pace:
         )
 
 
-class Envelope:
+class ReferenceEnvelope:
     """The limits of one machine for references.
 
     Args:
@@ -210,7 +210,7 @@ def turned_by(rotation: Array, vectors: Array) -> Array:
 
 def rotated(rotation: Array, vector: Array) -> Array:
     """(3, 3) a rotation after a further one by a rotation vector (3,), base frame."""
-    return np.array(quaternion_rows(turned(_quaternion(rotation), vector)))
+    return np.array(quaternion_rows(turned_by(rotation, vector[None])[0]))
 
 
 def _quaternion(rotation: Array) -> tuple[float, float, float, float]:

@@ -1,15 +1,18 @@
-"""Parameters of the platform controller."""
+"""Parameters of the platform controller, and of the payload on the platform."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from robot_dynamics.control.arm.payload import PayloadParameters
+from robot_dynamics.control.core.sources import enumerators
 from robot_dynamics.control.parameters import LoopParameters
-from robot_dynamics.control.stewart.laws import DESCRIPTION, LAWS
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.parameters import parameter, per_joint, validate
 from robot_dynamics.spatial import Array
 
+LAWS = {name.removeprefix("platform_"): about for name, about in enumerators("rd_platform_mode").items()}
+"""Laws of a platform and their descriptions, in the order of the core's enumeration."""
 DIRECTIONS = ("x", "y", "z", "about x", "about y", "about z")
 
 
@@ -25,7 +28,7 @@ class StewartParameters(LoopParameters):
     )
     mode: str = parameter(
         "computed_force",
-        DESCRIPTION,
+        "; ".join(f"{law} {summary}" for law, summary in LAWS.items()),
         choices=tuple(LAWS),
     )
     kp: tuple[float, ...] = parameter(
@@ -153,3 +156,31 @@ class StewartParameters(LoopParameters):
     def gains(self) -> tuple[Array, Array]:
         """Gains (6,) of pose and velocity errors: linear, then angular, base frame."""
         return per_joint(self.kp, DIRECTIONS, "kp"), per_joint(self.kv, DIRECTIONS, "kv")
+
+
+@dataclass(frozen=True)
+class PlatformPayloadParameters(PayloadParameters):
+    """The load on the platform, beside what the machine's file counts in; all can be changed at any time."""
+
+    payload_mass: float = parameter(
+        0.0,
+        "Mass of what the platform carries beside its file's; 0: nothing",
+        unit="kg",
+        minimum=0.0,
+        maximum=1e5,
+    )
+    payload_center: tuple[float, ...] = parameter(
+        (0.0, 0.0, 0.0),
+        "Centre of mass of the payload in the platform's frame: x, y, z",
+        unit="m",
+        minimum=-100.0,
+        maximum=100.0,
+    )
+    payload_inertia: tuple[float, ...] = parameter(
+        (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
+        "Inertia of the payload about its centre of mass, in the axes of the platform's frame: ixx, ixy, ixz,"
+        " iyy, iyz, izz; zeros: a point mass",
+        unit="kg·m²",
+        minimum=-1e6,
+        maximum=1e6,
+    )

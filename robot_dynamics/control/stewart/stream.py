@@ -1,7 +1,7 @@
-"""Poses that come one by one, as a target that moves smoothly, a period behind.
+"""Streams of poses: interpolation of poses that come one by one, a period behind.
 
-Stamps tell how a stream moves, and arrivals whether it still comes: poses that come late, in bursts or not at
-all, as on a busy machine, say no less about the motion.
+The motion follows from the stamps alone, so poses may come late, in bursts or not at
+all. Arrivals only decide whether the stream goes on.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from robot_dynamics.control.stewart.envelope import rotated
-from robot_dynamics.control.stewart.governor import Target
+from robot_dynamics.control.stewart.reference_governor import PoseTarget
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.orientation import rotation_vector
@@ -32,10 +32,10 @@ LEAST_SPAN = 0.005
 KEPT = 256
 """Poses, at most."""
 GAPS = 16
-"""Of so many times between two poses the lower quartile is the period: some poses may be lost."""
+"""Number of times between two poses whose lower quartile is the period: some poses may be lost."""
 
 
-class Sample(NamedTuple):
+class PoseSample(NamedTuple):
     """A pose of a stream.
 
     Attributes:
@@ -52,10 +52,10 @@ class Sample(NamedTuple):
 
 
 def check_stamp(stamp: float, now: float, timeout: float) -> None:
-    """Refuse a stamp [s] of another clock, or one so old that its stream would have ended.
+    """Check that a stamp [s] is of the controller's clock, and no older than the stream's timeout.
 
     Raises:
-        TrajectoryError: it is no such stamp.
+        TrajectoryError: it is not.
     """
     ahead = stamp - now
     if not -timeout <= ahead <= MOST_AHEAD:
@@ -65,8 +65,8 @@ def check_stamp(stamp: float, now: float, timeout: float) -> None:
         )
 
 
-class PoseStream:
-    """Interpolates a stream by cubics, one period behind: there is a next pose then.
+class StreamInterpolator:
+    """Cubic interpolation of a stream, one period behind, where a next pose is known.
 
     Where the next comes late, the target goes straight on with the last acceleration for ``LONGEST_PERIOD``,
     and stops then.
@@ -80,14 +80,14 @@ class PoseStream:
 
     def __init__(self, timeout: float) -> None:
         self._timeout = timeout
-        self._samples: list[Sample] = []
+        self._samples: list[PoseSample] = []
         self._times: list[float] = []
         self._gaps: deque[float] = deque(maxlen=GAPS)
         self._alive = -np.inf
         self.period = 0.0
 
-    def add(self, sample: Sample, now: float) -> bool:
-        """Take a pose that has come at ``now`` [s]; whether it is used: one that is no newer is not."""
+    def add(self, sample: PoseSample, now: float) -> bool:
+        """Take a pose that has come at ``now`` [s]; False for one that is no newer, which is not used."""
         if self._samples:
             last = self._samples[-1]
             elapsed = sample.time - last.time
@@ -107,11 +107,11 @@ class PoseStream:
         return True
 
     def ended(self, time: float) -> bool:
-        """Whether no pose has come for too long at ``time`` [s]."""
+        """Check whether no pose has come for too long at ``time`` [s]."""
         return time - self._alive > self._timeout
 
-    def target(self, time: float) -> Target | None:
-        """Where the stream was one period before ``time`` [s]; None: nobody knows, so stop."""
+    def target(self, time: float) -> PoseTarget | None:
+        """Target one period before ``time`` [s]; None where the reference has to stop."""
         samples, times = self._samples, self._times
         if not samples:
             return None
@@ -120,7 +120,7 @@ class PoseStream:
             return self._beyond(behind - times[-1])
         k = bisect_left(times, behind)
         if k == 0:
-            return Target.rest(samples[0].position, samples[0].rotation)
+            return PoseTarget.rest(samples[0].position, samples[0].rotation)
         a, b = samples[k - 1], samples[k]
         if a.twist is not None and b.twist is not None:
             return _between(a, b, a.twist, b.twist, behind)
@@ -137,14 +137,14 @@ class PoseStream:
         near = self._samples[max(k - 1, 0) : k + 2]
         return np.asarray(np.mean([_slope(near[i], near[i + 1]) for i in range(len(near) - 1)], axis=0))
 
-    def _beyond(self, late: float) -> Target | None:
+    def _beyond(self, late: float) -> PoseTarget | None:
         """The last pose, gone on with for ``late`` seconds.
 
         How it moves is taken from poses at least as far apart: noise grows little then.
         """
         last = self._samples[-1]
         if len(self._samples) == 1 and last.twist is None:
-            return Target.rest(last.position, last.rotation)
+            return PoseTarget.rest(last.position, last.rotation)
         if late > LONGEST_PERIOD:
             return None
         span = max(late, self.period, LEAST_SPAN) * (1.0 - 1e-6)
@@ -153,14 +153,14 @@ class PoseStream:
             nodes.append(self._before(nodes[-1].time - span))
         twist, acceleration, jerk = _ends(nodes)
         moved = late * (twist + late * (0.5 * acceleration + late / 6.0 * jerk))
-        return Target(
+        return PoseTarget(
             last.position + moved[:3],
             rotated(last.rotation, moved[3:]),
             twist + late * (acceleration + 0.5 * late * jerk),
             acceleration + late * jerk,
         )
 
-    def _before(self, time: float) -> Sample:
+    def _before(self, time: float) -> PoseSample:
         """The newest sample that is not after ``time`` [s]; the first where there is none."""
         return self._samples[max(bisect_right(self._times, time) - 1, 0)]
 
@@ -168,7 +168,7 @@ class PoseStream:
         del self._samples[:count], self._times[:count]
 
 
-def _through(samples: Sequence[Sample], middle: Sample, span: float, time: float) -> Target:
+def _through(samples: Sequence[PoseSample], middle: PoseSample, span: float, time: float) -> PoseTarget:
     """The cubic through four samples, in spans from one of them."""
     nodes = (np.array([sample.time for sample in samples]) - middle.time) / span
     places = np.array(
@@ -184,10 +184,10 @@ def _through(samples: Sequence[Sample], middle: Sample, span: float, time: float
     moved = c[0] + s * (c[1] + s * (c[2] + s * c[3]))
     twist = (c[1] + s * (2.0 * c[2] + 3.0 * s * c[3])) / span
     acceleration = (2.0 * c[2] + 6.0 * s * c[3]) / span**2
-    return Target(middle.position + moved[:3], rotated(middle.rotation, moved[3:]), twist, acceleration)
+    return PoseTarget(middle.position + moved[:3], rotated(middle.rotation, moved[3:]), twist, acceleration)
 
 
-def _ends(nodes: Sequence[Sample]) -> tuple[Array, Array, Array]:
+def _ends(nodes: Sequence[PoseSample]) -> tuple[Array, Array, Array]:
     """Twist, acceleration and jerk at the first of up to four samples, of which each is older than the next.
 
     By Newton's divided differences: of the twists where these are given, else of the poses.
@@ -210,12 +210,12 @@ def _ends(nodes: Sequence[Sample]) -> tuple[Array, Array, Array]:
     return twist, 2.0 * (bends[0] + (near + far) * third), 6.0 * third
 
 
-def _slope(a: Sample, b: Sample) -> Array:
+def _slope(a: PoseSample, b: PoseSample) -> Array:
     turn = rotation_vector(b.rotation @ a.rotation.T)
     return np.concatenate([b.position - a.position, turn]) / (b.time - a.time)
 
 
-def _between(a: Sample, b: Sample, start: Array, end: Array, time: float) -> Target:
+def _between(a: PoseSample, b: PoseSample, start: Array, end: Array, time: float) -> PoseTarget:
     """The cubic from one sample to the next."""
     span = b.time - a.time
     way = _slope(a, b) * span
@@ -224,4 +224,4 @@ def _between(a: Sample, b: Sample, start: Array, end: Array, time: float) -> Tar
     moved = s * (span * start + s * (c2 + s * c3))
     twist = start + s * (2.0 * c2 + 3.0 * s * c3) / span
     acceleration = (2.0 * c2 + 6.0 * s * c3) / span**2
-    return Target(a.position + moved[:3], rotated(a.rotation, moved[3:]), twist, acceleration)
+    return PoseTarget(a.position + moved[:3], rotated(a.rotation, moved[3:]), twist, acceleration)

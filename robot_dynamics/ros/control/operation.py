@@ -14,8 +14,8 @@ from rclpy.node import Node
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
-from robot_dynamics.control.core.stewart import NativeStewartController
-from robot_dynamics.control.stewart.stream import Sample
+from robot_dynamics.control.stewart.controller import StewartController
+from robot_dynamics.control.stewart.stream import PoseSample
 from robot_dynamics.errors import ParameterError, RobotDynamicsError
 from robot_dynamics.ros.control.front import ControlFront
 from robot_dynamics.ros.control.remembered_stops import RememberedStops
@@ -45,7 +45,7 @@ class Operation:
     def __init__(
         self,
         node: Node,
-        front: ControlFront[NativeStewartController],
+        front: ControlFront[StewartController],
         base_frame: str,
         stops: RememberedStops,
         machine: Callable[[], str],
@@ -91,7 +91,7 @@ class Operation:
             self._brakes.publish(Bool(data=engaged))
 
     def _service(
-        self, ask: Callable[[NativeStewartController], str], inactive: Callable[[], tuple[bool, str]]
+        self, ask: Callable[[StewartController], str], inactive: Callable[[], tuple[bool, str]]
     ) -> Callable[[Trigger.Request, Trigger.Response], Coroutine[Any, Any, Trigger.Response]]:
         async def answer(_: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
             controller = self._front.loop.controller
@@ -138,7 +138,7 @@ class Operation:
         except RobotDynamicsError as error:
             self._front.events.refuse(f"pose command refused: {error}")
 
-    def _sample(self, message: PoseStamped, controller: NativeStewartController) -> Sample:
+    def _sample(self, message: PoseStamped, controller: StewartController) -> PoseSample:
         if message.header.frame_id not in ("", self._base_frame):
             raise ParameterError(
                 f"the frame is '{message.header.frame_id}'; it must be empty or {self._base_frame}"
@@ -150,7 +150,7 @@ class Operation:
         twist = self._twist_at(stamp) if stamp else None
         if not np.isfinite(position).all() or (twist is not None and not np.isfinite(twist).all()):
             raise ParameterError("it is not finite")
-        return Sample(time, position, rotation_of([turn.x, turn.y, turn.z, turn.w]), twist)
+        return PoseSample(time, position, rotation_of([turn.x, turn.y, turn.z, turn.w]), twist)
 
 
 def _refuse() -> tuple[bool, str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rclpy.node import Node
 
-from robot_dynamics.control.core.stewart import NativeStewartController
+from robot_dynamics.control.stewart.controller import StewartController
 from robot_dynamics.control.stop_memory import (
     NO_FILE,
     StopMemory,
@@ -46,16 +46,16 @@ class RememberedStops:
         memory = self._memories.get(self._machine)
         return memory.failure if memory is not None else ""
 
-    def take_over(self, controller: NativeStewartController, machine: str) -> None:
+    def take_over(self, controller: StewartController, machine: str) -> None:
         """Let a new controller of a machine begin as the machine was left."""
         state = self._memory(machine).state
         self._machine = machine
         if state is not StopState.RELEASED:
             controller.begin_at_rest(state)
 
-    def look(self, controller: NativeStewartController) -> None:
+    def look(self, controller: StewartController) -> None:
         """Remember what a controller in force has come to."""
-        state = controller.conductor.stop_state
+        state = controller.modes.stop_state
         if state is not None:
             self._memories[self._machine].remember(state)
 

@@ -11,8 +11,8 @@ from rclpy.node import Node
 from std_msgs.msg import Header
 from visualization_msgs.msg import MarkerArray
 
-from robot_dynamics.control.core.platform.controller import ToldPose
-from robot_dynamics.control.core.stewart import NativeStewartController
+from robot_dynamics.control.stewart.controller import StewartController
+from robot_dynamics.control.stewart.platform_model import ReportedPose
 from robot_dynamics.ros.control.host import Host
 from robot_dynamics.ros.control.records import Cycle, Cycles
 from robot_dynamics.ros.support import qos
@@ -21,7 +21,6 @@ from robot_dynamics.ros.viewing.stewart_markers import stewart_markers
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart import Machine
 from robot_dynamics.stewart.orientation import quaternion_from_rotation
-from robot_dynamics.stewart.tracking import PoseTracker
 
 try:
     from tf2_msgs.msg import TFMessage
@@ -43,7 +42,7 @@ class StewartReports:
     """
 
     def __init__(
-        self, node: Node, loop: Host[NativeStewartController], base_frame: str, platform_frame: str
+        self, node: Node, loop: Host[StewartController], base_frame: str, platform_frame: str
     ) -> None:
         self._loop = loop
         self._base_frame, self._platform_frame = base_frame, platform_frame
@@ -65,10 +64,10 @@ class StewartReports:
         if not any(one is not None and one.get_subscription_count() for one in publishers):
             return False
         for row, cycle in zip(cycles.rows, cycles, strict=True):
-            self.publish(cycle, ToldPose(machine, row["told"]))
+            self.publish(cycle, ReportedPose(machine, row["told"]))
         return True
 
-    def publish(self, cycle: Cycle, pose: PoseTracker | ToldPose) -> None:
+    def publish(self, cycle: Cycle, pose: ReportedPose) -> None:
         """Estimated and wanted pose of a cycle; the transform where tf2 is there."""
         self._last = cycle
         if self._pose.get_subscription_count():

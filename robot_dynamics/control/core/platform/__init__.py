@@ -1,1 +1,1 @@
-"""The law of a Stewart platform in C, for the core of the folder above; its twin is ``control.stewart``."""
+"""The part of a Stewart platform in the control core, bound by ``robot_dynamics.control.stewart``."""

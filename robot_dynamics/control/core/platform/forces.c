@@ -1,9 +1,17 @@
-/* The laws of a platform: robot_dynamics.control.stewart.laws, .payload and .disturbance. */
+/* The laws of a platform, and the forces of its model with payload, external wrench and estimated disturbance.
+ *
+ * Computed force in task space evaluates the exact inverse dynamics at the acceleration
+ *
+ *     a = a_d + Kv (v_d - v) + Kp (x_d - x) + z,
+ *
+ * where x is the pose of the measured leg lengths, and the orientation error the rotation vector from the measured to
+ * the desired orientation, base frame. The estimated disturbance z follows z' = ki (x_d - x), so the error obeys
+ * e''' + kv e'' + kp e' + ki e = 0: stable for ki < kp kv, with real roots up to 4/27 kp^1.5 when kv = 2 sqrt(kp). */
 #include "platform.h"
 
 #include <math.h>
 
-static const double LONGEST_GAP = 0.05; /* between two states, over which a disturbance is estimated [s] */
+static const double LONGEST_GAP = 0.05; /* between two states; over a longer one nothing is integrated [s] */
 
 static void cross(const double a[3], const double b[3], double out[3])
 {
@@ -57,19 +65,28 @@ static void add_payload(const rd_platform_model *model, const double quaternion[
     }
 }
 
+int rd_platform_forces_of(const rd_settings *s, size_t count, double *motions, double *forces)
+{
+    int finite = 1;
+    for (size_t k = 0; k < count; ++k, motions += RD_MOTION_SIZE, forces += 6) {
+        const double *in[] = {motions};
+        if (s->platform->payload_mass > 0.0) {
+            add_payload(s->platform, motions + 3, motions + 7, motions + 13, motions + 19);
+        }
+        finite &= s->inverse_dynamics(in, forces);
+    }
+    return finite;
+}
+
 int rd_platform_forces(const rd_core *core, const rd_settings *s, const double pose[7], const double twist[6],
                        const double acceleration[6], double *forces)
 {
-    double motion[25];
-    const double *in[] = {motion};
+    double motion[RD_MOTION_SIZE];
     rd_copy(motion, pose, 7);
     rd_copy(motion + 7, twist, 6);
     rd_copy(motion + 13, acceleration, 6);
     rd_copy(motion + 19, rd_platform_of(core)->wrench, 6);
-    if (s->platform->payload_mass > 0.0) {
-        add_payload(s->platform, pose + 3, twist, acceleration, motion + 19);
-    }
-    return s->inverse_dynamics(in, forces);
+    return rd_platform_forces_of(s, 1, motion, forces);
 }
 
 /* References */
@@ -92,6 +109,15 @@ void rd_platform_motion(const rd_motion *reference, double pose[7], double twist
     acceleration[5] = a[2] - sy * a[0] - cy * d[1] * d[0];
 }
 
+void rd_platform_reference(double *position, double *velocity, double *acceleration, double *reference)
+{
+    const rd_motion motion = {position, velocity, acceleration};
+    double pose[7];
+    rd_platform_motion(&motion, pose, reference + 12, reference + 18);
+    rd_copy(reference, pose, 3);
+    rd_rotation(pose + 3, reference + 3);
+}
+
 void rd_pose_error(const double wanted[7], const double pose[7], double error[6])
 {
     const double *p = wanted + 3, *q = pose + 3;
@@ -109,7 +135,46 @@ void rd_pose_error(const double wanted[7], const double pose[7], double error[6]
     }
 }
 
-/* The law */
+/* The disturbance */
+
+/* Shorten the linear and the angular part to the declared bounds. */
+static void bound_disturbance(const rd_platform_model *model, double disturbance[6])
+{
+    for (int part = 0; part < 2; ++part) {
+        double *z = disturbance + 3 * part;
+        const double size = sqrt(z[0] * z[0] + z[1] * z[1] + z[2] * z[2]), most = model->disturbance_bounds[part];
+        for (int i = 0; size > most && i < 3; ++i) {
+            z[i] *= most / size;
+        }
+    }
+}
+
+void rd_platform_keep_disturbance(rd_core *core)
+{
+    const rd_platform_model *model = core->settings->platform;
+    double *disturbance = rd_platform_of(core)->disturbance;
+    bound_disturbance(model, disturbance);
+    if (model->disturbance_gain == 0.0) {
+        rd_copy(disturbance, core->zero, 6);
+    }
+}
+
+/* Integrate the pose error, except over a gap and after forces that were cut. */
+static void estimate_disturbance(rd_core *core, const rd_platform_model *model, const double error[6])
+{
+    rd_platform *platform = rd_platform_of(core);
+    const double elapsed = platform->time - platform->disturbance_time;
+    platform->disturbance_time = platform->time;
+    if (!platform->frozen && !core->braked && 0.0 < elapsed && elapsed < LONGEST_GAP) {
+        for (int i = 0; i < 6; ++i) {
+            platform->disturbance[i] += model->disturbance_gain * elapsed * error[i];
+        }
+        bound_disturbance(model, platform->disturbance);
+    }
+    platform->frozen = 0;
+}
+
+/* The laws */
 
 /* Coulomb friction of magnitude 1 of the legs under a twist, smooth through zero. */
 static void legs_friction(const double jacobian[36], const double twist[6], double out[6])
@@ -121,21 +186,6 @@ static void legs_friction(const double jacobian[36], const double twist[6], doub
         }
         out[i] = rd_direction(rate);
     }
-}
-
-/* What the model does not know of is integrated from the error that it leaves. */
-static void estimate_disturbance(rd_core *core, const rd_platform_model *model, const double error[6])
-{
-    rd_platform *platform = rd_platform_of(core);
-    const double elapsed = platform->time - platform->disturbance_time;
-    platform->disturbance_time = platform->time;
-    if (!platform->frozen && !core->braked && 0.0 < elapsed && elapsed < LONGEST_GAP) {
-        for (int i = 0; i < 6; ++i) {
-            platform->disturbance[i] += model->disturbance_gain * elapsed * error[i];
-        }
-        rd_bound_disturbance(model, platform->disturbance);
-    }
-    platform->frozen = 0;
 }
 
 static int computed_force(rd_core *core, const rd_settings *s, const rd_motion *ahead, double half, double *effort)
@@ -169,7 +219,8 @@ static int computed_force(rd_core *core, const rd_settings *s, const rd_motion *
     if (!rd_platform_forces(core, s, later, later_twist, a, effort)) {
         return 0;
     }
-    /* Dry friction is overcome along the twist to which the law leads; the model has that of the one it is given. */
+    /* Dry friction is overcome along v + a / Kv, the twist to which the law leads: a leg that sticks would else get no
+     * help to leave. The model has included that of the twist that it was given. */
     double heading[6], known[6];
     legs_friction(platform->jacobian, led, heading);
     legs_friction(platform->jacobian, later_twist, known);
@@ -181,7 +232,7 @@ static int computed_force(rd_core *core, const rd_settings *s, const rd_motion *
 
 int rd_platform_effort(rd_core *core, const rd_settings *s, const rd_motion *ahead, double half, double *effort)
 {
-    if (s->mode == RD_COMPUTED_FORCE) {
+    if (s->mode == RD_PLATFORM_COMPUTED_FORCE) {
         return computed_force(core, s, ahead, half, effort);
     }
     double pose[7], twist[6], acceleration[6];
@@ -192,6 +243,5 @@ int rd_platform_effort(rd_core *core, const rd_settings *s, const rd_motion *ahe
 int rd_platform_load(const rd_core *core, const rd_settings *s, double *effort)
 {
     const rd_platform *platform = rd_platform_of(core);
-    /* What the model does not know of is carried on. */
     return rd_platform_forces(core, s, platform->pose, RD_AT_REST, platform->disturbance, effort);
 }

@@ -1,4 +1,5 @@
-/* A Stewart platform for the control core: what robot_dynamics.control.stewart is in Python, cycle for cycle.
+/* A Stewart platform for the control core. In the order of the files, each of which uses only those before it: the pose
+ * (pose.c), laws and forces (forces.c), the open-loop descent (open_loop_descent.c), limits and the table (platform.c).
  *
  * Its state is that of the legs (6), its references are x, y, z [m] and roll, pitch, yaw [rad] of the platform's frame.
  * Poses are x, y, z and a unit quaternion x, y, z, w; twists, accelerations and errors (6) are linear, then angular, all
@@ -12,9 +13,28 @@
 
 /* API */
 
-enum rd_platform_mode { RD_COMPUTED_FORCE, RD_REFERENCE_FEEDFORWARD }; /* modes */
-enum rd_platform_limit { RD_TOO_LONG, RD_TOO_SHORT, RD_TOO_QUICK, RD_BASE_ANGLE, RD_PLATFORM_ANGLE, RD_CONDITION }; /* see rd_platform_watch */
-enum { RD_TOLD = 26 };            /* pose, twist, rates, disturbance, bound of the condition number */
+/* Laws of a platform. */
+enum rd_platform_mode {
+    RD_PLATFORM_COMPUTED_FORCE,   /* tracks with feedback in task space */
+    RD_PLATFORM_FEEDFORWARD       /* sends the reference's own forces */
+};
+
+/* Kinds of a discontinuity RD_BEYOND + 6 kind + leg, with the measured value and the limit; leg is 0 for what is the
+ * whole platform's. From RD_NO_POSE on the core computes no effort. */
+enum rd_platform_beyond {
+    RD_TOO_LONG,                  /* length [m] */
+    RD_TOO_SHORT,                 /* length [m] */
+    RD_TOO_QUICK,                 /* speed [m/s] */
+    RD_BASE_ANGLE,                /* angle at the base [rad] */
+    RD_PLATFORM_ANGLE,            /* angle at the platform [rad] */
+    RD_CONDITION,                 /* condition number */
+    RD_NO_POSE,                   /* the lengths have no pose near the last one; the value is what they are off [m] */
+    RD_SINGULAR,                  /* the pose is singular */
+    RD_ILL_CONDITIONED            /* the condition number is more than twice its limit */
+};
+
+enum { RD_MOTION_SIZE = 25 };     /* pose, twist, acceleration, external wrench: the input of the model's kernel */
+enum { RD_TOLD = 26 };             /* pose, twist, rates, disturbance, bound of the condition number */
 
 /* A machine, its load and the parameters that only a platform has. */
 typedef struct rd_platform_model {
@@ -34,15 +54,24 @@ typedef struct rd_platform_model {
     double longest[6], shortest[6], speed[6];  /* of legs that are watched [m, m/s]; infinite where there is none */
     double base_cosine[6], platform_cosine[6]; /* of the greatest joint angles */
     double base_axes[6][3], platform_axes[6][3]; /* legs' directions at home, base and platform frame */
-    const rd_plan *descent;       /* to the park pose, from time 0 on; NULL: none. See blind.c */
-    double blind_speed;           /* of legs on the way to it [m/s] */
+    const rd_plan *descent;       /* from home, at time 0, to the park pose; NULL: none. See open_loop_descent.c */
+    double blind_speed;           /* of legs on the open-loop descent [m/s] */
     double pace[2];               /* linear and angular deceleration of a stop [m/s^2, rad/s^2] */
-    int32_t watches;              /* whether limits of measured states are looked after */
+    int32_t watches;              /* whether measured states are held against the limits */
 } rd_platform_model;
 
 /* From another thread: the platform bears a wrench (6) in its own frame until a time on the core's clock [s]. One
  * thread at a time. */
 void rd_platform_offer_wrench(rd_core *core, const double *wrench, double until);
+
+/* Forces (count, 6) of motions (count, RD_MOTION_SIZE), to whose wrenches that of the payload is added: whether all are
+ * finite. From any thread. */
+int rd_platform_forces_of(const rd_settings *settings, size_t count, double *motions, double *forces);
+
+/* A reference's coordinates (6), their rates and second derivatives as position (3), rotation (9, row by row, from the
+ * platform frame to the base frame), twist (6) and acceleration (6). */
+enum { RD_REFERENCE_SIZE = 24 };
+void rd_platform_reference(double *position, double *velocity, double *acceleration, double *reference);
 
 const rd_machine *rd_machine_platform(void);
 
@@ -54,16 +83,16 @@ typedef struct {
     _Atomic double values[7];                  /* force, moment about the origin, platform frame [N, N m]; until [s] */
 } rd_wrench_box;
 
-/* A platform without states, see blind.c; times on the clock of the fault [s]. */
+/* An open-loop descent; times on the clock of the fault [s]. */
 typedef struct {
     double begun, stop_time, way_time, end;
-    double place[6], rate[6];     /* where it was known last, and how it moved there; coordinates of references */
+    double place[6], rate[6];     /* where it begins; coordinates of references and their rates */
     double joins[6], descends;    /* where the descent is joined, and its time then */
     double way[6];                /* from there to where the platform stops */
     double time, pose[7], twist[6]; /* of the simulated platform */
     double sent[6];               /* forces */
     int sends;                    /* whether there are any */
-} rd_blind;
+} rd_open_loop;
 
 /* What a core keeps for its platform. */
 typedef struct {
@@ -77,11 +106,11 @@ typedef struct {
     double time;                  /* of the state [s] */
     double wrench[6];             /* in force */
     double given[7];              /* the wrench read last, and until when it counts */
-    double disturbance[6];        /* estimated acceleration that the model does not know of */
+    double disturbance[6];        /* estimated: an acceleration that the model lacks */
     double disturbance_time;      /* [s] */
     int frozen;                   /* the last forces were cut: the error tells nothing of a disturbance */
     rd_wrench_box box;
-    rd_blind blind;
+    rd_open_loop open_loop;
 } rd_platform;
 
 #define RD_AT_REST ((const double[6]){0.0})
@@ -112,17 +141,16 @@ int rd_platform_forces(const rd_core *core, const rd_settings *settings, const d
 int rd_platform_effort(rd_core *core, const rd_settings *settings, const rd_motion *ahead, double half_period,
                        double *effort);
 int rd_platform_load(const rd_core *core, const rd_settings *settings, double *effort);
+/* Keep the estimated disturbance within the bounds of other gains; zero where there is no observer. */
+void rd_platform_keep_disturbance(rd_core *core);
 
-/* Limits (bounds.c) */
-
-void rd_platform_limit(rd_core *core, const double *unlimited, double *effort);
-/* Notes RD_BEYOND + 6 kind + leg (0 for RD_CONDITION), the measured value and the limit. */
-int rd_platform_watch(rd_core *core);
-/* Shortens the linear and the angular part of a disturbance to what the settings allow. */
-void rd_bound_disturbance(const rd_platform_model *model, double disturbance[6]);
-
-/* The way down without states (blind.c) */
+/* The open-loop descent (open_loop_descent.c) */
 
 int rd_platform_settle(rd_core *core, double since, int begins, double *effort);
+
+/* Limits (platform.c) */
+
+void rd_platform_limit(rd_core *core, const double *unlimited, double *effort);
+int rd_platform_watch(rd_core *core);
 
 #endif

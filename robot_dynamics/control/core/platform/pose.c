@@ -1,11 +1,13 @@
-/* Where the platform is, as its legs tell: robot_dynamics.control.stewart.state and robot_dynamics.stewart.tracking. */
+/* The pose of the measured leg lengths, by forward kinematics from the pose before, and the external wrench.
+ *
+ * A pose far too near to a singular one is known but not controlled in; the watch acts before, see platform.c. */
 #include "platform.h"
 
 #include <math.h>
 
 static const double TOLERANCE = 1e-10; /* of the leg lengths [m] */
 static const double SINGULAR = 1e8;    /* condition number beyond which a Newton step says nothing */
-static const double LEFT_ALONE = 2.0;  /* limits of the condition number, beyond which nothing is controlled */
+static const double LEFT_ALONE = 2.0;  /* beyond so many times the limit of the condition number nothing is controlled */
 enum { MOST_STEPS = 8, MOST_STEPS_AFAR = 30 };
 
 void rd_rotation(const double q[4], double r[9])
@@ -37,7 +39,7 @@ void rd_quaternion(const double angles[3], double q[4])
     q[3] = cx * cy * cz + sx * sy * sz;
 }
 
-/* Whether no singular pose lies between home and a pose, as far as the determinant tells, and it is upright. */
+/* Whether a pose is upright, on home's side of the singular ones: the determinant has the same sign. */
 static int is_this_machines(const rd_platform_model *model, const double pose[7])
 {
     double lengths[6], jacobian[36], unused[6] = {0.0}, here[9], home[9];
@@ -49,7 +51,7 @@ static int is_this_machines(const rd_platform_model *model, const double pose[7]
     return side * stewart_solve(jacobian, unused, 1) > 0 && here[2] * home[2] + here[5] * home[5] + here[8] * home[8] > 0.0;
 }
 
-/* The first pose may be anywhere, e.g. at the ends of the strokes: from home, then along the ways up and down from it. */
+/* Search the first pose, which may be anywhere: from home, then from above and below it. */
 static int found_afar(const rd_platform_model *model, const double lengths[6], double pose[7])
 {
     static const double rises[] = {0.0, -0.5, 0.5, -1.0, 1.0, -1.5, 1.5};
@@ -67,14 +69,20 @@ static int found_afar(const rd_platform_model *model, const double lengths[6], d
     return 0;
 }
 
-static int found(const rd_platform_model *model, const rd_platform *platform, const double lengths[6], double pose[7])
+/* Whether the pose is found; notes why not. */
+static int found(rd_core *core, const double lengths[6], double pose[7])
 {
+    const rd_platform_model *model = core->settings->platform;
+    const rd_platform *platform = rd_platform_of(core);
+    double residual = INFINITY;
     rd_copy(pose, platform->pose, 7);
-    if (stewart_forward_kinematics(&model->geometry, lengths, TOLERANCE, MOST_STEPS, pose, NULL, NULL)
-        == STEWART_FOUND) {
+    const int result =
+        stewart_forward_kinematics(&model->geometry, lengths, TOLERANCE, MOST_STEPS, pose, &residual, NULL);
+    if (result == STEWART_FOUND || (!platform->known && found_afar(model, lengths, pose))) {
         return 1;
     }
-    return !platform->known && found_afar(model, lengths, pose);
+    rd_note(core, RD_BEYOND + 6 * (result == STEWART_SINGULAR ? RD_SINGULAR : RD_NO_POSE), residual, TOLERANCE);
+    return 0;
 }
 
 /* Inverse of a Jacobian with moments divided by the characteristic length, and a bound of its condition number: the
@@ -121,7 +129,7 @@ static void take(rd_core *core, const double pose[7], const double inverse[36], 
     rd_roll_pitch_yaw(platform->rotation, core->place + 3);
 }
 
-/* What another thread has offered last, if it is whole. */
+/* Take the wrench that another thread has offered last, if it is whole. */
 static void take_wrench(rd_platform *platform, double time)
 {
     rd_wrench_box *box = &platform->box;
@@ -169,19 +177,23 @@ int rd_platform_find_place(rd_core *core, double time, const double *position, c
     for (int i = 0; i < 6; ++i) {
         lengths[i] = position[i] + model->zero_lengths[i];
     }
-    if (!rd_all_finite(velocity, 6) || !found(model, platform, lengths, pose)) {
+    if (!rd_all_finite(velocity, 6) || !found(core, lengths, pose)) {
         return 0;
     }
     stewart_inverse_kinematics(&model->geometry, pose, unused, jacobian);
     if (!inverted(model, jacobian, inverse, &condition)) {
+        rd_note(core, RD_BEYOND + 6 * RD_SINGULAR, 0.0, 0.0);
         return 0;
     }
-    /* A pose far too near to a singular one is known, but not controlled in. */
     take(core, pose, inverse, velocity);
     rd_copy(platform->jacobian, jacobian, 36);
     rd_copy(platform->lengths, lengths, 6);
     platform->condition = condition;
     platform->condition_exact = 0;
     platform->time = time;
-    return rd_platform_conditioned(core, LEFT_ALONE * model->condition_limit);
+    if (!rd_platform_conditioned(core, LEFT_ALONE * model->condition_limit)) {
+        rd_note(core, RD_BEYOND + 6 * RD_ILL_CONDITIONED, platform->condition, model->condition_limit);
+        return 0;
+    }
+    return 1;
 }

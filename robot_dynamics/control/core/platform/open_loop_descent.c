@@ -1,15 +1,15 @@
-/* The way down of a platform whose states have stopped coming, by the model's own simulation: as in Python
- * robot_dynamics.control.stewart.blind, but along a descent that has been finished beforehand.
+/* The open-loop descent of a platform whose states are lost, by simulation of its model.
  *
- * From the last known place the model goes on, under what left last, for as long as nobody had noticed. From there the
- * reference stops, goes over to the nearest point of the descent and follows that to the
- * park pose, where the forces fade. They are those that bring the simulated platform along it. */
+ * The simulation starts at the last known pose and twist, and covers the time before the loss was noticed under the
+ * forces that left last. Then the reference stops, joins the planned descent at its nearest point and follows it to the
+ * park pose, where the forces fade. The forces are those that bring the simulated platform along the reference. Errors
+ * of the model grow about fourfold a second. */
 #include "platform.h"
 
 #include <math.h>
 
-static const double LONGEST = 0.05;         /* time over which forces are simulated at most at once [s] */
-static const double LONGEST_UNSEEN = 0.5;  /* and before anybody has noticed [s] */
+static const double LONGEST = 0.05;         /* simulated at most at once [s] */
+static const double LONGEST_UNSEEN = 0.5;  /* before the loss was noticed, at most [s] */
 static const double STEP = 0.005;           /* longest step of the simulation [s] */
 static const double KP = 100.0, KV = 20.0;  /* of the simulated error on the acceleration [1/s^2, 1/s] */
 static const double GENTLE = 0.6;           /* share of a stop's deceleration that a way takes */
@@ -51,11 +51,11 @@ static double nearest_knot(const rd_plan *descent, const double place[6], double
     return found;
 }
 
-/* How long the way to the descent takes with legs as fast as declared, and gently. */
+/* Duration of the way to the descent at the declared leg speed, with a gentle acceleration [s]. */
 static double way_time(rd_platform *platform, const rd_platform_model *model)
 {
     double pose[7], moved[6], still[6] = {0.0}, unused[6], fastest = 0.0;
-    const rd_motion motion = {platform->blind.place, platform->blind.way, still};
+    const rd_motion motion = {platform->open_loop.place, platform->open_loop.way, still};
     rd_platform_motion(&motion, pose, moved, unused);
     for (int leg = 0; leg < 6; ++leg) {
         double rate = 0.0;
@@ -69,35 +69,35 @@ static double way_time(rd_platform *platform, const rd_platform_model *model)
 }
 
 /* The reference at a time: stop, way to the descent, descent. */
-static void refer_blind(const rd_blind *blind, const rd_plan *descent, double time, const rd_motion *out)
+static void refer(const rd_open_loop *open, const rd_plan *descent, double time, const rd_motion *out)
 {
-    double since = time - blind->begun;
+    double since = time - open->begun;
     rd_cursor cursor = {descent, 0};
-    if (since < blind->stop_time) {
-        const double share = since / blind->stop_time;
+    if (since < open->stop_time) {
+        const double share = since / open->stop_time;
         for (int i = 0; i < 6; ++i) {
-            out->position[i] = blind->place[i] + since * blind->rate[i] * (1.0 - 0.5 * share);
-            out->velocity[i] = (1.0 - share) * blind->rate[i];
-            out->acceleration[i] = -blind->rate[i] / blind->stop_time;
+            out->position[i] = open->place[i] + since * open->rate[i] * (1.0 - 0.5 * share);
+            out->velocity[i] = (1.0 - share) * open->rate[i];
+            out->acceleration[i] = -open->rate[i] / open->stop_time;
         }
         return;
     }
-    since -= blind->stop_time;
-    if (since >= blind->way_time) {
-        rd_sample(&cursor, 6, blind->descends + since - blind->way_time, out);
+    since -= open->stop_time;
+    if (since >= open->way_time) {
+        rd_sample(&cursor, 6, open->descends + since - open->way_time, out);
         return;
     }
-    const double u = since / blind->way_time, left = 1.0 - u * u * u * (10.0 + u * (-15.0 + 6.0 * u));
-    const double slope = -30.0 * u * u * (1.0 + u * (-2.0 + u)) / blind->way_time;
-    const double bend = -60.0 * u * (1.0 + u * (-3.0 + 2.0 * u)) / (blind->way_time * blind->way_time);
+    const double u = since / open->way_time, left = 1.0 - u * u * u * (10.0 + u * (-15.0 + 6.0 * u));
+    const double slope = -30.0 * u * u * (1.0 + u * (-2.0 + u)) / open->way_time;
+    const double bend = -60.0 * u * (1.0 + u * (-3.0 + 2.0 * u)) / (open->way_time * open->way_time);
     for (int i = 0; i < 6; ++i) {
-        out->position[i] = blind->joins[i] + left * blind->way[i];
-        out->velocity[i] = slope * blind->way[i];
-        out->acceleration[i] = bend * blind->way[i];
+        out->position[i] = open->joins[i] + left * open->way[i];
+        out->velocity[i] = slope * open->way[i];
+        out->acceleration[i] = bend * open->way[i];
     }
 }
 
-/* Forces (6) of a pose and twist with an acceleration, and with what the model does not know of. */
+/* Forces (6) of a pose, a twist and an acceleration, with the estimated disturbance. */
 static int forces_of(const rd_core *core, const double pose[7], const double twist[6], const double a[6], double *forces)
 {
     double lifted[6];
@@ -144,107 +144,107 @@ static void move_simulated(double pose[7], double twist[6], const double acceler
     stewart_turn(pose + 3, turn);
 }
 
-/* Go on under what was sent last, by midpoint steps; whether that could be told. */
-static int simulate_blind(const rd_core *core, rd_blind *blind, double duration)
+/* Simulate under the forces sent last, by midpoint steps; whether the model has an acceleration throughout. */
+static int simulate(const rd_core *core, rd_open_loop *open, double duration)
 {
     const int count = (int)fmax(1.0, ceil(duration / STEP - 1e-9));
     const double step = duration / count;
     for (int k = 0; k < count; ++k) {
         double pose[7], twist[6], acceleration[6];
-        rd_copy(pose, blind->pose, 7);
-        rd_copy(twist, blind->twist, 6);
-        if (!acceleration_of(core, pose, twist, blind->sent, acceleration)) {
+        rd_copy(pose, open->pose, 7);
+        rd_copy(twist, open->twist, 6);
+        if (!acceleration_of(core, pose, twist, open->sent, acceleration)) {
             return 0;
         }
         move_simulated(pose, twist, acceleration, 0.5 * step);
-        if (!acceleration_of(core, pose, twist, blind->sent, acceleration)) {
+        if (!acceleration_of(core, pose, twist, open->sent, acceleration)) {
             return 0;
         }
-        move_simulated(blind->pose, blind->twist, acceleration, step);
+        move_simulated(open->pose, open->twist, acceleration, step);
     }
     return 1;
 }
 
-static void begin_blind(rd_core *core, double since)
+static void begin(rd_core *core, double since)
 {
     rd_platform *platform = rd_platform_of(core);
     const rd_platform_model *model = core->settings->platform;
-    rd_blind *blind = &platform->blind;
-    const rd_motion at = {blind->joins, (double[6]){0.0}, (double[6]){0.0}};
+    rd_open_loop *open = &platform->open_loop;
+    const rd_motion at = {open->joins, (double[6]){0.0}, (double[6]){0.0}};
     double stands[6], rotation[9];
-    blind->begun = since;
-    blind->time = since;
-    rd_copy(blind->pose, platform->pose, 7);
-    rd_copy(blind->twist, platform->twist, 6);
-    rd_copy(blind->sent, core->left, 6);
-    if (core->has_left && core->unseen > 0.0 && !simulate_blind(core, blind, fmin(core->unseen, LONGEST_UNSEEN))) {
-        rd_copy(blind->pose, platform->pose, 7);
-        rd_copy(blind->twist, platform->twist, 6);
+    open->begun = since;
+    open->time = since;
+    rd_copy(open->pose, platform->pose, 7);
+    rd_copy(open->twist, platform->twist, 6);
+    rd_copy(open->sent, core->left, 6);
+    if (core->has_left && core->unseen > 0.0 && !simulate(core, open, fmin(core->unseen, LONGEST_UNSEEN))) {
+        rd_copy(open->pose, platform->pose, 7);
+        rd_copy(open->twist, platform->twist, 6);
     }
-    rd_copy(blind->place, blind->pose, 3);
-    rd_rotation(blind->pose + 3, rotation);
-    rd_roll_pitch_yaw(rotation, blind->place + 3);
-    rd_copy(blind->rate, blind->twist, 3);
-    angle_rates(blind->place + 3, blind->twist + 3, blind->rate + 3);
-    blind->stop_time = fmax(length_of(blind->twist) / model->pace[0], length_of(blind->twist + 3) / model->pace[1]);
+    rd_copy(open->place, open->pose, 3);
+    rd_rotation(open->pose + 3, rotation);
+    rd_roll_pitch_yaw(rotation, open->place + 3);
+    rd_copy(open->rate, open->twist, 3);
+    angle_rates(open->place + 3, open->twist + 3, open->rate + 3);
+    open->stop_time = fmax(length_of(open->twist) / model->pace[0], length_of(open->twist + 3) / model->pace[1]);
     for (int i = 0; i < 6; ++i) {
-        stands[i] = blind->place[i] + 0.5 * blind->stop_time * blind->rate[i];
+        stands[i] = open->place[i] + 0.5 * open->stop_time * open->rate[i];
     }
-    blind->descends = nearest_knot(model->descent, stands, model->geometry.characteristic_length);
+    open->descends = nearest_knot(model->descent, stands, model->geometry.characteristic_length);
     rd_cursor cursor = {model->descent, 0};
-    rd_sample(&cursor, 6, blind->descends, &at);
+    rd_sample(&cursor, 6, open->descends, &at);
     for (int i = 0; i < 6; ++i) {
-        const double way = stands[i] - blind->joins[i];
-        blind->way[i] = i < 3 ? way : remainder(way, 2.0 * M_PI);
+        const double way = stands[i] - open->joins[i];
+        open->way[i] = i < 3 ? way : remainder(way, 2.0 * M_PI);
     }
-    blind->way_time = way_time(platform, model);
-    blind->end = blind->begun + blind->stop_time + blind->way_time + model->descent->times[model->descent->knots - 1]
-               - blind->descends;
-    blind->sends = 0;
+    open->way_time = way_time(platform, model);
+    open->end = open->begun + open->stop_time + open->way_time + model->descent->times[model->descent->knots - 1]
+               - open->descends;
+    open->sends = 0;
 }
 
-/* Forces that bring the simulated platform to a reference; none where there are none. */
-static void want(const rd_core *core, rd_blind *blind, const rd_motion *reference)
+/* Forces that bring the simulated platform to a reference; zero where the model has none. */
+static void find_forces(const rd_core *core, rd_open_loop *open, const rd_motion *reference)
 {
     const double *limits = core->settings->limits;
     double pose[7], twist[6], acceleration[6], error[6];
     rd_platform_motion(reference, pose, twist, acceleration);
-    rd_pose_error(pose, blind->pose, error);
+    rd_pose_error(pose, open->pose, error);
     for (int i = 0; i < 6; ++i) {
-        acceleration[i] += KP * error[i] + KV * (twist[i] - blind->twist[i]);
+        acceleration[i] += KP * error[i] + KV * (twist[i] - open->twist[i]);
     }
-    const int told = forces_of(core, blind->pose, blind->twist, acceleration, blind->sent);
+    const int known = forces_of(core, open->pose, open->twist, acceleration, open->sent);
     for (int i = 0; i < 6; ++i) {
-        const double force = told && isfinite(blind->sent[i]) ? blind->sent[i] : 0.0;
-        blind->sent[i] = fmin(fmax(force, -limits[i]), limits[i]);
+        const double force = known && isfinite(open->sent[i]) ? open->sent[i] : 0.0;
+        open->sent[i] = fmin(fmax(force, -limits[i]), limits[i]);
     }
 }
 
 int rd_platform_settle(rd_core *core, double since, int begins, double *effort)
 {
-    rd_blind *blind = &rd_platform_of(core)->blind;
+    rd_open_loop *open = &rd_platform_of(core)->open_loop;
     const rd_plan *descent = core->settings->platform->descent;
     double place[6], rate[6], second[6];
     const rd_motion reference = {place, rate, second};
     if (!descent) {
         return 0;
     }
-    if (begins || since < blind->time) {
-        begin_blind(core, since);
+    if (begins || since < open->time) {
+        begin(core, since);
     }
-    if (blind->sends && since > blind->time && blind->time < blind->end
-        && !simulate_blind(core, blind, fmin(since - blind->time, LONGEST))) {
-        blind->end = blind->time; /* nothing is known of the platform from here on: what was sent last fades */
+    if (open->sends && since > open->time && open->time < open->end
+        && !simulate(core, open, fmin(since - open->time, LONGEST))) {
+        open->end = open->time; /* the place is unknown from here on: the last forces fade */
     }
-    blind->time = since;
-    if (!blind->sends || since <= blind->end) {
-        refer_blind(blind, descent, since, &reference);
-        want(core, blind, &reference);
-        blind->sends = 1;
+    open->time = since;
+    if (!open->sends || since <= open->end) {
+        refer(open, descent, since, &reference);
+        find_forces(core, open, &reference);
+        open->sends = 1;
     }
-    const double share = since > blind->end ? rd_ramp_down(since - blind->end, core->settings->safe_fade_time) : 1.0;
+    const double share = since > open->end ? rd_ramp_down(since - open->end, core->settings->safe_fade_time) : 1.0;
     for (int i = 0; i < 6; ++i) {
-        effort[i] = share * blind->sent[i];
+        effort[i] = share * open->sent[i];
     }
     return 1;
 }

@@ -1,8 +1,8 @@
-"""Governed motions on their way into a control core, piece by piece, each with its own stop.
+"""Governed motions on their way into a control core: segments that each have a stop of their own.
 
-The governor is asked a few milliseconds ahead of the last state, from the reference that the core follows
-then, and what it says is handed over with the stop that follows if nothing further comes. However late or
-silent this side is, the core follows a reference that keeps the limits and comes to rest.
+The governor is called a few milliseconds ahead of the last state, with the reference that the core follows
+then. Its step is handed over with the stop that follows if nothing further comes. However late or silent this
+side is, the core follows a reference that keeps the limits and comes to rest.
 """
 
 from __future__ import annotations
@@ -12,43 +12,43 @@ from typing import Any
 from robot_dynamics.control.core.plans import Plans
 from robot_dynamics.control.core.snapshot import PHASES, VERDICTS, Snapshot
 from robot_dynamics.control.protocol import Planned
-from robot_dynamics.control.stewart.governed import Following, GovernedMotion, Standstill
-from robot_dynamics.control.stewart.governor import Governor, Reference
-from robot_dynamics.control.stewart.pieces import with_stop
+from robot_dynamics.control.stewart.governed_motion import GovernedMotion, StreamGoal
+from robot_dynamics.control.stewart.reference_governor import GovernedReference, ReferenceGovernor
+from robot_dynamics.control.stewart.segments import segments_with_stop
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.stewart import Motion
 
 FREE = (0.05, 0.25)
-"""For how long a piece goes on before it stops, at least and at most [s]."""
+"""Least and greatest duration of a segment before its stop [s]."""
 FREE_TO_A_PLACE = 0.03
-"""The least on the way to a place: with more, one at the edge of the workspace is hardly reached."""
+"""Least duration on the way to a pose: with more, one at the edge of the workspace is hardly reached [s]."""
 AHEAD = 3.0
-"""The same in intervals between two pieces, as they have been lately."""
+"""Duration in intervals between two segments, as they have been lately."""
 LEAD = 0.003
-"""Between the last state and the departure of a piece at first, for the work on it [s]."""
+"""First lead: from the last state to the departure of a segment, for the work on it [s]."""
 MOST_LEAD = 0.02
-"""The same at most."""
+"""Maximum lead [s]."""
 MARGIN = 1.5
-"""The same over what the work has taken lately."""
+"""Lead over the duration of the work lately."""
 STREAM_STEP = 0.005
-"""Between two pieces of a stream that is followed [s]."""
+"""Interval between two segments of a stream [s]."""
 STEP = 0.01
-"""Between two pieces of other motions [s]."""
+"""Interval between two segments of other motions [s]."""
 TAKEN = 0.02
-"""How long another plan may wait for the next state before a motion takes its place [s]."""
+"""Maximum wait of another plan for the next state; after it a motion takes its place [s]."""
 ATTEMPTS = 5
-"""How often a first piece is made that is not taken."""
+"""Maximum number of first segments that are not taken."""
 
 
 class Governing:
-    """Leads one core along governed motions.
+    """Lead of one core along governed motions.
 
     Args:
         plans: of the core.
         snapshot: of the core.
 
     Attributes:
-        motion: what is led; None: nothing.
+        motion: the active governed motion; None: there is none.
         elsewhere: whether another thread runs the core's cycles.
     """
 
@@ -63,13 +63,13 @@ class Governing:
 
     @property
     def step(self) -> float:
-        """Between two calls of :meth:`go_on` as they should be [s]."""
-        following = self.motion is not None and isinstance(self.motion.goal, Following)
+        """Recommended interval between two calls of :meth:`go_on` [s]."""
+        following = self.motion is not None and isinstance(self.motion.goal, StreamGoal)
         return STREAM_STEP if following else STEP
 
     @property
     def departure(self) -> float:
-        """When a piece that is handed over now may begin [s]."""
+        """Earliest departure of a segment that is handed over now [s]."""
         return float(self._snapshot.read().time) + (self._lead if self.elsewhere else 0.0)
 
     def begin(self, motion: GovernedMotion) -> None:
@@ -87,7 +87,7 @@ class Governing:
             raise TrajectoryError(reason)
 
     def _try(self) -> str:
-        """Hand over the first piece; why it is void already, if so."""
+        """Hand over the first segment; the reason where it is void already."""
         assert self.motion is not None
         now = self._plans.until_taken(TAKEN if self.elsewhere else 0.0)
         governor = self.motion.governor
@@ -101,30 +101,33 @@ class Governing:
         return self._hand_over(governor.reference.time, self._plans.epoch(now), 0)
 
     def _may_begin(self, now: Any) -> bool:
-        """Whether the first piece has not been taken, so that it is worth another one."""
+        """Check whether the first segment has not been taken, so that another one is worth a trial."""
         refused = now.considered == self._number and VERDICTS[now.verdict] in ("late", "superseded")
         return refused and self._attempts < ATTEMPTS
 
     def lost(self) -> bool:
-        """Whether something else has come before the motion: a hold, a jump, a loss or another trajectory."""
+        """Check whether a hold, a jump, a loss or another trajectory has come before the motion."""
+        if self.motion is None:
+            return False
         now = self._snapshot.read()
-        if self.motion is None or (PHASES[now.phase].controls and self._plans.epoch(now) == self._epoch):
+        if PHASES[now.phase].controls and self._plans.epoch(now) == self._epoch:
             return False
         return not PHASES[now.phase].controls or not self._may_begin(now) or bool(self._try())
 
     def drop(self) -> None:
-        """Lead no more."""
+        """End the lead."""
         self.motion = None
 
     def go_on(self, time: float | None = None) -> None:
-        """Hand the next piece over, where one is due.
+        """Hand the next segment over, where one is due.
 
         Args:
             time: of the state that comes next [s]; where another thread runs the cycles, None.
         """
-        motion, now = self.motion, self._snapshot.read()
+        motion = self.motion
         if motion is None or motion.end < float("inf"):
             return
+        now = self._snapshot.read()
         self._judge()
         if self._plans.waiting(now) or now.waiting[0] or (time is None and now.time == self._at):
             return
@@ -134,7 +137,7 @@ class Governing:
         self._seen, self._at = self._at, float(now.time)
         elapsed = self._at - self._seen
         self._interval += 0.2 * (min(max(elapsed, 1e-3), FREE[1]) - self._interval)
-        # Where the piece before has come to its stop already, another plan begins.
+        # Where the segment before has come to its stop already, another plan begins.
         current = int(now.current)
         epoch = self._plans.epoch(now)
         motion.governor.reference = self._reference(departs)
@@ -142,22 +145,22 @@ class Governing:
         if not self._hand_over(departs, epoch, current) and not current:
             self._epoch = epoch + 1
 
-    def _reference(self, time: float) -> Reference:
-        """What the core will follow at a time [s]."""
-        return Reference.of(time, self._plans.reference(time))
+    def _reference(self, time: float) -> GovernedReference:
+        """Reference of the core at a time [s]."""
+        return GovernedReference.of(time, self._plans.reference(time))
 
     def _hand_over(self, departs: float, epoch: int, continues: int) -> str:
-        """The piece from a departure on [s]; why it is void already, if so."""
+        """Hand over the segment from a departure on [s]; the reason where it is void already."""
         motion = self.motion
         assert motion is not None
         governor = motion.governor
-        if isinstance(motion.goal, Standstill):
+        if motion.goal is None:
             # All of it is known at once.
             stop_time = float(governor.pace.stop_time(governor.reference.twist))
             motion.end, free = departs + stop_time, 0.0 if stop_time else FREE[0]
         else:
-            # A stream may be approached as quickly as pieces come: the governor takes four steps for it.
-            follows = isinstance(motion.goal, Following)
+            # A stream may be approached as quickly as segments come: the governor takes four steps for it.
+            follows = isinstance(motion.goal, StreamGoal)
             step, least = (0.25 * self._interval, FREE[0]) if follows else (self._interval, FREE_TO_A_PLACE)
             free = min(max(least, AHEAD * self._interval), FREE[1])
             governor.advance(departs, motion.goal.target(departs, self._interval), step, free)
@@ -165,21 +168,21 @@ class Governing:
             if motion.goal.reached(governor, self._seen):
                 motion.end = departs
             stop_time = self._stop_time(governor, free)
-        piece = with_stop(governor.reference, free, stop_time)
-        reason = self._plans.accept(Planned(piece, epoch), continues, at_once=True)
+        segments = segments_with_stop(governor.reference, free, stop_time)
+        reason = self._plans.accept(Planned(segments, epoch), continues, at_once=True)
         self._number = self._plans.last
         worked = float(self._snapshot.read().time) - self._at
         self._lead = min(max(self._lead, MARGIN * worked), MOST_LEAD)
         return reason
 
     @staticmethod
-    def _stop_time(governor: Governor, free: float) -> float:
-        """How long the governor takes the stop to be that follows its present step [s]."""
+    def _stop_time(governor: ReferenceGovernor, free: float) -> float:
+        """Duration of the stop that the governor has found safe after its present step [s]."""
         after = governor.reference.at(governor.reference.time + free)
         return max(float(governor.pace.stop_time(after.twist)), free) if after.twist.any() else 0.0
 
     def _judge(self) -> None:
-        """Whether the last piece came in time; if not, the next one gets more of it."""
+        """Lengthen the lead where the last segment came late."""
         now = self._snapshot.read()
         if now.considered == self._number != self._judged and VERDICTS[now.verdict] == "late":
             self._lead = min(2.0 * self._lead, MOST_LEAD)

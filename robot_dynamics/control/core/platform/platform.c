@@ -1,20 +1,12 @@
-/* What a platform's legs may do: robot_dynamics.control.stewart.saturation and .watch; and its table of functions. */
+/* A platform as a machine of the control core: limits of the forces, watch over measured states, and the table of
+ * functions. */
 #include "platform.h"
 
 #include <math.h>
 
-void rd_bound_disturbance(const rd_platform_model *model, double disturbance[6])
-{
-    for (int part = 0; part < 2; ++part) {
-        double *z = disturbance + 3 * part;
-        const double size = sqrt(z[0] * z[0] + z[1] * z[1] + z[2] * z[2]), most = model->disturbance_bounds[part];
-        for (int i = 0; size > most && i < 3; ++i) {
-            z[i] *= most / size;
-        }
-    }
-}
+/* The limits */
 
-/* The greatest share (0 to 1) of a step (6) after which start (6) keeps to the limits. */
+/* Greatest share (0 to 1) of a step (6) after which start (6) keeps to the limits. */
 static double share_within(const double *start, const double *step, const double *limits)
 {
     double share = 1.0;
@@ -35,8 +27,8 @@ static int within(const double *forces, const double *limits)
     return kept;
 }
 
-/* Between the forces that bear the platform without acceleration and those that are wanted, as far as the legs can: it
- * accelerates less, and not another way. */
+/* Forces depend linearly on the acceleration, F = F0 + A a. Beyond the limits, the forces between F0 and F that the legs
+ * can give accelerate the platform less, in the same direction; cut leg by leg, a brake could become a heave. */
 void rd_platform_limit(rd_core *core, const double *unlimited, double *effort)
 {
     rd_platform *platform = rd_platform_of(core);
@@ -62,7 +54,9 @@ void rd_platform_limit(rd_core *core, const double *unlimited, double *effort)
     }
 }
 
-/* The leg that is farthest beyond its limit, if one is; notes it. */
+/* The watch */
+
+/* Note the leg that is farthest beyond its limit; whether there is one. */
 static int beyond(rd_core *core, int kind, const double *values, const double *limits)
 {
     int worst = -1;
@@ -136,16 +130,6 @@ static void begin_at_home(rd_core *core)
     atomic_store(&platform->box.values[6], -INFINITY);
 }
 
-static void keep_disturbance(rd_core *core)
-{
-    const rd_platform_model *model = core->settings->platform;
-    double *disturbance = rd_platform_of(core)->disturbance;
-    rd_bound_disturbance(model, disturbance);
-    if (model->disturbance_gain == 0.0) {
-        rd_copy(disturbance, core->zero, 6);
-    }
-}
-
 static void tell_pose(const rd_core *core, double *told)
 {
     const rd_platform *platform = rd_platform_of(core);
@@ -156,10 +140,9 @@ static void tell_pose(const rd_core *core, double *told)
     told[25] = platform->condition;
 }
 
-
 static const rd_machine PLATFORM = {
     .state_size = sizeof(rd_platform),
-    .looks_ahead = 1U << RD_COMPUTED_FORCE | 1U << RD_REFERENCE_FEEDFORWARD,
+    .looks_ahead = 1U << RD_PLATFORM_COMPUTED_FORCE | 1U << RD_PLATFORM_FEEDFORWARD,
     .told = RD_TOLD,
     .begin = begin_at_home,
     .find_place = rd_platform_find_place,
@@ -168,7 +151,7 @@ static const rd_machine PLATFORM = {
     .limit = rd_platform_limit,
     .watch = rd_platform_watch,
     .settle = rd_platform_settle,
-    .change_law = keep_disturbance,
+    .change_law = rd_platform_keep_disturbance,
     .tell = tell_pose,
 };
 

@@ -1,4 +1,4 @@
-"""References that keep a machine's limits whatever they are asked for: every step of them can still stop.
+"""Reference governor: references that keep a machine's limits for any target, and can stop at every step.
 
 In each step the governor takes the acceleration that brings the reference to its target as fast as the pace
 allows, or, where that is not safe (see ``envelope``), the nearest one that is on the line between it and a
@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.control.stewart.envelope import Envelope, Pace, rotated
+from robot_dynamics.control.stewart.envelope import Pace, ReferenceEnvelope, rotated
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.kinematics import leg_geometry
 from robot_dynamics.stewart.machine import Machine
@@ -24,18 +24,20 @@ from robot_dynamics.stewart.orientation import rotation_from_vector, rotation_ve
 SHARES = np.array([0.9, 0.7, 0.5, 0.3])
 """Of the wanted acceleration, the rest being the stop's: tried where the whole is not safe."""
 DETOURS = np.array([0.8, 0.4, 0.0])
-"""Where a target lies behind the edge of the workspace: ways that bend towards home, by these shares."""
+"""Shares by which ways bend towards home, for a target behind the edge of the workspace."""
 ATTEMPTS = 10
 """Steps in a row that find no way, after which there is none."""
 BRAKING = 0.6
 """Share of the acceleration with which the approach to a target is planned."""
+STANDS = 1e-9
+"""A reference with a smaller twist and acceleration stands [m/s or rad/s, m/s² or rad/s²]."""
 ARRIVED = (1e-6, 1e-5)
 """Nearer and slower than this, a reference has arrived [m or rad, m/s or rad/s]."""
 
 
 @dataclass(frozen=True)
-class Target:
-    """Where a reference shall go.
+class PoseTarget:
+    """Target of a reference.
 
     Attributes:
         position: (3,) of the platform's origin, base frame [m].
@@ -50,19 +52,19 @@ class Target:
     acceleration: Array
 
     @staticmethod
-    def rest(position: Array, rotation: Array) -> Target:
-        """A place to stand at."""
-        return Target(position, rotation, np.zeros(6), np.zeros(6))
+    def rest(position: Array, rotation: Array) -> PoseTarget:
+        """Target to rest at a pose."""
+        return PoseTarget(position, rotation, np.zeros(6), np.zeros(6))
 
     @property
     def motion(self) -> Motion:
-        """As a motion without load."""
+        """The target as a motion without load."""
         v, a, zero = self.twist, self.acceleration, np.zeros(3)
         return Motion(self.position, self.rotation, v[:3], v[3:], a[:3], a[3:], zero, zero)
 
 
 class MeasuredPose(Protocol):
-    """Where a platform is, as its legs tell.
+    """Measured pose of a platform.
 
     Attributes:
         position: (3,) of the platform's origin, base frame [m].
@@ -76,7 +78,7 @@ class MeasuredPose(Protocol):
 
 
 @dataclass(frozen=True)
-class Reference:
+class GovernedReference:
     """A reference from a moment on, with constant acceleration.
 
     Attributes:
@@ -94,23 +96,23 @@ class Reference:
     acceleration: Array
 
     @staticmethod
-    def of(time: float, motion: Motion) -> Reference:
-        """The pose and twist of a motion."""
+    def of(time: float, motion: Motion) -> GovernedReference:
+        """Reference with the pose and twist of a motion."""
         twist = np.concatenate([motion.linear_velocity, motion.angular_velocity])
-        return Reference(time, motion.position, motion.rotation, twist, np.zeros(6))
+        return GovernedReference(time, motion.position, motion.rotation, twist, np.zeros(6))
 
     @staticmethod
-    def measured(time: float, pose: MeasuredPose) -> Reference:
-        """Where a platform is and how it moves."""
-        return Reference(time, pose.position, pose.rotation, pose.twist, np.zeros(6))
+    def measured(time: float, pose: MeasuredPose) -> GovernedReference:
+        """Reference with a measured pose and twist."""
+        return GovernedReference(time, pose.position, pose.rotation, pose.twist, np.zeros(6))
 
-    def at(self, time: float) -> Reference:
-        """The same, seen from another moment [s]."""
+    def at(self, time: float) -> GovernedReference:
+        """The reference from another moment on [s]."""
         step = time - self.time
         if step == 0.0:
             return self
         moved = step * (self.twist + 0.5 * step * self.acceleration)
-        return Reference(
+        return GovernedReference(
             time,
             self.position + moved[:3],
             rotated(self.rotation, moved[3:]),
@@ -118,21 +120,17 @@ class Reference:
             self.acceleration,
         )
 
-    def accelerated(self, acceleration: Array) -> Reference:
-        """The same with another acceleration (6,)."""
-        return Reference(self.time, self.position, self.rotation, self.twist, acceleration)
-
-    def seen_from(self, time: float) -> Reference:
-        """The same pose and twist as those of another moment [s]."""
-        return Reference(time, self.position, self.rotation, self.twist, self.acceleration)
+    def accelerated(self, acceleration: Array) -> GovernedReference:
+        """The reference with another acceleration (6,)."""
+        return GovernedReference(self.time, self.position, self.rotation, self.twist, acceleration)
 
     @property
     def motion(self) -> Motion:
-        """As a motion without load."""
-        return Target(self.position, self.rotation, self.twist, self.acceleration).motion
+        """The reference as a motion without load."""
+        return PoseTarget(self.position, self.rotation, self.twist, self.acceleration).motion
 
 
-class Governor:
+class ReferenceGovernor:
     """Brings a reference to a target.
 
     Args:
@@ -144,11 +142,13 @@ class Governor:
     Attributes:
         reference: the present one.
         limited: whether the last step was less than what was wanted.
-        stuck: whether it stands where no step is safe, e.g. where the platform was thrown beyond its limits.
+        stuck: whether it stands where no step is safe, e.g. driven beyond its limits.
         confined: a target out of reach counts as the last place within reach on the way to it from home.
     """
 
-    def __init__(self, machine: Machine, envelope: Envelope, pace: Pace, start: Reference) -> None:
+    def __init__(
+        self, machine: Machine, envelope: ReferenceEnvelope, pace: Pace, start: GovernedReference
+    ) -> None:
         self._machine = machine
         self._envelope = envelope
         self.pace = pace
@@ -159,9 +159,9 @@ class Governor:
         self._blocked = 0
 
     def advance(
-        self, time: float, target: Target | None, step: float | None = None, free: float = 0.0
-    ) -> Reference:
-        """The reference at ``time`` [s] and its acceleration until the next call.
+        self, time: float, target: PoseTarget | None, step: float | None = None, free: float = 0.0
+    ) -> GovernedReference:
+        """Advance the reference to ``time`` [s], with its acceleration until the next call.
 
         Args:
             time: not before the last call's.
@@ -189,24 +189,25 @@ class Governor:
         self.reference = here.accelerated(chosen)
         return self.reference
 
-    def _look_for_a_way(self, here: Reference, target: Target | None, chosen: Array) -> None:
-        """A reference that stands beyond a limit is allowed its place, from which a way may lead back."""
-        if target is None or here.twist.any() or chosen.any():
+    def _look_for_a_way(self, here: GovernedReference, target: PoseTarget | None, chosen: Array) -> None:
+        """Allow a reference that stands beyond a limit its place, from which a way may lead back."""
+        # A reference that has been sampled from polynomials stands up to rounding.
+        if target is None or np.abs(here.twist).max() > STANDS or np.abs(chosen).max() > STANDS:
             self._blocked = 0
             return
         self._envelope.widen(here.position, here.rotation)
         self._blocked += 1
         self.stuck = self._blocked > ATTEMPTS
 
-    def _within_reach(self, target: Target) -> Target:
-        """A target whose pose the machine can rest in: the last such on the way from home to it."""
+    def _within_reach(self, target: PoseTarget) -> PoseTarget:
+        """Target in whose pose the machine can rest: the last such on the way from home to it."""
         position, rotation = self._envelope.reachable(target.position, target.rotation, self.pace)
         if position is target.position:
             return target
-        return Target.rest(position, rotation)
+        return PoseTarget.rest(position, rotation)
 
-    def arrived(self, target: Target) -> bool:
-        """Whether the reference rests at a target."""
+    def arrived(self, target: PoseTarget) -> bool:
+        """Check whether the reference rests at a target."""
         near, slow = ARRIVED
         here = self.reference
         error = np.abs(here.position - target.position).max()
@@ -214,7 +215,7 @@ class Governor:
         return bool(max(error, turn) < near and np.abs(here.twist).max() < slow)
 
     def _safe(
-        self, here: Reference, accelerations: Array, step: float, target: Target | None = None
+        self, here: GovernedReference, accelerations: Array, step: float, target: PoseTarget | None = None
     ) -> tuple[NDArray[np.bool_], bool]:
         """(M,) which accelerations are safe, and whether the machine can rest at a target."""
         place = None if target is None else _way(here, target)
@@ -223,7 +224,7 @@ class Governor:
         )
 
     def _alternatives(
-        self, here: Reference, wanted: Array, stop: Array, target: Target | None, step: float
+        self, here: GovernedReference, wanted: Array, stop: Array, target: PoseTarget | None, step: float
     ) -> Array:
         """(M, 6) accelerations to try in place of one that is not safe, the best first."""
         tried = [stop + share * (wanted - stop) for share in SHARES]
@@ -231,14 +232,14 @@ class Governor:
             home, level = self._machine.home_position, self._machine.home_rotation
             turn = rotation_vector(target.rotation @ level.T)
             for share in DETOURS:
-                bent = Target.rest(
+                bent = PoseTarget.rest(
                     home + share * (target.position - home), rotation_from_vector(share * turn) @ level
                 )
                 tried.append(self._wanted(here, bent, step))
         return np.array([*tried, *(stop + share * (wanted - stop) for share in (0.1, 0.0))])
 
-    def _wanted(self, here: Reference, target: Target, step: float) -> Array:
-        """The acceleration towards a target that would do without the legs' limits."""
+    def _wanted(self, here: GovernedReference, target: PoseTarget, step: float) -> Array:
+        """Acceleration towards a target without regard to the legs' strokes, angles and forces."""
         error = _way(here, target)
         hold = max(4.0 * step, 0.02)  # time constants of the approach: of the rate, and four of the place
         approach = error / (4.0 * hold)
@@ -259,7 +260,7 @@ class Governor:
         return self.pace.cut(target.acceleration + (rate - here.twist) / hold)
 
 
-def _way(here: Reference, target: Target) -> Array:
+def _way(here: GovernedReference, target: PoseTarget) -> Array:
     """(6,) from a reference to a target: translation and rotation vector, base frame."""
     turn = rotation_vector(target.rotation @ here.rotation.T)
     return np.concatenate([target.position - here.position, turn])

@@ -1,6 +1,6 @@
-"""Governed motion in finished pieces: a step of the governor, and behind it the stop that it has found safe.
+"""Polynomial segments of governed motions: a step of the governor, and the stop that it has found safe.
 
-Who follows such a piece comes to rest by itself when no further one arrives.
+A robot that follows such segments comes to rest by itself when no further ones arrive.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from robot_dynamics.control.spline import hermite_spline
-from robot_dynamics.control.stewart.governor import Reference
+from robot_dynamics.control.stewart.reference_governor import GovernedReference
 from robot_dynamics.control.stewart.trajectory import PoseTrajectory
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.orientation import angle_motion, roll_pitch_yaw
 
 LONGEST = 0.1
-"""Of a stop that is one quintic in roll, pitch and yaw [s]."""
+"""Longest stop that is one quintic in roll, pitch and yaw [s]."""
 
 
-def along(references: Sequence[Reference]) -> PoseTrajectory:
-    """The trajectory through references, each with its acceleration until the next one.
+def segments_along(references: Sequence[GovernedReference]) -> PoseTrajectory:
+    """Trajectory through references, each with its acceleration until the next one.
 
     Args:
         references: at increasing times, two at least.
@@ -37,8 +37,8 @@ def along(references: Sequence[Reference]) -> PoseTrajectory:
     return PoseTrajectory(hermite_spline(times, begins, ends))
 
 
-def with_stop(reference: Reference, free: float, stop_time: float) -> PoseTrajectory:
-    """A reference with its acceleration for a while, and then a stop straight on.
+def segments_with_stop(reference: GovernedReference, free: float, stop_time: float) -> PoseTrajectory:
+    """Trajectory of a reference with its acceleration for a while, and then a stop straight on.
 
     Args:
         reference: to begin with.
@@ -47,11 +47,11 @@ def with_stop(reference: Reference, free: float, stop_time: float) -> PoseTrajec
     """
     after = reference.at(reference.time + free)
     if stop_time <= 0.0:
-        return along([reference, after])
+        return segments_along([reference, after])
     slowing = after.accelerated(-after.twist / stop_time)
     count = max(1, math.ceil(stop_time / LONGEST - 1e-9))
     stops = [slowing.at(after.time + stop_time * k / count) for k in range(count + 1)]
-    return along([reference, *stops] if free > 0.0 else stops)
+    return segments_along([reference, *stops] if free > 0.0 else stops)
 
 
 def _coordinates(places: Array, twists: Array, accelerations: Array) -> Array:

@@ -1,0 +1,365 @@
+"""Operating modes of a platform: who may move it, how it comes to rest, and its brakes.
+
+| mode | what moves the platform | next mode |
+|---|---|---|
+| operational | trajectories, streams, holds | settling, stopping |
+| settling | the descent to the park pose | parked; stranded, where no way leads on; operational by a hold |
+| stopping | the governor's stop, begun again after a jump or a loss of states | stopped |
+| parked, stopped, stranded | nothing: the brakes are engaged and the forces fade | rising, by un-park |
+| rising | forces come back, brakes let go; from the park pose the way home | operational |
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from robot_dynamics.control.stewart.envelope import Forces, Pace, ReferenceEnvelope
+from robot_dynamics.control.stewart.governed_motion import GovernedMotion, GovernorGoal, PoseGoal, StreamGoal
+from robot_dynamics.control.stewart.parameters import StewartParameters
+from robot_dynamics.control.stewart.reference_governor import GovernedReference, PoseTarget, ReferenceGovernor
+from robot_dynamics.control.stewart.segments import segments_along
+from robot_dynamics.control.stewart.stream import StreamInterpolator
+from robot_dynamics.control.stewart.trajectory import PoseTrajectory
+from robot_dynamics.control.stop_memory import StopState
+from robot_dynamics.stewart.kinematics import leg_geometry
+from robot_dynamics.stewart.machine import Machine
+from robot_dynamics.stewart.orientation import rotation_from_roll_pitch_yaw
+
+ROUNDING = 1e-9
+"""A smaller share of the forces is none."""
+DESCENT_PARAMETERS = (
+    "park_pose",
+    "blind_speed",
+    "max_acceleration",
+    "max_angular_acceleration",
+    "governed_share",
+    "safe_output",
+)
+"""Parameters on which the open-loop descent depends."""
+DESCENT_STEP = (0.005, 0.1)
+"""Least and greatest step of the governor along it; the shorter, the shorter is its end [s]."""
+DESCENT_STEPS = 600
+"""Number of steps, as far as the least and the greatest one allow it."""
+DESCENT_PATIENCE = (3.0, 2.0)
+"""A descent that takes longer than this multiple of its shortest time, and this addition [s], ends early."""
+
+
+class OperatingMode(enum.Enum):
+    """Right to move the platform."""
+
+    OPERATIONAL = "operational"
+    SETTLING = "settling down to the park pose"
+    PARKED = "parked"
+    STRANDED = "stopped where no way leads to the park pose within the limits"
+    STOPPING = "emergency stop: stopping"
+    STOPPED = "stopped by an emergency stop"
+    RISING = "leaving the brakes"
+
+
+RESTING = {
+    StopState.PARKED: OperatingMode.PARKED,
+    StopState.STRANDED: OperatingMode.STRANDED,
+    StopState.STOPPED: OperatingMode.STOPPED,
+}
+"""Modes in which the platform is left to brakes or stops, by what is remembered of them."""
+_STOP_STATES = {mode: state for state, mode in RESTING.items()} | {
+    OperatingMode.OPERATIONAL: StopState.RELEASED,
+    OperatingMode.SETTLING: StopState.PARKED,
+    OperatingMode.STOPPING: StopState.STOPPED,
+}
+
+
+@dataclass(frozen=True)
+class BrakeTiming:
+    """Delays of brakes, and of the forces beside them.
+
+    Attributes:
+        engage: from the command until they hold; the forces carry so long [s].
+        release: from the command until they have let go [s].
+        fade: how long forces fade and rise [s].
+    """
+
+    engage: float
+    release: float
+    fade: float
+
+
+class Brakes:
+    """The command to the brakes, and the share of the forces that goes with it.
+
+    One of both carries the weight at any time. Engaged at t: the forces stay until t + engage and are gone at
+    t + engage + fade. Released at t: the forces have risen at t + fade, then the command goes out, and at
+    t + fade + release the platform may move. Where a machine has no brakes, the stops on which it rests carry
+    it.
+
+    Attributes:
+        timing: delays; replaceable.
+        engaging: whether they are to hold.
+        since: time from which the forces' share counts [s]; minus infinity: always.
+
+    Args:
+        timing: delays.
+        parked: whether the platform rests on them to begin with.
+    """
+
+    def __init__(self, timing: BrakeTiming, parked: bool = False) -> None:
+        self.timing = timing
+        self.engaging = parked
+        self.since = -math.inf
+        self._now = -math.inf
+
+    def advance(self, time: float) -> None:
+        """Note the present ``time`` [s]; after a step back, what has begun goes on from where it was."""
+        if time < self._now:
+            self.since += time - self._now
+        self._now = time
+
+    def engage(self, time: float) -> None:
+        """Brake at ``time`` [s]; forces that have not risen yet go down from where they are."""
+        if not self.engaging:
+            missing = 1.0 - self.share(time)
+            # Where anything is missing the brakes have held all the time.
+            held = self.timing.engage + missing * self.timing.fade if missing > ROUNDING else 0.0
+            self.engaging, self.since = True, time - held
+
+    def release(self, time: float) -> None:
+        """Let go at ``time`` [s]; forces that have not faded yet go up from where they are."""
+        if self.engaging:
+            self.since = time - self.share(time) * self.timing.fade
+            self.engaging = False
+
+    def forget(self) -> None:
+        """End the release: the forces are all there at any time."""
+        self.since = -math.inf
+
+    def engaged(self, time: float) -> bool:
+        """The command at ``time`` [s]."""
+        return self.engaging or time < self.since + self.timing.fade
+
+    def share(self, time: float) -> float:
+        """Share of the forces at ``time`` [s], 0 to 1."""
+        since, timing = time - self.since, self.timing
+        if self.engaging:
+            return _falling(since - timing.engage, timing.fade)
+        return 1.0 - _falling(since, timing.fade)
+
+    def free(self, time: float) -> bool:
+        """Check whether the platform may move at ``time`` [s]."""
+        return not self.engaging and time >= self.since + self.timing.fade + self.timing.release
+
+
+def _falling(since: float, duration: float) -> float:
+    """1 until the beginning, 0 from ``duration`` on."""
+    if duration <= 0.0:
+        return 1.0 if since < 0.0 else 0.0
+    return min(1.0, max(0.0, 1.0 - since / duration))
+
+
+class OperatingModes:
+    """Modes, brakes and governed motions of one platform; its time is that of the calls.
+
+    Args:
+        machine: the platform.
+        forces: the model for references.
+        parameters: of the controller; replaceable through :meth:`use`.
+
+    Attributes:
+        mode: who may move the platform.
+        motion: the active governed motion; None when there is none.
+        brakes: with the forces' share.
+    """
+
+    def __init__(self, machine: Machine, forces: Forces, parameters: StewartParameters) -> None:
+        self._machine, self._forces = machine, forces
+        self._envelope = ReferenceEnvelope(machine, forces)
+        self._park: PoseTarget | None = None
+        self.motion: GovernedMotion | None = None
+        self.mode = OperatingMode.PARKED if parameters.start_parked else OperatingMode.OPERATIONAL
+        self._home_next = parameters.start_parked
+        self.brakes = Brakes(_timing(parameters), parked=parameters.start_parked)
+        self._parameters = parameters
+
+    def use(self, parameters: StewartParameters) -> None:
+        """Use other parameters from now on; an active motion keeps its pace."""
+        if parameters.park_pose != self._parameters.park_pose:
+            self._park = None
+        self._parameters = parameters
+        self.brakes.timing = _timing(parameters)
+
+    @property
+    def stream_timeout(self) -> float:
+        """Age of a stream's last pose from which on the stream pauses [s]."""
+        return self._parameters.stream_timeout
+
+    @property
+    def resting(self) -> bool:
+        """True where the platform is left to brakes or stops."""
+        return self.mode in RESTING.values()
+
+    @property
+    def active(self) -> bool:
+        """True while a motion or a change of the mode is to be led."""
+        return self.motion is not None or self.mode in (OperatingMode.RISING, OperatingMode.STOPPING)
+
+    @property
+    def stop_state(self) -> StopState | None:
+        """State that the next controller of this platform must know.
+
+        None while the platform leaves its brakes: what was remembered before still counts then.
+        """
+        return _STOP_STATES.get(self.mode)
+
+    def rest(self, state: StopState) -> None:
+        """Begin on engaged brakes, without forces, until :meth:`rise`."""
+        self.mode, self.motion = RESTING[state], None
+        self.brakes = Brakes(self.brakes.timing, parked=True)
+
+    @property
+    def pace(self) -> Pace:
+        """Pace of stops."""
+        return self._pace(np.inf)
+
+    # Motions
+
+    def stop(self, time: float, start: GovernedReference) -> GovernedMotion:
+        """Stop on the spot."""
+        return self._lead(time, start, None)
+
+    def settle(self, time: float, start: GovernedReference) -> GovernedMotion:
+        """Go down to the park pose."""
+        self.mode = OperatingMode.SETTLING
+        return self._lead(time, start, PoseGoal(self.park_pose), self._parameters.settle_speed)
+
+    def emergency_stop(self, time: float, start: GovernedReference) -> GovernedMotion:
+        """Stop, and brake when the platform stands."""
+        self.mode = OperatingMode.STOPPING
+        return self._lead(time, start, None)
+
+    def stream(self, time: float, start: GovernedReference) -> tuple[StreamInterpolator, GovernedMotion]:
+        """Follow poses that come one by one; the stream that takes them, and the motion along it."""
+        poses = StreamInterpolator(self._parameters.stream_timeout)
+        motion = self._lead(time, start, StreamGoal(poses))
+        motion.governor.confined = True
+        return poses, motion
+
+    def rise(self, time: float) -> None:
+        """Let the forces come back and release the brakes; from the park pose, go home then."""
+        self._home_next = self.mode is OperatingMode.PARKED
+        self.mode = OperatingMode.RISING
+        self.brakes.release(time)
+
+    def _lead(
+        self, time: float, start: GovernedReference, goal: GovernorGoal | None, leg_speed: float = np.inf
+    ) -> GovernedMotion:
+        """Begin a governed motion at a reference."""
+        self.motion = self._motion(self._envelope, start.at(time), goal, leg_speed)
+        return self.motion
+
+    def _motion(
+        self,
+        envelope: ReferenceEnvelope,
+        start: GovernedReference,
+        goal: GovernorGoal | None,
+        leg_speed: float,
+    ) -> GovernedMotion:
+        envelope.widen(start.position, start.rotation)
+        return GovernedMotion(ReferenceGovernor(self._machine, envelope, self._pace(leg_speed), start), goal)
+
+    # Changes of the mode
+
+    def changes(self, time: float) -> bool:
+        """Check whether :meth:`next_motion` is due at ``time`` [s]; to be called in every cycle."""
+        self.brakes.advance(time)
+        if self.motion is None:
+            return self.active
+        return self.mode is OperatingMode.RISING or self.motion.end <= time
+
+    def next_motion(self, time: float, start: GovernedReference) -> GovernedMotion | None:
+        """Change the mode at ``time`` [s]; the motion that follows from the reference ``start``, if any."""
+        if self.mode is OperatingMode.RISING and self.brakes.free(time):
+            self.mode = OperatingMode.OPERATIONAL
+            self.brakes.forget()
+            home = PoseGoal(PoseTarget.rest(self._machine.home_position, self._machine.home_rotation))
+            return self._lead(time, start, home, self._parameters.settle_speed) if self._home_next else None
+        if self.motion is None:
+            # A jump or a loss of states has come between: an emergency stop is still to be done.
+            return self.emergency_stop(time, start) if self.mode is OperatingMode.STOPPING else None
+        if self.motion.end > time:
+            return None
+        ended, self.motion = self.motion, None
+        if isinstance(ended.goal, StreamGoal):
+            return self.settle(time, start)
+        if self.mode is OperatingMode.SETTLING:
+            self.mode = OperatingMode.STRANDED if ended.governor.stuck else OperatingMode.PARKED
+            self.brakes.engage(time)
+        elif self.mode is OperatingMode.STOPPING:
+            self.mode = OperatingMode.STOPPED
+            self.brakes.engage(time)
+        return None
+
+    def release(self) -> None:
+        """Drop the governed motion, and settling with it, because of a hold."""
+        self.motion = None
+        if self.mode is OperatingMode.SETTLING:
+            self.mode = OperatingMode.OPERATIONAL
+
+    # The park pose
+
+    @property
+    def park_pose(self) -> PoseTarget:
+        """Park pose as declared; else straight down from home until a limit is met."""
+        if self._park is None:
+            self._park = self._find_park_pose()
+        return self._park
+
+    def _find_park_pose(self) -> PoseTarget:
+        declared, machine = self._parameters.park_pose, self._machine
+        if declared:
+            pose = (np.array(declared[:3]), rotation_from_roll_pitch_yaw(np.array(declared[3:])))
+            return PoseTarget.rest(*pose)
+        gravity = machine.gravity / max(float(np.linalg.norm(machine.gravity)), 1e-12)
+        deep = machine.home_position + gravity * float(np.linalg.norm(machine.home_position))
+        envelope = ReferenceEnvelope(machine, self._forces)
+        envelope.widen(machine.home_position, machine.home_rotation)
+        return PoseTarget.rest(*envelope.reachable(deep, machine.home_rotation, self.pace, levels=5))
+
+    def open_loop_descent(self) -> PoseTrajectory:
+        """Plan the descent from home, at time 0 and at rest, to the park pose at ``blind_speed``."""
+        machine, park, rest = self._machine, self.park_pose, np.zeros(6)
+        home = GovernedReference(0.0, machine.home_position, machine.home_rotation, rest, rest)
+        speed = self._parameters.blind_speed
+        motion = self._motion(ReferenceEnvelope(machine, self._forces), home, PoseGoal(park), speed)
+        lengths = [leg_geometry(machine, place.position, place.rotation).lengths for place in (home, park)]
+        strokes = np.array([leg.limits.longest - leg.limits.shortest for leg in machine.legs])
+        ways = np.minimum(np.abs(lengths[1] - lengths[0]), strokes)  # a park pose may be out of reach
+        shortest = float((ways / np.minimum(self.pace.leg_speed, speed)).max())
+        step = min(max(DESCENT_STEP[0], shortest / DESCENT_STEPS), DESCENT_STEP[1])
+        references, time = [], 0.0
+        while motion.end > time and time < DESCENT_PATIENCE[0] * shortest + DESCENT_PATIENCE[1]:
+            references.append(motion.governor.reference)
+            time += step
+            motion.advance(time)
+        last = motion.governor.reference
+        return segments_along(
+            [*references, GovernedReference(time, last.position, last.rotation, rest, rest)]
+        )
+
+    def _pace(self, leg_speed: float) -> Pace:
+        parameters = self._parameters
+        speeds = np.array([leg.limits.speed for leg in self._machine.legs])
+        speeds = np.minimum(parameters.governed_share * speeds, 1e3)
+        return Pace(
+            parameters.max_acceleration,
+            parameters.max_angular_acceleration
+            or parameters.max_acceleration / self._machine.characteristic_length,
+            np.minimum(speeds, leg_speed),
+            parameters.governed_share,
+        )
+
+
+def _timing(parameters: StewartParameters) -> BrakeTiming:
+    return BrakeTiming(parameters.brake_engage_time, parameters.brake_release_time, parameters.safe_fade_time)

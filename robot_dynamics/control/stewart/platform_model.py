@@ -1,0 +1,196 @@
+"""Machine, payload and parameters of a platform as one finished value for the control core."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.control.core.controller import Settings, loop_settings
+from robot_dynamics.control.core.library import ffi
+from robot_dynamics.control.core.sources import enumerators
+from robot_dynamics.control.plausibility import Bounds
+from robot_dynamics.control.stewart.parameters import LAWS, StewartParameters
+from robot_dynamics.errors import BackendError, StateError
+from robot_dynamics.inputs.arrays import real_array
+from robot_dynamics.model.chain import RigidBody
+from robot_dynamics.model.lumping import lumped_body
+from robot_dynamics.spatial import Array, quaternion_rows
+from robot_dynamics.stewart.actuators import coulomb_friction
+from robot_dynamics.stewart.compiled import CompiledStewart
+from robot_dynamics.stewart.kinematics import condition_number, leg_geometry
+from robot_dynamics.stewart.machine import Machine
+from robot_dynamics.stewart.orientation import quaternion_from_rotation
+from robot_dynamics.stewart.verified_limits import MachineLimits
+
+BEYOND = list(enumerators("rd_discontinuity")).index("beyond")
+"""First discontinuity of a platform's own; see ``rd_platform_beyond`` in platform.h."""
+KINDS = enumerators("rd_platform_beyond")
+CONDITION, NO_POSE, SINGULAR, ILL_CONDITIONED = map(
+    list(KINDS).index, ("condition", "no_pose", "singular", "ill_conditioned")
+)
+REPORTED = {"pose": 7, "twist": 6, "rates": 6, "disturbance": 6, "condition": 1}
+"""Values that the core reports of a platform, and how many numbers each has."""
+
+
+def platform_settings(compiled: CompiledStewart, model: Any, parameters: StewartParameters) -> Settings:
+    """Settings of a platform; see :func:`loop_settings`.
+
+    Args:
+        compiled: the model.
+        model: ``rd_platform_model *``.
+        parameters: of the controller.
+
+    Raises:
+        BackendError: the model is not compiled.
+    """
+    kernel = compiled.kernel
+    if kernel is None:
+        raise BackendError("the model of the platform runs in Python: a controller needs it compiled")
+    kp, kv = parameters.gains()
+    settings = loop_settings(
+        kernel.single_address,
+        parameters,
+        platform_bounds(compiled.machine, parameters),
+        {"kp": kp, "kv": kv},
+        platform=model,
+        mode=list(LAWS).index(parameters.mode),
+    )
+    return Settings(settings.value, (settings.kept, model, kernel))
+
+
+def platform_model(
+    machine: Machine, payload: RigidBody | None, parameters: StewartParameters, zero_lengths: Array
+) -> Any:
+    """Machine and payload as ``rd_platform_model *``; without watch and open-loop descent.
+
+    Args:
+        machine: the platform.
+        payload: rigid body on it, platform frame; None: nothing.
+        parameters: of the controller.
+        zero_lengths: (6,) leg lengths at which the joint positions are zero [m].
+    """
+    limits = MachineLimits.of(machine, parameters.watch_margin)
+    strokes = [leg.limits.longest - leg.limits.shortest for leg in machine.legs]
+    linear = parameters.disturbance_limit
+    model = ffi().new("rd_platform_model *")
+    model.geometry.characteristic_length = machine.characteristic_length
+    model.geometry.base = machine.base_points.tolist()
+    model.geometry.platform = machine.platform_points.tolist()
+    model.stroke = max((stroke for stroke in strokes if np.isfinite(stroke)), default=0.0)
+    model.condition_limit = machine.condition_limit
+    model.payload_mass = 0.0 if payload is None else payload.mass
+    model.disturbance_gain = parameters.ki
+    arrays = {
+        "home": np.concatenate([machine.home_position, quaternion_from_rotation(machine.home_rotation)]),
+        "up": -machine.gravity / max(float(np.linalg.norm(machine.gravity)), 1e-12),
+        "zero_lengths": zero_lengths,
+        "gravity": machine.gravity,
+        "coulomb": coulomb_friction(machine),
+        "disturbance_bounds": np.array([linear, linear / machine.characteristic_length]),
+        "longest": limits.longest,
+        "shortest": limits.shortest,
+        "speed": limits.speed,
+        "base_cosine": limits.base_cosine,
+        "platform_cosine": limits.platform_cosine,
+        "base_axes": machine.home_directions,
+        "platform_axes": machine.home_directions @ machine.home_rotation,
+    }
+    if payload is not None:
+        arrays["payload_center"], arrays["payload_inertia"] = payload.center_of_mass, payload.inertia.ravel()
+    for name, array in arrays.items():
+        setattr(model, name, np.asarray(array, dtype=float).tolist())
+    return model
+
+
+def loaded(machine: Machine, payload: RigidBody) -> Machine:
+    """Machine with a body (platform frame) fixed to its platform."""
+    if payload.mass == 0.0:
+        return machine
+    return replace(machine, platform=lumped_body((machine.platform, payload)))
+
+
+def platform_bounds(machine: Machine, parameters: StewartParameters) -> Bounds:
+    """Plausible values of the legs of a machine."""
+    limits = [leg.limits for leg in machine.legs]
+    forces, speeds = ([each.force for each in limits], [each.speed for each in limits])
+    return Bounds.of(parameters, np.array(forces), np.array(speeds))
+
+
+def checked_wrench(force: Sequence[float], torque: Sequence[float]) -> Array:
+    """(6,) of a force [N] and a moment [N·m].
+
+    Raises:
+        StateError: not six finite numbers.
+    """
+    parts = real_array("force of the external wrench", force), real_array("torque", torque)
+    wrench = np.concatenate([np.ravel(part) for part in parts])
+    if wrench.shape != (6,) or not np.isfinite(wrench).all():
+        raise StateError(f"the external wrench is {wrench.tolist()}; it must be six finite numbers")
+    return wrench
+
+
+def words_of(results: Any, leg_names: Sequence[str]) -> str:
+    """A state beyond a limit, or without an effort, in words; from ``rd_results`` or a cycle's record."""
+    kind, leg = divmod(results.discontinuity - BEYOND, 6)
+    value, limit = results.discontinuity_size, results.discontinuity_more
+    if kind == NO_POSE:
+        return f"no pose near the last one has the measured leg lengths; the search ended {value:.2e} m away"
+    if kind == SINGULAR:
+        return "the platform is in a singular pose"
+    if kind == ILL_CONDITIONED:
+        return (
+            f"the condition number is {value:.3g}, beyond the limit of {limit:g} more than twice: too near to"
+            " a singular pose"
+        )
+    if kind == CONDITION:
+        return f"measured condition number {value:.4g}, beyond {limit:g}"
+    what, unit = list(KINDS.values())[kind].rstrip("]").split(" [")
+    return f"{leg_names[leg]}: measured {what} {value:.5g} {unit}, beyond {limit:.5g} {unit}"
+
+
+def is_refusal(results: Any) -> bool:
+    """Check whether a cycle has computed no effort because of the pose."""
+    return bool(results.discontinuity >= BEYOND + 6 * NO_POSE)
+
+
+class ReportedPose:
+    """Pose and twist of a platform in one cycle, as the core reports them.
+
+    Attributes:
+        position: (3,) of the platform's origin, base frame [m].
+        quaternion: orientation x, y, z, w.
+        rotation: (3, 3) from the platform frame to the base frame.
+        rates: (6,) of the leg lengths [m/s].
+        twist: (6,) linear velocity of the origin and angular velocity, base frame [m/s, rad/s].
+        disturbance: (6,) estimated acceleration that the model lacks [m/s², rad/s²].
+        condition_bound: the condition number is no greater.
+
+    Args:
+        machine: the platform.
+        reported: values of the core's report.
+    """
+
+    def __init__(self, machine: Machine, reported: Array) -> None:
+        pose, self.twist, self.rates, self.disturbance, bound = np.split(
+            reported, np.cumsum([*REPORTED.values()])[:-1]
+        )
+        self._machine = machine
+        self.position: Array = pose[:3]
+        self.quaternion: tuple[float, ...] = tuple(pose[3:].tolist())
+        self.rotation: Array = np.array(quaternion_rows(self.quaternion))
+        self.condition_bound = float(bound[0])
+
+    @property
+    def jacobian(self) -> Array:
+        """(6, 6) from the twist to the rates of the leg lengths."""
+        return leg_geometry(self._machine, self.position, self.rotation).jacobian
+
+    @property
+    def condition_number(self) -> float:
+        """Condition number of the Jacobian with the characteristic length; infinite before the first pose."""
+        if not np.isfinite(self.condition_bound):
+            return np.inf
+        return float(condition_number(self.jacobian, self._machine.characteristic_length))
