@@ -74,6 +74,30 @@ def test_no_compiler_on_the_path_changes_speed_only(tmp_path):
     assert again.stdout == interpreted.stdout
 
 
+PLATFORM = """
+import robot_dynamics as rd
+from robot_dynamics.resources import resource
+try:
+    rd.StewartController(rd.load_stewart(resource("config/stewart_demo.yaml")))
+except rd.BackendError as error:
+    print(error)
+"""
+
+
+@without_ziglang
+def test_a_platforms_controller_says_in_a_line_which_compiler_to_install(tmp_path):
+    environment = {**os.environ, "PATH": str(tmp_path), "CC": "", "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    process = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", PLATFORM],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert process.stdout.count("\n") == 1 and "no C compiler" in process.stdout
+    assert "install gcc" in process.stdout and process.returncode == 0, process.stderr
+
+
 def test_a_compiler_that_fails_is_quoted_once_and_not_needed(tmp_path):
     broken = tmp_path / "cc"
     broken.write_text("#!/bin/sh\necho 'kernel.c:1: it is Sunday' >&2\nexit 1\n")

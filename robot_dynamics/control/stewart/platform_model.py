@@ -13,10 +13,11 @@ from robot_dynamics.control.core.library import ffi
 from robot_dynamics.control.core.sources import enumerators
 from robot_dynamics.control.plausibility import Bounds
 from robot_dynamics.control.stewart.parameters import LAWS, StewartParameters
-from robot_dynamics.errors import BackendError, StateError
+from robot_dynamics.errors import BackendError, StateError, quoted
 from robot_dynamics.inputs.arrays import real_array
 from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.model.lumping import lumped_body
+from robot_dynamics.native.compiler import find_compiler
 from robot_dynamics.spatial import Array, quaternion_rows
 from robot_dynamics.stewart.actuators import coulomb_friction
 from robot_dynamics.stewart.compiled import CompiledStewart
@@ -44,11 +45,14 @@ def platform_settings(compiled: CompiledStewart, model: Any, parameters: Stewart
         parameters: of the controller.
 
     Raises:
-        BackendError: the model is not compiled.
+        BackendError: there is no compiler, or the model is not compiled.
     """
     kernel = compiled.kernel
     if kernel is None:
-        raise BackendError("the model of the platform runs in Python: a controller needs it compiled")
+        find_compiler()  # says which one to install
+        raise BackendError(
+            f"the model of {quoted(compiled.machine.name)} is not compiled; its controller calls it from C"
+        )
     kp, kv = parameters.gains()
     settings = loop_settings(
         kernel.single_address,
