@@ -228,9 +228,6 @@ void rd_loop_state(rd_loop *loop, int64_t stamp, int64_t steady, const double *p
         loop->send(loop->to, session, stamp, core->effort);
         about.kind = RD_ANSWERED;
         about.back = loop->safe != NULL;
-        about.discontinuity = core->discontinuity;
-        about.discontinuity_size = core->discontinuity_size;
-        about.discontinuity_more = core->discontinuity_more;
         loop->safe = NULL;
         atomic_fetch_add_explicit(&loop->answered, 1, memory_order_relaxed);
     } else {
@@ -243,6 +240,11 @@ void rd_loop_state(rd_loop *loop, int64_t stamp, int64_t steady, const double *p
             rd_core_safe_command(core, fmax(0.0, now - session->trouble_began));
             loop->send(loop->to, session, stamp, core->effort);
         }
+    }
+    if (about.kind != RD_OBSERVED) {
+        about.discontinuity = core->discontinuity;
+        about.discontinuity_size = core->discontinuity_size;
+        about.discontinuity_more = core->discontinuity_more;
     }
     about.phase = core->phase;
     about.left = loop->clock();

@@ -197,7 +197,8 @@ class RecordReader:
             begun = PHASES[head["phase"]] is not Phase.WAITING
             self._events.clock_stands(age if age >= 0.0 else math.inf, safe_output if begun else "")
         elif kind == _NO_EFFORT:
-            self._events.no_effort("the model has no finite effort for this state")
+            reason, words = "the model has no finite effort for this state", _discontinuity(controller, head)
+            self._events.no_effort(f"{reason}: {words}" if words else reason)
         elif kind == _ANSWERED:
             command = session.cycle(row).command
             names = session.order.joint_names

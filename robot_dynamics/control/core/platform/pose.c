@@ -173,6 +173,7 @@ int rd_platform_find_place(rd_core *core, double time, const double *position, c
     const rd_platform_model *model = core->settings->platform;
     rd_platform *platform = rd_platform_of(core);
     double lengths[6], jacobian[36], inverse[36], pose[7], unused[6], condition;
+    core->discontinuity = RD_CONTINUOUS; /* a pose that is refused is noted instead */
     take_wrench(platform, time);
     for (int i = 0; i < 6; ++i) {
         lengths[i] = position[i] + model->zero_lengths[i];
