@@ -48,7 +48,7 @@ def add_gravity_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def chain_of(arguments: argparse.Namespace, text: bytes | None = None) -> KinematicChain:
-    """Chain that the arguments name; its line and the warnings about the description go to standard error.
+    """The chain that the arguments name; warnings about the description go to standard error.
 
     Args:
         arguments: with those that :func:`add_chain_arguments` declares.
@@ -60,7 +60,6 @@ def chain_of(arguments: argparse.Namespace, text: bytes | None = None) -> Kinema
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
         chain = load_urdf(source, arguments.root, arguments.tip, dict(arguments.lock))
-    note(f"robot_dynamics: {chain.description()}")
     for message in chain.warnings:
         note(f"robot_dynamics: warning: {message}")
     return chain

@@ -5,6 +5,7 @@ import signal
 import time
 from pathlib import Path
 
+import converting_node
 import hanging_node
 import node_without_headers
 import numpy as np
@@ -21,6 +22,7 @@ from robot_dynamics.ros.support.messages import stamp_to_nanoseconds
 
 pytestmark = pytest.mark.ros
 
+CONVERTING = Path(converting_node.__file__)
 WITHOUT_HEADERS = Path(node_without_headers.__file__)
 PLACE, NEAR, BESIDE = [0.3, 0.2], [0.4, 0.15], [0.43, 0.15]
 
@@ -149,6 +151,19 @@ def test_the_answers_go_on_while_a_huge_trajectory_is_planned(loop, count):
         stamps = [stamp_to_nanoseconds(command.header.stamp) for command in robot.stamped]
         assert answered > 3
         assert len(set(stamps)) >= answered
+
+
+def test_the_answers_go_on_while_a_huge_goal_becomes_objects():
+    with native(CONVERTING) as node, peer_with(node) as peer:
+        robot = Robot(peer)
+        robot.hold_at(PLACE)
+        sender = peer.publisher(JointTrajectory, f"{NODE}/objects", qos.TRAJECTORY)
+        sender.publish(trajectory([(0.01 * (k + 1), PLACE) for k in range(100_000)]))
+        before = len(robot.stamped)
+        while "100000 points are objects" not in node.output:
+            robot.hold_at(PLACE)
+        stamps = [stamp_to_nanoseconds(command.header.stamp) for command in robot.stamped[before:]]
+        assert len(set(stamps)) > 3, "the loop waits for the interpreter"
 
 
 def test_where_rcl_has_no_headers_the_python_host_runs_the_loop_and_says_so():

@@ -104,7 +104,9 @@ class CoreController(Generic[R]):
             raise MemoryError("no memory for a controller")
         self.handle = int(ffi().cast("uintptr_t", self._core))
         self._snapshot = Snapshot(self._library, self._core, joints)
-        self._plans: Plans[R] = Plans(self._library, self._core, joints, self._snapshot, self.at_rest)
+        self._plans: Plans[R] = Plans(
+            self._library, self._core, joints, self._snapshot, self.at_rest, self._take_plan
+        )
         self._measured = np.zeros((2, joints))
         self._inputs = doubles(self._measured[0]), doubles(self._measured[1])
         self._results = ffi().new("rd_results *")
@@ -119,7 +121,7 @@ class CoreController(Generic[R]):
             self._library.rd_core_free(self._core)
 
     def driven_by(self, perform: Callable[[str], None] | None) -> None:
-        """Let another thread run the cycle: from now on ``perform("hold")`` asks that one to hold."""
+        """Let another thread run the cycle; ``perform`` lets it ``hold`` or ``take_plan`` and returns."""
         self._run_elsewhere = perform
 
     # What a robot adds
@@ -220,7 +222,7 @@ class CoreController(Generic[R]):
     def accept(self, planned: Planned[R]) -> str:
         """Follow a finished plan.
 
-        Where another thread runs the cycle, the next one decides.
+        Where another thread runs the cycle, that thread decides at once, without waiting for a state.
 
         Returns:
             The reason why the plan is discarded and the active trajectory goes on; empty when it is accepted.
@@ -228,12 +230,13 @@ class CoreController(Generic[R]):
             departure was asked for, and when it should have begun already.
         """
         of_type("planned", planned, Planned)
-        discarded = self._plans.accept(planned)
-        if discarded:
-            return discarded
-        if self._run_elsewhere is None:
+        return self._plans.accept(planned) or self._plans.verdict()
+
+    def _take_plan(self) -> None:
+        if self._run_elsewhere is not None:
+            self._run_elsewhere("take_plan")
+        else:
             self._library.rd_core_take_plan(self._core)
-        return self._plans.verdict()
 
     def _follow(self, planned: Planned[R]) -> Timed[R]:
         """Accept a plan; TrajectoryError with the reason when it is discarded."""

@@ -285,6 +285,17 @@ static int settle(rd_core *core, double since)
     return 1;
 }
 
+void rd_core_safe_load(const rd_core *core, double *effort)
+{
+    const rd_settings *settings = core->settings;
+    const int carries = settings->safe_output != RD_ZERO && isfinite(core->time)
+        && settings->machine->load(core, settings, effort) && rd_all_finite(effort, core->n);
+    const double share = carries ? rd_brake_share(core, core->time) : 0.0;
+    for (int j = 0; j < core->n; ++j) {
+        effort[j] = carries ? share * fmin(fmax(effort[j], -settings->limits[j]), settings->limits[j]) : 0.0;
+    }
+}
+
 void rd_core_safe_command(rd_core *core, double since)
 {
     rd_core_take_settings(core);

@@ -37,7 +37,7 @@ void rd_begin_fading(rd_core *core, double time, double *before, const double *e
 }
 
 /* What is under way counts on from where it was when the clock is set back. */
-static double brake_share(const rd_core *core, double time)
+double rd_brake_share(const rd_core *core, double time)
 {
     const rd_settings *settings = core->settings;
     const double since = time + core->set_back - settings->brake_from;
@@ -48,7 +48,7 @@ static double brake_share(const rd_core *core, double time)
 /* Leave of the command what brakes leave; what they carry is no effort that a limit has cut. */
 void rd_brake(rd_core *core, double time)
 {
-    const double share = brake_share(core, time);
+    const double share = rd_brake_share(core, time);
     core->braked = share < 1.0;
     for (int j = 0; core->braked && j < core->n; ++j) {
         core->effort[j] *= share;

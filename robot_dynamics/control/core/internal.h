@@ -106,6 +106,11 @@ static inline int rd_controls(int phase)
 }
 /* The last stage of what leaves: steps from what left before are bounded; a safe output may take away at once. */
 void rd_leave(rd_core *core, int safe);
+/* Efforts (n) no further from the last ones than the steps; a safe output may take away at once. */
+void rd_bound_steps(int n, const double *last, const double *steps, const double *limits, int safe, double *effort);
+double rd_brake_share(const rd_core *core, double time); /* of the efforts that brakes leave */
+/* The efforts (n) with which a safe output of the core would begin now, without a way of the machine's own. */
+void rd_core_safe_load(const rd_core *core, double *effort);
 int rd_all_finite(const double *values, int n);
 double rd_ramp_down(double since, double duration);
 void rd_add_fading(rd_core *core, double time, double *effort);

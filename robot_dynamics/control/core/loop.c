@@ -1,4 +1,4 @@
-/* See loop.h; in Python the same is robot_dynamics.ros.control.python_loop. */
+/* See loop.h. */
 #include "loop.h"
 
 #include <math.h>
@@ -59,6 +59,8 @@ void rd_loop_request(rd_loop *loop, int what)
 {
     if (what == RD_HOLD) {
         atomic_fetch_add_explicit(&loop->hold_requests, 1, memory_order_release);
+    } else if (what == RD_TAKE_PLAN) {
+        atomic_fetch_add_explicit(&loop->plan_requests, 1, memory_order_release);
     } else {
         const uint_fast32_t before = atomic_load_explicit(&loop->wanted, memory_order_relaxed);
         atomic_store_explicit(&loop->wanted, (before | 1) + (what == RD_ACTIVATE ? 2 : 1), memory_order_release);
@@ -115,6 +117,13 @@ static void meet_requests(rd_loop *loop, int64_t steady)
         loop->held = (uint32_t)holds;
         if (loop->session) {
             rd_core_hold(loop->session->core);
+        }
+    }
+    const uint_fast32_t plans = atomic_load_explicit(&loop->plan_requests, memory_order_acquire);
+    if (plans != loop->plans_taken) {
+        loop->plans_taken = (uint32_t)plans;
+        if (loop->session) {
+            rd_core_take_plan(loop->session->core);
         }
     }
     if (asked != atomic_load_explicit(&loop->done, memory_order_relaxed)) {
@@ -248,6 +257,27 @@ void rd_loop_state(rd_loop *loop, int64_t stamp, int64_t steady, const double *p
     }
     about.phase = core->phase;
     about.left = loop->clock();
+    rd_session_note(session, &about);
+    show(loop);
+}
+
+void rd_loop_hung(rd_loop *loop, int64_t steady, int64_t began, double age, const double *left)
+{
+    rd_session *session = loop->safe ? loop->safe : loop->session;
+    if (!session) {
+        return;
+    }
+    rd_core *core = session->core;
+    rd_record about = {.arrived = steady, .left = steady, .time = core->time, .kind = RD_LOOP_HUNG, .age = age};
+    if (!loop->safe) {
+        loop->safe = session;
+        loop->safe_for_front = 0;
+        loop->safe_began = began;
+    }
+    loop->safe_due = steady;
+    rd_core_lost_states(core, 0.0);
+    rd_copy(core->left, left, core->n);
+    about.phase = core->phase;
     rd_session_note(session, &about);
     show(loop);
 }

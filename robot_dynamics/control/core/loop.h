@@ -22,6 +22,7 @@ enum rd_record_kind {
     RD_STATES_LOST,  /* no state for `age`: safe output */
     RD_FRONT_LOST,   /* whoever plans is silent for `age`, and everything accepted is finished: safe output */
     RD_SENDERS_GONE, /* nobody publishes states any more, since `age`: safe output */
+    RD_LOOP_HUNG,    /* the loop itself hung for `age`: its watchdog has sent the safe output */
     RD_CLOCK_STANDS  /* states go on while the simulated clock has stood for `age`, or (-1) never ran: safe output */
 };
 
@@ -55,7 +56,7 @@ double rd_session_seconds(rd_session *session, int64_t stamp);
 /* From another thread. */
 void rd_loop_offer(rd_loop *loop, rd_session *session); /* NULL: none */
 void rd_loop_request(rd_loop *loop, int what);          /* RD_HOLD, ... */
-enum rd_request { RD_HOLD, RD_ACTIVATE, RD_HALT };
+enum rd_request { RD_HOLD, RD_ACTIVATE, RD_HALT, RD_TAKE_PLAN };
 
 /* end of API */
 
@@ -107,11 +108,11 @@ struct rd_loop {
     int safe_for_front;           /* because of the front */
     int active;
     int64_t last_state, last_busy, safe_began, safe_due; /* steady [ns]; busy: with a plan */
-    uint32_t held;                /* requests to hold that have been met */
+    uint32_t held, plans_taken;   /* requests to hold, and to take a plan, that have been met */
     uint32_t lifecycle;           /* last request to activate or halt that has been met */
 
     _Atomic(rd_session *) offered;        /* to use from now on; &rd_nothing: none at all */
-    atomic_uint_fast32_t hold_requests;
+    atomic_uint_fast32_t hold_requests, plan_requests;
     atomic_uint_fast32_t wanted;          /* 2 k + 1: the k-th request, activate; 2 k: halt */
     atomic_int_fast64_t front_seen;       /* steady time of the front's last sign of life [ns] */
     /* For others to read. */
@@ -132,6 +133,9 @@ void rd_loop_state(rd_loop *loop, int64_t stamp, int64_t steady, const double *p
 void rd_loop_clock(rd_loop *loop, int64_t now, int64_t steady);
 /* Look after everything that is not a state; returns when to call again at the latest. `wall` stamps safe output. */
 int64_t rd_loop_tick(rd_loop *loop, int64_t steady, int64_t wall);
+
+/* The loop runs again after its watchdog has sent the safe output since `began`, `left` (n) last; it hung for `age` [s]. */
+void rd_loop_hung(rd_loop *loop, int64_t steady, int64_t began, double age, const double *left);
 
 /* The clock says `now`; whether states go on while it stands; for how long states have been missing that should have
  * come [s]. */

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any, Generic, NamedTuple, Protocol, TypeGuard
 
@@ -17,9 +16,6 @@ from robot_dynamics.spatial import Array
 
 PLAN_WAITS = "the trajectory before it waits for the next joint state"
 QUEUE_FULL = "too many trajectories wait for their start"
-VERDICT_PATIENCE = 0.1
-"""How long to wait for the next cycle to take a plan up [s]; it counts all the same when it comes later."""
-VERDICT_POLL = 2e-4
 
 
 class SplineTrajectory(Trajectory[R_co], Protocol[R_co]):
@@ -58,6 +54,7 @@ class Plans(Generic[R]):
         joints: n, of the machine.
         snapshot: of the core.
         at_rest: the reference that stays at a place (n,).
+        take: lets the core look at the plan that was handed over.
     """
 
     def __init__(
@@ -67,10 +64,12 @@ class Plans(Generic[R]):
         joints: int,
         snapshot: Snapshot,
         at_rest: Callable[[Array], R],
+        take: Callable[[], None],
     ) -> None:
         self._library, self._core, self._snapshot = library, core, snapshot
         self._joints = joints
         self._at_rest = at_rest
+        self._take = take
         self._kept: dict[int, _Kept[R]] = {}
 
     def __len__(self) -> int:
@@ -141,16 +140,20 @@ class Plans(Generic[R]):
         self._library.rd_core_offer_plan(self._core, given)
         return ""
 
-    def until_taken(self, patience: float) -> Any:
-        """Wait until no plan waits, at most so long [s]; the picture then."""
-        deadline = time.monotonic() + patience
-        while self.waiting(now := self._snapshot.read()) and time.monotonic() < deadline:
-            time.sleep(VERDICT_POLL)
+    def considered(self) -> Any:
+        """The picture after the core has looked at the plan that waits."""
+        now = self._snapshot.read()
+        if self.waiting(now):
+            self._take()
+            now = self._snapshot.read()
         return now
 
     def verdict(self) -> str:
-        """Why the plan handed over last is discarded, once the thread that runs the core has looked at it."""
-        now = self.until_taken(VERDICT_PATIENCE)
+        """Reason why the plan handed over last is discarded; empty where the core follows it.
+
+        A thread that is starved may not have looked at it yet; the plan counts all the same when it does.
+        """
+        now = self.considered()
         verdict = "accepted" if self.waiting(now) else VERDICTS[now.verdict]
         reasons = {"accepted": "", "late": late(now.late), "queue_full": QUEUE_FULL}
         return reasons.get(verdict, VOID)

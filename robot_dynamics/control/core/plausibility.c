@@ -112,18 +112,24 @@ double rd_effort_step(const rd_core *core)
     return far ? largest : 0.0;
 }
 
-void rd_leave(rd_core *core, int safe)
+void rd_bound_steps(int n, const double *last, const double *steps, const double *limits, int safe, double *effort)
 {
-    const double *limits = core->settings->limits, *steps = core->settings->effort_steps;
-    for (int j = 0; j < core->n && core->has_left; ++j) {
-        const double last = core->left[j], step = steps[j];
-        if (fabs(core->effort[j] - last) > step) {
-            double least = last - WITHIN * step, most = last + WITHIN * step;
+    for (int j = 0; j < n; ++j) {
+        if (fabs(effort[j] - last[j]) > steps[j]) {
+            double least = last[j] - WITHIN * steps[j], most = last[j] + WITHIN * steps[j];
             least = safe && least > 0.0 ? 0.0 : least;
             most = safe && most < 0.0 ? 0.0 : most;
-            const double effort = fmin(fmax(core->effort[j], least), most);
-            core->effort[j] = fmin(fmax(effort, -limits[j]), limits[j]); /* a lowered limit counts at once */
+            const double within = fmin(fmax(effort[j], least), most);
+            effort[j] = fmin(fmax(within, -limits[j]), limits[j]); /* a lowered limit counts at once */
         }
+    }
+}
+
+void rd_leave(rd_core *core, int safe)
+{
+    const rd_settings *settings = core->settings;
+    if (core->has_left) {
+        rd_bound_steps(core->n, core->left, settings->effort_steps, settings->limits, safe, core->effort);
     }
     rd_copy(core->left, core->effort, core->n);
     core->has_left = 1;

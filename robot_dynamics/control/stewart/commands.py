@@ -38,11 +38,6 @@ class PlatformCommands(CoreController[Motion]):
         self._stopped_stream = -np.inf
         super().__init__(*core)
 
-    @property
-    def conductor(self) -> OperatingModes:
-        """Another name of :attr:`modes`."""
-        return self.modes
-
     # What the controller adds
 
     @property

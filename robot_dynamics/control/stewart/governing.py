@@ -34,8 +34,6 @@ STREAM_STEP = 0.005
 """Interval between two segments of a stream [s]."""
 STEP = 0.01
 """Interval between two segments of other motions [s]."""
-TAKEN = 0.02
-"""Maximum wait of another plan for the next state; after it a motion takes its place [s]."""
 ATTEMPTS = 5
 """Maximum number of first segments that are not taken."""
 
@@ -89,7 +87,7 @@ class Governing:
     def _try(self) -> str:
         """Hand over the first segment; the reason where it is void already."""
         assert self.motion is not None
-        now = self._plans.until_taken(TAKEN if self.elsewhere else 0.0)
+        now = self._plans.considered()
         governor = self.motion.governor
         # A plan that still waits will never have been followed.
         self._epoch, self._at = int(now.epoch) + 1, float(now.time)

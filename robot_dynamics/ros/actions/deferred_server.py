@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 from action_msgs.msg import GoalStatus
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.lifecycle import LifecycleNode
-
-from robot_dynamics.errors import BackendError
-from robot_dynamics.ros.actions.goal_trajectory import measured_requests
 
 try:
     from control_msgs.action import FollowJointTrajectory as FollowJointTrajectory
@@ -24,30 +20,11 @@ AVAILABLE = FollowJointTrajectory is not None
 NAME = "~/follow_joint_trajectory"
 
 
-class _Measured:
-    """An action type whose requests are taken by a class of their own."""
-
-    def __init__(self, action: Any, request: type) -> None:
-        service = SimpleNamespace(Request=request, Response=action.Impl.SendGoalService.Response)
-        impl = {name: getattr(action.Impl, name) for name in dir(action.Impl) if not name.startswith("_")}
-        self.Impl = SimpleNamespace(**{**impl, "SendGoalService": service})
-        self._action = action
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._action, name)
-
-
 class _Server(ActionServer):
     """An action server whose goals are accepted without being run, and end by a callback of their own."""
 
     def __init__(self, node: LifecycleNode, **callbacks: Callable[[Any], Any]) -> None:
         super().__init__(node, FollowJointTrajectory, NAME, execute_callback=lambda handle: None, **callbacks)
-        try:
-            measured = measured_requests(FollowJointTrajectory)
-        except BackendError as error:
-            node.get_logger().warning(f"goals are converted before they are measured: {error}")
-        else:
-            self._action_type = _Measured(FollowJointTrajectory, measured)
 
     def notify_execute(self, goal_handle: Any, execute_callback: Callable[[Any], Any] | None) -> None:
         """Begin of a goal: nothing to run. End of a goal: a callback for the executor."""

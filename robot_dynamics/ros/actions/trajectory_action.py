@@ -27,7 +27,7 @@ from robot_dynamics.control.protocol import Trajectory
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
 from robot_dynamics.ros.actions.constraints import Constraints
 from robot_dynamics.ros.actions.deferred_server import DeferredActionServer, FollowJointTrajectory
-from robot_dynamics.ros.actions.goal_trajectory import GoalTrajectory, trajectory_of
+from robot_dynamics.ros.actions.goal_trajectory import GoalTrajectory
 from robot_dynamics.ros.control.controller_state import state_point
 from robot_dynamics.ros.control.host import Host
 from robot_dynamics.ros.control.records import Cycle
@@ -165,7 +165,7 @@ class TrajectoryAction:
         self._parameters = accepted
 
     def _refuses(self, goal: Any) -> str:
-        reason = str(getattr(goal, "refused", "")) or self._objection(goal)
+        reason = self._objection(goal)
         if reason:
             self._complain(f"goal rejected: {reason}")
         return reason
@@ -177,10 +177,11 @@ class TrajectoryAction:
             return "the controller is not active"
         if not controller.phase.controls:
             return controller.phase.value
-        trajectory = trajectory_of(goal)
+        trajectory = GoalTrajectory.of(goal)
         try:
             self._rules.order(controller.chain.joint_names, trajectory.joint_names)
             self._tolerances(goal, trajectory, controller)
+            trajectory.measure()
         except RobotDynamicsError as error:
             return str(error)
         if self._code_of_refusal(trajectory, controller) == FollowJointTrajectory.Result.OLD_HEADER_TIMESTAMP:
@@ -190,7 +191,7 @@ class TrajectoryAction:
     def _on_goal(self, handle: Any) -> None:
         goal, controller = handle.request, self._loop.controller
         assert controller is not None  # no goal is accepted by a node that is not active
-        trajectory = trajectory_of(goal)
+        trajectory = GoalTrajectory.of(goal)
         self._planned.append(handle)
         refused = partial(self._refuse, handle, self._code_of_refusal(trajectory, controller))
         try:

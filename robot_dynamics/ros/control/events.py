@@ -13,6 +13,7 @@ from rclpy.node import Node
 
 from robot_dynamics.control.core.controller import CoreController
 from robot_dynamics.control.core.snapshot import PHASES
+from robot_dynamics.control.core.sources import enumerators
 from robot_dynamics.control.protocol import Command, Phase
 from robot_dynamics.errors import short
 from robot_dynamics.ros.control.cycle_monitor import CycleMonitor
@@ -26,7 +27,9 @@ REASONS = 3
 """Refused messages of which each is told at once, for their reasons may differ."""
 
 _CONTROLS = [number for number, phase in enumerate(PHASES) if phase.controls]
-_ANSWERED, _OBSERVED, _NO_EFFORT, _STATES_LOST, _FRONT_LOST, _SENDERS_GONE, _CLOCK_STANDS = range(7)
+_KINDS = {name: number for number, name in enumerate(enumerators("rd_record_kind"))}
+_ANSWERED, _OBSERVED, _NO_EFFORT = _KINDS["answered"], _KINDS["observed"], _KINDS["no_effort"]
+_STATES_LOST = _KINDS["states_lost"]
 
 
 class LoopEvents:
@@ -139,6 +142,20 @@ class LoopEvents:
         self._log.error(f"{hung}: safe output {safe_output}{self.dropped()}")
         self._changed()
 
+    def loop_hangs(self, safe_output: str) -> None:
+        """The control loop gives no sign of life: its watchdog sends the fail-safe output."""
+        self.unsafe = "the control loop hangs"
+        self._log.error(
+            f"the control loop hangs: safe output {safe_output}, from its watchdog{self.dropped()}"
+        )
+        self._changed()
+
+    def loop_hung(self, duration: float, safe_output: str) -> None:
+        """The control loop had hung for ``duration`` [s]; now it goes on."""
+        hung = f"the control loop hung for {short(duration)} s"
+        self._log.error(f"{hung}: safe output {safe_output}, from its watchdog{self.dropped()}")
+        self._changed()
+
     def _lose(self, reason: str, safe_output: str) -> None:
         self.losses += 1
         sent = f"safe output {safe_output}" if safe_output else "holding"
@@ -189,11 +206,13 @@ class RecordReader:
         safe_output = controller.parameters.safe_output
         if kind == _STATES_LOST:
             self._events.states_lost(age, "" if back else safe_output)
-        elif kind == _FRONT_LOST:
+        elif kind == _KINDS["front_lost"]:
             self._events.front_lost(age, safe_output)
-        elif kind == _SENDERS_GONE:
+        elif kind == _KINDS["loop_hung"]:
+            self._events.loop_hung(age, safe_output)
+        elif kind == _KINDS["senders_gone"]:
             self._events.senders_gone(age, "" if back else safe_output)
-        elif kind == _CLOCK_STANDS:
+        elif kind == _KINDS["clock_stands"]:
             begun = PHASES[head["phase"]] is not Phase.WAITING
             self._events.clock_stands(age if age >= 0.0 else math.inf, safe_output if begun else "")
         elif kind == _NO_EFFORT:

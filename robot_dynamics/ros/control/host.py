@@ -15,6 +15,7 @@ from sensor_msgs.msg import JointState
 
 from robot_dynamics.control.core.controller import CoreController
 from robot_dynamics.control.core.library import load_core
+from robot_dynamics.control.core.sources import enumerators
 from robot_dynamics.errors import StateError
 from robot_dynamics.ros.control.command_publisher import CommandTopics
 from robot_dynamics.ros.control.cycle_monitor import CycleMonitor
@@ -26,8 +27,7 @@ from robot_dynamics.ros.support.messages import JointSample
 from robot_dynamics.ros.support.spin import StopEvent
 
 C = TypeVar("C", bound=CoreController[Any])
-HOLD, ACTIVATE, HALT = range(3)
-"""Requests, in the order of the loop's enumeration."""
+_REQUESTS = {name: number for number, name in enumerate(enumerators("rd_request"))}
 
 
 class Host(Generic[C]):
@@ -52,6 +52,7 @@ class Host(Generic[C]):
     """Of the host, for the diagnostics."""
     library: Any
     loop: Any
+    _host: Any
     runs_python: bool
 
     def __init__(
@@ -152,12 +153,12 @@ class Host(Generic[C]):
     def activate(self) -> None:
         """Answer joint states from now on."""
         self._active = True
-        self._request(ACTIVATE)
+        self._request("activate")
 
     def halt(self) -> None:
         """Answer no more: the fail-safe output is sent until it has faded."""
         self._active = False
-        self._request(HALT)
+        self._request("halt")
 
     def drain(self) -> None:
         """The process ends: halt, and return when the last effort has faded and arrived."""
@@ -167,8 +168,9 @@ class Host(Generic[C]):
         """Run the node until the event."""
         raise NotImplementedError
 
-    def _request(self, what: int) -> None:
-        load_core().rd_loop_request(self.loop, what)
+    def _request(self, what: str) -> None:
+        """Let the loop ``hold``, ``activate``, ``halt`` or ``take_plan``; returns when it has."""
+        load_core().rd_loop_request(self.loop, _REQUESTS[what])
         self._until_met()
 
     def _until_met(self) -> None:
@@ -193,6 +195,7 @@ class Host(Generic[C]):
             self._reader.read(session)
             self._sessions.remove(session)
             self._end(session)
+            self.library.rd_host_forget(self._host, session.messages)
             session.free()
 
     def _read_records(self) -> float:

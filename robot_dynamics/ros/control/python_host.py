@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -11,11 +12,13 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
 from robot_dynamics.control.protocol import Phase
+from robot_dynamics.errors import BackendError
 from robot_dynamics.ros.control.command_publisher import CommandTopics
 from robot_dynamics.ros.control.events import LoopEvents
 from robot_dynamics.ros.control.host import C, Host
-from robot_dynamics.ros.control.native.library import ffi, load_hosts
+from robot_dynamics.ros.control.native.library import ffi, load_hosts, load_node
 from robot_dynamics.ros.control.records import Cycles
+from robot_dynamics.ros.control.watchdog import Loan, Watchdog
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.hot_loop import spin_on, take_all
 from robot_dynamics.ros.support.spin import StopEvent
@@ -42,16 +45,32 @@ class PythonHost(Host[C]):
         events: LoopEvents,
         on_cycles: Callable[[Cycles, Any], float],
     ) -> None:
-        self.library = load_hosts()
+        try:
+            self.library, unwatched = load_node(), ""
+        except BackendError as error:
+            self.library, unwatched = load_hosts(), str(error)
         super().__init__(node, topics, lockstep, events, on_cycles)
         library = self.library
         self._host = ffi().gc(library.rd_host_new(lockstep, self._simulated), library.rd_host_free)
         self.loop = library.rd_host_loop(self._host)
         self._outbox = library.rd_host_outbox(self._host)
         self._sent = 0
+        self._unwatch: Callable[[], object] = lambda: None
         state_qos = qos.LOCKSTEP if lockstep else qos.STATE_SUBSCRIPTION
         self._states = qos.subscription(node, JointState, "joint_states", self._on_state, state_qos, raw=True)
+        if unwatched and not lockstep:
+            node.get_logger().warning(f"no watchdog guards the control loop: {unwatched}")
+        elif not lockstep:
+            self._watch()
         node.create_timer(SAFE_PERIOD, self._tick, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def _watch(self) -> None:
+        """Guard the loop by a thread that sends what Python cannot while it hangs."""
+        stamped, command = self._topics.publishers
+        loan = Loan({"stamped": stamped, "command": command})
+        watchdog = Watchdog(self.library, self._host, loan, 0)
+        # It ends before what it uses does, however this process ends.
+        self._unwatch = weakref.finalize(self, _end, watchdog, loan)
 
     def look(self) -> Any:
         """``rd_host_status *`` of now."""
@@ -67,6 +86,7 @@ class PythonHost(Host[C]):
             time.sleep(SAFE_PERIOD)
             self._tick()
         self._topics.flush()
+        self._unwatch()
 
     def spin(self, stop: StopEvent) -> None:
         """Run the node until the event."""
@@ -122,7 +142,14 @@ class PythonHost(Host[C]):
         outbox = self._outbox
         if outbox.count != self._sent:
             self._sent = outbox.count
+            if not self.library.rd_host_may_send(self._host):
+                return  # this thread hung: the watchdog has sent the fail-safe output since
             self._topics.publish(
                 bytes(ffi().buffer(outbox.stamped, outbox.stamped_size)),
                 bytes(ffi().buffer(outbox.command, outbox.command_size)),
             )
+
+
+def _end(watchdog: Watchdog, loan: Loan) -> None:
+    watchdog.stop()
+    loan.end()

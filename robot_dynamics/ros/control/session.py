@@ -114,6 +114,7 @@ class Session:
 
     Attributes:
         handle: ``rd_session *``.
+        messages: ``rd_messages *``.
         clock: of the controller.
         order: finds its joints in messages.
         cycle: makes a cycle of a record.
@@ -127,12 +128,12 @@ class Session:
         self.cycle: Callable[[Any], Cycle] = partial(cycle_of, reference_of=controller.reference_of)
         self.order = JointOrder(joint_names)
         self._library = library
-        self._messages = _messages(library, joint_names, controller.command_offset)
+        self.messages = _messages(library, joint_names, controller.command_offset)
         self._core = load_core()
         self.handle = self._core.rd_session_new(ffi().cast("rd_core *", controller.handle), RECORD_BYTES)
-        if not self._messages or not self.handle:
+        if not self.messages or not self.handle:
             raise MemoryError("no memory for a controller's messages and records")
-        self._core.rd_session_attach(self.handle, self._messages)
+        self._core.rd_session_attach(self.handle, self.messages)
         self.clock = SessionClock(self.handle)
         self._layouts: list[NameLayout] = []
         self.know(joint_names, range(len(joint_names)))
@@ -150,7 +151,7 @@ class Session:
         number = len(self._layouts)
         place = number if number < LAYOUTS else 1 + (number - 1) % (LAYOUTS - 1)
         self._layouts.append(layout)  # all are kept: the loop may still be reading with an old one
-        self._library.rd_messages_know(self._messages, place, layout.pointer)
+        self._library.rd_messages_know(self.messages, place, layout.pointer)
 
     @property
     def full(self) -> bool:
@@ -174,8 +175,8 @@ class Session:
         """Give back the memory; the loop must not use it any more."""
         self.clock.close()
         self._core.rd_session_free(self.handle)
-        self._library.rd_messages_free(self._messages)
-        self.handle = self._messages = ffi().NULL
+        self._library.rd_messages_free(self.messages)
+        self.handle = self.messages = ffi().NULL
 
 
 def _messages(library: Any, joint_names: Sequence[str], offset: Array | None) -> Any:

@@ -7,7 +7,7 @@ import os
 import select
 import time
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from rclpy.callback_groups import CallbackGroup
@@ -21,11 +21,12 @@ from robot_dynamics.control.protocol import Phase
 from robot_dynamics.errors import BackendError
 from robot_dynamics.ros.control.command_publisher import CommandTopics
 from robot_dynamics.ros.control.events import LoopEvents
-from robot_dynamics.ros.control.host import HOLD, C, Host
+from robot_dynamics.ros.control.host import C, Host
 from robot_dynamics.ros.control.native.library import ffi, load_node
 from robot_dynamics.ros.control.records import Cycles
 from robot_dynamics.ros.control.scheduling import SchedulingParameters
 from robot_dynamics.ros.control.session import Session
+from robot_dynamics.ros.control.watchdog import Loan, Watchdog
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.faults import hand_over
 from robot_dynamics.ros.support.hot_loop import run_ready, take_all
@@ -92,6 +93,7 @@ class ThreadHost(Host[C]):
         self.library = load_node()  # before anything is made that would have to be taken back
         super().__init__(node, topics, lockstep, events, on_cycles)
         self._undecoded_lost = 0
+        self._hangs = False
         self._given_state: tuple[Any, ...] = ()
         self._undecoded = ffi().new("uint8_t[]", self.library.RD_UNDECODED_BYTES)
         self._thread_status = ffi().new("rd_node_status *")
@@ -114,25 +116,27 @@ class ThreadHost(Host[C]):
             entities["clock"] = node.create_subscription(
                 Clock, "/clock", lambda message: None, qos.CLOCK_SUBSCRIPTION, callback_group=PrivateGroup()
             )
-        self._lent = contextlib.ExitStack()
-        borrowed: dict[str, Any] = {"event": self._event}
-        for name, entity in entities.items():
-            self._lent.enter_context(entity.handle)  # destroying it waits until it is given back
-            borrowed[name] = ffi().cast("void *", entity.handle.pointer)
-        self._thread: Any = self._start(borrowed, lockstep, scheduling)
+        self._loan = Loan(entities, self._event)
+        self._thread: Any = self._start(lockstep, scheduling)
         self._host = self.library.rd_node_host(self._thread)
+        watchdog = Watchdog(
+            self.library,
+            self._host,
+            self._loan,
+            min(99, scheduling.realtime_priority + 1) if scheduling.realtime_priority else 0,
+        )
         self.loop = self.library.rd_host_loop(self._host)
         # The thread ends before what it uses does, however this process ends.
         self._stop = weakref.finalize(
-            self, _end, self.library, self._thread, self._wake_thread, self._lent, self._event
+            self, _end, self.library, self._thread, self._wake_thread, watchdog, self._loan, self._event
         )
         self.refused_scheduling = self._refused_scheduling()
         arrange_threads(LOOP_NAME, scheduling.realtime_priority)
 
-    def _start(self, borrowed: Mapping[str, Any], lockstep: bool, scheduling: SchedulingParameters) -> Any:
+    def _start(self, lockstep: bool, scheduling: SchedulingParameters) -> Any:
         reason = ffi().new("char[]", _REASON_BYTES)
         thread = self.library.rd_node_start(
-            ffi().new("rd_borrowed *", dict(borrowed)),
+            self._loan.pointer,
             lockstep,
             scheduling.realtime_priority,
             scheduling.realtime_cpu,
@@ -140,7 +144,7 @@ class ThreadHost(Host[C]):
             _REASON_BYTES,
         )
         if not thread:
-            self._lent.close()
+            self._loan.end()
             os.close(self._event)
             raise BackendError(f"rcl: {ffi().string(reason).decode(errors='replace')}")
         return thread
@@ -159,11 +163,8 @@ class ThreadHost(Host[C]):
 
     def _refused_scheduling(self) -> list[str]:
         """What the system does not permit of the scheduling that was asked for, for people."""
-        deadline = time.monotonic() + REQUEST_PATIENCE
         status = self._look_at_thread()
-        while -1 in (status.priority_error, status.cpu_error) and time.monotonic() < deadline:
-            time.sleep(1e-3)
-            self._look_at_thread()
+        self._wait(lambda: -1 not in (self._look_at_thread().priority_error, status.cpu_error))
         errors = {"real-time priority": status.priority_error, "processor": status.cpu_error}
         return [
             f"the native loop does not get its {what}: {os.strerror(error)}"
@@ -174,22 +175,28 @@ class ThreadHost(Host[C]):
     # Requests
 
     def _begin(self, session: Session) -> None:
-        session.controller.driven_by(self._perform)
+        session.controller.driven_by(self._request)
 
     def _end(self, session: Session) -> None:
         session.controller.driven_by(None)
 
-    def _perform(self, request: str) -> None:
-        assert request == "hold"
-        self._request(HOLD)
-
     def _until_met(self) -> None:
         """Wake the thread and wait until it has looked at every request, which is a sign of life as well."""
         self.library.rd_host_seen(self._host)
-        deadline = time.monotonic() + REQUEST_PATIENCE
         self._wake_thread.trigger()
-        while (status := self.look()).done < status.asked and time.monotonic() < deadline:
-            time.sleep(1e-4)
+        self._wait(lambda: self.look().done >= self._status.asked)
+
+    def _wait(self, condition: Callable[[], bool]) -> None:
+        """Wait for the thread's event until a condition is met, at most for ``REQUEST_PATIENCE``."""
+        deadline = time.monotonic() + REQUEST_PATIENCE
+        while not condition() and (rest := deadline - time.monotonic()) > 0.0:
+            select.select([self._event], [], [], rest)
+            self._read_event()
+        os.eventfd_write(self._event, 1)  # what else it stands for is still to be looked at
+
+    def _read_event(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            os.eventfd_read(self._event)
 
     def drain(self) -> None:
         """The process ends: halt, and return when the last effort has faded and arrived."""
@@ -199,7 +206,8 @@ class ThreadHost(Host[C]):
         self._active = False
         while self._busy:
             self.library.rd_host_seen(self._host)
-            time.sleep(REST)
+            select.select([self._event], [], [], REST)
+            self._read_event()
         self._topics.flush()
         self.look()
         self._stop()
@@ -208,6 +216,8 @@ class ThreadHost(Host[C]):
     def _busy(self) -> bool:
         """Whether a request is unmet or a fail-safe output is being sent; not after a failure."""
         status = self.look()
+        if status.hung:
+            return not status.faded
         return (status.done < status.asked or bool(status.halting)) and not self._look_at_thread().failed
 
     # The node's own thread
@@ -241,8 +251,7 @@ class ThreadHost(Host[C]):
 
     def _keep_house(self) -> float:
         """Look after the thread; returns how long the next look may wait [s]."""
-        with contextlib.suppress(BlockingIOError):
-            os.eventfd_read(self._event)
+        self._read_event()
         while size := self.library.rd_node_undecoded(self._thread, self._undecoded):
             self._give(bytes(ffi().buffer(self._undecoded, size)))
         patience = self._read_records()
@@ -255,6 +264,10 @@ class ThreadHost(Host[C]):
             missed = status.undecoded_lost - self._undecoded_lost
             self._undecoded_lost = status.undecoded_lost
             self._events.refuse(f"{missed} joint states refused: too long, or more than can be decoded")
+        if (hung := bool(self.look().hung)) != self._hangs:
+            self._hangs = hung
+            if hung and self.controller is not None:
+                self._events.loop_hangs(self.controller.parameters.safe_output)
         if status.failed:
             raise RuntimeError("rcl cannot wait for joint states any more")
         return patience
@@ -269,10 +282,11 @@ class ThreadHost(Host[C]):
         self._wake_thread.trigger()
 
 
-def _end(library: Any, thread: Any, wake: Any, lent: contextlib.ExitStack, event: int) -> None:
-    """The thread no longer writes the event when it is closed."""
+def _end(library: Any, thread: Any, wake: Any, watchdog: Watchdog, loan: Loan, event: int) -> None:
+    """The threads no longer use the loan and the event when these end; a thread that hangs keeps them."""
     library.rd_node_ask_to_stop(thread)
     wake.trigger()
-    library.rd_node_stop(thread)
-    lent.close()
-    os.close(event)
+    watchdog.stop()
+    if library.rd_node_stop(thread):
+        loan.end()
+        os.close(event)

@@ -12,7 +12,7 @@ from rclpy.lifecycle import LifecycleNode
 from robot_dynamics.control.arm.feeding import Plan
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.ros.actions.deferred_server import DeferredActionServer, FollowJointTrajectory
-from robot_dynamics.ros.actions.goal_trajectory import trajectory_of
+from robot_dynamics.ros.actions.goal_trajectory import GoalTrajectory
 from robot_dynamics.ros.feedforward.feeder import Feeder
 from robot_dynamics.ros.feedforward.messages import FilledTrajectory
 from robot_dynamics.ros.support.spin import see_through
@@ -123,15 +123,14 @@ class GoalRelay:
             return reason
         if not self._client.server_is_ready():
             return f"{self._controller} does not serve its action follow_joint_trajectory"
-        if unread := str(getattr(goal, "refused", "")):
-            return unread
         if goal.multi_dof_trajectory.points:
             return "the goal has a multi_dof_trajectory; this arm has single joints only"
-        trajectory = trajectory_of(goal)
+        trajectory = GoalTrajectory.of(goal)
         if not trajectory.points:
             return "the trajectory has no points; cancel the goal to stop the arm"
         try:
             self._feeder.rules.order(feedforward.chain.joint_names, trajectory.joint_names)
+            trajectory.measure()
         except RobotDynamicsError as error:
             return str(error)
         return ""
@@ -161,7 +160,7 @@ class GoalRelay:
             self._server.finish(handle, _ABORTED, code, reason)
 
         self._feeder.follow(
-            lambda: trajectory_of(given),
+            lambda: GoalTrajectory.of(given),
             lambda filled: filled.message,
             planned,
             refused,

@@ -16,10 +16,141 @@ int64_t rd_steady_now(void)
     return read_clock(CLOCK_MONOTONIC);
 }
 
+/* The watchdog outside the loop.
+ *
+ * After each command the loop leaves what a fail-safe output would begin with: the efforts that carry the robot, and
+ * those that left last. A loop that hangs may be anywhere in the core, so the watchdog takes nothing but these numbers. A
+ * loop that runs again finds `overtaken` set before it sends: what it was about to send is dropped, and it goes on with
+ * the fail-safe output of its own from the efforts that the watchdog has sent last. */
+
+static const int64_t PATIENCE = 100000000; /* beyond the states' timeout: the loop itself notices a loss first [ns] */
+
+/* A sign of life; whether the loop may send. */
+static int live(rd_host *host)
+{
+    pthread_mutex_lock(&host->guard.lock);
+    const int overtaken = host->guard.overtaken;
+    if (!overtaken) {
+        host->guard.heartbeat = rd_steady_now();
+    }
+    pthread_mutex_unlock(&host->guard.lock);
+    return !overtaken;
+}
+
+int rd_host_may_send(rd_host *host)
+{
+    return live(host);
+}
+
+/* Goes on after the watchdog, where it has taken over. */
+static void recover(rd_host *host)
+{
+    rd_guard *guard = &host->guard;
+    if (live(host)) {
+        return;
+    }
+    const int64_t steady = rd_steady_now();
+    pthread_mutex_lock(&guard->lock);
+    if (guard->messages) {
+        const double age = 1e-9 * (double)(steady - guard->hung_since);
+        rd_loop_hung(&host->loop, steady, guard->began, age, guard->messages->left);
+    }
+    guard->overtaken = 0;
+    guard->heartbeat = steady;
+    pthread_mutex_unlock(&guard->lock);
+}
+
+/* Leave what the watchdog would begin with. */
+static void leave_reserve(rd_host *host, rd_messages *messages, const rd_core *core, int64_t stamp, const double *effort)
+{
+    const rd_settings *settings = core->settings;
+    rd_guard *guard = &host->guard;
+    if (host->loop.safe) {
+        rd_copy(messages->next_load, effort, core->n);
+    } else {
+        rd_core_safe_load(core, messages->next_load);
+    }
+    pthread_mutex_lock(&guard->lock);
+    if (!guard->overtaken) {
+        guard->messages = messages;
+        guard->n = core->n;
+        guard->stamp = stamp;
+        guard->fade = settings->safe_fade_time;
+        guard->allowed = (int64_t)(1e9 * settings->state_timeout) + PATIENCE;
+        rd_copy(messages->load, messages->next_load, core->n);
+        rd_copy(messages->left, effort, core->n);
+        rd_copy(messages->steps, settings->effort_steps, core->n);
+        rd_copy(messages->limits, settings->limits, core->n);
+        guard->heartbeat = rd_steady_now();
+    }
+    pthread_mutex_unlock(&guard->lock);
+}
+
+int rd_host_overdue(rd_host *host, int64_t steady)
+{
+    rd_guard *guard = &host->guard;
+    pthread_mutex_lock(&guard->lock);
+    const int overdue = guard->messages && steady - guard->heartbeat > guard->allowed;
+    pthread_mutex_unlock(&guard->lock);
+    return overdue;
+}
+
+int rd_host_overtake(rd_host *host, int64_t steady, void (*publish)(void *to, const rd_outbox *outbox), void *to)
+{
+    rd_guard *guard = &host->guard;
+    pthread_mutex_lock(&guard->lock);
+    rd_messages *messages = guard->messages;
+    if (!messages || steady - guard->heartbeat <= guard->allowed) {
+        pthread_mutex_unlock(&guard->lock);
+        return 0;
+    }
+    const int begins = !guard->overtaken;
+    if (begins) {
+        guard->overtaken = 1;
+        guard->hung_since = guard->heartbeat;
+        guard->began = steady;
+    }
+    const double share = rd_ramp_down(1e-9 * (double)(steady - guard->began), guard->fade);
+    guard->faded = 1;
+    for (int j = 0; j < guard->n; ++j) {
+        messages->safe[j] = share * messages->load[j];
+    }
+    rd_bound_steps(guard->n, messages->left, messages->steps, messages->limits, 1, messages->safe);
+    rd_copy(messages->left, messages->safe, guard->n);
+    for (int j = 0; j < guard->n; ++j) {
+        guard->faded &= messages->safe[j] == 0.0;
+    }
+    const size_t size = sizeof(double) * (size_t)guard->n;
+    rd_cdr_set_stamp(messages->safe_stamped.bytes, host->simulated ? guard->stamp : read_clock(CLOCK_REALTIME));
+    memcpy(messages->safe_stamped.bytes + messages->safe_stamped.effort, messages->safe, size);
+    memcpy(messages->safe_command.bytes + messages->safe_command.effort, messages->safe, size);
+    const rd_outbox outbox = {
+        .stamped = messages->safe_stamped.bytes,
+        .command = messages->safe_command.bytes,
+        .stamped_size = messages->safe_stamped.size,
+        .command_size = messages->safe_command.size,
+    };
+    publish(to, &outbox);
+    pthread_mutex_unlock(&guard->lock);
+    return begins;
+}
+
+void rd_host_forget(rd_host *host, const rd_messages *messages)
+{
+    pthread_mutex_lock(&host->guard.lock);
+    if (host->guard.messages == messages) {
+        host->guard.messages = NULL;
+    }
+    pthread_mutex_unlock(&host->guard.lock);
+}
+
 static void send_efforts(void *to, rd_session *session, int64_t stamp, const double *effort)
 {
     rd_host *host = to;
     rd_messages *messages = session->messages;
+    if (!live(host)) {
+        return;
+    }
     rd_messages_fill(messages, session->core, stamp, effort);
     host->outbox = (rd_outbox){
         .count = host->outbox.count + 1,
@@ -31,10 +162,18 @@ static void send_efforts(void *to, rd_session *session, int64_t stamp, const dou
     if (host->publish) {
         host->publish(host, &host->outbox);
     }
+    if (!host->loop.lockstep) {
+        leave_reserve(host, messages, session->core, stamp, effort);
+    }
 }
 
 void rd_host_init(rd_host *host, int lockstep, int simulated, void (*publish)(rd_host *, const rd_outbox *))
 {
+    pthread_mutexattr_t inherits;
+    pthread_mutexattr_init(&inherits);
+    pthread_mutexattr_setprotocol(&inherits, PTHREAD_PRIO_INHERIT);
+    pthread_mutex_init(&host->guard.lock, &inherits);
+    pthread_mutexattr_destroy(&inherits);
     host->simulated = simulated;
     host->publish = publish;
     rd_loop_init(&host->loop, rd_steady_now, send_efforts, host, lockstep);
@@ -51,9 +190,17 @@ rd_host *rd_host_new(int lockstep, int simulated)
     return host;
 }
 
+void rd_host_destroy(rd_host *host)
+{
+    pthread_mutex_destroy(&host->guard.lock);
+}
+
 void rd_host_free(rd_host *host)
 {
-    free(host);
+    if (host) {
+        rd_host_destroy(host);
+        free(host);
+    }
 }
 
 rd_loop *rd_host_loop(rd_host *host)
@@ -102,12 +249,14 @@ static void note_front(rd_host *host, int64_t steady)
 
 void rd_host_answer(rd_host *host, const rd_given_state *state)
 {
+    recover(host);
     const int64_t steady = rd_steady_now();
     note_front(host, steady);
     if (host->loop.session == state->session) {
         host->last_stamp = state->stamp;
         rd_loop_state(&host->loop, state->stamp, steady, state->position, state->velocity);
     }
+    recover(host);
 }
 
 void rd_host_clock(rd_host *host, int64_t now)
@@ -122,11 +271,17 @@ void rd_host_alone(rd_host *host, int alone)
 
 int64_t rd_host_tick(rd_host *host)
 {
+    recover(host);
     const int64_t steady = rd_steady_now();
     const rd_sim_time *time = &host->loop.time;
     const int64_t simulated = time->now == RD_NO_EPOCH ? host->last_stamp : time->now;
     note_front(host, steady);
-    return rd_loop_tick(&host->loop, steady, host->simulated ? simulated : read_clock(CLOCK_REALTIME));
+    const int64_t due = rd_loop_tick(&host->loop, steady, host->simulated ? simulated : read_clock(CLOCK_REALTIME));
+    if (!host->loop.active && !host->loop.safe && host->guard.messages) {
+        rd_host_forget(host, host->guard.messages); /* nothing is sent any more */
+    }
+    recover(host);
+    return due;
 }
 
 const rd_outbox *rd_host_outbox(const rd_host *host)
@@ -153,6 +308,10 @@ void rd_host_status_of(rd_host *host, rd_host_status *status)
 {
     rd_loop *loop = &host->loop;
     const uint_fast32_t done = atomic_load(&loop->done); /* before what has become of the requests */
+    pthread_mutex_lock(&host->guard.lock);
+    const int64_t hung = host->guard.overtaken ? host->guard.hung_since : 0;
+    const int faded = host->guard.faded;
+    pthread_mutex_unlock(&host->guard.lock);
     *status = (rd_host_status){
         .states = atomic_load(&loop->states),
         .answered = atomic_load(&loop->answered),
@@ -163,5 +322,7 @@ void rd_host_status_of(rd_host *host, rd_host_status *status)
         .done = (uint32_t)done,
         .active = atomic_load(&loop->shown_active),
         .halting = atomic_load(&loop->shown_halting),
+        .faded = faded,
+        .hung = hung,
     };
 }

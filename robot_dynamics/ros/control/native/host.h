@@ -9,6 +9,8 @@
 #include "cdr.h"
 #include "loop.h"
 
+#include <pthread.h>
+
 /* API */
 
 enum { RD_LAYOUTS = 8 };          /* of states that a session reads by itself */
@@ -37,6 +39,8 @@ typedef struct {
     const rd_session *session, *safe;
     uint32_t asked, done;
     int32_t active, halting;
+    int32_t faded;                /* whether the watchdog's last command is no effort */
+    int64_t hung;                 /* the loop hangs since, steady [ns]; 0: it does not */
 } rd_host_status;
 
 /* Messages of n joints; names without their zeros in `text`. With an offset (n) the stamped command reports measured
@@ -60,6 +64,10 @@ void rd_host_alone(rd_host *host, int alone);
 /* Everything that is not a state; returns when to call again at the latest, steady [ns]. */
 int64_t rd_host_tick(rd_host *host);
 const rd_outbox *rd_host_outbox(const rd_host *host);
+/* Whether what is in the outbox may be sent: not where the watchdog has taken over since. */
+int rd_host_may_send(rd_host *host);
+/* Messages that are about to be freed are used no more. */
+void rd_host_forget(rd_host *host, const rd_messages *messages);
 /* Whether something was recorded since the last call that must be reported at once. */
 int rd_host_urgent(rd_host *host);
 /* From another thread: it is alive, and reads the records. */
@@ -80,7 +88,22 @@ struct rd_messages {
     _Atomic(const rd_layout *) layouts[RD_LAYOUTS];
     unsigned known;                             /* the layout that fitted last */
     double *position, *velocity;                /* (n) of the message being answered */
+    rd_template safe_stamped, safe_command;     /* the watchdog's own */
+    double *load, *left, *steps, *limits;       /* (n) with which it takes over, see host.c */
+    double *next_load, *safe;                   /* (n) scratch: of the loop, of the watchdog */
 };
+
+/* What a watchdog outside the loop knows, under a lock that is never held during a cycle. */
+typedef struct {
+    pthread_mutex_t lock;
+    rd_messages *messages;                      /* whose efforts were sent last; NULL: none are to be sent */
+    int n, overtaken, faded;
+    int64_t heartbeat;                          /* the loop's last sign of life, steady [ns] */
+    int64_t hung_since, began;                  /* that of the loop that hangs; when the watchdog took over [ns] */
+    int64_t allowed;                            /* between two signs of life [ns] */
+    int64_t stamp;                              /* of the last command [ns] */
+    double fade;                                /* [s] */
+} rd_guard;
 
 struct rd_host {
     rd_loop loop;
@@ -89,11 +112,17 @@ struct rd_host {
     int64_t last_stamp;                         /* of a state [ns] */
     rd_given_state given;
     rd_outbox outbox;
+    rd_guard guard;
     void (*publish)(rd_host *host, const rd_outbox *outbox); /* NULL: the outbox is read */
 };
 
 /* Fill the messages with efforts that answer the state with this stamp. */
 void rd_messages_fill(rd_messages *messages, const rd_core *core, int64_t stamp, const double *effort);
+/* Whether the loop has given no sign of life for longer than it may while its efforts are in force. */
+int rd_host_overdue(rd_host *host, int64_t steady);
+/* Send the fail-safe output in place of a loop that hangs; whether that begins now. */
+int rd_host_overtake(rd_host *host, int64_t steady, void (*publish)(void *to, const rd_outbox *outbox), void *to);
+void rd_host_destroy(rd_host *host);
 void rd_host_init(rd_host *host, int lockstep, int simulated, void (*publish)(rd_host *, const rd_outbox *));
 int64_t rd_steady_now(void);
 #endif

@@ -17,9 +17,9 @@ from robot_dynamics.native.prebuilt import joined_source
 
 PACKAGE = "robot_dynamics.ros.control.native"
 _CORE_HEADERS = ("friction.h", "core.h", "internal.h", "loop.h")
-_HEADERS = ("cdr.h", "host.h", "node.h")
+_HEADERS = ("cdr.h", "host.h", "node.h", "watchdog.h")
 _HOST = ("cdr.h", "cdr.c", "cdr_trajectory.c", "host.h", "messages.c", "host.c")
-_NODE = ("node.h", "node.c")
+_NODE = ("node.h", "node.c", "watchdog.h", "watchdog.c")
 _RCL = ("librcl.so", "librcutils.so")
 _NUMPY = {"int64_t": np.int64, "int32_t": np.int32, "double": np.float64}
 

@@ -34,16 +34,21 @@ static int make_command(rd_template *message, uint32_t n)
 rd_messages *rd_messages_new(uint32_t n, const uint32_t *lengths, const char *text, const double *offset)
 {
     rd_messages *messages = calloc(1, sizeof *messages);
-    double *store = calloc(3 * (size_t)n + 1, sizeof(double));
+    double *store = calloc(9 * (size_t)n + 1, sizeof(double));
     if (!messages || !store) {
         free(messages);
         free(store);
         return NULL;
     }
-    messages->position = store;
-    messages->velocity = store + n;
-    messages->offset = store + 2 * (size_t)n;
-    if (!make_stamped(&messages->stamped, n, lengths, text, offset != NULL) || !make_command(&messages->command, n)) {
+    double **const arrays[] = {
+        &messages->position, &messages->velocity, &messages->offset, &messages->load, &messages->left,
+        &messages->steps, &messages->limits, &messages->next_load, &messages->safe,
+    };
+    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; ++i) {
+        *arrays[i] = store + i * n;
+    }
+    if (!make_stamped(&messages->stamped, n, lengths, text, offset != NULL) || !make_command(&messages->command, n)
+        || !make_stamped(&messages->safe_stamped, n, lengths, text, 0) || !make_command(&messages->safe_command, n)) {
         rd_messages_free(messages);
         return NULL;
     }
@@ -58,6 +63,8 @@ void rd_messages_free(rd_messages *messages)
     if (messages) {
         free(messages->stamped.bytes);
         free(messages->command.bytes);
+        free(messages->safe_stamped.bytes);
+        free(messages->safe_command.bytes);
         free(messages->position);
         free(messages);
     }

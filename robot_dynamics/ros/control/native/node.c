@@ -47,21 +47,26 @@ static void publish(const rcl_publisher_t *publisher, const uint8_t *bytes, size
 }
 
 /* Efforts leave: the stamped command first, for a plant in lockstep goes on as soon as it has it. */
-static void publish_efforts(rd_host *host, const rd_outbox *outbox)
+void rd_publish_efforts(const rd_borrowed *borrowed, const rd_outbox *outbox)
 {
-    const rd_borrowed *borrowed = &((const rd_node *)host)->borrowed;
     publish(borrowed->stamped, outbox->stamped, outbox->stamped_size);
     publish(borrowed->command, outbox->command, outbox->command_size);
 }
 
+static void publish_efforts(rd_host *host, const rd_outbox *outbox)
+{
+    rd_publish_efforts(&((const rd_node *)host)->borrowed, outbox);
+}
+
 /* Messages in */
 
-/* The front looks by itself before long; what it should see at once it is woken for. */
-static void wake_front(rd_node *node)
+void rd_wake_front(const rd_borrowed *borrowed)
 {
     const uint64_t one = 1;
-    if (write(node->borrowed.event, &one, sizeof one) < 0
-        || rcl_trigger_guard_condition(node->borrowed.front) != RCL_RET_OK) {
+    if (borrowed->event >= 0 && write(borrowed->event, &one, sizeof one) < 0) {
+        return; /* it is full: the front is to look anyway */
+    }
+    if (borrowed->front && rcl_trigger_guard_condition(borrowed->front) != RCL_RET_OK) {
         rcl_reset_error();
     }
 }
@@ -78,7 +83,7 @@ static void pass_on(rd_node *node, const rcl_serialized_message_t *message)
         memcpy(ring->bytes[written % UNDECODED_SLOTS], message->buffer, message->buffer_length);
         atomic_store_explicit(&ring->written, written + 1, memory_order_release);
     }
-    wake_front(node);
+    rd_wake_front(&node->borrowed);
 }
 
 static void handle(rd_node *node, const rcl_serialized_message_t *message)
@@ -159,13 +164,19 @@ static void take_given(rd_node *node)
 
 /* The thread */
 
+int rd_prepare_thread(const char *name, int priority)
+{
+    sigset_t all;
+    pthread_setname_np(pthread_self(), name);
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, NULL);
+    const struct sched_param wanted = {.sched_priority = priority};
+    return priority > 0 ? pthread_setschedparam(pthread_self(), SCHED_FIFO, &wanted) : 0;
+}
+
 static void prepare_scheduling(rd_node *node)
 {
     int error = 0;
-    sigset_t all;
-    pthread_setname_np(pthread_self(), "control_loop");
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, NULL);
     if (node->cpu >= 0) {
         cpu_set_t set;
         CPU_ZERO(&set);
@@ -173,12 +184,7 @@ static void prepare_scheduling(rd_node *node)
         error = pthread_setaffinity_np(pthread_self(), sizeof set, &set);
     }
     atomic_store(&node->cpu_error, error);
-    error = 0;
-    if (node->priority > 0) {
-        const struct sched_param wanted = {.sched_priority = node->priority};
-        error = pthread_setschedparam(pthread_self(), SCHED_FIFO, &wanted);
-    }
-    atomic_store(&node->priority_error, error);
+    atomic_store(&node->priority_error, rd_prepare_thread("control_loop", node->priority));
 }
 
 static int wait_for_work(rd_node *node, int64_t timeout)
@@ -208,7 +214,9 @@ static void *run(void *argument)
 {
     rd_node *node = argument;
     int64_t due = 0;
+    uint_fast32_t met = 0;
     prepare_scheduling(node);
+    rd_wake_front(&node->borrowed);
     while (!atomic_load_explicit(&node->stopping, memory_order_acquire)) {
         if (!wait_for_work(node, due - rd_steady_now())) {
             atomic_store(&node->failed, 1);
@@ -223,8 +231,10 @@ static void *run(void *argument)
         take_given(node);
         look_around(node);
         due = rd_host_tick(&node->host);
-        if (rd_host_urgent(&node->host)) {
-            wake_front(node);
+        const uint_fast32_t done = atomic_load_explicit(&node->host.loop.done, memory_order_relaxed);
+        if (rd_host_urgent(&node->host) || done != met) {
+            met = done;
+            rd_wake_front(&node->borrowed);
         }
     }
     return NULL;
@@ -257,9 +267,14 @@ static void release(rcl_serialized_message_t *message)
     }
 }
 
-void rd_node_stop(rd_node *node)
+int rd_node_stop(rd_node *node)
 {
+    rd_host_status status = {0};
     rd_node_ask_to_stop(node);
+    rd_host_status_of(&node->host, &status);
+    if (status.hung) {
+        return 0;
+    }
     if (node->ready & THREAD) {
         pthread_join(node->thread, NULL);
     }
@@ -268,7 +283,9 @@ void rd_node_stop(rd_node *node)
     if (node->ready & WAIT_SET && rcl_wait_set_fini(&node->wait_set) != RCL_RET_OK) {
         rcl_reset_error();
     }
+    rd_host_destroy(&node->host);
     free(node);
+    return 1;
 }
 
 rd_node *rd_node_start(const rd_borrowed *borrowed, int lockstep, int priority, int cpu, char *reason,

@@ -32,9 +32,9 @@ typedef struct {
  * priority: real-time priority, 0: none; cpu: processor, -1: any. */
 rd_node *rd_node_start(const rd_borrowed *borrowed, int lockstep, int priority, int cpu, char *reason,
                        size_t reason_size);
-/* To stop at once: ask, wake, stop. */
+/* To stop at once: ask, wake, stop. A thread that hangs is left to the end of the process: returns 0. */
 void rd_node_ask_to_stop(rd_node *node);
-void rd_node_stop(rd_node *node);
+int rd_node_stop(rd_node *node);
 rd_host *rd_node_host(rd_node *node);
 /* A state that was decoded elsewhere; whether the one before is still pending. */
 void rd_node_give(rd_node *node, const rd_given_state *state);
@@ -44,4 +44,11 @@ size_t rd_node_undecoded(rd_node *node, uint8_t *bytes);
 void rd_node_status_of(rd_node *node, rd_node_status *status);
 
 /* end of API */
+
+/* For whoever sends over rcl. */
+void rd_publish_efforts(const rd_borrowed *borrowed, const rd_outbox *outbox);
+/* The front looks by itself before long; what it should see at once it is woken for. */
+void rd_wake_front(const rd_borrowed *borrowed);
+/* Name the calling thread, leave signals to others, and give it a real-time priority; errno of what is not permitted. */
+int rd_prepare_thread(const char *name, int priority);
 #endif
