@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from robot_dynamics.control.arm.parameters import ArmParameters
+from robot_dynamics.control.core.library import MODES, SAFE_OUTPUTS
 from robot_dynamics.controllers.parameters import descriptions
 from robot_dynamics.dynamics.friction import BOUNDED, SAME_AS, FrictionParameters
 from robot_dynamics.model.chain import ChainJoint, KinematicChain
@@ -13,6 +15,7 @@ from robot_dynamics.model.urdf.parser import parse_urdf
 from robot_dynamics.parameters import Description, describe
 from robot_dynamics.spatial import Array
 
+ARM_SAFE_OUTPUTS = next(about.choices for about in describe(ArmParameters) if about.name == "safe_output")
 _CPP = {bool: "bool", int: "int64_t", float: "double", str: "std::string"}
 
 
@@ -29,6 +32,8 @@ def model_values(chain: KinematicChain, gravity: Array, urdf: bytes) -> dict[str
         **_friction_values(joints),
         "MASS_COUNT": str(len(masses)),
         "MASSES": ",\n    ".join(f"{{{_text(name)}, {_number(mass)}}}" for name, mass in masses.items()),
+        "MODES": ", ".join(map(_text, MODES)),
+        "SAFE_OUTPUTS": ", ".join(_text(name) for name in SAFE_OUTPUTS if name in ARM_SAFE_OUTPUTS),
         **_parameter_values(descriptions(gravity)),
     }
 

@@ -13,7 +13,7 @@ from robot_dynamics.controllers.model_header import model_values
 from robot_dynamics.controllers.parameters import parameter_file
 from robot_dynamics.controllers.sources import core_sources, kernel_sources
 from robot_dynamics.errors import ParameterError, quoted
-from robot_dynamics.model.chain import KinematicChain
+from robot_dynamics.model.chain import JointKind, KinematicChain
 from robot_dynamics.spatial import Array
 
 TEMPLATES = (
@@ -23,7 +23,7 @@ TEMPLATES = (
     "tools/replay.cpp",
     "include/PACKAGE/computed_torque_controller.hpp", "include/PACKAGE/solver_interface.hpp",
     "include/PACKAGE/model.hpp", "include/PACKAGE/settings.hpp",
-    "src/computed_torque_controller.cpp", "src/looking_after.cpp", "src/inverse_dynamics_solver.cpp",
+    "src/computed_torque_controller.cpp", "src/reporting.cpp", "src/inverse_dynamics_solver.cpp",
     "test/test_controller.cpp", "test/test_load.cpp", "test/test_solver.cpp", "test/time_update.cpp",
 )  # fmt: skip
 """Paths in the package of what is a template in ``templates``, without its suffix ``.in``."""
@@ -78,11 +78,19 @@ class ControllerPackage:
             "SOURCE": _comment(self.source),
             "JOINT_LIST": json.dumps(self.chain.joint_names),
             "REFERENCE_LIST": json.dumps([f"computed_torque_controller/{j}" for j in self.chain.joint_names]),
+            "CONSTRAINTS": "".join(_constraints(self.chain, j) for j in range(self.chain.dof)),
             **model_values(self.chain, self.gravity, self.urdf),
         }
         root = files("robot_dynamics.controllers").joinpath("templates")
         texts = {path: root.joinpath(f"{path}.in").read_text(encoding="utf-8") for path in TEMPLATES}
         return {path.replace("PACKAGE", self.name): _fill(text, values) for path, text in texts.items()}
+
+
+def _constraints(chain: KinematicChain, joint: int) -> str:
+    """Tolerances of a trajectory controller in front, for one joint."""
+    moved = chain.driving_joint(joint)
+    trajectory, goal = (0.02, 0.005) if moved.kind is JointKind.PRISMATIC else (0.1, 0.02)
+    return f"      {json.dumps(moved.name)}: {{trajectory: {trajectory}, goal: {goal}}}\n"
 
 
 def _fill(text: str, values: Mapping[str, str]) -> str:

@@ -18,6 +18,8 @@ struct rd_follower {
     int knows_last;
     rd_motion last;               /* reference of the last cycle */
     double *effort;               /* (n) what was sent last */
+    int64_t now, fault_since;     /* steady [ns]; RD_NO_EPOCH: the fail-safe output is not active */
+    rd_record *record;            /* with its arrays, where the other thread reads */
     double *store;
 };
 
@@ -45,7 +47,8 @@ rd_follower *rd_follower_new(int n, const rd_settings *settings, size_t record_b
     follower->session = core ? rd_session_new(core, record_bytes) : NULL;
     follower->snapshot = core ? calloc(1, rd_core_snapshot_size(core)) : NULL;
     double *place = follower->store = calloc(FOLLOWER_ARRAYS * each, sizeof(double));
-    if (!follower->session || !follower->snapshot || !place) {
+    follower->record = follower->session ? malloc(follower->session->ring.size) : NULL;
+    if (!follower->session || !follower->snapshot || !follower->record || !place) {
         if (!follower->session) {
             rd_core_free(core);
         }
@@ -71,6 +74,7 @@ void rd_follower_free(rd_follower *follower)
             rd_session_free(follower->session);
         }
         free(follower->snapshot);
+        free(follower->record);
         free(follower->store);
         free(follower);
     }
@@ -82,16 +86,29 @@ void rd_follower_activate(rd_follower *follower, int64_t steady, int lockstep)
     follower->loop.last_state = steady;
     follower->session->estimates = follower->session->troubled = 0;
     follower->knows_last = 0;
+    follower->now = steady;
+    follower->fault_since = RD_NO_EPOCH;
     memset(follower->effort, 0, sizeof(double) * (size_t)follower->session->core->n);
     rd_loop_offer(&follower->loop, follower->session);
     rd_loop_request(&follower->loop, RD_ACTIVATE);
 }
 
-void rd_follower_deactivate(rd_follower *follower)
+const double *rd_follower_deactivate(rd_follower *follower)
 {
-    rd_core_lost_states(follower->session->core, 0.0);
+    rd_core *core = follower->session->core;
+    const int controlled = rd_controls(core->phase);
+    rd_core_lost_states(core, 0.0);
+    if (controlled) {
+        rd_core_safe_command(core, 0.0);
+        rd_copy(follower->effort, core->effort, core->n);
+    }
     rd_loop_init(&follower->loop, steady_clock, keep_effort, follower, 0);
-    memset(follower->effort, 0, sizeof(double) * (size_t)follower->session->core->n);
+    return follower->effort;
+}
+
+double rd_follower_fault_age(const rd_follower *follower)
+{
+    return follower->fault_since == RD_NO_EPOCH ? 0.0 : 1e-9 * (double)(follower->now - follower->fault_since);
 }
 
 static int is_far(int n, const double *from, const double *to, double most)
@@ -175,6 +192,13 @@ const double *rd_follower_update(rd_follower *follower, const rd_cycle *cycle)
         rd_loop_state(&follower->loop, cycle->stamp, cycle->steady, cycle->position, cycle->velocity);
     }
     rd_loop_tick(&follower->loop, cycle->steady, cycle->stamp);
+    const int phase = follower->session->core->phase;
+    follower->now = cycle->steady;
+    if (phase != RD_STALE && phase != RD_FAULT) {
+        follower->fault_since = RD_NO_EPOCH;
+    } else if (follower->fault_since == RD_NO_EPOCH) {
+        follower->fault_since = cycle->steady;
+    }
     return follower->effort;
 }
 
@@ -189,12 +213,12 @@ uint64_t rd_follower_oldest_settings(rd_follower *follower)
     return follower->snapshot->oldest_settings;
 }
 
-int rd_follower_read(rd_follower *follower, rd_record *record)
+int rd_follower_read(rd_follower *follower, rd_record *record, double *arrays)
 {
-    return rd_session_read(follower->session, record);
-}
-
-size_t rd_follower_record_size(const rd_follower *follower)
-{
-    return follower->session->ring.size;
+    if (!rd_session_read(follower->session, follower->record)) {
+        return 0;
+    }
+    *record = *follower->record;
+    rd_copy(arrays, (const double *)(follower->record + 1), RD_RECORD_ARRAYS * follower->session->core->n);
+    return 1;
 }

@@ -33,19 +33,22 @@ void rd_follower_free(rd_follower *follower);
 /* From now on it controls: it holds where the first state finds the arm. With `lockstep` (simulated time) the age of
  * the states is not judged. */
 void rd_follower_activate(rd_follower *follower, int64_t steady, int lockstep);
-/* The efforts (n) of this cycle; zero before the first state and after _deactivate.
+/* The efforts (n) of this cycle; zero before the first state.
  *
  * A reference that is finite, and no more than most_step from where the arm holds, is followed. Without one, or after
  * a longer step, the arm holds where it is until one is near again. */
 const double *rd_follower_update(rd_follower *follower, const rd_cycle *cycle);
-void rd_follower_deactivate(rd_follower *follower);
+/* How long the fail-safe output has been active [s]; 0 while it is not. */
+double rd_follower_fault_age(const rd_follower *follower);
+/* The efforts (n) to leave behind: those with which the fail-safe output begins, or the last ones of a fail-safe output
+ * that is active. */
+const double *rd_follower_deactivate(rd_follower *follower);
 
 /* From another thread. Settings must stay until the oldest that are in use are newer ones. */
 void rd_follower_offer_settings(rd_follower *follower, const rd_settings *settings);
 uint64_t rd_follower_oldest_settings(rd_follower *follower);
-/* The oldest record that has not been read, with its RD_RECORD_ARRAYS arrays (n) behind it; whether there is one. */
-int rd_follower_read(rd_follower *follower, rd_record *record);
-size_t rd_follower_record_size(const rd_follower *follower);
+/* The oldest record that has not been read, and its RD_RECORD_ARRAYS arrays (n); whether there is one. */
+int rd_follower_read(rd_follower *follower, rd_record *record, double *arrays);
 
 #ifdef __cplusplus
 }

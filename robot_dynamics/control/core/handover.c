@@ -7,12 +7,25 @@
 
 enum { ARRAYS = 26 }; /* of n doubles in a core's store */
 
+_Static_assert(sizeof(rd_snapshot) % sizeof(uint64_t) == 0, "a snapshot is published word by word");
+
+static void publish_words(rd_core *core)
+{
+    const uint8_t *from = (const uint8_t *)core->shown;
+    atomic_fetch_add_explicit(&core->sequence, 1, memory_order_relaxed);
+    atomic_thread_fence(memory_order_release);
+    for (size_t i = 0; i < core->words; ++i) {
+        uint64_t word;
+        memcpy(&word, from + i * sizeof word, sizeof word);
+        atomic_store_explicit(&core->published[i], word, memory_order_relaxed);
+    }
+    atomic_fetch_add_explicit(&core->sequence, 1, memory_order_release);
+}
+
 void rd_core_publish(rd_core *core)
 {
     rd_snapshot *shown = core->shown;
     const rd_plan *oldest = core->current.plan ? core->current.plan : core->waits ? core->waiting[0].plan : NULL;
-    atomic_fetch_add_explicit(&core->sequence, 1, memory_order_relaxed);
-    atomic_thread_fence(memory_order_release);
     shown->epoch = core->epoch;
     shown->current = core->current.plan ? core->current.plan->number : 0;
     for (int i = 0; i < RD_MOST_WAITING; ++i) {
@@ -35,27 +48,24 @@ void rd_core_publish(rd_core *core)
     if (core->settings->machine->tell) {
         core->settings->machine->tell(core, values + 3 * core->n);
     }
-    atomic_thread_fence(memory_order_release);
-    atomic_fetch_add_explicit(&core->sequence, 1, memory_order_relaxed);
-}
-
-static size_t snapshot_size(int n, const rd_machine *machine)
-{
-    return sizeof(rd_snapshot) + sizeof(double) * (3 * (size_t)n + (size_t)machine->told);
+    publish_words(core);
 }
 
 size_t rd_core_snapshot_size(const rd_core *core)
 {
-    return snapshot_size(core->n, core->settings->machine);
+    return core->words * sizeof(uint64_t);
 }
 
 void rd_core_snapshot(rd_core *core, rd_snapshot *out)
 {
-    const size_t size = rd_core_snapshot_size(core);
+    uint8_t *to = (uint8_t *)out;
     uint_fast64_t before, after;
     do {
         before = atomic_load_explicit(&core->sequence, memory_order_acquire);
-        memcpy(out, core->shown, size);
+        for (size_t i = 0; i < core->words; ++i) {
+            const uint64_t word = atomic_load_explicit(&core->published[i], memory_order_relaxed);
+            memcpy(to + i * sizeof word, &word, sizeof word);
+        }
         atomic_thread_fence(memory_order_acquire);
         after = atomic_load_explicit(&core->sequence, memory_order_relaxed);
     } while (before != after || before & 1);
@@ -66,9 +76,13 @@ rd_core *rd_core_new(int n, const rd_settings *settings)
     rd_core *core = calloc(1, sizeof *core);
     const rd_machine *machine = settings->machine;
     const size_t each = (size_t)n;
+    if (core) {
+        core->words = sizeof(rd_snapshot) / sizeof(uint64_t) + 3 * each + (size_t)machine->told;
+    }
     if (!core || !(core->store = calloc(ARRAYS * each, sizeof(double)))
         || !(core->machine_state = calloc(1, machine->state_size + 1))
-        || !(core->shown = calloc(1, snapshot_size(n, machine)))) {
+        || !(core->shown = calloc(core->words, sizeof(uint64_t)))
+        || !(core->published = calloc(core->words, sizeof *core->published))) {
         rd_core_free(core);
         return NULL;
     }
@@ -104,6 +118,7 @@ void rd_core_free(rd_core *core)
         free(core->store);
         free(core->machine_state);
         free(core->shown);
+        free(core->published);
         free(core);
     }
 }

@@ -84,7 +84,9 @@ struct rd_core {
     _Atomic(const rd_plan *) offered_plan;
     _Atomic(struct rd_core *) predecessor;
     atomic_uint_fast64_t sequence; /* odd while the snapshot is being written */
-    struct rd_snapshot *shown;
+    struct rd_snapshot *shown;    /* the writer's own */
+    atomic_uint_fast64_t *published; /* the same, word by word, for the readers */
+    size_t words;                 /* of a snapshot */
 };
 
 /* Take over settings that were handed over; the others do so by themselves. */

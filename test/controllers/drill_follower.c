@@ -1,0 +1,81 @@
+/* The follower as the generated controller uses it, from two threads, to be run under ThreadSanitizer: states are lost
+ * and return; at the end it is deactivated in the fail-safe output, and once more while it controls. */
+#include "core/follower.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+enum { N = 2, CYCLES = 20000, SETTINGS = 200 };
+
+static int weights(const double *const *in, double *out)
+{
+    for (int j = 0; j < N; ++j) {
+        out[j] = 10.0 * (j + 1) + in[2][j];
+    }
+    return 1;
+}
+
+static double zero[N * RD_FRICTION_PARAMETERS + 10], many[N] = {1e3, 1e3}, gain[N] = {100.0, 100.0};
+static rd_settings settings[SETTINGS];
+static rd_follower *follower;
+static atomic_int done;
+
+static void *report(void *unused)
+{
+    rd_record record;
+    double arrays[RD_RECORD_ARRAYS * N];
+    long records = 0;
+    for (int given = 1; !atomic_load(&done);) {
+        while (rd_follower_read(follower, &record, arrays)) {
+            ++records;
+        }
+        if (given < SETTINGS && rd_follower_oldest_settings(follower) == settings[given - 1].number) {
+            rd_follower_offer_settings(follower, &settings[given++]);
+        }
+    }
+    fprintf(stderr, "%ld records\n", records);
+    return unused;
+}
+
+static const double *run(int64_t k, int seen)
+{
+    static double position[N], velocity[N], reference[N];
+    reference[0] = 0.01; /* an error, which feedback answers */
+    rd_cycle cycle = {.stamp = 1000000 * k, .steady = 1000000 * k, .position = seen ? position : NULL,
+                      .velocity = velocity, .reference = {reference, velocity, velocity}, .leads = 1,
+                      .most_step = 0.1};
+    return rd_follower_update(follower, &cycle);
+}
+
+int main(void)
+{
+    for (int k = 0; k < SETTINGS; ++k) {
+        settings[k] = (rd_settings){
+            .number = k + 1, .model = k + 1, .law = 1, .machine = rd_machine_arm(), .inverse_dynamics = weights,
+            .gravity = zero, .payload = zero, .rotor_inertia = zero, .friction = zero, .limits = many,
+            .velocity_bounds = many, .effort_steps = many, .kp = gain, .kv = gain, .state_timeout = 0.1,
+            .safe_fade_time = 1.0, .model_change_time = 0.01, .state_jump = 1.0, .stamp_step = 1.0};
+    }
+    follower = rd_follower_new(N, &settings[0], 1 << 16);
+    pthread_t reporter;
+    pthread_create(&reporter, NULL, report, NULL);
+    rd_follower_activate(follower, 0, 0);
+    for (int64_t k = 0; k < CYCLES; ++k) {
+        const double *effort = run(k, k % 1000 < 800);
+        if (k >= CYCLES - 1000 && k % 100 == 99) {
+            printf("%d: %.3f s, %.2f N m\n", (int)(k % 1000), rd_follower_fault_age(follower), effort[0]);
+        }
+    }
+    printf("left in the fail-safe output: %.2f N m\n", rd_follower_deactivate(follower)[0]);
+    rd_follower_activate(follower, 1000000 * (int64_t)CYCLES, 0);
+    for (int64_t k = CYCLES; k < CYCLES + 10; ++k) {
+        run(k, 1);
+    }
+    const double *left = rd_follower_deactivate(follower);
+    printf("left while it controls: %.2f %.2f N m\n", left[0], left[1]);
+    atomic_store(&done, 1);
+    pthread_join(reporter, NULL);
+    rd_follower_free(follower);
+    return 0;
+}
