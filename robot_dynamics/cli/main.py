@@ -17,6 +17,7 @@ from robot_dynamics.interrupts import raise_at_sigint
 COMMANDS = {
     "demo": "run the demonstration: a PUMA 560 tracks a trajectory by computed torque over ROS 2",
     "view": "show a robot moving in a browser, from its URDF, xacro or YAML file",
+    "doctor": "check this computer: compiler, ROS 2, real-time rights, optional packages, a robot's chain",
     "dh": "print the Denavit-Hartenberg parameters of a URDF's chain",
     "inverse_dynamics": "compute joint efforts for the states of a CSV file",
     "record": "record joint states into a rosbag2, for identify",

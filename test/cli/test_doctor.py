@@ -1,0 +1,72 @@
+"""``robot_dynamics doctor`` reports what is there and what is missing, a line each, with the remedy."""
+
+from __future__ import annotations
+
+import resource
+import sys
+
+import pytest
+
+from robot_dynamics.cli import doctor
+from robot_dynamics.cli.main import main
+from robot_dynamics.extras import EXTRAS, install_command
+from robot_dynamics.native import compiler
+from robot_dynamics.resources import resource as shipped
+
+
+def lines(capsys, *arguments):
+    code = main(["doctor", *map(str, arguments)])
+    found = {}
+    for line in capsys.readouterr().out.splitlines():
+        assert line[:6].strip() in ("ok", "note", "FAULT")
+        found.setdefault(line[6:24].strip(), []).append((line[:6].strip(), line[24:]))
+    return code, found
+
+
+def test_every_part_has_a_line_and_the_chain_is_the_one_that_commands_take(capsys):
+    code, found = lines(capsys, shipped("urdf/puma560.urdf"))
+    assert code == 0, found
+    assert found["C compiler"] == [("ok", " ".join(compiler.find_compiler().command))]
+    assert found["control core"] == [("ok", "in C")]
+    (chain,) = found["chain"]
+    assert chain[0] == "ok" and "root world, tip link6, 6 joints: joint1" in chain[1]
+    assert {text.split(":")[0] for _, text in found["optional"]} == {*EXTRAS.values()} - {"ros"}
+
+
+def test_a_description_that_cannot_be_used_is_a_fault(capsys, tmp_path):
+    broken = tmp_path / "broken.urdf"
+    broken.write_text("<robot")
+    code, found = lines(capsys, broken)
+    assert code == 1
+    ((state, text),) = found["chain"]
+    assert state == "FAULT" and "not well-formed XML" in text
+
+
+def test_a_missing_compiler_is_a_fault_with_its_remedy(capsys, monkeypatch):
+    monkeypatch.setenv("CC", "no_such_compiler")
+    code, found = lines(capsys)
+    ((state, text),) = found["C compiler"]
+    assert code == 1 and state == "FAULT" and "'no_such_compiler'" in text
+
+
+@pytest.mark.parametrize("module", ["mujoco", "viser", "xacro", "cvxpy"])
+def test_a_missing_package_is_a_note_with_the_command_that_installs_it(module, capsys, monkeypatch):
+    monkeypatch.setattr(doctor, "find_spec", lambda name: None if name == module else object())
+    ((_, text),) = [line for line in doctor._extras() if line[0] == "note"]
+    extra = doctor.MODULES[module]
+    assert text == f"{extra}: without {module}; install with {install_command(extra)}"
+
+
+def test_without_ros_the_library_works_and_the_line_says_how_to_get_ros(monkeypatch):
+    monkeypatch.setitem(sys.modules, "rclpy", None)
+    state, text = doctor._ros()
+    assert state == "note" and install_command("ros") in text
+
+
+@pytest.mark.parametrize(
+    ("limit", "capable", "state"), [(0, False, "note"), (0, True, "ok"), (98, False, "ok")]
+)
+def test_real_time_rights_come_from_the_limit_or_the_capability(limit, capable, state, monkeypatch):
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (limit, limit))
+    monkeypatch.setattr(doctor, "_capable", lambda bit: capable)
+    assert doctor._rights()[0] == state
