@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from robot_dynamics.control.arm.actuators import ActuatedArm as ActuatedArm
     from robot_dynamics.control.arm.actuators import ActuatorParameters as ActuatorParameters
     from robot_dynamics.control.arm.controller import ArmController as ArmController
+    from robot_dynamics.control.arm.laws import arm_law as arm_law
     from robot_dynamics.control.arm.parameters import ArmParameters as ArmParameters
     from robot_dynamics.control.stewart.controller import StewartController as StewartController
     from robot_dynamics.control.stewart.parameters import StewartParameters as StewartParameters
@@ -86,6 +87,7 @@ _HOME = {
     "KinematicChain": ("robot_dynamics.model.chain", "KinematicChain"),
     "SerialModel": ("robot_dynamics.dynamics.serial_model", "SerialModel"),
     "StewartPlatform": ("robot_dynamics.stewart.platform", "StewartPlatform"),
+    "arm_law": ("robot_dynamics.control.arm.laws", "arm_law"),
     "compile_dynamics": ("robot_dynamics.dynamics.compiled", "compile_dynamics"),
     "dh_parameters": ("robot_dynamics.model.dh", "dh_parameters"),
     "equations": ("robot_dynamics.dynamics.equations", None),

@@ -15,7 +15,7 @@ from trajectory_msgs.msg import JointTrajectory
 from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.effort_limits import unlimited
-from robot_dynamics.control.arm.laws import python_law
+from robot_dynamics.control.arm.laws import LawModules, import_laws, python_law
 from robot_dynamics.control.arm.parameters import ArmParameters
 from robot_dynamics.errors import BackendError, ParameterError
 from robot_dynamics.ros.actions import deferred_server
@@ -44,6 +44,7 @@ class ComputedTorqueController(LifecycleNode):
 
     def __init__(self) -> None:
         super().__init__("computed_torque_controller")
+        import_laws(parameters.declare(self, LawModules).law_modules)
         self._front: ControlFront[ArmController] = ControlFront(
             self, self, "effort_controller/commands", "joint_command"
         )

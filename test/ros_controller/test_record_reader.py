@@ -112,6 +112,7 @@ def test_of_many_records_people_learn_what_is_not_as_usual_and_what_holds_now() 
         controller=SimpleNamespace(
             parameters=parameters,
             words_of=words_of,
+            failure=lambda: "no effort",
         ),
         cycle=cycle_of,
         order=SimpleNamespace(joint_names=("a", "b")),

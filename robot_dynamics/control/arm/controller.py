@@ -148,10 +148,10 @@ class ArmController(CoreController[Reference]):
         array_at(out, self.chain.dof)[:] = values
         return 1
 
-    def _failure(self) -> RobotDynamicsError:
+    def failure(self) -> RobotDynamicsError:
         error, self._error = self._error, None
         if error is None:
-            return super()._failure()
+            return super().failure()
         if isinstance(error, RobotDynamicsError):
             return error
         failure = StateError(f"{type(error).__name__}: {error}")

@@ -6,13 +6,16 @@ with :func:`arm_law` above it. It works wherever Python runs the cycle.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import importlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 from robot_dynamics.control.arm.trajectory import Reference
 from robot_dynamics.control.core.library import MODES, array_at
 from robot_dynamics.control.core.sources import enumerators
-from robot_dynamics.errors import ParameterError, quoted
+from robot_dynamics.errors import ParameterError, quoted, readable
+from robot_dynamics.parameters import parameter, validate
 from robot_dynamics.spatial import Array
 
 
@@ -62,6 +65,36 @@ def arm_law(name: str) -> Callable[[L], L]:
         return law
 
     return register
+
+
+@dataclass(frozen=True)
+class LawModules:
+    """Laws in Python of a node."""
+
+    law_modules: tuple[str, ...] = parameter(
+        (),
+        "Names of Python modules with control laws (robot_dynamics.arm_law), imported at the start",
+        read_only=True,
+    )
+
+    def __post_init__(self) -> None:
+        validate(self)
+
+
+def import_laws(modules: Sequence[str]) -> None:
+    """Import modules, whose laws can then be chosen by name.
+
+    Raises:
+        ParameterError: a module cannot be imported.
+    """
+    for name in modules:
+        try:
+            importlib.import_module(name)
+        except Exception as error:  # whatever the module's own code raises
+            raise ParameterError(
+                f"parameter 'law_modules' names {quoted(name)}, which cannot be imported:"
+                f" {type(error).__name__}: {readable(str(error))}"
+            ) from error
 
 
 def python_law(mode: str) -> PythonLaw | None:

@@ -285,7 +285,7 @@ class CoreController(Generic[R]):
         if not (type(time) is float and math.isfinite(time)):
             time = real_number("time", time)
         if not self._library.rd_core_update(self._core, time, *self._inputs):
-            raise self._failure()
+            raise self.failure()
         return self._command()
 
     def observe(self, position: Array) -> None:
@@ -303,7 +303,7 @@ class CoreController(Generic[R]):
         self._library.rd_core_safe_command(self._core, real_number("since", since))
         return self._command()
 
-    def _failure(self) -> RobotDynamicsError:
+    def failure(self) -> RobotDynamicsError:
         """The error of a state for which there is no effort."""
         return StateError("the model has no finite effort for this state")
 

@@ -113,7 +113,7 @@ static int find_effort(rd_core *core, double time, double *effort)
     const double half = settings->looks_ahead ? 0.5 * period : 0.0;
     const rd_motion *ahead = &core->reference;
     core->replaced = NULL;
-    if (half > 0.0 && settings->machine->looks_ahead >> settings->mode & 1U) {
+    if (half > 0.0) {
         ahead = &core->ahead;
         rd_refer(core, time + half, ahead);
     }

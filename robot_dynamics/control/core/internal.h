@@ -11,7 +11,6 @@
  * their limits are those of the joints; references are in coordinates of the machine's own. */
 struct rd_machine {
     size_t state_size;            /* bytes that every core has for it in machine_state */
-    unsigned looks_ahead;         /* bit m: the law of mode m does */
     int told;                     /* doubles that it tells, behind the arrays of a snapshot */
     void (*begin)(struct rd_core *core); /* fills machine_state, which is zero */
     /* Finds the core's place from the joints' state: whether it could; if not, it changes nothing. */

@@ -1,4 +1,5 @@
-/* The laws of an arm (robot_dynamics.control.arm.laws) and its drives (robot_dynamics.control.arm.actuators). */
+/* The laws of an arm and its actuators. A new law is a function here with its line in LAWS, and its name with what it
+ * does in rd_arm_mode of core.h. */
 #include "internal.h"
 
 #include <math.h>
@@ -64,8 +65,11 @@ static int joint_inertia(rd_core *core, const rd_settings *s)
     return 1;
 }
 
-static int proportional_derivative(rd_core *core, const rd_settings *s, double *effort)
+static int proportional_derivative(rd_core *core, const rd_settings *s, const rd_motion *ahead, double half,
+                                   double *effort)
 {
+    (void)ahead;
+    (void)half;
     if (!core->knows_inertia && !(core->knows_inertia = joint_inertia(core, s))) {
         return 0;
     }
@@ -75,6 +79,21 @@ static int proportional_derivative(rd_core *core, const rd_settings *s, double *
         effort[j] = core->inertia[j] * (s->kv[j] * rate + s->kp[j] * error);
     }
     return 1;
+}
+
+static int feedforward(rd_core *core, const rd_settings *s, const rd_motion *ahead, double half, double *effort)
+{
+    const rd_motion *r = &core->reference;
+    (void)ahead;
+    (void)half;
+    return inverse_dynamics(core->n, s, r->position, r->velocity, r->acceleration, r->velocity, effort);
+}
+
+static int gravity_compensation(rd_core *core, const rd_settings *s, const rd_motion *ahead, double half, double *effort)
+{
+    (void)ahead;
+    (void)half;
+    return arm_load(core, s, effort);
 }
 
 /* A law from outside: it is given what the others use, too. */
@@ -87,21 +106,19 @@ static int called(rd_core *core, const rd_settings *s, const rd_motion *ahead, d
     return s->called && s->called(s->called_context, &input, effort);
 }
 
+/* The law of each mode: the efforts for core->state, core->reference and the reference `half` a control period ahead;
+ * whether the model has them. */
+static int (*const LAWS[])(rd_core *, const rd_settings *, const rd_motion *, double, double *) = {
+    [RD_COMPUTED_TORQUE] = computed_torque,
+    [RD_FEEDFORWARD] = feedforward,
+    [RD_GRAVITY_COMPENSATION] = gravity_compensation,
+    [RD_PD] = proportional_derivative,
+    [RD_CALLED] = called,
+};
+
 static int arm_effort(rd_core *core, const rd_settings *s, const rd_motion *ahead, double half, double *effort)
 {
-    const rd_motion *r = &core->reference;
-    switch (s->mode) {
-    case RD_COMPUTED_TORQUE:
-        return computed_torque(core, s, ahead, half, effort);
-    case RD_FEEDFORWARD:
-        return inverse_dynamics(core->n, s, r->position, r->velocity, r->acceleration, r->velocity, effort);
-    case RD_GRAVITY_COMPENSATION:
-        return arm_load(core, s, effort);
-    case RD_CALLED:
-        return called(core, s, ahead, half, effort);
-    default:
-        return proportional_derivative(core, s, effort);
-    }
+    return LAWS[s->mode](core, s, ahead, half, effort);
 }
 
 static void forget_inertia(rd_core *core)
@@ -110,7 +127,7 @@ static void forget_inertia(rd_core *core)
 }
 
 static const rd_machine ARM = {
-    .looks_ahead = 1U << RD_COMPUTED_TORQUE | 1U << RD_CALLED, .effort = arm_effort, .load = arm_load, .change_law = forget_inertia,
+    .effort = arm_effort, .load = arm_load, .change_law = forget_inertia,
 };
 
 const rd_machine *rd_machine_arm(void)

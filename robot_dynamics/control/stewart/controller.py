@@ -221,11 +221,11 @@ class StewartController(PlatformCommands):
         words = words_of(results, self.platform.machine.leg_names)
         return words if is_refusal(results) else f"{words}; settling"
 
-    def _failure(self) -> RobotDynamicsError:
+    def failure(self) -> RobotDynamicsError:
         """See :class:`CoreController`; for lengths without a pose, and for poses near singular ones."""
         self._library.rd_core_results(self._core, self._results)
         if not is_refusal(self._results):
-            return super()._failure()
+            return super().failure()
         no_pose = (self._results.discontinuity - BEYOND) // 6 == NO_POSE
         return (StateError if no_pose else SingularityError)(self.words_of(self._results))
 

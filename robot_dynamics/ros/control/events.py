@@ -216,8 +216,9 @@ class RecordReader:
             begun = PHASES[head["phase"]] is not Phase.WAITING
             self._events.clock_stands(age if age >= 0.0 else math.inf, safe_output if begun else "")
         elif kind == _NO_EFFORT:
-            reason, words = "the model has no finite effort for this state", _discontinuity(controller, head)
-            self._events.no_effort(f"{reason}: {words}" if words else reason)
+            words = _discontinuity(controller, head)
+            given = f"the model has no finite effort for this state: {words}" if words else ""
+            self._events.no_effort(given or str(controller.failure()))
         elif kind == _ANSWERED:
             command = session.cycle(row).command
             names = session.order.joint_names
