@@ -25,8 +25,9 @@ from robot_dynamics.model.chain import KinematicChain
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.epilog = (
-        "For the YAML of a Stewart platform in place of a URDF: inverse and forward kinematics, Jacobian,"
-        " condition number and exact actuator forces, as C."
+        "For the YAML of a Stewart platform in place of a URDF: inverse kinematics with limits, forward"
+        " kinematics, Jacobian, condition number, and exact actuator forces, with a payload as an argument,"
+        " as C. Options: --output, --name, --cmake, --license."
     )
     add_chain_arguments(parser)
     parser.add_argument("--language", choices=tuple(LANGUAGES), default="c", help="default: %(default)s")
@@ -102,6 +103,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the files and say how to use them."""
     check_folder(arguments.output)
     given = piped(arguments.urdf)
+    if not re.fullmatch(r"[\w.+() -]+", arguments.license, re.ASCII):
+        raise ParameterError(f"--license {quoted(arguments.license)} is no SPDX expression")
     if is_machine(arguments.urdf, given):
         return write_code(arguments, given)
     text = read_bytes(arguments.urdf, "URDF file", _unreadable) if given is None else given
@@ -112,8 +115,6 @@ def run(arguments: argparse.Namespace) -> int:
         raise ParameterError(f"--cmake makes a package of C, not of {arguments.language}")
     if arguments.friction and arguments.language != "casadi":
         raise ParameterError("--friction is for --language casadi; in a CMake package it is an argument")
-    if not re.fullmatch(r"[\w.+() -]+", arguments.license, re.ASCII):
-        raise ParameterError(f"--license {quoted(arguments.license)} is no SPDX expression")
     origin = "standard input" if given is not None else Path(arguments.urdf).name
     source = f"{origin}, SHA-256 {hashlib.sha256(text).hexdigest()}"
     if arguments.ros2_control:

@@ -51,10 +51,7 @@ def refuse_chain_options(arguments: argparse.Namespace) -> None:
         "--tip": arguments.tip,
         "--lock": arguments.lock,
         "--gravity": tuple(arguments.gravity) != (0.0, 0.0, -9.81),
-        **{
-            f"--{name}": getattr(arguments, name, None)
-            for name in ("quantity", "wrench", "friction", "cmake")
-        },
+        **{f"--{name}": getattr(arguments, name, None) for name in ("quantity", "wrench", "friction")},
         "--ros2-control": getattr(arguments, "ros2_control", None),
     }
     for option, value in given.items():
@@ -175,6 +172,7 @@ def one_input(machine: str, motion: str | None) -> None:
 def write_code(arguments: argparse.Namespace, text: bytes | None) -> int:
     """Write the machine's kinematics and forces as C; ``text`` is what came from standard input."""
     from robot_dynamics.dynamics.export import identifier
+    from robot_dynamics.stewart.cmake_package import package_files
     from robot_dynamics.stewart.export import c_files
 
     refuse_chain_options(arguments)
@@ -185,9 +183,17 @@ def write_code(arguments: argparse.Namespace, text: bytes | None) -> int:
     origin = "standard input" if arguments.urdf == "-" else Path(arguments.urdf).name
     name = identifier(arguments.name or platform.machine.name)
     source = f"{origin}, SHA-256 {hashlib.sha256(data).hexdigest()}"
-    paths = write_files(arguments.output, c_files(platform.machine, name, source))
+    if arguments.cmake:
+        texts = package_files(platform.machine, name, source, arguments.license)
+    else:
+        texts = c_files(platform.machine, name, source)
+    paths = write_files(arguments.output, texts)
     for path in paths:
         print(f"wrote {path}")
+    if arguments.cmake:
+        steps = "cmake -B build && cmake --build build && ctest --test-dir build"
+        print(f"build with: {steps}, in {arguments.output}")
+        return 0
     sources = " ".join(str(path) for path in paths if path.suffix == ".c")
     print(f"compile with: cc -O2 -c {sources} (and link with -lm)")
     return 0

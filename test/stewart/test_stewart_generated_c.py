@@ -3,6 +3,7 @@
 import csv
 import ctypes
 import io
+import shutil
 import subprocess
 
 import numpy as np
@@ -10,6 +11,8 @@ import pytest
 
 from robot_dynamics import stewart
 from robot_dynamics.cli.main import main
+from robot_dynamics.control.stewart.platform_model import loaded as carry
+from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.papers.dasgupta.machines import paper_platform
 from robot_dynamics.papers.dasgupta.reproduction import paper_paths
 from robot_dynamics.resources import resource
@@ -149,6 +152,69 @@ def test_forces_are_those_of_the_library(demo):
         np.testing.assert_allclose(forces, compiled, atol=1e-12 * np.abs(compiled).max())
         expected = platform.inverse_dynamics(pose[:3], pose[3:], *rest, on_violation="report").actuator_forces
         np.testing.assert_allclose(forces, expected, atol=1e-12 * np.abs(expected).max())
+
+
+def test_forces_with_a_payload_are_those_of_a_machine_that_carries_it(demo):
+    library, platform = demo
+    rng, none = np.random.default_rng(7), np.zeros(10)
+    for pose in poses(8, 20):
+        rest = rng.normal(size=(6, 3))
+        motion = stewart.pack(pose[:3], pose[3:], *rest)
+        spread = np.diag(rng.uniform(0.0, 0.2, 3))
+        turn = rotation_of(rng.uniform(-1.0, 1.0, 3))
+        inertia = turn @ (np.trace(spread) * np.eye(3) - spread) @ turn.T
+        mass, center = rng.uniform(1.0, 20.0), rng.uniform(-0.2, 0.2, 3)
+        six = inertia[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
+        payload = np.zeros(10)
+        library.hexa_pod_payload(ctypes.c_double(mass), pointer(center), pointer(six), pointer(payload))
+        loaded, _ = call(library.hexa_pod_inverse_dynamics_with_payload, 6, motion, payload)
+        carrying = stewart.StewartPlatform(carry(platform.machine, RigidBody(mass, center, inertia)))
+        expected = carrying.inverse_dynamics(pose[:3], pose[3:], *rest, on_violation="report").actuator_forces
+        np.testing.assert_allclose(loaded, expected, atol=1e-11 * np.abs(expected).max())
+        empty, _ = call(library.hexa_pod_inverse_dynamics_with_payload, 6, motion, none)
+        np.testing.assert_array_equal(empty, call(library.hexa_pod_inverse_dynamics, 6, motion)[0])
+
+
+def test_limits_of_a_pose_are_those_of_the_library(demo):
+    library, platform = demo
+    kinds = {1: "length", 2: "length", 3: "base_angle", 4: "platform_angle", 5: "condition_number"}
+    rng, seen = np.random.default_rng(9), set()
+    for _ in range(400):
+        turn = quaternion_from_rotation(rotation_of(rng.uniform(-0.9, 0.9, 3)))
+        pose = np.concatenate([np.array([0.0, 0.0, 0.55]) + rng.uniform(-0.2, 0.2, 3), turn])
+        lengths, leg = np.full(6, np.nan), ctypes.c_int(-9)
+        kind = library.hexa_pod_checked_inverse_kinematics(pointer(pose), pointer(lengths), ctypes.byref(leg))
+        found = platform.check_pose(pose[:3], pose[3:], on_violation="report")
+        np.testing.assert_allclose(lengths, platform.legs(pose[:3], pose[3:]).lengths, rtol=1e-14)
+        broken = {(one.quantity, one.leg) for one in found}
+        if kind == 0:
+            assert not broken and leg.value == -1
+        else:
+            assert (kinds[kind], None if leg.value < 0 else leg.value) in broken
+        seen.add(kind)
+    assert {0, 1, 2} <= seen
+
+
+def test_the_cmake_package_builds_checks_itself_and_runs_its_example(tmp_path):
+    if shutil.which("cmake") is None:
+        pytest.skip("cmake is not installed")
+    words = ["--cmake", "--license", "MIT", "--name", "hexa pod"]
+    assert main(["generate", str(DEMO), "-o", str(tmp_path), *words]) == 0
+    for step in (
+        ["cmake", "-B", "build", "-DHEXA_POD_DYNAMICS_EXAMPLE=ON", "-DCMAKE_C_FLAGS=-Wall -Wextra -Werror"],
+        ["cmake", "--build", "build"],
+        ["ctest", "--test-dir", "build", "--output-on-failure"],
+        ["cmake", "--install", "build", "--prefix", "installed"],
+    ):
+        subprocess.run(step, cwd=tmp_path, check=True, capture_output=True)
+    told = subprocess.run(
+        [str(tmp_path / "build/hexa_pod_example")], capture_output=True, text=True, check=True
+    )
+    home = stewart.load(DEMO)
+    lengths = home.legs(home.machine.home_position, [0.0, 0.0, 0.0]).lengths
+    assert told.stdout.splitlines()[0].startswith(f"leg 1: {lengths[0]:.4f} m")
+    assert (tmp_path / "installed/include/hexa_pod_dynamics/hexa_pod_kinematics.h").is_file()
+    assert "SPDX-License-Identifier: MIT" in (tmp_path / "src/hexa_pod_dynamics.c").read_text()
 
 
 def test_options_of_an_arm_are_refused(tmp_path, capsys):
