@@ -9,12 +9,13 @@ from collections.abc import Callable
 from robot_dynamics.cli.streams import note, read_input
 from robot_dynamics.errors import ModelWarning, ParameterError, quoted
 from robot_dynamics.inputs.decimals import decimal
+from robot_dynamics.model.builder import ALL
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.model.load import load_urdf
 
 
 def add_chain_arguments(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
-    """Declare URDF, --root, --tip and --lock."""
+    """Declare URDF, --root, --tip, --tips and --lock."""
     parser.add_argument(
         "urdf",
         metavar="URDF",
@@ -25,6 +26,11 @@ def add_chain_arguments(parser: argparse.ArgumentParser, *, optional: bool = Fal
         "--root", metavar="LINK", help="link fixed to the ground (default: the root of the tree)"
     )
     parser.add_argument("--tip", metavar="LINK", help="link at the chain's end (default: the end of the arm)")
+    parser.add_argument(
+        "--tips",
+        metavar="LINKS",
+        help="links at the ends of a tree, separated by commas, or all (default: one --tip)",
+    )
     parser.add_argument(
         "--lock",
         metavar="JOINT=POSITION",
@@ -59,7 +65,9 @@ def chain_of(arguments: argparse.Namespace, text: bytes | None = None) -> Kinema
     source = text if text is not None else read_input() if arguments.urdf == "-" else arguments.urdf
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
-        chain = load_urdf(source, arguments.root, arguments.tip, dict(arguments.lock))
+        tips = arguments.tips
+        named = tips.split(",") if tips not in (None, ALL) else tips
+        chain = load_urdf(source, arguments.root, arguments.tip, dict(arguments.lock), named)
     for message in chain.warnings:
         note(f"robot_dynamics: warning: {message}")
     return chain

@@ -18,6 +18,7 @@ from robot_dynamics.dynamics.quantity_counts import counts_document, counts_tabl
 from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.errors import ParameterError, shown
 from robot_dynamics.inputs.files import check_folder
+from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.papers.count_report.report import make_report
 from robot_dynamics.papers.count_report.text import text
 from robot_dynamics.papers.counted_programs import write_counted
@@ -67,13 +68,15 @@ def run(arguments: argparse.Namespace) -> int:
         raise ParameterError(f"--links {arguments.links}: expected 1 to 1000")
     if not 0 <= arguments.draws <= 100_000:
         raise ParameterError(f"--draws {arguments.draws}: expected 0 to 100000")
-    if arguments.urdf is None and (arguments.root or arguments.tip or arguments.lock):
-        raise ParameterError("--root, --tip and --lock need a URDF")
+    if arguments.urdf is None and (arguments.root or arguments.tip or arguments.tips or arguments.lock):
+        raise ParameterError("--root, --tip, --tips and --lock need a URDF")
     if arguments.write:
         check_folder(arguments.write)
     name, model = "", None
     if arguments.urdf is not None:
         chain = chain_of(arguments)
+        if not chain.serial:
+            return _count_tree(chain, arguments)
         if chain.dof > MOST_JOINTS:
             raise ParameterError(
                 f"{chain.dof} joints from {chain.root} to {chain.tip}; at most {MOST_JOINTS} are counted:"
@@ -102,4 +105,21 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.write:
         for path in write_counted(arguments.write, name, model):
             print(f"wrote {path}", file=sys.stderr)
+    return 0
+
+
+def _count_tree(chain: KinematicChain, arguments: argparse.Namespace) -> int:
+    """The generated programs of a tree, for which there are no formulas."""
+    if arguments.format == "csv" or arguments.formulation or arguments.write:
+        raise ParameterError(
+            f"{chain.name} is a tree; --format csv, --formulation and --write are for serial arms:"
+            " give one --tip"
+        )
+    counts = quantity_counts(SerialModel.from_chain(chain, arguments.gravity))
+    if arguments.format == "json":
+        print(json.dumps({"quantities": counts_document(counts)}, indent=2))
+    else:
+        robot = f"{shown(chain.name)}, {chain.dof} joints"
+        print(f"Generated programs of {robot}, as they are compiled by default\n")
+        print(counts_table(counts))
     return 0

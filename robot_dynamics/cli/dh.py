@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from robot_dynamics.cli.chain_source import add_chain_arguments, chain_of, number
+from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.dh import dh_parameters
 from robot_dynamics.model.dh_table import CONVENTIONS
 
@@ -35,10 +36,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the table; warnings about the description go to standard error."""
+    """Print the table, or that of every branch of a tree; warnings about the description go to standard error."""
     chain = chain_of(arguments)
-    table = dh_parameters(chain, arguments.convention, arguments.tolerance)
-    print({"text": table.text, "json": table.json, "csv": table.csv}[arguments.format](), end="")
+    if not chain.serial and arguments.format != "text":
+        raise ParameterError(
+            f"--format {arguments.format} is for one table; of a tree give one --tip at a time"
+        )
+    branches = [chain] if chain.serial else [chain.branch(tip.link) for tip in chain.tips]
+    for number_of_table, branch in enumerate(branches):
+        table = dh_parameters(branch, arguments.convention, arguments.tolerance)
+        print("\n" if number_of_table else "", end="")
+        print({"text": table.text, "json": table.json, "csv": table.csv}[arguments.format](), end="")
     return 0
 
 

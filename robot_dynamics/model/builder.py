@@ -263,6 +263,7 @@ class _Builder:
     def _warnings(self, joints: list[ChainJoint], parents: list[int]) -> tuple[str, ...]:
         found = [str(f) for f in self._tree.findings if (f.kind, f.name) in self._concerned]
         found.extend(self._zero_limits(joints))
+        found.extend(self._led_by_locked())
         if self._bodiless:
             found.append(f"links without <inertial>, taken as massless: {', '.join(self._bodiless)}")
         if self._massless:
@@ -274,6 +275,19 @@ class _Builder:
                 " forward dynamics and simulation are impossible"
             )
         return tuple(readable(message) for message in found)
+
+    def _led_by_locked(self) -> list[str]:
+        """One warning for every joint on the way to a tip that stands still because its leader is locked."""
+        warnings = []
+        for joint in self._path:
+            if joint.mimic is not None and joint.name not in self._locked:
+                motion = self._motion(joint)
+                if motion.driver is None:
+                    warnings.append(
+                        f"joint {joint.name!r} follows {joint.mimic.joint!r}, which is locked: it stays at"
+                        f" {motion.offset:g}"
+                    )
+        return warnings
 
     def _zero_limits(self, joints: list[ChainJoint]) -> list[str]:
         """One warning for all limits that were written as 0."""
