@@ -36,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the table, or that of every branch of a tree; warnings about the description go to standard error."""
+    """Print the table, of a tree one for each branch; warnings go to standard error."""
     chain = chain_of(arguments)
     if not chain.serial and arguments.format != "text":
         raise ParameterError(
