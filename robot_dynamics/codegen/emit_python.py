@@ -25,7 +25,7 @@ def python_module(programs: Sequence[Program], notice: Sequence[str]) -> str:
         notice: lines for the module's docstring.
     """
     lines = [CAUTION, "", *notice, "", *operation_lines(programs)]
-    document = "\n".join(_wrapped(line) for line in lines)
+    document = "\n".join(wrapped(line) for line in lines)
     functions = "\n\n".join(_function(program) for program in programs)
     return f'"""{document}\n"""\n\nfrom math import cos, sin, sqrt\n\n\n{functions}'
 
@@ -35,9 +35,9 @@ def _function(program: Program) -> str:
     names = [argument.name for argument in program.inputs]
     lines = [f'"""{program.name}.', ""]
     lines += ["Args:"]
-    lines += [f"    {a.name}: {a.size} numbers. {_safe(a.description)}" for a in program.inputs]
+    lines += [f"    {a.name}: {a.size} numbers. {safe(a.description)}" for a in program.inputs]
     lines += ["    sin, cos, sqrt: numpy's, where the numbers are arrays.", "", "Returns:"]
-    lines += [f"    {a.name}: {a.size} numbers. {_safe(a.description)}" for a in program.outputs]
+    lines += [f"    {a.name}: {a.size} numbers. {safe(a.description)}" for a in program.outputs]
     lines += ['"""']
     for argument in program.inputs:
         elements = ", ".join(f"{argument.name}_{i}" for i in range(argument.size))
@@ -54,11 +54,12 @@ def _function(program: Program) -> str:
     return f"def {program.name}({', '.join(names)}, sin=sin, cos=cos, sqrt=sqrt):\n{body}"
 
 
-def _wrapped(line: str) -> str:
+def wrapped(line: str) -> str:
+    """A line of a docstring, in lines that are not too long."""
     indent = " " * (len(line) - len(line.lstrip()) + 4)
-    return "\n".join(textwrap.wrap(_safe(line), WIDTH, subsequent_indent=indent))
+    return "\n".join(textwrap.wrap(safe(line), WIDTH, subsequent_indent=indent))
 
 
-def _safe(text: str) -> str:
+def safe(text: str) -> str:
     """Text that cannot end the docstring it stands in, nor look like code that it is not."""
     return escaped(text).replace("\\", "/").replace('"', "'")

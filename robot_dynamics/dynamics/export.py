@@ -78,6 +78,15 @@ class Export:
             ),
         )
 
+    def shapes(self, name: str, program: Program) -> tuple[tuple[int, ...], ...]:
+        """Shape of every output of the ``program`` of a quantity, for one state."""
+        joints = self.chain.dof
+
+        def count_base() -> int:
+            return program.outputs[0].size // joints
+
+        return quantity_named(name).signature(self.chain, count_base, (), self.settings(name)).outputs
+
     def settings(self, name: str) -> dict[str, str]:
         """The options of a quantity as programs know them.
 

@@ -142,8 +142,9 @@ def trace_of_chain(
 
 def _model(chain: KinematicChain, gravity: Array) -> SerialModel:
     if chain.dof > MAX_JOINTS:
+        tips = ", ".join(tip.link for tip in chain.tips)
         raise ModelError(
-            f"{chain.name}: {chain.dof} joints from {chain.ends}; programs are generated for"
+            f"{chain.name}: {chain.dof} joints from {chain.root} to {tips}; programs are generated for"
             f" at most {MAX_JOINTS}: choose fewer by root and tips, or lock joints"
         )
     return SerialModel.from_chain(chain, gravity)

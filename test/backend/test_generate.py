@@ -44,7 +44,7 @@ def test_a_chain_without_end_is_refused_before_anything_is_generated(tmp_path, c
     file = tmp_path / "snake.urdf"
     file.write_text(f'<robot name="snake"><link name="l0"/>{links}</robot>', encoding="utf-8")
     assert main(["generate", str(file), "-o", str(tmp_path / "made")]) == 1
-    assert "1499 joints from l0 to l1499; programs are generated for at most 100" in capsys.readouterr().err
+    assert "1499 joints from l0 to l1499; programs are generated for at most 150" in capsys.readouterr().err
     assert not (tmp_path / "made").exists()
 
 

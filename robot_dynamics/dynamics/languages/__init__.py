@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from robot_dynamics.dynamics.languages.array_api import ARRAY_API
 from robot_dynamics.dynamics.languages.c import C
 from robot_dynamics.dynamics.languages.casadi import CASADI
 from robot_dynamics.dynamics.languages.language import Language
@@ -14,6 +15,7 @@ LANGUAGES: Mapping[str, Language] = {
     "c": C,
     "python": PYTHON,
     "casadi": CASADI,
+    "array-api": ARRAY_API,
 }
 
 
