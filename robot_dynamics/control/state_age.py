@@ -5,10 +5,47 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from robot_dynamics.control.sim_time import SimulatedTime
+from robot_dynamics.control.core.library import ffi, load_core
 
 OTHER_CLOCK = 10_000_000_000
 """A state whose stamp is further behind was stamped by another clock [ns]."""
+
+
+class SimulatedTime:
+    """The core's judgement of states by a simulated clock, see ``sim_time.c``.
+
+    Raises:
+        BackendError: there is no compiler.
+    """
+
+    def __init__(self) -> None:
+        self._core, self._time = load_core(), ffi().new("rd_sim_time *")
+        self._core.rd_time_init(self._time)
+
+    def tell(self, now: int | None, steady: int) -> None:
+        """The clock says ``now`` [ns] at a steady time [ns]; None where it has said nothing yet."""
+        if now is not None:
+            self._core.rd_time_tell(self._time, now, steady)
+
+    def runs_away(self, stamp: int, steady: int, timeout: int) -> bool:
+        """Whether states go on while the clock stands: this one has a stamp [ns]; 0: none."""
+        return bool(self._core.rd_time_runs_away(self._time, stamp, steady, timeout))
+
+    def note_state(self, stamp: int) -> None:
+        """A state with this stamp has come [ns]; 0: it has none."""
+        self._core.rd_time_note_state(self._time, stamp)
+
+    def lost(self, last_state: int, steady: int, timeout: int, alone: bool = False) -> float:
+        """For how long states have been missing that should have come [s]; 0 where none is missing.
+
+        Args:
+            last_state: steady time of the last one [ns].
+            steady: now [ns].
+            timeout: after which they count as lost, by this clock and by the steady one [ns].
+            alone: whether nobody publishes states any more.
+        """
+        self._time.alone = alone
+        return float(self._core.rd_time_lost(self._time, last_state, steady, timeout))
 
 
 class StateAge:
@@ -66,9 +103,9 @@ class StateAge:
         if self._astray_since is not None:
             return timeout + 1e-9 * (steady - self._astray_since)
         limit = round(1e9 * timeout)
-        self._time.alone = steady - self._last >= limit and self._alone()
-        missing = self._time.lost(self._last, steady, limit)
-        return missing or min(self._time.lost(self._last, steady, 0), timeout)
+        alone = steady - self._last >= limit and self._alone()
+        missing = self._time.lost(self._last, steady, limit, alone)
+        return missing or min(self._time.lost(self._last, steady, 0, alone), timeout)
 
     def objection(self, now: int, steady: int, timeout: float) -> str:
         """Why nobody knows where the arm is; empty where the latest state is fresh enough.

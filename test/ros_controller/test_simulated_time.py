@@ -13,7 +13,7 @@ from trajectory_msgs.msg import JointTrajectory
 from two_links import Robot, controller, gravity_load
 
 from robot_dynamics import load_urdf
-from robot_dynamics.control.sim_time import SimulatedTime
+from robot_dynamics.control.state_age import SimulatedTime
 from robot_dynamics.resources import resource
 from robot_dynamics.ros.demo.arm import START, ArmRun
 from robot_dynamics.ros.demo.measured import summary

@@ -15,7 +15,7 @@ void rd_loop_init(rd_loop *loop, int64_t (*clock)(void),
     *loop = (rd_loop){.clock = clock, .send = send, .to = to, .lockstep = lockstep};
     loop->front_seen = clock();
     loop->last_state = RD_NO_EPOCH;
-    loop->time = (rd_sim_time){.now = RD_NO_EPOCH, .at_state = RD_NO_EPOCH, .ahead_since = RD_NO_EPOCH};
+    rd_time_init(&loop->time);
     atomic_init(&loop->shown_last_state, RD_NO_EPOCH);
 }
 
@@ -191,12 +191,12 @@ static int clock_fails(rd_loop *loop, int64_t stamp, int64_t steady)
     rd_session *session = loop->session;
     rd_sim_time *time = &loop->time;
     if (!time->used || loop->lockstep || !rd_time_runs_away(time, stamp, steady, timeout_of(session))) {
-        time->told = 0;
+        time->reported = 0;
         return 0;
     }
-    if (loop->active && !time->told && steady - time->ahead_since >= timeout_of(session)) {
+    if (loop->active && !time->reported && steady - time->ahead_since >= timeout_of(session)) {
         rd_record about = {.arrived = steady, .left = steady, .time = session->core->time, .kind = RD_CLOCK_STANDS};
-        time->told = 1;
+        time->reported = 1;
         about.age = time->now == RD_NO_EPOCH ? -1.0 : 1e-9 * (double)(steady - time->moved);
         if (session->core->phase != RD_WAITING) {
             begin_safe_output(loop, steady);

@@ -53,6 +53,25 @@ size_t rd_session_record_size(rd_session *session);
 int64_t rd_session_epoch(rd_session *session);
 double rd_session_seconds(rd_session *session, int64_t stamp);
 
+/* Simulated time; see sim_time.c. */
+typedef struct {
+    int used;                     /* whether states are judged by it */
+    int alone;                    /* nobody publishes states any more */
+    int reported;                 /* a fault of the clock has been recorded */
+    int64_t now;                  /* the clock [ns]; INT64_MIN: none yet */
+    int64_t moved;                /* steady time at which it began to say so [ns] */
+    int64_t at_state;             /* when the last state came, as the clock or the state says */
+    int64_t ahead_since;          /* steady time since which states are ahead of it; INT64_MIN: they are not */
+} rd_sim_time;
+
+void rd_time_init(rd_sim_time *time);
+/* The clock says `now`; whether states go on while it stands; for how long states have been missing that should have
+ * come [s]. */
+void rd_time_tell(rd_sim_time *time, int64_t now, int64_t steady);
+int rd_time_runs_away(rd_sim_time *time, int64_t stamp, int64_t steady, int64_t timeout);
+void rd_time_note_state(rd_sim_time *time, int64_t stamp);
+double rd_time_lost(const rd_sim_time *time, int64_t last_state, int64_t steady, int64_t timeout);
+
 /* From another thread. */
 void rd_loop_offer(rd_loop *loop, rd_session *session); /* NULL: none */
 void rd_loop_request(rd_loop *loop, int what);          /* RD_HOLD, ... */
@@ -85,17 +104,6 @@ struct rd_session {
 };
 
 #define RD_NO_EPOCH INT64_MIN
-
-/* The clock of a simulation; see sim_time.c. */
-typedef struct {
-    int used;                     /* whether states are judged by it */
-    int alone;                    /* nobody publishes states any more */
-    int told;                     /* a fault of the clock has been recorded */
-    int64_t now;                  /* what it says [ns]; RD_NO_EPOCH: nothing yet */
-    int64_t moved;                /* steady time at which it began to say so [ns] */
-    int64_t at_state;             /* when the last state came, as it or the state says */
-    int64_t ahead_since;          /* steady time since which states are ahead of it; RD_NO_EPOCH: they are not */
-} rd_sim_time;
 
 struct rd_loop {
     int64_t (*clock)(void);       /* steady time [ns] */
@@ -136,13 +144,6 @@ int64_t rd_loop_tick(rd_loop *loop, int64_t steady, int64_t wall);
 
 /* The loop runs again after its watchdog has sent the safe output since `began`, `left` (n) last; it hung for `age` [s]. */
 void rd_loop_hung(rd_loop *loop, int64_t steady, int64_t began, double age, const double *left);
-
-/* The clock says `now`; whether states go on while it stands; for how long states have been missing that should have
- * come [s]. */
-void rd_time_tell(rd_sim_time *time, int64_t now, int64_t steady);
-int rd_time_runs_away(rd_sim_time *time, int64_t stamp, int64_t steady, int64_t timeout);
-void rd_time_note_state(rd_sim_time *time, int64_t stamp);
-double rd_time_lost(const rd_sim_time *time, int64_t last_state, int64_t steady, int64_t timeout);
 
 /* The oldest record that has not been read, copied to `record` and behind it its arrays; whether there is one. */
 int rd_ring_read(rd_ring *ring, rd_record *record);

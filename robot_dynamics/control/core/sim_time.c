@@ -1,7 +1,21 @@
-/* Time that is told, not measured: robot_dynamics.control.sim_time.SimulatedTime. */
+/* Simulated time: what a pause is, and what is a fault.
+ *
+ * While the clock stands still nothing is lost, however long that takes. States are lost when the clock has gone on
+ * without them, or when nobody is left who publishes them. States that go on while the clock stands still, or was never
+ * published, are a fault: whatever sends them is no simulator in a pause, and nothing would notice its end. States without
+ * a stamp are ahead as soon as the clock stands; those whose stamp does not advance are repeated by a simulator in a pause,
+ * and never are.
+ *
+ * The clock comes by another way than the states, and on a busy machine later than they do. A clock that merely catches up
+ * with the states has not gone on without them. */
 #include "loop.h"
 
 static const int64_t LEAD = 1000000000; /* a state further ahead of the clock belongs to another time [ns] */
+
+void rd_time_init(rd_sim_time *time)
+{
+    *time = (rd_sim_time){.now = RD_NO_EPOCH, .at_state = RD_NO_EPOCH, .ahead_since = RD_NO_EPOCH};
+}
 
 void rd_loop_clock(rd_loop *loop, int64_t now, int64_t steady)
 {
