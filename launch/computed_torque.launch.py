@@ -3,13 +3,14 @@
 from launch import Action, LaunchDescription
 
 from robot_dynamics.ros.launching import arm
-from robot_dynamics.ros.launching.actions import node, parameter_files
-from robot_dynamics.ros.launching.declared import Given, describe, equals
+from robot_dynamics.ros.launching.actions import Given, WhenArgument, describe, node, parameter_files
 
 
 def generate_launch_description() -> LaunchDescription:
-    """The arguments are told by ``ros2 launch robot_dynamics computed_torque.launch.py -s``."""
-    return describe(actions, *arm.ARGUMENTS, "simulator_parameters", use_sim_time=equals("plant", "gazebo"))
+    """Arguments: ``ros2 launch robot_dynamics computed_torque.launch.py -s``."""
+    return describe(
+        actions, *arm.ARGUMENTS, "simulator_parameters", use_sim_time=WhenArgument("plant", "gazebo")
+    )
 
 
 def actions(given: Given) -> list[Action]:

@@ -2,9 +2,8 @@
 
 from launch import Action, LaunchDescription
 
-from robot_dynamics.ros.launching.actions import description_parameter, node
+from robot_dynamics.ros.launching.actions import Given, describe, description_parameter, node
 from robot_dynamics.ros.launching.arguments import ARM_IN_GAZEBO, FRAMES, GRAPH
-from robot_dynamics.ros.launching.declared import Given, describe
 from robot_dynamics.ros.launching.descriptions import (
     gazebo_description,
     plain_description,
@@ -15,7 +14,7 @@ TEXTS = {"none": plain_description, "gazebo": gazebo_description, "topics": topi
 
 
 def generate_launch_description() -> LaunchDescription:
-    """The arguments are told by ``ros2 launch robot_dynamics description.launch.py -s``."""
+    """Arguments: ``ros2 launch robot_dynamics description.launch.py -s``."""
     return describe(actions, *ARM_IN_GAZEBO, "hardware", *GRAPH, *FRAMES)
 
 

@@ -3,19 +3,25 @@
 from launch import Action, LaunchDescription
 
 from robot_dynamics.ros.launching import arm
-from robot_dynamics.ros.launching.actions import installed, node, parameter_files
-from robot_dynamics.ros.launching.declared import Given, describe, differs
+from robot_dynamics.ros.launching.actions import (
+    Given,
+    WhenArgument,
+    describe,
+    installed,
+    node,
+    parameter_files,
+)
 
 
 def generate_launch_description() -> LaunchDescription:
-    """The arguments are told by ``ros2 launch robot_dynamics feedforward.launch.py -s``."""
+    """Arguments: ``ros2 launch robot_dynamics feedforward.launch.py -s``."""
     return describe(
         actions,
         *arm.ARGUMENTS,
         "simulator_parameters",
         plant="gazebo" if installed("ros_gz_sim") else "simulator",
         # By the wall's clock a simulator that gets no processor is behind its controller.
-        use_sim_time=differs("plant", "none"),
+        use_sim_time=WhenArgument("plant", "none", equal=False),
     )
 
 

@@ -2,15 +2,27 @@
 
 from launch import Action, LaunchDescription
 
-from robot_dynamics.ros.launching.actions import check_package, in_turn, include, spawner, step
+from robot_dynamics.ros.launching.actions import (
+    Given,
+    check_package,
+    describe,
+    in_turn,
+    include,
+    spawner,
+    step,
+)
 from robot_dynamics.ros.launching.arguments import ARM_IN_GAZEBO, FRAMES, GRAPH, PLACE, WORLD, remappings
-from robot_dynamics.ros.launching.declared import Given, describe
-from robot_dynamics.ros.launching.descriptions import controllers_path, plain_description, robot_name
-from robot_dynamics.ros.launching.gazebo import placed, world_path
+from robot_dynamics.ros.launching.descriptions import (
+    controllers_path,
+    placed,
+    plain_description,
+    robot_name,
+    world_path,
+)
 
 
 def generate_launch_description() -> LaunchDescription:
-    """The arguments are told by ``ros2 launch robot_dynamics gazebo_arm.launch.py -s``."""
+    """Arguments: ``ros2 launch robot_dynamics gazebo_arm.launch.py -s``."""
     names = (*ARM_IN_GAZEBO, "controller", *WORLD, *PLACE, *GRAPH, *FRAMES)
     return describe(actions, *names, use_sim_time="true")
 

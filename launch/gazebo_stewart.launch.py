@@ -3,7 +3,9 @@
 from launch import Action, LaunchDescription
 
 from robot_dynamics.ros.launching.actions import (
+    Given,
     check_package,
+    describe,
     description_parameter,
     in_turn,
     include,
@@ -13,20 +15,19 @@ from robot_dynamics.ros.launching.actions import (
     text_parameter,
 )
 from robot_dynamics.ros.launching.arguments import GRAPH, PLATFORM_IN_GAZEBO, WORLD, description_topic
-from robot_dynamics.ros.launching.declared import Given, describe
-from robot_dynamics.ros.launching.gazebo import world_path
-from robot_dynamics.ros.launching.machines import leg_controllers, machine
+from robot_dynamics.ros.launching.descriptions import leg_controllers, machine_path, world_path
+from robot_dynamics.stewart.loader import load_machine
 from robot_dynamics.stewart.sdf import Controllers, actuator_description, sdf
 
 
 def generate_launch_description() -> LaunchDescription:
-    """The arguments are told by ``ros2 launch robot_dynamics gazebo_stewart.launch.py -s``."""
+    """Arguments: ``ros2 launch robot_dynamics gazebo_stewart.launch.py -s``."""
     return describe(actions, *PLATFORM_IN_GAZEBO, *WORLD, *GRAPH, use_sim_time="true")
 
 
 def actions(given: Given) -> list[Action]:
     """The actuators' description and the world at once; the machine, and then its controllers, in turn."""
-    platform = machine(given)
+    platform = load_machine(machine_path(given))
     controllers = leg_controllers(given, platform)
     model = sdf(platform, Controllers(controllers, given["namespace"], description_topic(given)))
     actuators = node(

@@ -4,16 +4,15 @@ import shlex
 
 from launch import Action, LaunchDescription
 
-from robot_dynamics.ros.launching.actions import end_with, include_from, node
+from robot_dynamics.ros.launching.actions import Given, describe, end_with, include_from, node
 from robot_dynamics.ros.launching.arguments import WORLD
-from robot_dynamics.ros.launching.declared import Given, describe
-from robot_dynamics.ros.launching.gazebo import world_path
+from robot_dynamics.ros.launching.descriptions import world_path
 
 CLOCK = "/clock@rosgraph_msgs/msg/Clock[gz.msgs.Clock"
 
 
 def generate_launch_description() -> LaunchDescription:
-    """The arguments are told by ``ros2 launch robot_dynamics gazebo_world.launch.py -s``."""
+    """Arguments: ``ros2 launch robot_dynamics gazebo_world.launch.py -s``."""
     return describe(actions, *WORLD, "on_exit", "transport")
 
 

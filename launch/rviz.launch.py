@@ -3,14 +3,13 @@
 from launch import Action, LaunchDescription
 
 from robot_dynamics.resources import resource
-from robot_dynamics.ros.launching.actions import node
+from robot_dynamics.ros.launching.actions import Given, describe, node
 from robot_dynamics.ros.launching.arguments import FRAMES, GRAPH
-from robot_dynamics.ros.launching.declared import Given, describe
-from robot_dynamics.ros.launching.rviz import with_frame_prefix
+from robot_dynamics.ros.launching.descriptions import with_frame_prefix
 
 
 def generate_launch_description() -> LaunchDescription:
-    """The arguments are told by ``ros2 launch robot_dynamics rviz.launch.py -s``."""
+    """Arguments: ``ros2 launch robot_dynamics rviz.launch.py -s``."""
     return describe(actions, "robot", "rviz_config", *GRAPH, *FRAMES)
 
 

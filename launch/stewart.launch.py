@@ -3,15 +3,24 @@
 from launch import Action, LaunchDescription
 
 from robot_dynamics.resources import resource
-from robot_dynamics.ros.launching.actions import check_package, include, node, parameter_files, simulator
+from robot_dynamics.ros.launching.actions import (
+    Given,
+    WhenArgument,
+    check_package,
+    describe,
+    include,
+    node,
+    parameter_files,
+    simulator,
+)
 from robot_dynamics.ros.launching.arguments import GRAPH, PLATFORM_IN_GAZEBO, WORLD
-from robot_dynamics.ros.launching.declared import Given, describe, equals
-from robot_dynamics.ros.launching.machines import machine, machine_path
+from robot_dynamics.ros.launching.descriptions import machine_path
+from robot_dynamics.stewart.loader import load_machine
 from robot_dynamics.stewart.sdf import home_lengths
 
 
 def generate_launch_description() -> LaunchDescription:
-    """The arguments are told by ``ros2 launch robot_dynamics stewart.launch.py -s``."""
+    """Arguments: ``ros2 launch robot_dynamics stewart.launch.py -s``."""
     return describe(
         actions,
         *PLATFORM_IN_GAZEBO,
@@ -19,7 +28,7 @@ def generate_launch_description() -> LaunchDescription:
         *("controller_parameters", "simulator_parameters", "web_view_parameters", "rviz_config"),
         *WORLD,
         *GRAPH,
-        use_sim_time=equals("plant", "gazebo"),
+        use_sim_time=WhenArgument("plant", "gazebo"),
     )
 
 
@@ -31,7 +40,7 @@ def actions(given: Given) -> list[Action]:
     zero = {}
     if given["plant"] == "gazebo":
         parts.append(include("gazebo_stewart", given, *PLATFORM_IN_GAZEBO, *WORLD, *GRAPH))
-        zero = {"zero_lengths": home_lengths(machine(given)).tolist()}
+        zero = {"zero_lengths": home_lengths(load_machine(machine_path(given))).tolist()}
     if given["plant"] == "simulator":
         parts.append(simulator(given, [which]))
     parameters = [which, zero, *parameter_files(given["controller_parameters"])]

@@ -12,7 +12,7 @@ from robot_dynamics.ros.launching.arguments import ARGUMENTS, BOOLEAN, plain, pl
     [("robbot", "robot"), ("use_simtime", "use_sim_time"), ("descripton_file", "description_file")],
 )
 def test_a_misspelt_argument_is_refused_with_the_one_that_may_be_meant(given, meant):
-    with pytest.raises(ParameterError, match=f"no argument '{given}'; '{meant}' may be meant"):
+    with pytest.raises(ParameterError, match=f"no argument '{given}': did you mean '{meant}'"):
         refuse_near_misses(["plant", given], list(ARGUMENTS))
 
 

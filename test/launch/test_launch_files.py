@@ -116,6 +116,10 @@ class TestWithLaunch:
                 made = launch.wait_for(
                     lambda calls=calls: call(calls(), "computed_torque_controller"), "the controller"
                 )
+                if plant == "gazebo":
+                    # launch bears no interruption while it starts a program.
+                    last = lambda calls=calls: call(calls(), "spawner", "effort_controller")  # noqa: E731
+                    launch.wait_for(last, "the last spawner")
                 flags = [word for word in made["arguments"] if not word.startswith("/")]
                 seen[plant] = (flags, parameters(made))
         assert seen["simulator"] == seen["none"]

@@ -92,7 +92,7 @@ def test_the_namespaces_of_the_markers_are_open_in_the_tree(name):
 @pytest.mark.parametrize("name", ALL)
 def test_a_configuration_for_frames_with_a_prefix_differs_in_the_frames_only(name):
     plain = resource(f"rviz/{name}.rviz")
-    from robot_dynamics.ros.launching.rviz import with_frame_prefix
+    from robot_dynamics.ros.launching.descriptions import with_frame_prefix
 
     assert with_frame_prefix(str(plain), "") == str(plain)
     paths = (plain, Path(with_frame_prefix(str(plain), "left/")))
@@ -108,7 +108,7 @@ def test_a_configuration_for_frames_with_a_prefix_differs_in_the_frames_only(nam
 
 @pytest.mark.parametrize(("path", "prefix"), [("rviz/scara.rviz", "left"), ("urdf/scara.urdf", "left/")])
 def test_what_rviz_cannot_show_with_a_prefix_is_refused(path, prefix):
-    from robot_dynamics.ros.launching.rviz import with_frame_prefix
+    from robot_dynamics.ros.launching.descriptions import with_frame_prefix
 
     with pytest.raises(ParameterError, match=r"ends in '/'|configuration of rviz"):
         with_frame_prefix(str(resource(path)), prefix)

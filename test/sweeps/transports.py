@@ -69,8 +69,8 @@ LIFE = 0.5
 """Mean life of a client that will be killed [s]: most of them die while they join."""
 LOCKS = 5
 """Clients at whose port somebody dies with the lock."""
-AFTER_LOCK = 6.0
-"""Time for such a client to join [s]."""
+AFTER_LOCK = 4.0
+"""Time in which a dead lock can do harm [s]."""
 MOST_PARTICIPANTS = 30
 PRIORITY = 10
 COUNTED = 0.05
@@ -132,10 +132,11 @@ def client(domain: int, begins: Connection) -> None:
 
 
 def begin(target: Callable[[int, Connection], None]) -> BaseProcess:
-    """A process that has begun. One process has imported rclpy for all of them, so that many can join."""
+    """A process that has begun. One server has imported rclpy for all of them, so that many can join."""
     here, there = multiprocessing.Pipe(duplex=False)
     process = multiprocessing.get_context("forkserver").Process(target=target, args=(claim_domain(), there))
     process.start()
+    there.close()
     here.recv()
     return process
 
@@ -171,8 +172,9 @@ def dead_locks(count: int) -> int:
     for _ in range(count):
         killer = begin(die_with_lock)
         process = begin(client)
-        time.sleep(AFTER_LOCK)
+        killer.join(PATIENCE)
         locked += not killer.is_alive()
+        time.sleep(AFTER_LOCK)
         for one in (killer, process):
             one.kill()
             one.join()
@@ -272,6 +274,7 @@ def main() -> int:
     parser.add_argument("--transports", nargs="+", choices=RUNS, default=list(RUNS))
     parser.add_argument("--seed", type=int, default=1, help="seed of the clients' ages")
     arguments = parser.parse_args()
+    multiprocessing.set_forkserver_preload(["observer", "invariants", "ros_harness", "waits"])
     for name in arguments.transports:
         random.seed(arguments.seed)
         sweep(name, arguments.seconds, arguments.joins)

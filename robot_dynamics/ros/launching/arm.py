@@ -1,4 +1,4 @@
-"""What the launch files of an arm share: arguments, description, plant, and the nodes that look on."""
+"""What the launch files of an arm share: arguments, description, plant, and the nodes of views."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from launch import Action
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.resources import resource
 from robot_dynamics.ros.launching.actions import (
+    Given,
     check_package,
     description_parameter,
     in_turn,
@@ -20,7 +21,6 @@ from robot_dynamics.ros.launching.actions import (
     spawner,
 )
 from robot_dynamics.ros.launching.arguments import ARM, ARM_IN_GAZEBO, CHAIN, FRAMES, GRAPH, PLACE, WORLD
-from robot_dynamics.ros.launching.declared import Given
 from robot_dynamics.ros.launching.descriptions import (
     TOPIC_PACKAGE,
     controllers_path,
@@ -28,35 +28,25 @@ from robot_dynamics.ros.launching.descriptions import (
     initial_positions,
     plain_description,
     robot_name,
+    tilted_gravity,
 )
-from robot_dynamics.ros.launching.gazebo import tilted_gravity
 from robot_dynamics.simulation.parameters import JOINT_STATE
 
 FOLLOWER = "joint_trajectory_controller"
 """The controller of ros2_control that follows trajectories."""
-
 ARGUMENTS = (
-    *ARM_IN_GAZEBO,
-    *("plant", "rviz", "web_view", "robot_model"),
-    *("description", "controller_parameters", "rviz_config", "web_view_parameters"),
-    *CHAIN,
-    *WORLD,
-    *PLACE,
-    *GRAPH,
-    *FRAMES,
+    *(*ARM_IN_GAZEBO, "plant", "rviz", "web_view", "robot_model", "description", "controller_parameters"),
+    *("rviz_config", "web_view_parameters", *CHAIN, *WORLD, *PLACE, *GRAPH, *FRAMES),
 )
-"""Names of the arguments of a launch file that puts an arm under control."""
+"""Arguments of a launch file that controls an arm."""
 
 
 def description_and_plant(given: Given, controller: str) -> list[Action]:
-    """Who publishes the description, and what is controlled, whichever of them the arguments ask for.
+    """The source of the description and the plant, as the arguments ask for them.
 
     Args:
         given: values of :data:`ARGUMENTS`; of ``simulator_parameters`` where the simulator is a choice.
         controller: of ros2_control, which takes the commands; the simulator needs none for efforts.
-
-    Raises:
-        ParameterError: the arguments contradict each other, or name files that do not exist.
     """
     if simulated_by_ros2_control(given, controller) and given["description"] != "robot_state_publisher":
         raise ParameterError(f"plant:={given['plant']} needs description:=robot_state_publisher")
@@ -94,16 +84,13 @@ def model(given: Given) -> list[dict[str, Any]]:
 
 
 def chain(given: Given) -> list[dict[str, Any]]:
-    """Which joints are the arm's and where down is, for the nodes that compute with its model."""
+    """Root, tip and gravity, for the nodes that compute with the arm's model."""
     chosen: dict[str, Any] = {name: given[name] for name in CHAIN if given[name]}
     return [{**chosen, **(tilted_gravity(given) if given["plant"] == "gazebo" else {})}]
 
 
 def drive_parameters(given: Given, controller: str = "effort_controller") -> list[Any]:
-    """What no description says of one of the package's own arms, as a parameter file.
-
-    The gains for ros2_control are those of an arm without rotors.
-    """
+    """Parameter file of the drives; none with ros2_control, whose gains are for an arm without rotors."""
     return [] if simulated_by_ros2_control(given, controller) else parameter_files(drives(given))
 
 
@@ -113,7 +100,7 @@ def simulated_by_ros2_control(given: Given, controller: str) -> bool:
 
 
 def onlookers(given: Given, controller: str = "effort_controller") -> list[Action]:
-    """The nodes that command nothing by themselves, where the arguments ask for them."""
+    """The nodes that send no commands by themselves, where the arguments ask for them."""
     parts: list[Action] = []
     if given["robot_model"] == "true":
         parts.append(
@@ -129,7 +116,7 @@ def onlookers(given: Given, controller: str = "effort_controller") -> list[Actio
 
 
 def _start(given: Given) -> dict[str, Any]:
-    """Where the simulated joints begin, as parameters."""
+    """Initial positions of the simulated joints, as parameters."""
     if given["description"] == "external":
         return {}
     initial = initial_positions(robot_name(plain_description(given)), given["initial_positions"])

@@ -1,18 +1,25 @@
-"""Robot descriptions for the launch files: plain, or with what Gazebo's ros2_control needs."""
+"""What the launch arguments name: descriptions of arms and platforms, Gazebo's world, rviz configurations."""
 
 from __future__ import annotations
 
+import itertools
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
+import yaml
+from transforms3d.euler import euler2mat
+
 from robot_dynamics.errors import ModelError, ParameterError, quoted
 from robot_dynamics.inputs.arrays import real_number
 from robot_dynamics.inputs.documents import read_yaml
-from robot_dynamics.inputs.files import read_text
+from robot_dynamics.inputs.files import exists, is_regular, read_text
 from robot_dynamics.model.expand import expand_xacro, is_xacro
 from robot_dynamics.resources import resource, share_directory
 from robot_dynamics.ros.launching.arguments import description_topic
+from robot_dynamics.stewart.machine import Machine
 
 MOVING = ("revolute", "continuous", "prismatic")
 NO_LIMIT = "1000000"
@@ -29,34 +36,39 @@ TOPIC_PARAMETERS = {
 }
 WORLD = "world"
 """Gazebo fixes a root link of this name to the ground."""
+LEG_CONTROLLER = "leg_effort_controller"
+GRAVITY = (0.0, 0.0, -9.81)
+"""In the axes of ``urdf/world.sdf`` [m/s²]."""
+POSE = {"x": "-x", "y": "-y", "z": "-z", "roll": "-R", "pitch": "-P", "yaw": "-Y"}
+"""Numbers of a pose with the flags of ``ros_gz_sim``'s program ``create``."""
+
+_folders: list[tempfile.TemporaryDirectory[str]] = []
+"""Written configurations of rviz; they are removed with this process."""
 
 
 def description_path(given: Mapping[str, str]) -> Path:
-    """The file that ``description_file`` or ``robot`` names.
+    """The file that ``description_file`` or ``robot`` names."""
+    return _file("description_file", given["description_file"] or resource(f"urdf/{given['robot']}.urdf"))
 
-    Raises:
-        ParameterError: it does not exist.
-    """
-    path = Path(given["description_file"] or resource(f"urdf/{given['robot']}.urdf"))
-    if not path.is_file():
-        raise ParameterError(f"argument 'description_file': {path} does not exist")
-    return path.resolve()
+
+def _file(argument: str, path: str | Path) -> Path:
+    """The absolute path of a file; ParameterError when there is none."""
+    if not is_regular(Path(path)):
+        lacks = "is no regular file" if exists(Path(path)) else "does not exist"
+        raise ParameterError(f"argument '{argument}': {path} {lacks}")
+    return Path(path).resolve()
 
 
 def plain_description(given: Mapping[str, str]) -> str:
-    """XML text of the chosen robot; a xacro file is expanded.
-
-    Raises:
-        ParameterError: the file does not exist, or xacro does not understand it.
-    """
+    """XML text of the chosen robot; a xacro file is expanded."""
     path = description_path(given)
     return expand(path) if is_xacro(path) else read_text(path, "robot description", ParameterError)
 
 
 def drives(given: Mapping[str, str]) -> str:
-    """Parameter file of the drives of one of the package's robots, such as their rotors' inertia; or none.
+    """Parameter file of the drives of a robot of this package, such as their rotors' inertia; or empty.
 
-    No URDF describes them. Gazebo's arm does not have them, and of another robot nothing is known.
+    No URDF describes them. Gazebo's arm has none, and for another robot they are unknown.
     """
     other_robot = given["description_file"] or given["description"] == "external"
     file = share_directory() / f"config/{given['robot']}.yaml"
@@ -64,31 +76,17 @@ def drives(given: Mapping[str, str]) -> str:
 
 
 def controllers_path(given: Mapping[str, str]) -> Path:
-    """The YAML file of ros2_control's controllers that ``controllers`` names, or else the robot's own.
-
-    Raises:
-        ParameterError: it does not exist.
-    """
+    """The YAML file of ros2_control's controllers that ``controllers`` names, or else the robot's own."""
     if given["description_file"] and not given["controllers"]:
         raise ParameterError(
             "argument 'controllers' is needed with 'description_file': a YAML file for your arm"
         )
-    path = Path(given["controllers"] or share_directory() / f"config/{given['robot']}_controllers.yaml")
-    if not path.is_file():
-        raise ParameterError(f"argument 'controllers': {path} does not exist")
-    return path.resolve()
+    own = share_directory() / f"config/{given['robot']}_controllers.yaml"
+    return _file("controllers", given["controllers"] or own)
 
 
 def initial_positions(robot: str, path: str = "") -> dict[str, float]:
-    """Where the joints of a robot begin, the same in every plant [rad or m].
-
-    Args:
-        robot: name of the robot in its description.
-        path: YAML file; empty: the package's.
-
-    Raises:
-        ParameterError: the file cannot be read.
-    """
+    """Initial joint positions of a robot, by its name in its description, from a YAML file [rad or m]."""
     where = f"argument 'initial_positions': {path} must hold robots with joints and positions"
     file = initial_positions_path(path)
     document = read_yaml(file, "YAML file", lambda reason: ParameterError(f"{where}: {reason}"))
@@ -104,23 +102,15 @@ def initial_positions_path(path: str = "") -> Path:
 
 
 def robot_name(text: str) -> str:
-    """Name of the robot in a description.
-
-    Raises:
-        ParameterError: the text is no XML.
-    """
+    """Name of the robot in a description."""
     return _parse(text).get("name", "")
 
 
 def gazebo_description(given: Mapping[str, str]) -> str:
     """XML text of the chosen robot with its ros2_control block for Gazebo.
 
-    An effort or velocity limit of 0 stands for "not given", but Gazebo and ros2_control may enforce it: they
-    get :data:`NO_LIMIT`.
-
-    Args:
-        given: values of ``robot``, ``description_file``, ``controllers``, ``initial_positions``,
-            ``namespace`` and ``remappings``.
+    An effort or velocity limit of 0 means "not given", but Gazebo and ros2_control may enforce it: they get
+    :data:`NO_LIMIT`.
 
     Raises:
         ParameterError: a file does not exist or cannot be understood, or names an unknown joint.
@@ -150,13 +140,10 @@ def gazebo_description(given: Mapping[str, str]) -> str:
 
 
 def topic_description(given: Mapping[str, str]) -> str:
-    """XML text of the chosen robot whose hardware of ros2_control are topics: this package's simulator.
+    """XML text of the chosen robot whose ros2_control hardware are the topics of this package's simulator.
 
-    Hardware that the description names by itself is left out: who asks for the simulator moves no robot.
-    Limits of 0 become :data:`NO_LIMIT`.
-
-    Args:
-        given: values of ``robot``, ``description_file``, ``controllers`` and ``initial_positions``.
+    Hardware that the description names by itself is removed, so that no robot moves. Limits of 0 become
+    :data:`NO_LIMIT`.
 
     Raises:
         ParameterError: a file does not exist or cannot be understood, or names an unknown joint.
@@ -200,7 +187,7 @@ def _driven_joints(controllers: Path, controller: str, moving: Mapping[str, obje
 
 
 def _start(joint: ElementTree.Element) -> float:
-    """Where a joint begins that no file tells: at zero, or at the limit next to it, as in the simulator."""
+    """Initial position of a joint that no file names: zero, or the limit next to it, as in the simulator."""
     limit = joint.find("limit")
     if limit is None or joint.get("type") == "continuous":
         return 0.0
@@ -208,18 +195,10 @@ def _start(joint: ElementTree.Element) -> float:
 
 
 def without_zero_limits(text: str) -> str:
-    """A description in which no joint has an effort or velocity limit of 0; ROS's parsers know no infinity.
-
-    Raises:
-        ParameterError: the text is no XML.
-    """
+    """A description without effort or velocity limits of 0; ROS's parsers know no infinity."""
     robot = _parse(text)
-    zeros = [
-        (limit, name)
-        for limit in robot.findall("joint/limit")
-        for name in ("effort", "velocity")
-        if _is_zero(limit.get(name, ""))
-    ]
+    limits = itertools.product(robot.findall("joint/limit"), ("effort", "velocity"))
+    zeros = [(limit, name) for limit, name in limits if _number(limit.get(name, "")) == 0.0]
     if not zeros:
         return text
     for limit, name in zeros:
@@ -227,19 +206,16 @@ def without_zero_limits(text: str) -> str:
     return ElementTree.tostring(robot, encoding="unicode")
 
 
-def _is_zero(word: str) -> bool:
+def _number(word: str) -> object:
+    """The number that a word means, or the word."""
     try:
-        return float(word) == 0.0
+        return float(word)
     except ValueError:
-        return False
+        return word
 
 
 def effort_joints(controllers: Path, controller: str = "effort_controller") -> list[str]:
-    """The joints of an effort controller in a YAML file of ros2_control, in the order of its commands.
-
-    Raises:
-        ParameterError: the file has none.
-    """
+    """The joints of an effort controller in a YAML file of ros2_control, in the order of its commands."""
     where = f"{controllers} must hold '/**/{controller}', 'ros__parameters', 'joints'"
     document = read_yaml(controllers, "YAML file", lambda reason: ParameterError(f"{where}: {reason}"))
     try:
@@ -252,11 +228,7 @@ def effort_joints(controllers: Path, controller: str = "effort_controller") -> l
 
 
 def expand(path: Path, **arguments: str) -> str:
-    """XML text of a xacro file.
-
-    Raises:
-        ParameterError: xacro is not installed, or does not understand the file.
-    """
+    """XML text of a xacro file."""
     try:
         return expand_xacro(path, arguments)
     except ModelError as error:
@@ -268,3 +240,84 @@ def _parse(text: str) -> ElementTree.Element:
         return ElementTree.fromstring(text)
     except ElementTree.ParseError as error:
         raise ParameterError(f"the robot's description is not XML: {error}") from error
+
+
+def machine_path(given: Mapping[str, str]) -> Path:
+    """The YAML file of a platform that ``machine_file`` or ``platform`` names."""
+    return _file("machine_file", given["machine_file"] or resource(f"config/{given['platform']}.yaml"))
+
+
+def leg_controllers(given: Mapping[str, str], platform: Machine) -> str:
+    """Path of the YAML file of ros2_control's controllers for the legs.
+
+    Raises:
+        ParameterError: it does not exist, or its joints are not the legs of the platform in their order.
+    """
+    path = _file("leg_controllers", given["leg_controllers"] or resource("config/leg_controllers.yaml"))
+    joints = effort_joints(path, LEG_CONTROLLER)
+    if joints != list(platform.leg_names):
+        raise ParameterError(
+            f"the joints of {LEG_CONTROLLER} in {path} are {', '.join(joints)};"
+            f" the legs of {platform.name} are {', '.join(platform.leg_names)}"
+        )
+    return str(path)
+
+
+def world_path(given: Mapping[str, str]) -> str:
+    """The SDF file that ``world`` names, or this package's; Gazebo looks for a bare name itself."""
+    if not given["world"]:
+        return str(resource("urdf/world.sdf"))
+    path = Path(given["world"])
+    return given["world"] if len(path.parts) == 1 and not path.is_file() else str(_file("world", path))
+
+
+def spawn_pose(given: Mapping[str, str]) -> list[float]:
+    """The six numbers of ``spawn_pose``: x, y, z [m], roll, pitch, yaw [rad]."""
+    where, words = "argument 'spawn_pose'", given["spawn_pose"].split()
+    if len(words) != len(POSE):
+        raise ParameterError(
+            f"{where} is {quoted(given['spawn_pose'])}; it must be six numbers: {' '.join(POSE)}"
+        )
+    named = zip(POSE, words, strict=True)
+    return [real_number(f"{where}: {name}", _number(word), ParameterError) for name, word in named]
+
+
+def placed(given: Mapping[str, str], name: str) -> list[str]:
+    """Arguments of ``ros_gz_sim``'s program ``create``: name and pose of a robot."""
+    flags = zip(POSE.values(), spawn_pose(given), strict=True)
+    return ["-name", given["entity"] or name, *(word for flag, x in flags for word in (flag, f"{x:.17g}"))]
+
+
+def tilted_gravity(given: Mapping[str, str]) -> dict[str, list[float]]:
+    """The parameter ``gravity`` of a robot that ``spawn_pose`` tilts, in its root link's axes [m/s²]."""
+    roll, pitch, yaw = spawn_pose(given)[3:]
+    if roll == pitch == 0.0:
+        return {}
+    return {"gravity": (euler2mat(roll, pitch, yaw, "sxyz").T @ np.array(GRAVITY)).tolist()}
+
+
+def with_frame_prefix(path: str, prefix: str) -> str:
+    """Path of an rviz configuration like the one at ``path``, for frames that begin with ``prefix``.
+
+    Raises:
+        ParameterError: rviz cannot show the prefix, or the file is no configuration of rviz.
+    """
+    if not prefix:
+        return path
+    if not prefix.endswith("/"):
+        raise ParameterError(f"frame_prefix is {prefix!r}; rviz shows robots only where it ends in '/'")
+    useless = f"{path} cannot be used as a configuration of rviz"
+    try:
+        configuration = read_yaml(path, "YAML file", lambda reason: ParameterError(f"{useless}: {reason}"))
+        manager = configuration["Visualization Manager"]
+        manager["Global Options"]["Fixed Frame"] = prefix + manager["Global Options"]["Fixed Frame"]
+        for display in manager["Displays"]:
+            if display["Class"] == "rviz_default_plugins/RobotModel":
+                display["TF Prefix"] = prefix.rstrip("/")
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ParameterError(f"{useless}: {error!r}") from error
+    folder = tempfile.TemporaryDirectory(prefix="robot_dynamics_rviz_")
+    _folders.append(folder)
+    changed = Path(folder.name) / Path(path).name
+    changed.write_text(yaml.safe_dump(configuration, sort_keys=False), encoding="utf-8")
+    return str(changed)
