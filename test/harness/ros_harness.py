@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from node_server import ForkedProcess, can_fork
 from patience import PATIENCE, POLL, REPEAT, RESEND
 
 from robot_dynamics.ros.support import processes
@@ -54,6 +55,9 @@ class NodeProcess(processes.NodeProcess):
         if isinstance(node, Path):
             module, variables["PYTHONPATH"] = node.stem, str(node.parent)
         super().__init__(module, processes.claim_domain(), parameters, arguments, variables)
+
+    def _start(self, module: str, words: list[str], variables: dict[str, str]) -> Any:
+        return (ForkedProcess if can_fork(variables) else super()._start)(module, words, variables)
 
     def describe(self) -> str:
         """State and output, for the message of a failure."""

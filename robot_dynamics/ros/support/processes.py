@@ -107,26 +107,30 @@ class NodeProcess:
         self.name = module.rpartition(".")[2]
         self.killed = False
         self._lines: list[str] = []
-        command = [*_ends_with_parent(), sys.executable, "-m", module, "--ros-args", *arguments]
+        words = ["--ros-args", *arguments]
         self._folder = tempfile.TemporaryDirectory(prefix="robot_dynamics_")
         if parameters:
             file = Path(self._folder.name) / "parameters.yaml"
             file.write_text(yaml.safe_dump({"/**": {"ros__parameters": dict(parameters)}}), encoding="utf-8")
-            command += ["--params-file", str(file)]
-        self._process = subprocess.Popen(
-            command,
-            # What a run is to remember ends with it, and nothing of the user's counts in it.
-            env=node_environment(domain) | {"XDG_STATE_HOME": self._folder.name} | dict(environment or {}),
+            words += ["--params-file", str(file)]
+        # What a run is to remember ends with it, and nothing of the user's counts in it.
+        variables = node_environment(domain) | {"XDG_STATE_HOME": self._folder.name} | dict(environment or {})
+        self._process = self._start(module, words, variables)
+        # Before it has any thread: they all inherit it.
+        self.refused_priority = run_first([self._process.pid], priority) if priority else ""
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _start(self, module: str, words: list[str], variables: dict[str, str]) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [*_ends_with_parent(), sys.executable, "-m", module, *words],
+            env=variables,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
         )
-        # Before it has any thread: they all inherit it.
-        self.refused_priority = run_first([self._process.pid], priority) if priority else ""
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
 
     def _read(self) -> None:
         stream = self._process.stdout

@@ -1,0 +1,98 @@
+"""Nodes as processes that are forked from a server which has imported rclpy and the nodes' modules.
+
+Half of the processor time of a node that a test starts is the import of the same modules. Each node is a
+process of its own all the same, and ends as ``python -m`` does.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import multiprocessing
+import os
+import runpy
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+MODULES = (
+    *("pytest", "rclpy.lifecycle", "rclpy.executors", "sensor_msgs.msg", "trajectory_msgs.msg"),
+    *(
+        f"robot_dynamics.ros.{node}"
+        for node in ("computed_torque_controller", "simulator", "stewart_platform", "trajectory_feedforward")
+    ),
+)
+OWN = ("LD_PRELOAD", "PYTHONMALLOC", "PYTHONDEVMODE", "PYTHONFAULTHANDLER", "PYTHONWARNINGS")
+"""Variables that count when an interpreter begins."""
+_DIES_WITH_PARENT = 1
+
+
+def can_fork(variables: Mapping[str, str]) -> bool:
+    """Whether a process in this environment can do without an interpreter that begins anew."""
+    return not any(variables.get(name, "") != os.environ.get(name, "") for name in OWN)
+
+
+class ForkedProcess:
+    """What a node's starter needs of ``subprocess.Popen``."""
+
+    def __init__(self, module: str, arguments: Sequence[str], variables: Mapping[str, str]) -> None:
+        multiprocessing.set_forkserver_preload(list(MODULES))
+        here, there = multiprocessing.Pipe(duplex=False)
+        self._process = multiprocessing.get_context("forkserver").Process(
+            target=_run, args=(module, list(arguments), dict(variables), str(Path.cwd()), there)
+        )
+        self._process.start()
+        there.close()
+        assert self._process.pid is not None
+        self.pid = self._process.pid
+        self.stdout = os.fdopen(os.dup(here.fileno()), encoding="utf-8", errors="replace")
+        here.close()
+
+    def poll(self) -> int | None:
+        """The exit code; None while the process lives."""
+        return self._process.exitcode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """The exit code; subprocess.TimeoutExpired when the process does not end."""
+        self._process.join(timeout)
+        if self._process.exitcode is None:
+            raise subprocess.TimeoutExpired(str(self.pid), timeout or 0.0)
+        return self._process.exitcode
+
+    def send_signal(self, number: signal.Signals) -> None:
+        """Send a signal to a process that lives."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """End it at once."""
+        self.send_signal(signal.SIGKILL)
+
+
+def _run(
+    module: str, arguments: list[str], variables: dict[str, str], folder: str, output: Connection
+) -> None:
+    """The node's process: ``python -m MODULE ARGUMENTS``."""
+    ctypes.CDLL(None).prctl(_DIES_WITH_PARENT, signal.SIGINT)
+    os.environ.clear()
+    os.environ.update(variables)
+    os.chdir(folder)
+    sys.path[:0] = [path for path in variables.get("PYTHONPATH", "").split(os.pathsep) if path]
+    for descriptor in (1, 2):
+        os.dup2(output.fileno(), descriptor)
+    output.close()
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(line_buffering=True, write_through=True)
+    sys.argv = [module, *arguments]
+    code: object = 0
+    try:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+    except SystemExit as end:
+        code = end.code
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+        code = 1
+    # As an interpreter ends, not as multiprocessing ends one: modules and libraries see it.
+    ctypes.pythonapi.Py_Exit(code if isinstance(code, int) else int(code is not None))
