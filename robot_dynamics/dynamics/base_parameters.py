@@ -108,7 +108,7 @@ def base_parameters(model: SerialModel, *, any_gravity: bool = False) -> BasePar
 
 @dataclass(frozen=True)
 class _EarlyMotion:
-    """What the joints up to and including a link allow it.
+    """Motion that the joints up to and including a link allow it.
 
     Attributes:
         turns: 0 no turning, 1 about one fixed direction, 2 in general.
@@ -162,12 +162,12 @@ class _EarlyMotion:
 
 
 def _across(vector: Array, axis: Array) -> bool:
-    """Whether ``vector`` has a component across the unit vector ``axis``."""
+    """True where ``vector`` has a component across the unit vector ``axis``."""
     return bool(np.linalg.norm(np.cross(axis, vector)) > _PARALLEL * max(1.0, float(np.linalg.norm(vector))))
 
 
 def _group(link: LinkFrame, motion: _EarlyMotion, pseudo: Array) -> tuple[Array, tuple[str, ...]]:
-    """What a link gives to the link before, and the names of what it keeps."""
+    """Part that a link gives to the link before, and the names of the parameters that it keeps."""
     given = np.zeros_like(pseudo)
     if link.revolute:
         given[2:, 2:] = pseudo[2:, 2:]

@@ -15,18 +15,18 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.codegen.program import OperationCount, count_operations
-from robot_dynamics.dynamics.held import (
-    Held,
+from robot_dynamics.dynamics.constant_inputs import (
+    ConstantInputs,
     Payload,
     friction_vector,
     gravity_vector,
     payload_vector,
     tell_what_is_left_out,
 )
+from robot_dynamics.dynamics.function_factory import FunctionFactory, fastest
 from robot_dynamics.dynamics.identifiable import inertial_parameters
 from robot_dynamics.dynamics.loading import KernelLoader
 from robot_dynamics.dynamics.quantities import QUANTITIES, Quantities, quantity_named
-from robot_dynamics.dynamics.selecting import FunctionMaker, fastest
 from robot_dynamics.errors import ParameterError, quoted
 from robot_dynamics.inputs.arrays import is_a, of_type
 from robot_dynamics.model.chain import KinematicChain
@@ -59,10 +59,10 @@ class CompiledDynamics(Quantities):
         chain: the arm; ``chain.joint_names`` is the order of every array.
     """
 
-    def __init__(self, chain: KinematicChain, held: Held, backend: str) -> None:
+    def __init__(self, chain: KinematicChain, held: ConstantInputs, backend: str) -> None:
         """See :func:`compile_dynamics`."""
         of_type("chain", chain, KinematicChain)
-        of_type("held", held, Held)
+        of_type("held", held, ConstantInputs)
         check_backend(backend)
         self.chain = chain
         self._held = held
@@ -70,7 +70,7 @@ class CompiledDynamics(Quantities):
         self._lock = threading.Lock()
         self._siblings: dict[frozenset[str], CompiledDynamics] = {}
         self._loader = KernelLoader(chain, held.gravity, held.live, backend)
-        self._maker = FunctionMaker(chain, held.values, held.live, self._loader)
+        self._maker = FunctionFactory(chain, held.values, held.live, self._loader)
         self._evaluators: dict[str, Evaluator] = {}
         self._sharing: CompiledDynamics | None = None
 
@@ -111,7 +111,7 @@ class CompiledDynamics(Quantities):
 
     @property
     def backend(self) -> str:
-        """What computes the inverse dynamics: "c" or "python"."""
+        """Backend of the inverse dynamics: "c" or "python"."""
         kernel = self.evaluator("inverse_dynamics").kernel()
         return "c" if isinstance(kernel, NativeKernel) else "python"
 
@@ -127,7 +127,7 @@ class CompiledDynamics(Quantities):
 
     @property
     def friction(self) -> bool:
-        """Whether the joints' friction is part of the efforts."""
+        """True where the joints' friction is part of the efforts."""
         return "friction" in self._held.live
 
     def with_gravity(self, gravity: Sequence[float] | Array) -> CompiledDynamics:
@@ -160,7 +160,7 @@ class CompiledDynamics(Quantities):
         live = self._held.live | _LIVE
         return self._sibling(replace(self._held, payload=payload_vector(payload, self.chain), live=live))
 
-    def _sibling(self, held: Held) -> CompiledDynamics:
+    def _sibling(self, held: ConstantInputs) -> CompiledDynamics:
         """The arm with other values; kernels are shared with the first that has the same inputs."""
         other = CompiledDynamics(self.chain, held, self._wanted)
         with self._lock:
@@ -208,7 +208,7 @@ class CompiledDynamics(Quantities):
         return np.array(self._maker.base.grouping)
 
     def evaluator(self, name: str) -> Evaluator:
-        """What computes the quantity with this name, where its kernels are found; made on first use.
+        """Evaluator of the quantity with this name, where its kernels are found; made on first use.
 
         Raises:
             ParameterError: no such quantity.
@@ -265,7 +265,7 @@ def compile_dynamics(
         tell_what_is_left_out(chain)
     live = (_LIVE if payload is not None else frozenset()) | ({"friction"} if friction else frozenset())
     carried = np.zeros(10 * len(chain.tips)) if payload is None else payload_vector(payload, chain)
-    held = Held(gravity_vector(gravity), carried, friction_vector(chain), live)
+    held = ConstantInputs(gravity_vector(gravity), carried, friction_vector(chain), live)
     dynamics = CompiledDynamics(chain, held, backend)
     dynamics.prepare(quantities)
     return dynamics

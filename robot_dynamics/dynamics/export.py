@@ -22,7 +22,7 @@ EXPORTED = ("inverse_dynamics", "gravity", "mass_matrix", "forward_dynamics")
 
 @dataclass(frozen=True)
 class Export:
-    """What is written about a chain.
+    """Description of the files that are written about a chain.
 
     Attributes:
         chain: the arm.
@@ -98,7 +98,7 @@ class Export:
         return quantity.chosen(self.chain, {k: v for k, v in self.options.items() if k in known})
 
     def notice(self) -> list[str]:
-        """What a reader of the files must know."""
+        """Lines that a reader of the files must know."""
         chain = self.chain
         kinds = (chain.driving_joint(i).kind.value for i in range(chain.dof))
         joints = [f"{name} ({kind})" for name, kind in zip(chain.joint_names, kinds, strict=True)]

@@ -149,12 +149,12 @@ class DriveFriction:
 
     @property
     def is_plain(self) -> bool:
-        """Whether arrays are those of `plain` friction."""
+        """True where arrays are those of `plain` friction."""
         return not self.friction_offset.any() and bool((self.static_friction == self.friction).all())
 
     @property
     def is_zero(self) -> bool:
-        """Whether arrays give no friction at any velocity."""
+        """True where arrays give no friction at any velocity."""
         return not any(part.any() for part in (self.damping, self.friction, self.static_friction))
 
     @property

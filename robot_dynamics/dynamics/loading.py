@@ -64,7 +64,7 @@ class KernelLoader:
         )
 
     def _inputs(self, quantity: str) -> tuple[str, ...]:
-        """What the quantity's kernels hold as an input."""
+        """Constant inputs of the quantity's kernels."""
         return tuple(array.name for array in QUANTITIES[quantity].held if array.name in self._live)
 
     def _program(self, quantity: str, given: tuple[str, ...], settings: Settings) -> Program:

@@ -152,7 +152,7 @@ def _model(chain: KinematicChain, gravity: Array) -> SerialModel:
 
 @contextmanager
 def _explained(chain: KinematicChain, quantity: str) -> Iterator[None]:
-    """What makes a quantity have no result is told in the quantity's words."""
+    """Context in which errors about a quantity without a result use the quantity's words."""
     about = quantity_named(quantity)
     try:
         yield

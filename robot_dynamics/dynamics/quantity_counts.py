@@ -1,4 +1,4 @@
-"""What every quantity of an arm costs, as operations of its generated program."""
+"""Operations of the generated program of every quantity."""
 
 from __future__ import annotations
 

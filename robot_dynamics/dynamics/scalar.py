@@ -1,4 +1,4 @@
-"""What a formulation may ask of the numbers it computes with.
+"""Interface of the numbers that a formulation computes with.
 
 A formulation uses ``+``, ``-``, ``*`` and the sign on its scalars, in NumPy arrays (of dtype object where the
 scalars are not floats), and leaves everything else to a `ScalarField`. With `FLOATS` it computes, with
@@ -44,7 +44,7 @@ class ScalarField(Protocol):
         """``values``, to be counted as if each of them changed in every call."""
 
     def step(self, name: str, link: int) -> None:
-        """What follows belongs to the step ``name`` of a published table, for link ``link`` (1..n)."""
+        """Begin the step ``name`` of a published table, for link ``link`` (1..n)."""
 
 
 class FloatField:

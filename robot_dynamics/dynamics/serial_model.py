@@ -111,7 +111,7 @@ class SerialModel:
 
     @property
     def serial(self) -> bool:
-        """Whether every link carries the next, and the last one the only tip."""
+        """True where every link carries the next, and the last one the only tip."""
         last = len(self.links) - 1
         parents = [link.parent for link in self.links]
         return parents == list(range(-1, last)) and [link for link, _ in self.tips] == [last]

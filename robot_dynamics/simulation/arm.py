@@ -75,7 +75,7 @@ class ArmPlant:
 
     @property
     def held_joints(self) -> Mapping[str, float]:
-        """Where the description's other independent joints are held, such as a gripper's [rad or m]."""
+        """Positions of the locked independent joints, such as a gripper's [rad or m]."""
         return self._arm.held
 
     @property
@@ -211,7 +211,7 @@ class ArmPlant:
         self._arm.drives(parameters)
 
     def prepare(self, parameters: PlantParameters) -> ArmModel:
-        """What :meth:`reconfigure` needs, which takes a while to make; nothing changes, so any thread may.
+        """Prepare for :meth:`reconfigure`, which takes a while; nothing changes, so any thread may.
 
         Raises:
             ModelError: the arm cannot be simulated so.

@@ -17,7 +17,7 @@ EFFORT_ARRAY, JOINT_STATE = "std_msgs/Float64MultiArray", "sensor_msgs/JointStat
 
 @dataclass(frozen=True)
 class PlantParameters(PayloadParameters, ActuatorParameters, EffortLimitParameters):
-    """What the simulated arm is, beside its description: the world it stands in, its load and its faults.
+    """Parameters of the simulated arm beside its description: its world, its load and its faults.
 
     A payload, a scale other than 1 or another friction is an error that the controller's model does not know.
     """
@@ -59,7 +59,7 @@ class PlantParameters(PayloadParameters, ActuatorParameters, EffortLimitParamete
 
 @dataclass(frozen=True)
 class SimulatorParameters(ChainParameters):
-    """How the simulator node runs the arm."""
+    """Parameters of the simulator node."""
 
     machine: str = parameter(
         "",

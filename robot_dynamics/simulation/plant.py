@@ -1,4 +1,4 @@
-"""What a simulated machine is to those who drive it, and the checks of what they hand to it."""
+"""Interface of a simulated robot or platform, and checks of its arguments."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Plant(Protocol):
 
     @property
     def held_joints(self) -> Mapping[str, float]:
-        """Where other joints are held that take no part [rad or m]."""
+        """Positions of other joints, which are locked [rad or m]."""
 
     @property
     def dof(self) -> int:
@@ -82,7 +82,7 @@ class Plant(Protocol):
         """ParameterError for a list of parameters that does not fit the joints."""
 
     def prepare(self, parameters: PlantParameters) -> Any:
-        """What :meth:`reconfigure` needs, which takes a while to make; nothing changes, so any thread may."""
+        """Prepare for :meth:`reconfigure`, which takes a while; nothing changes, so any thread may."""
 
     def reconfigure(self, parameters: PlantParameters, prepared: Any = None) -> None:
         """Change faults, load or world, and keep the state."""
@@ -135,7 +135,7 @@ def checked_wrench(wrench: ArrayLike) -> Array:
 
 
 def whole_steps(duration: float, timestep: float) -> int:
-    """How many steps of ``timestep`` [s] a duration [s] is; ParameterError when it is no whole number."""
+    """Number of steps of ``timestep`` [s] in a duration [s]; ParameterError when it is no whole number."""
     steps = round(duration / timestep)
     if steps < 0 or abs(steps * timestep - duration) > 1e-6 * timestep:
         raise ParameterError(f"the duration {duration} s is not a multiple of the timestep {timestep} s")

@@ -197,7 +197,7 @@ class StewartPlant:
         self._force_limits(parameters)
 
     def prepare(self, parameters: PlantParameters) -> StewartModel:
-        """What :meth:`reconfigure` needs, which takes a while to make; nothing changes, so any thread may.
+        """Prepare for :meth:`reconfigure`, which takes a while; nothing changes, so any thread may.
 
         Raises:
             ModelError: the machine cannot be simulated so.

@@ -29,7 +29,7 @@ from robot_dynamics.dynamics.serial_model import SerialModel
 
 @dataclass(frozen=True)
 class _LinkMotion:
-    """What the backward recursion needs of a link's motion, in its own frame.
+    """Part of a link's motion that the backward recursion needs, in the link's own frame.
 
     Attributes:
         rotation, displacement: R_{i-1,i} and p_{i-1,i}, from the frame before.

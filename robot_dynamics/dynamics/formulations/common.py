@@ -1,4 +1,4 @@
-"""What every formulation does before and after its recursion."""
+"""Steps of every formulation before and after its recursion."""
 
 from __future__ import annotations
 

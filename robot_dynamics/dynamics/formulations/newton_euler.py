@@ -21,7 +21,7 @@ from robot_dynamics.dynamics.serial_model import SerialModel, StandardLink
 
 
 class Acceleration(enum.Enum):
-    """How omega x (omega x r) + alpha x r is computed."""
+    """Way to compute omega x (omega x r) + alpha x r."""
 
     NESTED = "three cross products, as eqs. 3.17 and 3.18 are written"
     MATRIX = "A r with the matrix A of Turney section 5, as Turney's table 3 counts"

@@ -55,7 +55,7 @@ class _Relation:
 
 @dataclass
 class _Joint:
-    """What the forward pass needs of a joint: qdd = remainder - row . [dw'; da']."""
+    """Relation of a joint for the forward pass: qdd = remainder - row . [dw'; da']."""
 
     link: Link
     member: Member

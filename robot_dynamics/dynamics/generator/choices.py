@@ -1,4 +1,4 @@
-"""What may be chosen per link without changing the result, only the number of operations."""
+"""Choices per link that change the number of operations, but not the result."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from robot_dynamics.dynamics.generator.links import Link, leaves, parallel_runs
 
 
 class Frame(enum.Enum):
-    """Where the moment of a link is evaluated."""
+    """Frame in which the moment of a link is evaluated."""
 
     OWN = "the link's own frame: constant inertia, turned accelerations"
     ENTRY = "the frame at the entry of the run of parallel axes: turned inertia, accelerations as they are"

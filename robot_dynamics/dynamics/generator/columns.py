@@ -26,7 +26,7 @@ class ColumnSensitivity:
 
 
 def fit_columns(links: Sequence[Link]) -> bool:
-    """Whether every link has a joint with a coordinate of its own, in their order, and they fit a vector."""
+    """True where every link has a coordinate of its own, in their order, and they fit a vector."""
     simple = all(link.coordinate == i and link.parent == i - 1 for i, link in enumerate(links))
     return simple and LEAST <= len(links) <= MOST
 

@@ -1,4 +1,4 @@
-"""What a program is generated from, and the arrays that it takes."""
+"""Input of the generator, and the arrays that a program takes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _UNITS: Mapping[JointKind, Mapping[str, str]] = {
 
 @dataclass(frozen=True)
 class Sizes:
-    """What the shapes of arrays depend on.
+    """Numbers that the shapes of arrays depend on.
 
     Attributes:
         joints: number n of coordinates.
@@ -109,7 +109,7 @@ def described(text: str, kinds: Iterable[JointKind] = JointKind) -> str:
 
 @dataclass(frozen=True)
 class Request:
-    """What is generated.
+    """Specification of a program to be generated.
 
     Attributes:
         model: the robot, its frame 0 placed by ``SerialModel.rebased``.
@@ -184,7 +184,7 @@ class Inputs:
         return State(*arrays, self.gravity, self._wrenches, self.payloads)
 
     def friction_efforts(self) -> list[Expression]:
-        """What friction adds to the efforts; zeros where it is not declared."""
+        """Efforts of friction; zeros where it is not declared."""
         if FRICTION.name not in self._arrays:
             return [self.graph.expression(0.0)] * self._request.model.dof
         return [law.effort(v) for law, v in zip(self._friction(), self["qd"], strict=True)]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from robot_dynamics.dynamics.generator.frame_kinematics import Steps
 from robot_dynamics.dynamics.generator.links import Link
 from robot_dynamics.dynamics.generator.motion import AngularMotion, at_rest, enter, own_motion
-from robot_dynamics.dynamics.generator.placing import Steps
 from robot_dynamics.dynamics.generator.recursion import State
 from robot_dynamics.dynamics.generator.runs import joint_variable
 from robot_dynamics.dynamics.generator.vectors import Vector, add, along_a, scaled, to_entry, to_turned

@@ -39,12 +39,12 @@ class Link(JointFrame):
 
     @property
     def parallel(self) -> bool:
-        """Whether the joint's axis is parallel to the axis before, and points the same way."""
+        """True where the joint's axis is parallel to the axis before, and points the same way."""
         return self.cos_alpha == 1.0 and self.sin_alpha == 0.0 and self.gamma == 0.0
 
     @property
     def quarter_turn(self) -> bool:
-        """Whether alpha and gamma are multiples of pi/2 (a minute angle has cosine 1 but a sine)."""
+        """True where alpha and gamma are multiples of pi/2 (a minute angle has cosine 1 but a sine)."""
         return self.cos_alpha * self.sin_alpha == 0.0 and self.cos_gamma * self.sin_gamma == 0.0
 
     def with_pseudo(self, pseudo: Array, noise: Array) -> Link:

@@ -45,7 +45,7 @@ class AngularMotion:
 
 @dataclass(frozen=True)
 class Entry:
-    """What a run of parallel axes receives from the link before it, in the frame turned by alpha.
+    """Motion that a run of parallel axes receives from the link before it, in the frame turned by alpha.
 
     Attributes:
         velocity, acceleration: of the link before.

@@ -1,4 +1,4 @@
-"""Which link carries a parameter: exchanges of mass between links that leave the motion as it is.
+"""Regrouping of inertial parameters: exchanges of mass between links that leave the motion as it is.
 
 Revolute joint i: whatever lies on its axis belongs to link i or to link i-1 alike. In frame i that is the
 part of the pseudo-inertia with the entries zz, z and 1 (J_zz, s_z, m); in frame i-1 it is T P T^T for all

@@ -24,7 +24,7 @@ from robot_dynamics.dynamics.generator.links import Link, leaves, parallel_runs
 
 
 class Objective(enum.Enum):
-    """What the search makes small."""
+    """Cost that the search makes small."""
 
     OPERATIONS = "additions and multiplications; sines and cosines count nothing, as in the literature"
     JOINT_ANGLES = "additions and multiplications, with the joints' own sines and cosines alone"

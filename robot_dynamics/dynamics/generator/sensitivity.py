@@ -28,9 +28,9 @@ from dataclasses import dataclass
 
 from robot_dynamics.codegen.expression import Expression
 from robot_dynamics.dynamics.generator.choices import Choices, LinkChoice
+from robot_dynamics.dynamics.generator.composite_inertia import CompositeInertia, applied
 from robot_dynamics.dynamics.generator.link_motions import Motions
 from robot_dynamics.dynamics.generator.links import Link
-from robot_dynamics.dynamics.generator.matter import Matter, applied
 from robot_dynamics.dynamics.generator.moments import Units, own_moment
 from robot_dynamics.dynamics.generator.recursion import State
 from robot_dynamics.dynamics.generator.regrouping import regrouped
@@ -69,7 +69,7 @@ class Sensitivity:
 
 @dataclass(frozen=True)
 class Carried:
-    """What joint i hands to the joints before it, about the origin and in the axes of the link reached."""
+    """Quantities that joint i hands to the joints before it, in the frame of the link reached."""
 
     alpha: Vector
     beta: Vector
@@ -186,9 +186,9 @@ class WayBack(Motions):
         return result
 
     def begun(self) -> list[Carried]:
-        """What every joint hands to those before it, at its own origin."""
-        matter = [
-            Matter.of(
+        """Quantities that every joint hands to those before it, at its own origin."""
+        beyond = [
+            CompositeInertia.of(
                 [[self.graph.expression(x) for x in row] for row in link.pseudo.tolist()], motion.velocity
             )
             for link, motion in zip(self.links, self.motions, strict=True)
@@ -197,16 +197,16 @@ class WayBack(Motions):
         for at, (force, moment) in self.state.wrenches.items():
             loads[at] = (add(loads[at][0], force), add(loads[at][1], moment))
         for at, payload in self.state.payloads.items():
-            matter[at] = matter[at].plus(Matter.of(payload, self.motions[at].velocity))
+            beyond[at] = beyond[at].plus(CompositeInertia.of(payload, self.motions[at].velocity))
             moment, force = own_moment(payload, self.motions[at], self.origins[at], Units(1.0, 1.0))
             loads[at] = (add(loads[at][0], force), add(loads[at][1], moment))
         begun = []
         for index in range(len(self.links) - 1, -1, -1):
-            begun.append(self._begun(index, matter[index], loads[index]))
+            begun.append(self._begun(index, beyond[index], loads[index]))
             if (parent := self.links[index].parent) >= 0:
                 link, turn = self.links[index], self.steps.turns[index]
-                before = matter[index].back(link, turn, self.steps.arms[index], self.arm_rates[index])
-                matter[parent] = matter[parent].plus(before)
+                before = beyond[index].back(link, turn, self.steps.arms[index], self.arm_rates[index])
+                beyond[parent] = beyond[parent].plus(before)
                 force, moment = self.passages[index].wrench_back(loads[index])
                 loads[parent] = (add(loads[parent][0], force), add(loads[parent][1], moment))
         return begun[::-1]
@@ -228,9 +228,9 @@ class WayBack(Motions):
         moment, force = own_moment(pseudo, motion, origin, Units(1.0, 1.0), spin=spin)
         return force, moment
 
-    def _begun(self, index: int, matter: Matter, load: Wrench) -> Carried:
+    def _begun(self, index: int, beyond: CompositeInertia, load: Wrench) -> Carried:
         """The functional and the wrenches of joint ``index``, at its own origin."""
-        zero, m, s, p = self.zero, matter.mass, matter.first, matter.momentum
+        zero, m, s, p = self.zero, beyond.mass, beyond.first, beyond.momentum
         passage = self.passages[index]
         turning, second, a = passage.axis_rate, passage.second, passage.origin
         (fx, fy, _), (nx, ny, _) = load
@@ -242,11 +242,11 @@ class WayBack(Motions):
                 velocity=(scaled(m, turning), cross_entries(s, turning)),
                 position=(scaled(m, second), add(cross_entries(s, second), [-fy, fx, zero])),
             )
-        d, inertia = matter.spread, matter.inertia
+        d, inertia = beyond.spread, beyond.inertia
         sigma = [a[1], -a[0], zero]
         twice = scaled(2.0, turning)
         force = add(add(scaled(m, sigma), cross_entries(second, s)), cross_entries(twice, p))
-        moment = add(add(cross_entries(s, sigma), applied(inertia, second)), matter.swept(twice))
+        moment = add(add(cross_entries(s, sigma), applied(inertia, second)), beyond.swept(twice))
         z = [zero, zero, self.graph.expression(1.0)]
         return Carried(
             alpha=[-s[1], s[0], zero],
@@ -254,7 +254,7 @@ class WayBack(Motions):
             gamma=[-d[0][2], -d[1][2], d[0][0] + d[1][1]],
             velocity=(
                 add(cross_entries(turning, s), [-p[1], p[0], zero]),
-                add(applied(inertia, turning), matter.swept(z)),
+                add(applied(inertia, turning), beyond.swept(z)),
             ),
             position=(add(force, [-fy, fx, zero]), add(moment, [-ny, nx, zero])),
         )

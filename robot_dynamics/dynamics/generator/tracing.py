@@ -65,5 +65,5 @@ def searched(
 def best_trace(
     request: Request, trace: Callable[[Choices], Trace], relevant: Iterable[str] = _EVERY_CHOICE
 ) -> Trace:
-    """What ``trace`` makes of the best choices found."""
+    """Trace with the best choices found."""
     return trace(searched(request, trace, relevant))

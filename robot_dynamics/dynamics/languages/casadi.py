@@ -18,8 +18,8 @@ from robot_dynamics.codegen.emit_c import c_source
 from robot_dynamics.codegen.expression import Expression, ExpressionGraph
 from robot_dynamics.codegen.factoring import factored_program
 from robot_dynamics.codegen.program import Argument, Program
+from robot_dynamics.dynamics.constant_inputs import friction_vector
 from robot_dynamics.dynamics.export import Export
-from robot_dynamics.dynamics.held import friction_vector
 from robot_dynamics.dynamics.languages.language import Language
 from robot_dynamics.dynamics.programs import trace_of_chain
 from robot_dynamics.dynamics.quantities import quantity_named
@@ -42,7 +42,7 @@ class _Array:
 
 @dataclass(frozen=True)
 class _Function:
-    """What CasADi sees, and the program that computes it; the program knows nothing of inputs not used.
+    """Function as CasADi sees it, and the program that computes it; the program lacks unused inputs.
 
     Attributes:
         name: of the function.

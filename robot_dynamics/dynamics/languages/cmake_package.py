@@ -10,10 +10,10 @@ from importlib.resources import files
 import numpy as np
 
 from robot_dynamics.codegen.emit_c import c_header, c_source
+from robot_dynamics.dynamics.constant_inputs import friction_vector
 from robot_dynamics.dynamics.export import Export
 from robot_dynamics.dynamics.formulations import newton_euler
 from robot_dynamics.dynamics.friction import DriveFriction
-from robot_dynamics.dynamics.held import friction_vector
 from robot_dynamics.dynamics.identifiable import body_parameters
 from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.errors import ParameterError, escaped

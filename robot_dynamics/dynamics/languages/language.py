@@ -1,4 +1,4 @@
-"""What a language of exported models is."""
+"""Interface of a language of exported models."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from robot_dynamics.dynamics.export import Export
 
 @dataclass(frozen=True)
 class Language:
-    """How models are written in one language.
+    """Writer of models in one language.
 
     Attributes:
         files: the texts of all files by their paths in the folder that the user names, the main one first.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from robot_dynamics.codegen.expression import Expression
+from robot_dynamics.dynamics.generator.frame_kinematics import Steps, Twist, twists
 from robot_dynamics.dynamics.generator.inputs import GRAVITY, PAYLOAD, QD, Inputs, Q, Request
 from robot_dynamics.dynamics.generator.payload import inertia_of
-from robot_dynamics.dynamics.generator.placing import Steps, Twist, twists
 from robot_dynamics.dynamics.generator.tracing import Trace
 from robot_dynamics.dynamics.generator.vectors import Tensor, Vector, add, from_entry, from_turned, scaled
 from robot_dynamics.dynamics.quantities.frames import steps_to

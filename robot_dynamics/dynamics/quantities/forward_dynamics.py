@@ -70,7 +70,7 @@ def _by_factorisation(request: Request) -> Trace:
 
 
 def _driving(inputs: Inputs) -> list[Expression]:
-    """What of the efforts friction leaves to the links."""
+    """Efforts that friction leaves to the links."""
     return add(list(inputs["tau"]), scaled(-1.0, inputs.friction_efforts()))
 
 

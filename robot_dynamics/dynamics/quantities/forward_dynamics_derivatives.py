@@ -1,4 +1,4 @@
-"""How the accelerations that efforts cause change with state and efforts."""
+"""Derivatives of forward dynamics by state and efforts."""
 
 from __future__ import annotations
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from numpy.typing import ArrayLike
 
+from robot_dynamics.dynamics.generator.frame_kinematics import frame_poses, placed_on
 from robot_dynamics.dynamics.generator.inputs import Inputs, Q, Request, Sizes
-from robot_dynamics.dynamics.generator.placing import frame_poses, placed_on
 from robot_dynamics.dynamics.generator.tracing import Trace
 from robot_dynamics.dynamics.quantities.frames import FRAME, FRAMES, frame_of, frames_of, steps_to
 from robot_dynamics.dynamics.quantities.quantity import Functions, OutputArray, quantity

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from robot_dynamics.codegen.expression import Expression
+from robot_dynamics.dynamics.generator.frame_kinematics import Steps
 from robot_dynamics.dynamics.generator.inputs import Request
 from robot_dynamics.dynamics.generator.links import Link
-from robot_dynamics.dynamics.generator.placing import Steps
 from robot_dynamics.dynamics.generator.search import Objective
 from robot_dynamics.dynamics.quantities.quantity import Option, SeveralOption
 from robot_dynamics.model.chain import KinematicChain

@@ -1,4 +1,4 @@
-"""How the efforts of a motion change with the motion."""
+"""Derivatives of inverse dynamics by the motion."""
 
 from __future__ import annotations
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from robot_dynamics.dynamics.generator.choices import Choices
+from robot_dynamics.dynamics.generator.frame_kinematics import frame_poses, placed_on, root_jacobian
 from robot_dynamics.dynamics.generator.inputs import Inputs, Q, Request
 from robot_dynamics.dynamics.generator.jacobian import tip_jacobian
-from robot_dynamics.dynamics.generator.placing import frame_poses, placed_on, root_jacobian
 from robot_dynamics.dynamics.generator.tracing import Trace, best_trace
 from robot_dynamics.dynamics.quantities.frames import AXES, FRAME, TIP, frame_of, steps_to
 from robot_dynamics.dynamics.quantities.matrices import flat

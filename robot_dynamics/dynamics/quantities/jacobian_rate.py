@@ -1,11 +1,11 @@
-"""What joint velocities alone add to the acceleration of the tip, or of any link."""
+"""Acceleration of the tip, or of any link, from joint velocities alone."""
 
 from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
+from robot_dynamics.dynamics.generator.frame_kinematics import frame_poses, twists
 from robot_dynamics.dynamics.generator.inputs import QD, Inputs, Q, Request
-from robot_dynamics.dynamics.generator.placing import frame_poses, twists
 from robot_dynamics.dynamics.generator.tracing import Trace
 from robot_dynamics.dynamics.generator.vectors import Vector, add
 from robot_dynamics.dynamics.quantities.frames import AXES, FRAME, TIP, frame_of, steps_to

@@ -1,4 +1,4 @@
-"""What the quantities that are matrices over the joints share."""
+"""Common parts of the quantities that are matrices over the joints."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def product(left: Matrix, right: Matrix) -> Matrix:
 
 
 def composed_angles(request: Request) -> bool:
-    """Whether sines and cosines of sums of joint angles may be had from those of the angles."""
+    """True where sines and cosines of sums of joint angles may be had from those of the angles."""
     return request.objective is not Objective.OPERATIONS
 
 
 def way_back(request: Request, state: State) -> WayBack:
-    """What the derivatives at ``state`` are found by."""
+    """Way back to the base, from which the derivatives at ``state`` follow."""
     return WayBack(request.links, state, composed=composed_angles(request))
 
 

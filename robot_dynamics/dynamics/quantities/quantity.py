@@ -21,7 +21,7 @@ MOST_NAMES = 1000
 
 
 class Functions(Protocol):
-    """What a quantity's method is called on."""
+    """Object whose methods quantities are."""
 
     def function(self, quantity: str, **options: Any) -> Callable[..., Any]:
         """The quantity's function, ready to be called with arrays."""
@@ -45,7 +45,7 @@ class Option:
     instead_of: str = ""
 
     def read(self, chain: KinematicChain, value: Any) -> str:
-        """What ``value`` is called in programs; None is the default.
+        """Name of ``value`` in programs; None is the default.
 
         Raises:
             ParameterError: there is no such choice; the message names those that there are.
@@ -63,7 +63,7 @@ class SeveralOption(Option):
     """A choice of any number of the values, in any order; none of them where it is omitted."""
 
     def read(self, chain: KinematicChain, value: Any) -> str:
-        """What ``value``, a sequence of names, is called in programs.
+        """Name of ``value``, a sequence of names, in programs.
 
         Raises:
             ParameterError: it is no sequence of names, or there is no such choice.
@@ -98,7 +98,7 @@ class OutputArray:
 
 @dataclass(frozen=True)
 class Quantity(Generic[P, R]):
-    """What one generated function computes; in a class it is a method.
+    """Quantity that one generated function computes; in a class it is a method.
 
     Attributes:
         name: of the function.
@@ -159,7 +159,7 @@ class Quantity(Generic[P, R]):
         return {option.name: option.read(chain, values.get(option.name)) for option in self.options}
 
     def no_result(self, chain: KinematicChain) -> str:
-        """What it means that no finite result exists for ``chain``."""
+        """Explanation that no finite result exists for ``chain``."""
         return self.singular.format(joints=", ".join(chain.joint_names))
 
     def signature(
@@ -169,7 +169,7 @@ class Quantity(Generic[P, R]):
         live: Iterable[str] = (),
         settings: Mapping[str, str] | None = None,
     ) -> Signature:
-        """What the compiled function takes and gives.
+        """Signature of the compiled function.
 
         Args:
             chain: the arm.

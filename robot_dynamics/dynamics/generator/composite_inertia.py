@@ -1,4 +1,4 @@
-"""What lies beyond a joint as one body that changes its shape: the sums over its mass that derivatives need.
+"""Composite inertia beyond a joint: sums over the mass of a body that changes its shape, for derivatives.
 
 With rho the position of a point from the origin of link i and rho' its rate, in axes that momentarily are
 those of link i, summed over all links beyond joint i:
@@ -23,7 +23,7 @@ Turned = tuple[Expression, Expression]
 
 
 @dataclass(frozen=True)
-class Matter:
+class CompositeInertia:
     """Moments of mass and of its motion; see above.
 
     Attributes:
@@ -41,10 +41,10 @@ class Matter:
     spread: Tensor
 
     @staticmethod
-    def of(pseudo: Tensor, angular: Vector) -> Matter:
+    def of(pseudo: Tensor, angular: Vector) -> CompositeInertia:
         """A body with this pseudo-inertia that turns at ``angular``, about the origin."""
         first, second = pseudo[3][:3], [row[:3] for row in pseudo[:3]]
-        return Matter(
+        return CompositeInertia(
             pseudo[3][3],
             first,
             second,
@@ -52,9 +52,9 @@ class Matter:
             [cross_entries(angular, row) for row in second],
         )
 
-    def plus(self, other: Matter) -> Matter:
+    def plus(self, other: CompositeInertia) -> CompositeInertia:
         """Both together, about one origin."""
-        return Matter(
+        return CompositeInertia(
             self.mass + other.mass,
             add(self.first, other.first),
             [add(u, v) for u, v in zip(self.second, other.second, strict=True)],
@@ -62,7 +62,7 @@ class Matter:
             [add(u, v) for u, v in zip(self.spread, other.spread, strict=True)],
         )
 
-    def back(self, link: Link, turn: Turned, arm: Vector, arm_rate: Vector) -> Matter:
+    def back(self, link: Link, turn: Turned, arm: Vector, arm_rate: Vector) -> CompositeInertia:
         """The same from the origin and in the axes of the link before ``link``.
 
         ``turn`` is the cosine and sine of the joint's angle, ``arm`` and ``arm_rate`` are d and d' in the
@@ -75,7 +75,7 @@ class Matter:
         d = [[d[i][k] + s[i] * arm_rate[k] + arm[i] * faster[k] for k in range(3)] for i in range(3)]
         for i, k in ((1, 0), (2, 0), (2, 1)):
             j[i][k] = j[k][i]
-        return Matter(
+        return CompositeInertia(
             self.mass, from_entry(link, far), _at_entry(link, j), from_entry(link, faster), _at_entry(link, d)
         )
 

@@ -1,4 +1,4 @@
-"""What a model holds besides the state: gravity, what the tip carries, and the friction of the joints."""
+"""Inputs of a model that stay constant between calls: gravity, payloads and the friction of the joints."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Payload = RigidBody | Sequence[float] | Array | Mapping[str, "RigidBody | Sequen
 
 
 @dataclass(frozen=True)
-class Held:
+class ConstantInputs:
     """Values and which of them the kernels take as inputs; the others are constants in them, or left out.
 
     Attributes:

@@ -19,7 +19,7 @@ from robot_dynamics.native.signature import Signature
 from robot_dynamics.spatial import Array
 
 
-class FunctionMaker:
+class FunctionFactory:
     """Makes the functions of one chain; those of choices that were made are kept."""
 
     def __init__(
@@ -88,7 +88,7 @@ class _Selecting(Evaluator):
         signature: Signature,
         load: Callable[[Given], Kernel],
         held: list[Array],
-        maker: FunctionMaker,
+        maker: FunctionFactory,
     ) -> None:
         """See `Evaluator`."""
         super().__init__(signature, load, held)
