@@ -75,7 +75,7 @@ WEIGHTLESS_TIP = (
     b'<robot name="r"><link name="a"/><link name="b"><inertial><mass value="1"/><inertia ixx="1" iyy="1"'
     b' izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link><link name="tool"/>'
     b'<joint name="j" type="continuous">'
-    b'<parent link="a"/><child link="b"/></joint><joint name="t" type="fixed"><parent link="b"/>'
+    b'<parent link="a"/><child link="b"/></joint><joint name="t" type="continuous"><parent link="b"/>'
     b'<child link="tool"/></joint></robot>'
 )
 
@@ -92,7 +92,7 @@ def test_generate_reads_standard_input_and_locks_joints(tmp_path):
 def test_generate_shows_warnings_as_dh_does(tmp_path):
     warnings = []
     for command, *options in (("dh",), ("generate", "-o", tmp_path)):
-        code, _, errors = call(command, "-", *options, given=WEIGHTLESS_TIP)
+        code, _, errors = call(command, "-", "--tip", "b", *options, given=WEIGHTLESS_TIP)
         assert code == 0, errors
         warnings.append([line for line in errors.splitlines() if "warning:" in line])
     assert "tool" in warnings[0][0] and warnings[0] == warnings[1]

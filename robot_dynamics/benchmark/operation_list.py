@@ -23,7 +23,7 @@ from robot_dynamics.dynamics.programs import generate
 from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.builder import build_chain
-from robot_dynamics.model.longest import longest_chain
+from robot_dynamics.model.selection import select_chain
 from robot_dynamics.model.urdf import parse_urdf
 
 QUANTITIES = (
@@ -38,8 +38,8 @@ SEARCHED = ("inverse_dynamics", "gravity", "mass_matrix")
 def operations(path: Path) -> dict[str, int]:
     """Additions, multiplications and divisions by quantity, of the longest chain of a description."""
     tree = parse_urdf(path)
-    longest = longest_chain(tree)
-    chain = build_chain(tree, None, longest.tip, longest.locked)
+    chosen = select_chain(tree)
+    chain = build_chain(tree, None, chosen.tip, chosen.locked)
     model = SerialModel.from_chain(chain)
     counts = {}
     for name in QUANTITIES:

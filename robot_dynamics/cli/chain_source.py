@@ -54,7 +54,7 @@ def add_gravity_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def chain_of(arguments: argparse.Namespace, text: bytes | None = None) -> KinematicChain:
-    """The chain that the arguments name; warnings about the description go to standard error.
+    """Chain that the arguments name; its line and the warnings about the description go to standard error.
 
     Args:
         arguments: with those that :func:`add_chain_arguments` declares.
@@ -68,6 +68,7 @@ def chain_of(arguments: argparse.Namespace, text: bytes | None = None) -> Kinema
         tips = arguments.tips
         named = tips.split(",") if tips not in (None, ALL) else tips
         chain = load_urdf(source, arguments.root, arguments.tip, dict(arguments.lock), named)
+    note(f"robot_dynamics: {chain.description()}")
     for message in chain.warnings:
         note(f"robot_dynamics: warning: {message}")
     return chain

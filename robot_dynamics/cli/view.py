@@ -43,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("arguments", nargs="*", metavar="NAME:=VALUE", help="arguments of the xacro")
     parser.add_argument("--root", metavar="LINK", help="link fixed to the ground (default: the tree's root)")
-    parser.add_argument("--tip", metavar="LINK", help="link at the end (default: of the longest chain)")
+    parser.add_argument("--tip", metavar="LINK", help="link at the end (default: the end of the arm)")
     parser.add_argument(
         "--lock",
         metavar="JOINT=POSITION",

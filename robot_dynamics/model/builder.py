@@ -10,7 +10,7 @@ import numpy as np
 from robot_dynamics.errors import ModelError, quoted, readable
 from robot_dynamics.inputs.arrays import listed, real_number
 from robot_dynamics.inputs.records import MOST_ENTRIES
-from robot_dynamics.model.chain import ChainJoint, JointKind, KinematicChain, Tip
+from robot_dynamics.model.chain import AttachedFrame, ChainJoint, JointKind, KinematicChain, Tip
 from robot_dynamics.model.lumping import MASSLESS, lumped_body, moved_body
 from robot_dynamics.model.selection import choose_tip, tips_of
 from robot_dynamics.model.urdf.tree import Joint, JointType, RobotTree
@@ -125,14 +125,15 @@ class _Builder:
             parents=() if serial else tuple(parents),
             tip_joint=-1 if serial else first.joint,
             other_tips=tuple(others),
+            frames=tuple(frame for joint in joints for frame in self._frames(joint.link)),
         )
 
     def _named(self, tips: str | Sequence[str] | None) -> list[str]:
         """The tips that were asked for."""
         if tips is None:
-            return [choose_tip(self._tree, self._root, self._may_move)]
+            return [choose_tip(self._tree, self._root, self._locked)]
         if tips == ALL:
-            return tips_of(self._tree, self._root, self._may_move)
+            return tips_of(self._tree, self._root, self._locked)
         names = [tips] if isinstance(tips, str) else listed("tips", tips, ModelError, MOST_ENTRIES)
         for name in names:
             if not isinstance(name, str):
@@ -168,22 +169,36 @@ class _Builder:
             offset=motion.offset,
         )
 
+    def _frames(self, moving: str) -> Iterator[AttachedFrame]:
+        """Frames of the links that fixed or locked joints attach to a moving link."""
+        pending = [(moving, np.eye(4))]
+        while pending:
+            parent, where = pending.pop()
+            for joint in self._tree.child_joints[parent]:
+                motion = self._motion(joint)
+                if motion.driver is None and motion.rest is None:
+                    placed = where @ joint.origin @ _displacement(joint, motion.offset)
+                    yield AttachedFrame(joint.child, moving, parent, placed)
+                    pending.append((joint.child, placed))
+
     def _carried(self, link: str) -> Iterator[tuple[str, Array]]:
         """Every link that moves as one with ``link``, itself first, and its pose (4, 4) there."""
-        pending = [(link, np.eye(4))]
+        pending = [(link, np.eye(4), True)]
         while pending:
-            name, where = pending.pop()
+            name, where, movable = pending.pop()
             self._concerned.add(("link", name))
             body = self._tree.links[name].body
-            if body is None:
+            # A frame without mass on a fixed joint is no omission.
+            if movable and body is None:
                 self._bodiless.append(name)
-            elif body.mass == 0.0:
+            elif movable and body is not None and body.mass == 0.0:
                 self._massless.append(name)
             yield name, where
             for joint in self._tree.child_joints[name]:
                 motion = self._motion(joint)
                 if motion.driver is None:
-                    pending.append((joint.child, where @ joint.origin @ _displacement(joint, motion.offset)))
+                    placed = where @ joint.origin @ _displacement(joint, motion.offset)
+                    pending.append((joint.child, placed, joint.kind is not JointType.FIXED))
 
     def _motion(self, joint: Joint) -> _Coupling:
         """Coordinate of the chain that moves ``joint``, or its constant position."""
@@ -216,9 +231,6 @@ class _Builder:
             return _Coupling(joint.name, 1.0, 0.0)
         nearest = min(max(0.0, joint.limits.lower), joint.limits.upper)
         return _Coupling(None, 0.0, nearest, rest=joint.name)
-
-    def _may_move(self, joint: Joint) -> bool:
-        return joint.kind is not JointType.FIXED and joint.name not in self._locked
 
     def _check_locked(self) -> None:
         for name, value in self._locked.items():

@@ -26,6 +26,9 @@ from robot_dynamics.inputs.records import (
 )
 from robot_dynamics.spatial import Array, pose, rotation_about
 
+MOST_SHOWN = 4
+"""Frames behind the tip that a line names."""
+
 
 class JointKind(enum.Enum):
     """Motion of a joint: along its axis or about it."""
@@ -156,6 +159,26 @@ class Tip:
         check_fields(self, {"link": text, "joint": index, "transform": numbers(4, 4)})
 
 
+@dataclass(frozen=True)
+class AttachedFrame:
+    """Frame of a link that does not move relative to a moving link of the chain.
+
+    Attributes:
+        name: name of the link.
+        link: name of the moving link.
+        parent: name of the link that carries it: the moving link, or another attached one.
+        pose: (4, 4) pose of the frame in the frame of the moving link.
+    """
+
+    name: str
+    link: str
+    parent: str
+    pose: Array
+
+    def __post_init__(self) -> None:
+        check_fields(self, {"name": text, "link": text, "parent": text, "pose": numbers(4, 4)})
+
+
 _CHAIN = {
     "name": text,
     "root": text,
@@ -167,6 +190,7 @@ _CHAIN = {
     "parents": several(index),
     "tip_joint": index,
     "other_tips": several(a(Tip)),
+    "frames": several(a(AttachedFrame)),
 }
 
 
@@ -185,6 +209,7 @@ class KinematicChain:
         parents: index of the joint that carries each joint, -1 for the root; empty: each carries the next.
         tip_joint: index of the joint that carries the tip; -1: the last.
         other_tips: the other tips of a tree.
+        frames: frames of the links that fixed or locked joints attach to the moving links.
     """
 
     name: str
@@ -197,6 +222,7 @@ class KinematicChain:
     parents: tuple[int, ...] = ()
     tip_joint: int = -1
     other_tips: tuple[Tip, ...] = ()
+    frames: tuple[AttachedFrame, ...] = ()
 
     def __post_init__(self) -> None:
         check_fields(self, _CHAIN)
@@ -295,8 +321,16 @@ class KinematicChain:
             replace(joint, coordinate=drivers.index(self.coordinate_names[joint.coordinate]))
             for joint in joints
         ]
+        links = {joint.link for joint in own}
         return KinematicChain(
-            self.name, self.root, tip, tuple(own), tuple(drivers), found.transform, self.warnings
+            self.name,
+            self.root,
+            tip,
+            tuple(own),
+            tuple(drivers),
+            found.transform,
+            self.warnings,
+            frames=tuple(frame for frame in self.frames if frame.link in links),
         )
 
     @property
@@ -308,6 +342,33 @@ class KinematicChain:
     def dof(self) -> int:
         """Number of independent joints."""
         return len(self.coordinate_names)
+
+    def frames_behind_tips(self) -> dict[str, float]:
+        """Distances from their tip of the attached frames that a tip carries [m], by name.
+
+        Frames that coincide with the tip are left out.
+        """
+        found = {}
+        for tip in self.tips:
+            behind = {tip.link}
+            from_link = np.linalg.inv(tip.transform)
+            for frame in self.frames:
+                if frame.parent in behind:
+                    behind.add(frame.name)
+                    offset = from_link @ frame.pose
+                    if np.abs(offset - np.eye(4)).max() > 1e-9:
+                        found[frame.name] = float(np.linalg.norm(offset[:3, 3]))
+        return found
+
+    def description(self) -> str:
+        """One line with root, tip and joints, and the fixed frames behind the tip."""
+        behind = self.frames_behind_tips()
+        shown = [f"{name} {1e3 * distance:.3g} mm" for name, distance in list(behind.items())[:MOST_SHOWN]]
+        further = f" and {len(behind) - MOST_SHOWN} more" if len(behind) > MOST_SHOWN else ""
+        fixed = f"; fixed behind the tip, for --tip: {', '.join(shown)}{further}" if behind else ""
+        joints = f"{self.dof} joint{'s' if self.dof > 1 else ''}: {', '.join(self.joint_names)}"
+        tips = f"tip{'s' if self.other_tips else ''} {', '.join(tip.link for tip in self.tips)}"
+        return f"{self.name}: root {self.root}, {tips}, {joints}{fixed}"
 
     def driving_joint(self, coordinate: int) -> ChainJoint:
         """The joint that coordinate ``coordinate`` is named after."""

@@ -16,7 +16,7 @@ from robot_dynamics.inputs.files import is_regular
 from robot_dynamics.model.chain import JointKind, KinematicChain
 from robot_dynamics.model.expand import expand_xacro, is_xacro
 from robot_dynamics.model.load import load_urdf
-from robot_dynamics.model.longest import longest_chain, rest_position
+from robot_dynamics.model.selection import rest_position, select_chain
 from robot_dynamics.model.urdf import RobotTree, parse_urdf
 from robot_dynamics.model.urdf.gate import kinematics_only, read_source
 from robot_dynamics.spatial import Array
@@ -32,7 +32,8 @@ class ArmOptions:
     """Chain of the robot and its load.
 
     Attributes:
-        root, tip: links; None for the root of the robot, and for the end of its longest chain.
+        root, tip: links; None for the robot's root and for the tip that ``load_urdf`` chooses, or, of several
+            limbs, the end of the one with the most joints.
         locked: positions at which joints are held [rad or m].
         payload: at the tip [kg].
         gravity: (3,) in the root frame [m/s²].
@@ -89,12 +90,12 @@ def arm_subject(text: str, options: ArmOptions) -> ArmSubject:
     """
     tree, notes = _tree(text)
     text = text if not notes else without_masses(text)
-    chosen = longest_chain(tree, options.root, options.tip)
+    chosen = select_chain(tree, options.root, options.tip, options.locked)
     locked = {**chosen.locked, **options.locked}
-    if options.tip is None:
-        notes.append(f"the chain ends at {chosen.tip}: the longest" + _rivals(chosen.rivals))
+    if chosen.others:
+        notes.append(f"the robot has several limbs: --tip chooses another: {_named(chosen.others)}")
     if chosen.held:
-        notes.append(f"held where they are: {_named(chosen.held)}")
+        notes.append(f"locked beside the chain: {_named(chosen.held)}")
     chain, kinematic = _chain(text, options, chosen.tip, locked, notes)
     fixed = _without_range(chain)
     if fixed:
@@ -126,7 +127,7 @@ def arm_subject(text: str, options: ArmOptions) -> ArmSubject:
         " raised here"
         for name, effort in tour.weak.items()
     ]
-    return ArmSubject(text, chain, locked, kinematic, tour, start, tuple(notes))
+    return ArmSubject(text, chain, locked, kinematic, tour, start, (chain.description(), *notes))
 
 
 def _tree(text: str) -> tuple[RobotTree, list[str]]:
@@ -230,12 +231,6 @@ def _with_friction(
     damping = np.array([joint.damping for joint in joints])
     friction = np.array([joint.friction for joint in joints])
     return lambda q, qd, qdd: np.asarray(links(q, qd, qdd) + damping * qd + friction * np.sign(qd))
-
-
-def _rivals(rivals: tuple[str, ...]) -> str:
-    if not rivals:
-        return ""
-    return f", and the first in the file of those to {_named(rivals)}; --tip chooses another"
 
 
 def _named(names: tuple[str, ...]) -> str:

@@ -18,7 +18,7 @@ URDF = Path(__file__).parents[2] / "urdf"
 def test_text_is_aligned_and_complete(capsys):
     assert main(["dh", str(URDF / "scara.urdf")]) == 0
     out, err = capsys.readouterr()
-    assert err == ""
+    assert err == "robot_dynamics: scara: root world, tip link4, 4 joints: joint1, joint2, joint3, joint4\n"
     lines = out.splitlines()
     header = next(line for line in lines if line.startswith("row"))
     rows = lines[lines.index(header) + 1 : lines.index(header) + 5]
@@ -55,11 +55,28 @@ def test_locked_joints_and_standard_input(capsys, monkeypatch):
 
 def test_warnings_go_to_standard_error(tmp_path, capsys):
     path = tmp_path / "arm.urdf"
-    path.write_text(two_joint_arm(link("tool", ""), joint("mount", "fore", "tool", "fixed")))
+    path.write_text(two_joint_arm(link("tool", ""), joint("mount", "fore", "tool")))
     assert main(["dh", str(path), "--format", "json"]) == 0
     out, err = capsys.readouterr()
     assert np.array(json.loads(out)["tool"]).shape == (4, 4)
-    assert err == "robot_dynamics: warning: links without <inertial>, taken as massless: tool\n"
+    chain, *warnings = err.splitlines()
+    assert chain == "robot_dynamics: sample: root ground, tip tool, 3 joints: shoulder, elbow, mount"
+    assert warnings[0] == "robot_dynamics: warning: links without <inertial>, taken as massless: tool"
+
+
+def test_the_first_line_names_the_fixed_frames_behind_the_tip(tmp_path, capsys):
+    frames = [link("flange", ""), joint("mount", "fore", "flange", "fixed", xyz="0 0 0")]
+    frames += [link("camera", ""), joint("bracket", "fore", "camera", "fixed", xyz="0 0.05 0")]
+    frames += [link("tool0", ""), joint("face", "flange", "tool0", "fixed", xyz="0 0 0.0823")]
+    path = tmp_path / "arm.urdf"
+    path.write_text(two_joint_arm(*frames))
+    for tip, behind in (
+        ("fore", "; fixed behind the tip, for --tip: camera 50 mm, tool0 82.3 mm"),
+        ("tool0", ""),
+    ):
+        assert main(["dh", str(path), "--tip", tip]) == 0
+        first = capsys.readouterr().err.splitlines()[0]
+        assert first == f"robot_dynamics: sample: root ground, tip {tip}, 2 joints: shoulder, elbow{behind}"
 
 
 def test_faults_are_one_line_and_exit_code_1(tmp_path, capsys):
@@ -76,8 +93,8 @@ def test_faults_are_one_line_and_exit_code_1(tmp_path, capsys):
         out, err = capsys.readouterr()
         assert out == ""
         assert err.startswith("robot_dynamics: ")
-        assert message in err
-        assert err.count("\n") == 1
+        (fault,) = [line for line in err.splitlines() if " joints: " not in line]
+        assert message in fault
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from descriptions import LIMIT, joint, link, robot, two_joint_arm
 from robot_dynamics.errors import ModelError, ModelWarning, RobotDynamicsError, StateError
 from robot_dynamics.model.chain import JointKind
 from robot_dynamics.model.load import load_urdf
+from robot_dynamics.spatial import pose, rotation_about
 
 quiet = pytest.mark.filterwarnings("ignore::robot_dynamics.errors.ModelWarning")
 
@@ -263,13 +264,30 @@ def test_locking_the_master_locks_its_mimics():
 
 
 def test_missing_inertial_warns_by_name():
-    description = two_joint_arm(link("frame", ""), joint("mount", "fore", "frame", "fixed"))
-    with pytest.warns(ModelWarning, match="without <inertial>.*: frame$"):
-        chain = load_urdf(description)
-    assert chain.warnings == ("links without <inertial>, taken as massless: frame",)
+    description = two_joint_arm(link("finger", ""), joint("slide", "fore", "finger", "prismatic"))
+    with pytest.warns(ModelWarning, match="without <inertial>.*: finger$"):
+        chain = load_urdf(description, tip="fore")
+    assert chain.warnings == ("links without <inertial>, taken as massless: finger",)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert load_urdf(two_joint_arm()).warnings == ()  # the ground needs no mass
+        frame = two_joint_arm(link("frame", ""), joint("mount", "fore", "frame", "fixed"))
+        assert load_urdf(frame).warnings == ()
+
+
+def test_fixed_and_locked_links_are_frames_of_the_chain():
+    description = two_joint_arm(
+        link("plate"), joint("bolt", "upper", "plate", "fixed", xyz="0 0.1 0"),
+        link("sensor"), joint("pan", "plate", "sensor", xyz="0 0 0.2"),
+        link("finger"), joint("grip", "fore", "finger"),
+    )  # fmt: skip
+    chain = load_urdf(description, tip="fore", locked_joints={"pan": np.pi / 2})
+    assert [(frame.name, frame.link, frame.parent) for frame in chain.frames] == [
+        ("plate", "upper", "upper"),
+        ("sensor", "upper", "plate"),
+    ]
+    assert np.allclose(chain.frames[1].pose, pose(rotation_about([0, 0, 1], np.pi / 2), [0, 0.1, 0.2]))
+    assert chain.frames_behind_tips() == {}
 
 
 @quiet
@@ -295,9 +313,9 @@ def test_doubtful_mass_properties_warn_by_name(mass, moments, message):
         f'<inertial><mass value="{mass}"/>'
         f'<inertia ixx="{ixx}" ixy="0" ixz="0" iyy="{iyy}" iyz="0" izz="{izz}"/></inertial>'
     )
-    description = two_joint_arm(link("hand", inertial), joint("mount", "fore", "hand", "fixed"))
+    description = two_joint_arm(link("hand", inertial), joint("mount", "fore", "hand"))
     with pytest.warns(ModelWarning, match=message):
-        load_urdf(description)
+        load_urdf(description, tip="fore")
 
 
 @pytest.mark.parametrize(

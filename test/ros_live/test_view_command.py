@@ -92,7 +92,8 @@ def test_an_arm_makes_its_tour(tmp_path):
     assert 0.0 < max(report["worst_tracking_error"].values()) < 1e-3
     assert report["links_drawn"] == ["upper", "lower"]
     assert set(report["links_not_drawn"]) == {"base", "camera"}
-    assert "held where they are: pan" in output and "the chain ends at lower" in output
+    assert "locked beside the chain: pan" in output
+    assert "quick: root base, tip lower, 2 joints: shoulder, elbow" in output
 
 
 def test_limits_that_cannot_carry_the_arm_are_raised_and_said(tmp_path):

@@ -51,7 +51,8 @@ def forward_kinematics(
     Args:
         q: (n,) or (N, n) joint positions [rad or m].
         out: array for the result.
-        frame: name of a moving link, whose frame is its joint frame in the URDF; the tip when omitted.
+        frame: name of a moving link or of a link fixed to one, as its joint frame in the URDF; the
+            tip when omitted.
         frames: names of k of them (the tip's among them), for all their poses in one call.
 
     Returns:

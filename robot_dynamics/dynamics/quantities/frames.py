@@ -21,10 +21,15 @@ ROOT = "root"
 
 
 def _frames(chain: KinematicChain) -> Mapping[str, str]:
+    """Option values by link: number of the moving link, and the pose in it of a frame attached to it."""
     links = {joint.link: str(index) for index, joint in enumerate(chain.joints)}
     first, *others = chain.tips
     tips = {first.link: TIP, **{tip.link: f"{TIP}{k}" for k, tip in enumerate(others, 1)}}
-    return {**links, **tips}
+    attached = {
+        frame.name: " ".join([links[frame.link], *(x.hex() for x in frame.pose[:3].ravel().tolist())])
+        for frame in chain.frames
+    }
+    return {**attached, **links, **tips}
 
 
 FRAMES = SeveralOption("frames", "", _frames, instead_of="frame")
@@ -62,8 +67,11 @@ def _fixed(request: Request, chosen: str) -> FixedFrame:
     if chosen.startswith(TIP):
         index, pose = request.model.tips[int(chosen[len(TIP) :] or 0)]
     else:
-        index = int(chosen)
+        number, *attached = chosen.split()
+        index = int(number)
         pose = request.model.link_poses[index] if request.model.link_poses else np.eye(4)
+        if attached:
+            pose = pose @ np.vstack([np.reshape([float.fromhex(x) for x in attached], (3, 4)), np.eye(4)[3]])
     path = []
     while index >= 0:
         path.append(index)

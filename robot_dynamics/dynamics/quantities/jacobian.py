@@ -57,7 +57,8 @@ def jacobian(
     Args:
         q: (n,) or (N, n) joint positions [rad or m].
         out: array for the result.
-        frame: name of a moving link, whose frame is its joint frame in the URDF; the tip when omitted.
+        frame: name of a moving link or of a link fixed to one, as its joint frame in the URDF; the
+            tip when omitted.
         axes: "tip" for the frame's own axes, "root" for those of the root frame.
 
     Returns:

@@ -20,7 +20,7 @@ from robot_dynamics.control.arm.trajectory import Reference, Trajectory, plan
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.chain_parameters import ChainParameters
 from robot_dynamics.model.load import load_urdf
-from robot_dynamics.model.longest import rest_position
+from robot_dynamics.model.selection import rest_position
 from robot_dynamics.model.urdf import parse_urdf
 from robot_dynamics.parameters import parameter
 from robot_dynamics.ros.support import parameters, qos, spin

@@ -1,13 +1,15 @@
-"""The chain that is meant when nobody names one: the longest, the rest held."""
+"""Choice of the chain where the caller names no tip: the same in the library and in ``view``."""
 
 from __future__ import annotations
+
+import warnings
 
 import pytest
 from installed_robots import example_robot
 
-from robot_dynamics.errors import ModelError
+from robot_dynamics.errors import ModelError, ModelWarning
 from robot_dynamics.model.load import load_urdf
-from robot_dynamics.model.longest import longest_chain
+from robot_dynamics.model.selection import limb_ends, select_chain
 from robot_dynamics.model.urdf import parse_urdf
 
 INERTIAL = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
@@ -27,11 +29,11 @@ def robot(*joints):
 
 
 def chain_of(text, **options):
-    chosen = longest_chain(parse_urdf(text), **options)
+    chosen = select_chain(parse_urdf(text), **options)
     return chosen, load_urdf(text, tip=chosen.tip, locked_joints=chosen.locked)
 
 
-def test_the_longest_chain_wins_and_the_rest_is_held():
+def test_the_longest_limb_is_selected_and_the_rest_is_held():
     text = robot(
         ("a", "revolute", "base", "la"),
         ("b", "revolute", "base", "lb"),
@@ -39,21 +41,51 @@ def test_the_longest_chain_wins_and_the_rest_is_held():
         ("tool", "fixed", "lc", "tool0"),
     )
     chosen, chain = chain_of(text)
-    assert (chosen.tip, chosen.joints, chosen.held, chosen.rivals) == ("tool0", ("b", "c"), ("a",), ())
+    assert (chosen.tip, chosen.joints, chosen.held, chosen.others) == ("tool0", ("b", "c"), ("a",), ())
     assert chain.joint_names == ("b", "c")
 
 
 def test_of_equally_long_chains_the_first_in_the_file_is_taken_and_the_others_named():
     text = robot(("b", "revolute", "base", "lb"), ("a", "revolute", "base", "la"))
-    assert longest_chain(parse_urdf(text)).tip == "lb"
-    assert longest_chain(parse_urdf(text)).rivals == ("la",)
+    assert select_chain(parse_urdf(text)).tip == "lb"
+    assert select_chain(parse_urdf(text)).others == ("la",)
 
 
-def test_leaves_behind_the_same_joints_are_no_rivals():
+def test_leaves_behind_the_same_joints_are_one_limb():
     text = robot(
         ("a", "revolute", "base", "la"), ("t1", "fixed", "la", "tool1"), ("t2", "fixed", "la", "tool2")
     )
-    assert longest_chain(parse_urdf(text)).rivals == ()
+    selected = select_chain(parse_urdf(text))
+    assert (selected.tip, selected.others) == ("la", ()) and load_urdf(text).tip == "la"
+
+
+def hand(side):
+    """An arm of three joints with two fingers of two."""
+    yield from (
+        (f"{side}{i}", "revolute", f"{side}l{i - 1}" if i > 1 else "base", f"{side}l{i}") for i in (1, 2, 3)
+    )
+    for finger in "pq":
+        yield (f"{side}{finger}1", "revolute", f"{side}l3", f"{side}{finger}a")
+        yield (f"{side}{finger}2", "revolute", f"{side}{finger}a", f"{side}{finger}b")
+
+
+def test_arms_end_where_their_fingers_begin():
+    text = robot(*hand("left"), *hand("right"), ("camera", "fixed", "base", "lens"))
+    assert limb_ends(parse_urdf(text), "base") == ["leftl3", "rightl3"]
+    with pytest.raises(ModelError, match=r"several chains .* one of: leftl3, rightl3$"):
+        load_urdf(text)
+
+
+def test_locked_joints_do_not_make_a_limb():
+    text = robot(*hand("left"), ("head", "revolute", "base", "neck"))
+    assert limb_ends(parse_urdf(text), "base") == ["leftl3"]
+    locked = dict.fromkeys(("left1", "left2", "left3", "leftp1", "leftp2", "leftq1", "leftq2"), 0.3)
+    assert limb_ends(parse_urdf(text), "base", locked) == ["neck"]
+    assert (
+        select_chain(parse_urdf(text), locked=locked).tip
+        == load_urdf(text, locked_joints=locked).tip
+        == "neck"
+    )
 
 
 def test_a_finger_that_mimics_one_in_the_chain_is_locked_at_its_limit():
@@ -84,30 +116,33 @@ def test_a_given_root_and_tip_are_kept():
     text = robot(
         ("a", "revolute", "base", "la"), ("b", "revolute", "la", "lb"), ("c", "revolute", "lb", "lc")
     )
-    assert longest_chain(parse_urdf(text), root="la").joints == ("b", "c")
-    assert longest_chain(parse_urdf(text), tip="lb").joints == ("a", "b")
+    assert select_chain(parse_urdf(text), root="la").joints == ("b", "c")
+    assert select_chain(parse_urdf(text), tip="lb").joints == ("a", "b")
 
 
 def test_a_robot_without_moving_joints_is_refused():
     with pytest.raises(ModelError, match="no moving joint below link 'base'"):
-        longest_chain(parse_urdf(robot(("f", "fixed", "base", "la"))))
+        select_chain(parse_urdf(robot(("f", "fixed", "base", "la"))))
     with pytest.raises(ModelError, match="'nowhere' is not in robot"):
-        longest_chain(parse_urdf(robot(("a", "revolute", "base", "la"))), root="nowhere")
+        select_chain(parse_urdf(robot(("a", "revolute", "base", "la"))), root="nowhere")
 
 
 @pytest.mark.parametrize(
     ("name", "joints"),
     [
         ("ur_description/urdf/ur5_robot.urdf", 6),
-        ("panda_description/urdf/panda.urdf", 8),
-        ("talos_data/robots/talos_full_v2.urdf", 10),
+        ("panda_description/urdf/panda.urdf", 7),
+        ("talos_data/robots/talos_full_v2.urdf", 9),
     ],
 )
 def test_real_robots(name, joints):
     path = example_robot(name)
     if path is None:
         pytest.skip("example-robot-data is not installed")
-    chosen = longest_chain(parse_urdf(path))
-    with pytest.warns():
+    chosen = select_chain(parse_urdf(path))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)
         chain = load_urdf(path, tip=chosen.tip, locked_joints=chosen.locked)
-    assert chain.dof == len(chosen.joints) == joints
+        assert chain.dof == len(chosen.joints) == joints
+        if not chosen.others:
+            assert load_urdf(path).tip == chosen.tip
