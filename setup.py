@@ -116,6 +116,7 @@ setup(
         share("launch"),
         share("urdf"),
         share("config"),
+        share("config/drivers"),
         share("rviz"),
         share("security"),
     ],
