@@ -20,6 +20,7 @@ from robot_dynamics.dynamics.quantities import QUANTITIES
 from robot_dynamics.errors import ModelError, ParameterError, quoted
 from robot_dynamics.inputs.files import check_folder, read_bytes, write_files
 from robot_dynamics.model.chain import KinematicChain
+from robot_dynamics.model.driver_profile import driver_names, load_driver
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -94,8 +95,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--ros2-control",
         action="store_true",
-        help="write a ROS 2 package (Jazzy): a chainable ros2_control controller and an"
+        help="write a ROS 2 package (Jazzy and later): a chainable ros2_control controller and an"
         " inverse_dynamics_solver plugin of this robot",
+    )
+    parser.add_argument(
+        "--driver",
+        metavar="NAME",
+        help="with --ros2-control: profile of the driver that gets the efforts"
+        f" ({', '.join(driver_names())}), or the path of one (.yaml). It sets the default gravity and the"
+        " update rate",
     )
 
 
@@ -117,6 +125,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise ParameterError("--friction is for --language casadi; in a CMake package it is an argument")
     origin = "standard input" if given is not None else Path(arguments.urdf).name
     source = f"{origin}, SHA-256 {hashlib.sha256(text).hexdigest()}"
+    if arguments.driver and not arguments.ros2_control:
+        raise ParameterError("--driver has a meaning only with --ros2-control")
     if arguments.ros2_control:
         return _write_controllers(arguments, chain, text, source)
     wanted = arguments.quantity or EXPORTED
@@ -158,6 +168,7 @@ def _write_controllers(arguments: argparse.Namespace, chain: KinematicChain, tex
         gravity=np.array(arguments.gravity, dtype=float),
         urdf=text,
         source=source,
+        driver=load_driver(arguments.driver) if arguments.driver else None,
     )
     for path in write_files(output, package.files()):
         print(f"wrote {path}")

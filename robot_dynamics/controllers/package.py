@@ -8,12 +8,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 
+import numpy as np
+
 from robot_dynamics.controllers.description import with_simulated_hardware
 from robot_dynamics.controllers.model_header import model_values
 from robot_dynamics.controllers.parameters import parameter_file
 from robot_dynamics.controllers.sources import core_sources, kernel_sources
 from robot_dynamics.errors import ParameterError, quoted
 from robot_dynamics.model.chain import JointKind, KinematicChain
+from robot_dynamics.model.driver_profile import DriverProfile
 from robot_dynamics.spatial import Array
 
 TEMPLATES = (
@@ -39,6 +42,8 @@ class ControllerPackage:
         gravity: (3,) default of the parameter, in the root frame [m/s²].
         urdf: the description from which the arm was read.
         source: where it comes from, with a digest of it.
+        driver: profile of the driver that gets the efforts. Where the robot carries its own weight, the
+            default of the parameter ``gravity`` is zero.
     """
 
     name: str
@@ -46,8 +51,16 @@ class ControllerPackage:
     gravity: Array
     urdf: bytes
     source: str
+    driver: DriverProfile | None = None
 
     def __post_init__(self) -> None:
+        if self.driver and not self.driver.command.obeyed:
+            raise ParameterError(
+                f"driver {quoted(self.driver.name)} does not apply effort commands; a controller of"
+                " efforts has no effect there"
+            )
+        if self.driver and self.driver.command.gravity == "robot":
+            object.__setattr__(self, "gravity", np.zeros(3))
         if not re.fullmatch(r"[a-z](?!.*__)[a-z0-9_]+", self.name):
             raise ParameterError(
                 f"{quoted(self.name)} cannot be the name of a ROS package, which is made of lower-case"
@@ -79,6 +92,8 @@ class ControllerPackage:
             "JOINT_LIST": json.dumps(self.chain.joint_names),
             "REFERENCE_LIST": json.dumps([f"computed_torque_controller/{j}" for j in self.chain.joint_names]),
             "CONSTRAINTS": "".join(_constraints(self.chain, j) for j in range(self.chain.dof)),
+            "RATE": f"{self.driver.rate:.0f}" if self.driver and self.driver.rate else "1000",
+            "DRIVER": f" on {_comment(self.driver.title)}" if self.driver else "",
             **model_values(self.chain, self.gravity, self.urdf),
         }
         root = files("robot_dynamics.controllers").joinpath("templates")

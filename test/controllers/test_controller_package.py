@@ -377,6 +377,7 @@ def test_parameters_are_those_of_the_node(package):
         (["--wrench"], "--wrench has no meaning with --ros2-control"),
         (["--quantity", "gravity"], "--quantity has no meaning with --ros2-control"),
         (["--license", "MIT"], "whose licence is Apache-2.0"),
+        (["--driver", "ura"], "there is no driver profile 'ura'; choose from"),
     ],
 )
 def test_what_does_not_go_together_is_refused(tmp_path, capsys, arguments, reason):
@@ -384,6 +385,25 @@ def test_what_does_not_go_together_is_refused(tmp_path, capsys, arguments, reaso
     assert main(command) != 0
     assert reason in capsys.readouterr().err
     assert not (tmp_path / "p").exists()
+
+
+def test_a_driver_whose_robot_carries_its_weight_gets_no_gravity(tmp_path):
+    folder = tmp_path / "puma_on_ur"
+    command = ["generate", str(PUMA), "--ros2-control", "-o", str(folder), "--driver", "ur"]
+    assert main(command) == 0
+    parameters = yaml.safe_load((folder / "src/parameters.yaml").read_text())["puma_on_ur"]
+    assert parameters["gravity"]["default_value"] == [0.0, 0.0, 0.0]
+    manager = yaml.safe_load((folder / "config/controllers.yaml").read_text())["controller_manager"]
+    assert manager["ros__parameters"]["update_rate"] == 500
+
+
+def test_a_driver_that_ignores_efforts_is_refused(tmp_path, capsys):
+    text = resource("config/drivers/generic.yaml").read_text(encoding="utf-8")
+    deaf = tmp_path / "deaf.yaml"
+    deaf.write_text(text.replace("obeyed: true", "obeyed: false"))
+    command = ["generate", str(PUMA), "--ros2-control", "-o", str(tmp_path / "p"), "--driver", str(deaf)]
+    assert main(command) != 0
+    assert "driver 'generic' does not apply effort commands" in capsys.readouterr().err
 
 
 def test_a_description_with_hardware_of_its_own_stays_as_it_is(tmp_path):
