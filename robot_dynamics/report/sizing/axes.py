@@ -12,7 +12,7 @@ from robot_dynamics.stewart.orientation import rotation_from_roll_pitch_yaw
 
 NAMES = ("x", "y", "z", "roll", "pitch", "yaw")
 """Translations [m] and rotations [rad] away from home; R = Rz(yaw) Ry(pitch) Rx(roll) R_home."""
-PLANES = ((0, 1), (0, 2), (1, 2), (3, 4), (3, 5), (4, 5))
+PLANES = ((0, 1), (0, 2), (1, 2), (3, 4), (3, 5), (4, 5), (2, 4), (0, 4), (2, 3))
 """Pairs of directions that are mapped."""
 LARGEST_TURN = np.radians([60.0, 60.0, 90.0])
 

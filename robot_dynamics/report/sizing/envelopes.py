@@ -9,6 +9,7 @@ import numpy as np
 from robot_dynamics.report.sizing.axes import displaced, is_turn
 from robot_dynamics.report.sizing.workspace import Excursion
 from robot_dynamics.spatial import Array
+from robot_dynamics.stewart.actuators import coulomb_friction
 from robot_dynamics.stewart.kinematics import leg_geometry
 from robot_dynamics.stewart.machine import Machine
 from robot_dynamics.stewart.motion import Motion
@@ -28,7 +29,8 @@ class MotionEnvelope:
         displacement: (N,) [m or rad].
         speed: (N,) greatest within the legs' speeds [m/s or rad/s].
         forward, backward: (N,) greatest acceleration from rest along and against the direction within the
-            legs' forces, not negative; zero where the weight alone is too much [m/s² or rad/s²].
+            legs' forces, dry friction included, not negative; zero where weight and friction alone are too
+            much [m/s² or rad/s²].
         leg_power: (N,) greatest power of an actuator, moving at ``speed`` either way [W].
         total_power: (N,) what all actuators take then, without what they give back [W].
     """
@@ -69,7 +71,10 @@ def _envelope(machine: Machine, excursion: Excursion) -> MotionEnvelope:
     legs = leg_geometry(machine, poses.position, poses.rotation)
     twist = np.zeros((len(displacement), 6))
     twist[:, 3 * is_turn(axis) :][:, :3] = direction
-    rates = np.abs((legs.jacobian @ twist[..., None])[..., 0])
+    along = (legs.jacobian @ twist[..., None])[..., 0]
+    rates = np.abs(along)
+    # A leg that begins to move has its dry friction against it.
+    dry = coulomb_friction(machine) * np.sign(np.where(rates > 1e-9 * rates.max(), along, 0.0))
     speeds = np.array([leg.limits.speed for leg in machine.legs])
     speed = _least_ratio(speeds, rates)
     powers = [_powers(machine, rest, axis, sign * direction, speed) for sign in (1.0, -1.0)]
@@ -77,8 +82,8 @@ def _envelope(machine: Machine, excursion: Excursion) -> MotionEnvelope:
         axis=axis,
         displacement=displacement,
         speed=speed,
-        forward=_reserve(limits, held, gain),
-        backward=_reserve(limits, held, -gain),
+        forward=_reserve(limits, held + dry, gain),
+        backward=_reserve(limits, held - dry, -gain),
         leg_power=np.maximum(*(power.max(axis=1) for power in powers)),
         total_power=np.maximum(*(power.clip(min=0.0).sum(axis=1) for power in powers)),
     )

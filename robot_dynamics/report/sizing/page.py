@@ -20,6 +20,7 @@ from robot_dynamics.report.sizing import pictures
 from robot_dynamics.report.sizing.axes import NAMES, PLANES, is_turn, shown_unit, shown_value
 from robot_dynamics.report.sizing.envelopes import MotionEnvelope, envelope_rows, envelopes
 from robot_dynamics.report.sizing.loads import REACTIONS, Loads, recorded_loads, standard_loads
+from robot_dynamics.report.sizing.ratings import Fall, Ratings, Supply, fall, ratings, supply
 from robot_dynamics.report.sizing.workspace import CAUSES, Excursion, PlaneMap, excursions, map_rows, maps
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.machine import Machine
@@ -37,6 +38,9 @@ class Study:
         maps: over pairs of them.
         able: what can be done along them.
         loads: of the motion.
+        ratings: use of the actuators in it.
+        supply: power of all actuators in it.
+        fall: after a loss of power at home.
     """
 
     machine: Machine
@@ -44,6 +48,9 @@ class Study:
     maps: list[PlaneMap]
     able: list[MotionEnvelope]
     loads: Loads
+    ratings: Ratings
+    supply: Supply
+    fall: Fall
 
 
 def study(platform: StewartPlatform, motion: MotionTable | None, title: str) -> Study:
@@ -60,7 +67,10 @@ def study(platform: StewartPlatform, motion: MotionTable | None, title: str) -> 
         loads = standard_loads(platform, reached, able)
     else:
         loads = recorded_loads(platform, motion, title)
-    return Study(platform.machine, reached, maps(platform.machine, reached), able, loads)
+    machine = platform.machine
+    rated = ratings(machine, loads)
+    every = maps(machine, reached)
+    return Study(machine, reached, every, able, loads, rated, supply(loads), fall(platform))
 
 
 def write(found: Study, folder: Path) -> list[Path]:
@@ -102,6 +112,11 @@ def _html(found: Study, tables: dict[str, tuple[str, str]]) -> str:
         motion=f"The motion: {loads.title}; {loads.time[-1]:.4g} s, {len(loads.time)} samples.",
         messages=loads.messages,
         actuators=_actuator_table(machine, loads),
+        ratings=_rating_table(machine, found.ratings),
+        most_loaded=_most_loaded(found),
+        supply=found.supply,
+        fall=_fall_words(found),
+        figures=_figures,
         over_time=_captioned([f"{name} over time" for name in curves], list(curves.values())),
         operating=_captioned(["force over speed"], [pictures.force_over_speed(machine, loads)]),
         reactions=_reaction_table(machine, loads),
@@ -200,6 +215,64 @@ def _actuator_table(machine: Machine, loads: Loads) -> dict[str, Any]:
     return {"header": ["leg", *(words for words, _ in bounds.values())], "rows": rows}
 
 
+def _rating_table(machine: Machine, rated: Ratings) -> dict[str, Any]:
+    """Shares of the ratings in percent, and the motors."""
+    columns: dict[str, Array] = {
+        "peak force of its limit": rated.peak_use,
+        "rms force of the continuous force": rated.continuous_use,
+        "force at its speed, of the curve": rated.curve_use,
+    }
+    columns = {words: use for words, use in columns.items() if np.isfinite(use).any() and use.any()}
+    header = ["leg", *(f"{words} [%]" for words in columns)]
+    motors = np.isfinite(rated.motor_speed).any()
+    if motors:
+        header += ["motor speed [1/min]", "motor torque, peak [N·m]", "motor torque, rms [N·m]"]
+    rows = []
+    for k, name in enumerate(machine.leg_names):
+        cells: list[Any] = [shown(name)]
+        for use in columns.values():
+            text = f"{100.0 * use[k]:.0f}"
+            cells.append({"style": "over", "text": text} if use[k] > 1.0 + 1e-9 else text)
+        if motors:
+            speed = 30.0 / np.pi * rated.motor_speed[k]
+            cells += [_figures(float(x)) for x in (speed, rated.motor_torque[k], rated.motor_rms_torque[k])]
+        rows.append(cells)
+    return {"header": header, "rows": rows}
+
+
+def _most_loaded(found: Study) -> str:
+    """The leg with the greatest use, by each rating."""
+    names, rated, words = list(map(shown, found.machine.leg_names)), found.ratings, []
+    for use, what in (
+        (rated.continuous_use, "continuous force"),
+        (rated.peak_use, "force limit"),
+        (rated.curve_use, "force at its speed"),
+    ):
+        if np.isfinite(use).all() and use.any():
+            leg = int(use.argmax())
+            words.append(f"{names[leg]}: {use[leg]:.0%} of its {what}")
+    if not words:
+        rms = found.loads.actuators()["rms_force"]
+        words = [f"{names[int(rms.argmax())]}: {_figures(float(rms.max()))} N rms"]
+    return "; ".join(words)
+
+
+def _fall_words(found: Study) -> str:
+    """The fall after a loss of power, in words."""
+    lost, machine = found.fall, found.machine
+    hold = f"Brakes must hold up to {_figures(float(np.abs(lost.holding).max()))} N per leg at home"
+    static = max((float(np.nanmax(m.force[m.kept], initial=0.0)) for m in found.maps), default=0.0)
+    hold += f", {_figures(static)} N on the maps above."
+    if not np.isfinite(lost.time):
+        return f"Without actuator forces the platform meets no end of a stroke within 3 s. {hold}"
+    speed = float(np.abs(lost.leg_speed).max())
+    return (
+        f"Without actuator forces and brakes {shown(machine.name)} falls from home onto its stops within"
+        f" {lost.time:.2f} s: the fastest leg has {_figures(speed)} m/s, the buffers take"
+        f" {_figures(lost.energy)} J together. {hold}"
+    )
+
+
 def _reaction_table(machine: Machine, loads: Loads) -> dict[str, Any]:
     peaks = loads.peak_reactions()
     header = ["leg", *(f"{words} [{unit}]" for words, unit in REACTIONS.values())]
@@ -216,7 +289,11 @@ def _tables(found: Study) -> dict[str, tuple[str, str]]:
     series = {"length": loads.length, "speed": loads.speed, "force": loads.force, "power": loads.power}
     over_time: Array = np.column_stack([loads.time, *series.values(), loads.condition])
     columns = ["time", *(f"{name}.{key}" for key in series for name in names), "condition_number"]
-    peaks = {**loads.actuators(), **{f"peak_{key}": v for key, v in loads.peak_reactions().items()}}
+    peaks = {
+        **loads.actuators(),
+        **found.ratings.rows(),
+        **{f"peak_{key}": v for key, v in loads.peak_reactions().items()},
+    }
     reach = [[NAMES[e.axis], e.least, e.greatest, *e.causes] for e in found.reached]
     each = [[name, *(float(v[k]) for v in peaks.values())] for k, name in enumerate(names)]
     return {

@@ -219,6 +219,10 @@ def force_over_speed(machine: Machine, loads: Loads) -> bytes:
         axes.axvline(limit, **LIMIT)
     for limit in (-strongest, strongest):
         axes.axhline(limit, **LIMIT)
+    for curve in {leg.limits.speed_force for leg in machine.legs if leg.limits.speed_force}:
+        speeds, forces = np.array(curve).T
+        for sx, sy in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
+            axes.plot(sx * speeds, sy * forces / divisor, color=LIMIT["color"], lw=1.4)
     axes.set_xlim(-width, width)
     axes.set_ylim(-height, height)
     axes.set_xlabel("leg speed [m/s]")

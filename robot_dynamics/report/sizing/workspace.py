@@ -20,8 +20,8 @@ CAUSES = ("", "stroke, leg too long", "stroke, leg too short", "base joint", "pl
 SAMPLES = 400
 HALVINGS = 30
 GRID = 65
-MARGIN = 1.25
-"""Maps show so much more than the greatest excursion."""
+MARGINS = (1.25, 1.6, 2.0, 2.5)
+"""Sizes of a map over the greatest excursion: the first whose border is out of reach."""
 WORST = 1e6
 """Condition number up to which forces are worked out for the pictures."""
 
@@ -141,9 +141,11 @@ def maps(machine: Machine, reached: list[Excursion]) -> list[PlaneMap]:
 
 
 def _map(machine: Machine, plane: tuple[int, int], reached: list[Excursion]) -> PlaneMap:
-    alike = [e for e in reached if is_turn(e.axis) == is_turn(plane[0])]
-    window = MARGIN * min(e.least for e in alike), MARGIN * max(e.greatest for e in alike)
-    across = up = np.linspace(*window, GRID)
+    for margin in MARGINS:
+        across, up = (_window(axis, reached, margin) for axis in plane)
+        edges = slacks(machine, displaced(machine, _border(plane, across, up)))[0].min(axis=-1)
+        if edges.max() < 0.0:
+            break
     offsets = np.zeros((GRID, GRID, 6))
     offsets[..., plane[0]], offsets[..., plane[1]] = across, up[:, None]
     poses = displaced(machine, offsets)
@@ -154,6 +156,20 @@ def _map(machine: Machine, plane: tuple[int, int], reached: list[Excursion]) -> 
         held = holding_forces(machine, Poses(poses.position[regular], poses.rotation[regular]))
         force[regular] = np.abs(held).max(axis=-1)
     return PlaneMap(plane, across, up, slack, condition, force)
+
+
+def _window(axis: int, reached: list[Excursion], margin: float) -> Array:
+    """(GRID,) displacements of a map along a direction; the same for all directions of a kind."""
+    alike = [e for e in reached if is_turn(e.axis) == is_turn(axis)]
+    return np.linspace(margin * min(e.least for e in alike), margin * max(e.greatest for e in alike), GRID)
+
+
+def _border(plane: tuple[int, int], across: Array, up: Array) -> Array:
+    """(4 GRID, 6) offsets on the border of a map."""
+    offsets = np.zeros((4, GRID, 6))
+    offsets[:2, :, plane[0]], offsets[:2, :, plane[1]] = across, up[[0, -1], None]
+    offsets[2:, :, plane[0]], offsets[2:, :, plane[1]] = across[[0, -1], None], up
+    return offsets.reshape(-1, 6)
 
 
 def holding_forces(machine: Machine, poses: Poses) -> Array:
