@@ -38,6 +38,11 @@ class PlatformCommands(CoreController[Motion]):
         self._stopped_stream = -np.inf
         super().__init__(*core)
 
+    @property
+    def conductor(self) -> OperatingModes:
+        """Another name of :attr:`modes`."""
+        return self.modes
+
     # What the controller adds
 
     @property

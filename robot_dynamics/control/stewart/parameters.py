@@ -22,8 +22,8 @@ class StewartParameters(LoopParameters):
 
     safe_output: str = parameter(
         "settle",
-        "settle goes on with the model to the park pose, where the forces fade; gravity_fade carries the"
-        " weight at the last known pose and fades to zero; zero stops at once",
+        "Fail-safe output: settle descends open-loop to the park pose, where the forces fade; gravity_fade"
+        " carries the weight at the last known pose and fades to zero; zero stops at once",
         choices=("settle", "gravity_fade", "zero"),
     )
     mode: str = parameter(
@@ -47,7 +47,7 @@ class StewartParameters(LoopParameters):
     )
     ki: float = parameter(
         0.0,
-        "Gain of the disturbance observer, which takes away what an unknown load leaves of the pose error;"
+        "Gain of the disturbance observer, which removes the pose error caused by an unmodelled load;"
         " kp^1.5/8 is well damped when kv = 2·sqrt(kp); 0: off",
         unit="1/s³",
         minimum=0.0,
@@ -55,22 +55,23 @@ class StewartParameters(LoopParameters):
     )
     disturbance_limit: float = parameter(
         3.0,
-        "Greatest acceleration that the disturbance observer may ask for; over the machine's characteristic"
-        " length, its greatest angular one",
+        "Maximum acceleration of the disturbance observer; divided by the characteristic length, its maximum"
+        " angular acceleration",
         unit="m/s²",
         minimum=0.0,
         maximum=1e3,
     )
     max_acceleration: float = parameter(
         4.0,
-        "Greatest acceleration of governed references: stops, settling, streams",
+        "Maximum acceleration of governed references: stops, settling, streams",
         unit="m/s²",
         minimum=1e-3,
         maximum=1e3,
     )
     max_angular_acceleration: float = parameter(
         0.0,
-        "The same of their rotation; 0: max_acceleration over the machine's characteristic length",
+        "Maximum angular acceleration of governed references; 0: max_acceleration divided by the"
+        " characteristic length",
         unit="rad/s²",
         minimum=0.0,
         maximum=1e4,
@@ -83,57 +84,53 @@ class StewartParameters(LoopParameters):
     )
     settle_speed: float = parameter(
         0.05,
-        "Greatest leg speed on the way to the park pose and home from it",
+        "Maximum leg speed on the way to the park pose and home from it",
         unit="m/s",
         minimum=1e-3,
         maximum=1.0,
     )
     blind_speed: float = parameter(
         0.5,
-        "The same where no states come, in the model's own simulation (safe_output settle): errors grow"
-        " with the time that it takes",
+        "Maximum leg speed of the open-loop descent (safe_output settle); errors grow with its duration",
         unit="m/s",
         minimum=1e-3,
         maximum=1.0,
     )
     park_pose: tuple[float, ...] = parameter(
         (),
-        "Where the platform settles: x, y, z and roll, pitch, yaw; empty: straight down from home as far as"
-        " it goes",
+        "Park pose: x, y, z and roll, pitch, yaw; empty: straight down from home as far as the limits allow",
         unit="m or rad",
         minimum=-1e3,
         maximum=1e3,
     )
     start_parked: bool = parameter(
-        False, "Begin parked: brakes engaged and no forces until ~/unpark", read_only=True
+        False, "Start parked: brakes engaged and no forces until ~/unpark", read_only=True
     )
     brake_engage_time: float = parameter(
         0.1,
-        "From the brakes' command until they hold; the forces carry so long",
+        "Brake engagement delay; the forces carry the platform until then",
         unit="s",
         minimum=0.0,
         maximum=10.0,
     )
-    brake_release_time: float = parameter(
-        0.1, "From the command until the brakes hold no more", unit="s", minimum=0.0, maximum=10.0
-    )
+    brake_release_time: float = parameter(0.1, "Brake release delay", unit="s", minimum=0.0, maximum=10.0)
     stream_timeout: float = parameter(
         0.1,
-        "A stream of pose commands has ended when its last is so old; the platform settles then",
+        "Age of the last pose command at which a stream has ended; the platform settles then",
         unit="s",
         minimum=1e-3,
         maximum=60.0,
     )
     watch_margin: float = parameter(
         0.05,
-        "How far a measured stroke, leg speed or joint angle may be beyond its limit, as a share of it,"
-        " before the platform drops what it follows and settles",
+        "Margin of measured strokes, leg speeds and joint angles beyond their limits, as a share of each;"
+        " beyond it the trajectory is cancelled and the platform settles",
         minimum=0.0,
         maximum=1e6,
     )
     wrench_timeout: float = parameter(
         0.2,
-        "An external wrench older than this counts as none",
+        "Maximum age of an external wrench; an older one is ignored",
         unit="s",
         minimum=1e-3,
         maximum=60.0,
@@ -160,11 +157,11 @@ class StewartParameters(LoopParameters):
 
 @dataclass(frozen=True)
 class PlatformPayloadParameters(PayloadParameters):
-    """The load on the platform, beside what the machine's file counts in; all can be changed at any time."""
+    """Payload on the platform, beside the masses of the machine's file; all can be changed at any time."""
 
     payload_mass: float = parameter(
         0.0,
-        "Mass of what the platform carries beside its file's; 0: nothing",
+        "Mass of the payload beside the masses of the machine's file; 0: none",
         unit="kg",
         minimum=0.0,
         maximum=1e5,

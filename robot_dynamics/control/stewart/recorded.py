@@ -42,7 +42,7 @@ class RecordedMotion:
 
     @property
     def duration(self) -> float:
-        """[s]."""
+        """Duration [s]."""
         return float(self.times[-1] - self.times[0])
 
     def at(self, times: ArrayLike) -> Motion:

@@ -1,4 +1,4 @@
-"""Pose trajectories of a platform: waypoints as a user sends them, made smooth.
+"""Pose trajectories of a platform: smooth paths through the waypoints of a user.
 
 Positions and roll, pitch, yaw run along one minimum-jerk spline; twists and accelerations that a waypoint
 gives are met, the others are chosen for the least squared jerk.
@@ -35,7 +35,7 @@ LARGEST_PITCH = np.radians(80.0)
 
 @dataclass(frozen=True)
 class PoseWaypoint:
-    """One point of a trajectory; what is None is not given.
+    """Point of a pose trajectory; values that are None are not given.
 
     Attributes:
         time: since the trajectory's start [s].
@@ -57,7 +57,7 @@ class PoseWaypoint:
 
 
 def at_rest(position: Array, rotation: Array) -> Motion:
-    """The platform standing still, without load."""
+    """Motion of a platform that stands still, without load."""
     zero = np.zeros(3)
     return Motion(position, rotation, zero, zero, zero, zero, zero, zero)
 
@@ -74,17 +74,17 @@ class PoseTrajectory:
 
     @property
     def start(self) -> float:
-        """[s], on the controller's clock."""
+        """Start on the controller's clock [s]."""
         return float(self.spline.times[0])
 
     @property
     def end(self) -> float:
-        """[s], on the controller's clock."""
+        """End on the controller's clock [s]."""
         return float(self.spline.times[-1])
 
     @property
     def duration(self) -> float:
-        """[s]."""
+        """Duration [s]."""
         return self.end - self.start
 
     def sample(self, time: float) -> Motion:
@@ -116,7 +116,7 @@ def plan_pose(
     now: float,
     wrench: Array | None = None,
 ) -> PoseTrajectory:
-    """A trajectory that leaves ``origin`` without a jump and passes every waypoint that is still ahead.
+    """Plan a trajectory that leaves ``origin`` without a jump and passes every waypoint that is still ahead.
 
     Args:
         platform: gives strokes, joint angles, force limits and singularities; with all that it carries.
@@ -142,7 +142,7 @@ def plan_pose(
 def smooth_pose(
     waypoints: Sequence[PoseWaypoint], start_time: float, origin: Motion, now: float
 ) -> PoseTrajectory:
-    """The trajectory of :func:`plan_pose`, whatever it asks of a machine; arguments and errors are its."""
+    """Plan as :func:`plan_pose` does, without regard to the machine's limits."""
     of_type("waypoints", waypoints, Sequence)
     waypoints = listed("waypoints", waypoints, TrajectoryError, 10 * LONGEST_TRAJECTORY)
     for point in waypoints:
@@ -166,7 +166,7 @@ def smooth_pose(
 
 
 def _smoothest(knots: Array, places: Array, rates: Array, accelerations: Array) -> QuinticSpline:
-    """The spline of all coordinates; position and orientation apart where other things are given of them."""
+    """Spline of all coordinates; position and orientation separately where different values are given."""
     linear, angular = slice(0, 3), slice(3, 6)
     open_ = np.isnan(np.stack([rates, accelerations]))
     if np.array_equal(open_[:, :, linear].any(axis=2), open_[:, :, angular].any(axis=2)):
@@ -184,13 +184,13 @@ def trajectory_violations(
     wrench: Array | None = None,
     from_outside: bool = False,
 ) -> tuple[PathViolation, ...]:
-    """The limits that a trajectory does not keep, wherever on it; times count from its start.
+    """Limits that a trajectory exceeds, verified in continuous time; times count from its start.
 
     Args:
         platform: with all that it carries.
-        trajectory: what is to be followed.
+        trajectory: to be verified.
         wrench: see :func:`plan_pose`.
-        from_outside: a stroke or an angle that is not kept at the start may be left from there.
+        from_outside: a stroke or an angle beyond its limit at the start may be left from there.
     """
     begin = trajectory.start
     pieces = trajectory.pieces
