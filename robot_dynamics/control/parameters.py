@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import enum
-import math
 from dataclasses import dataclass
 
 from robot_dynamics.control.plausibility import PlausibilityParameters
-from robot_dynamics.errors import ParameterError
-from robot_dynamics.inputs.arrays import real_number
 from robot_dynamics.parameters import parameter, validate
 
 
@@ -69,16 +66,3 @@ class LoopParameters(PlausibilityParameters):
 
     def __post_init__(self) -> None:
         validate(self)
-
-    def half_period(self, measured: float) -> float:
-        """How far ahead the model is evaluated [s], where the period was ``measured`` [s].
-
-        Raises:
-            ParameterError: ``measured`` is no finite number, or below zero.
-        """
-        if type(measured) is not float or not 0.0 <= measured < math.inf:  # every control cycle asks
-            measured = real_number("measured", measured, ParameterError)
-            if measured < 0.0:
-                raise ParameterError(f"measured is {measured:g} s; a period is not below zero")
-        period = self.control_period or measured
-        return 0.5 * period if self.half_period_ahead else 0.0

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics.errors import short
 from robot_dynamics.parameters import parameter, validate
 from robot_dynamics.spatial import Array
 
@@ -86,66 +85,6 @@ class Bounds:
             state_jump=parameters.max_state_jump,
             stamp_step=parameters.max_stamp_step,
         )
-
-
-class StateCheck:
-    """Notices states that no motion can have reached: a simulation was reset, an encoder was zeroed.
-
-    Attributes:
-        usable: whether efforts may be computed from the last state; not from a velocity that no joint has.
-    """
-
-    ACCELERATION = 500.0
-    """More than any machine reaches [rad/s² or m/s²]."""
-    SPEED_MARGIN = 3.0
-    """A velocity may have been larger between two states than at both by this factor."""
-
-    def __init__(self) -> None:
-        self.usable = True
-        self._time = -np.inf
-        self._position: Array | None = None
-        self._speed: Array | None = None
-
-    def add(self, time: float, position: Array, velocity: Array, bounds: Bounds, expected: bool) -> str:
-        """Note a state; why it cannot be real, if so.
-
-        Args:
-            time: its stamp [s].
-            position: (n,) [rad or m].
-            velocity: (n,) [rad/s or m/s].
-            bounds: in force.
-            expected: whether states were coming all the time, so that a gap between stamps is a fault.
-        """
-        elapsed, speed = time - self._time, np.abs(velocity)
-        self.usable = not (speed > bounds.velocity).any()
-        reason = ""
-        if not self.usable:
-            joint = int(np.argmax(speed / bounds.velocity))
-            reason = (
-                f"a joint seems to move at {short(speed[joint])} rad/s or m/s, which is beyond"
-                f" {short(bounds.velocity[joint])}"
-            )
-        elif elapsed < 0.0:
-            reason = f"time ran backwards by {short(-elapsed)} s"
-        elif expected and elapsed > bounds.stamp_step:
-            reason = f"the stamps jumped ahead by {short(elapsed)} s"
-        elif self._position is not None and self._speed is not None:
-            # A velocity that is told only once explains nothing.
-            explained = self.SPEED_MARGIN * np.minimum(speed, self._speed) + 0.5 * self.ACCELERATION * elapsed
-            step = np.abs(position - self._position)
-            if (step > bounds.state_jump + elapsed * explained).any():
-                reason = f"a joint jumped by {short(step.max())} rad or m in {elapsed:.3f} s"
-        self._time, self._position, self._speed = time, position, speed
-        return reason
-
-
-def effort_step(effort: Array, last: Array, bounds: Bounds) -> str:
-    """Why ``effort`` (n,) cannot follow ``last`` (n,) [N·m or N]; empty when it can."""
-    step = np.abs(effort - last)
-    if not (step > bounds.effort_step).any():
-        return ""
-    share = float((step / bounds.effort).max())
-    return f"an effort would step by {share:.2f} of its limit in one cycle"
 
 
 def within_a_step(effort: Array, last: Array, limits: Array, step: Array, safe: bool) -> Array:

@@ -7,7 +7,6 @@ from arms import GRAVITY, LENGTH, MASS, Pendulum, pendulum_chain
 from robot_dynamics import stewart
 from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.parameters import ArmParameters
-from robot_dynamics.control.plausibility import Bounds, PlausibilityParameters, StateCheck, effort_step
 from robot_dynamics.control.protocol import Phase
 from robot_dynamics.control.stewart.controller import StewartController
 from robot_dynamics.control.waypoints import Waypoint
@@ -174,26 +173,29 @@ def stiff(**parameters):
     return ArmParameters(kp=(1e4,), kv=(0.0,), max_effort_step=0.01, model_change_time=0.0, **parameters)
 
 
-def test_two_allows_every_step_and_joints_without_a_limit_have_none():
-    bounds = Bounds.of(PlausibilityParameters(max_effort_step=2.0), np.array([3.0, 4.0]), np.full(2, np.inf))
-    assert effort_step(np.array([3.0, -4.0]), np.array([-3.0, 4.0]), bounds) == ""
-    bounds = Bounds.of(PlausibilityParameters(), np.array([np.inf, 4.0]), np.full(2, np.inf))
-    assert effort_step(np.array([1e9, 4.0]), np.array([-1e9, 0.0]), bounds) == ""
-    told = effort_step(np.array([1e9, 4.0]), np.array([-1e9, -1.0]), bounds)
-    assert told == "an effort would step by 1.25 of its limit in one cycle"
+@pytest.mark.parametrize(
+    ("limit", "share", "told"),
+    [(3.0, 2.0, ""), (3.0, 1.0, "an effort would step by 2.00 of its limit in one cycle"), (np.inf, 1.0, "")],
+)
+def test_two_allows_every_step_and_joints_without_a_limit_have_none(limit, share, told):
+    parameters = ArmParameters(kp=(1e4,), kv=(0.0,), max_effort_step=share)
+    control = ArmController(pendulum_chain(effort=limit), Pendulum(), parameters)
+    for k, place in enumerate((0.0, 0.02, -0.02)):
+        control.update(0.01 * k, np.array([place]), REST)
+    assert control.discontinuity == told
 
 
 def test_real_motions_are_believed():
     """Up to 500 rad/s² from rest, free fall of a light joint, and states that come late."""
-    bounds = Bounds.of(PlausibilityParameters(), np.full(1, np.inf), np.full(1, 20.0))
     for period in (0.001, 0.01, 0.1):
         for acceleration in (-500.0, 3.0, 500.0):
-            check, time = StateCheck(), 0.0
-            for k in range(100):
-                q, qd = 0.5 * acceleration * time**2, acceleration * time
-                if abs(qd) > 60.0:
-                    break
-                assert check.add(time, np.array([q]), np.array([qd]), bounds, k > 0) == ""
+            control = ArmController(pendulum_chain(), Pendulum(), ArmParameters(mode="gravity_compensation"))
+            time = 0.0
+            while time < 100.0 * period and abs(acceleration * time) <= 60.0:
+                control.update(
+                    time, np.array([0.5 * acceleration * time**2]), np.array([acceleration * time])
+                )
+                assert control.discontinuity == ""
                 time += period
 
 

@@ -13,7 +13,6 @@ import pytest
 import yaml
 
 import robot_dynamics as rd
-from robot_dynamics.control.arm.parameters import ArmParameters
 from robot_dynamics.dynamics.formulations import FORMULATIONS
 from robot_dynamics.errors import LONGEST_MESSAGE
 from robot_dynamics.report.plots import blank_figure, save
@@ -147,12 +146,6 @@ def equation_targets():
         for argument in inspect.signature(function).parameters
         if argument not in ("scalars", "inverse_dynamics", "effort")
     }
-
-
-@pytest.mark.parametrize("measured", [float("nan"), float("-inf"), -0.001])
-def test_a_period_that_is_none_is_refused(measured):
-    with pytest.raises(rd.ParameterError, match="measured"):
-        ArmParameters().half_period(measured)
 
 
 def test_a_picture_waits_for_no_reader(tmp_path):
@@ -289,7 +282,6 @@ def control_targets():
         "limits_of chain": rd.ArmParameters().limits_of,
         "limits described": lambda v: rd.ArmParameters().effort_limits_of(names, v),
         "gains joint_names": rd.ArmParameters().gains,
-        "half_period measured": rd.ArmParameters().half_period,
         "departure allowance": lambda v: started().departure(None, v),
         "accept planned": lambda v: started().accept(v),
         "take_over_from other": lambda v: started().take_over_from(v),
