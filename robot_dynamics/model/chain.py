@@ -231,13 +231,14 @@ class KinematicChain:
         for i, parent in enumerate(self.parents):
             if not -1 <= parent < i:
                 raise ModelError(
-                    f"the parent of joint {quoted(self.joints[i].name)} is {parent}; it must be -1, or the"
-                    f" index of a joint before it, below {i}"
+                    f"the parent of joint {quoted(self.joints[i].name)} is {quoted(parent)}; it must be"
+                    f" -1, or the index of a joint before it, below {i}"
                 )
         for tip in self.tips:
             if self.joints and not 0 <= tip.joint < len(self.joints):
                 raise ModelError(
-                    f"tip {quoted(tip.link)} is carried by joint {tip.joint}; there are {len(self.joints)}"
+                    f"tip {quoted(tip.link)} is carried by joint {quoted(tip.joint)}; there are"
+                    f" {len(self.joints)}"
                 )
         if len({tip.link for tip in self.tips}) != len(self.tips):
             raise ModelError("a tip is given twice")

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from robot_dynamics.errors import ConversionError
+from robot_dynamics.inputs.arrays import of_type
 from robot_dynamics.model.chain import ChainJoint, KinematicChain
 from robot_dynamics.model.dh_table import DHRow, DHTable, check_convention
 from robot_dynamics.model.frames import (
@@ -49,6 +50,7 @@ def dh_parameters(
         ConversionError: the table misses the chain's forward kinematics by more than ``tolerance``.
     """
     check_convention(convention)
+    of_type("chain", chain, KinematicChain)
     chain = chain.only_serial("a Denavit-Hartenberg table")
     placed = place_frames(chain, tolerance)
     base, pairs, tool = _pairs(chain, placed)
