@@ -1,4 +1,4 @@
-"""The C++ header that tells the generated package all of its arm that are not programs."""
+"""Values of the generated package's headers: names, limits, masses, parameters and their bounds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CPP = {bool: "bool", int: "int64_t", float: "double", str: "std::string"}
 
 
 def model_values(chain: KinematicChain, gravity: Array, urdf: bytes) -> dict[str, str]:
-    """What the template of ``model.hpp`` leaves open."""
+    """Values of the placeholders in the headers' templates."""
     joints = [chain.driving_joint(j) for j in range(chain.dof)]
     bodies = {name: link.body for name, link in parse_urdf(urdf).links.items()}
     masses = {name: body.mass for name, body in bodies.items() if body is not None and body.mass > 0.0}

@@ -29,12 +29,12 @@ TEMPLATES = (
     "src/computed_torque_controller.cpp", "src/reporting.cpp", "src/inverse_dynamics_solver.cpp",
     "test/test_controller.cpp", "test/test_load.cpp", "test/test_solver.cpp", "test/time_update.cpp",
 )  # fmt: skip
-"""Paths in the package of what is a template in ``templates``, without its suffix ``.in``."""
+"""Paths in the package of the files in ``templates``, without their suffix ``.in``."""
 
 
 @dataclass(frozen=True)
 class ControllerPackage:
-    """What the package is made of.
+    """Content of the package.
 
     Attributes:
         name: of the package, its namespace and its functions.

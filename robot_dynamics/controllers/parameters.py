@@ -30,7 +30,7 @@ _TYPES = {bool: "bool", int: "int", float: "double", str: "string"}
 
 @dataclass(frozen=True)
 class FollowingParameters:
-    """What the controller in ros2_control has besides those of the node."""
+    """Parameters of the controller in ros2_control beside those of the node."""
 
     joints: tuple[str, ...] = parameter(
         (),
@@ -40,31 +40,31 @@ class FollowingParameters:
     )
     reference_leads: bool = parameter(
         True,
-        "A controller in front gives the reference for its next period, as joint_trajectory_controller does;"
-        " false: for the present one",
+        "Time of the reference of a controller in front: true for its next period, as"
+        " joint_trajectory_controller sends it; false for the present one",
     )
     reference_timeout: float = parameter(
         0.1,
-        "A reference from the topic that is older is not followed any more: the arm holds where it is",
+        "Maximum age of a reference from the topic; after it the arm holds where it is",
         unit="s",
         minimum=1e-3,
         maximum=60.0,
     )
     max_reference_step: float = parameter(
         0.1,
-        "A reference that is farther from the last one, or from where the arm holds, is not followed: the arm"
-        " holds where it is until one is near again",
+        "Maximum step of a reference, from the last one or from where the arm holds; after a longer one the"
+        " arm holds where it is until a reference is that near again",
         unit="rad or m",
         minimum=1e-6,
         maximum=1e6,
     )
     state_publish_rate: float = parameter(
-        50.0, "How often ~/controller_state is published", unit="Hz", minimum=0.1, maximum=50.0
+        50.0, "Rate of ~/controller_state", unit="Hz", minimum=0.1, maximum=50.0
     )
     check_description: bool = parameter(
         True,
-        "Refuse to be configured for a robot whose joints or masses are not those that the model was"
-        " generated from",
+        "Comparison of the robot description with the model when the controller is configured; other joints"
+        " or masses are refused",
         read_only=True,
     )
 
@@ -81,7 +81,7 @@ def descriptions(gravity: Array) -> list[Description]:
         type=float,
         array=True,
         default=tuple(float(value) for value in gravity),
-        text="Gravity vector in the root frame: x, y, z; zeros for a robot that carries its own weight",
+        text="Gravity vector in the root frame: x, y, z; zeros for a robot that compensates its own weight",
         unit="m/s²",
         minimum=-100.0,
         maximum=100.0,

@@ -13,7 +13,7 @@ from robot_dynamics.dynamics.quantities import quantity_named
 from robot_dynamics.model.chain import KinematicChain
 
 QUANTITIES = ("inverse_dynamics", "mass_matrix", "coriolis", "gravity")
-"""What the controller and the solver call."""
+"""Quantities that the controller and the solver call."""
 
 
 _LIBRARY = "lanes.h"
