@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import mujoco
@@ -13,7 +13,7 @@ from robot_dynamics.dynamics.friction import direction
 from robot_dynamics.model.chain import JointLimits, KinematicChain
 from robot_dynamics.model.load import load_urdf
 from robot_dynamics.model.urdf import parse_urdf
-from robot_dynamics.simulation.arm_model import ArmModel, compile_arm
+from robot_dynamics.simulation.arm_model import ArmModel, compile_arm, tip_site
 from robot_dynamics.simulation.bodies import ArmBodies, bodies_of_chain, bodies_of_tree
 from robot_dynamics.simulation.mujoco_parts import quiet
 from robot_dynamics.simulation.parameters import PlantParameters
@@ -33,6 +33,7 @@ class ArmPlant:
         tip: link at the end of the arm; as :func:`robot_dynamics.load_urdf` chooses when None.
         parameters: the world the arm stands in, and its faults.
         locked_joints: positions at which joints are held [rad or m], as for :func:`robot_dynamics.load_urdf`.
+        tips: instead of ``tip`` names of several links, or "all", as for :func:`robot_dynamics.load_urdf`.
 
     Raises:
         ModelError: the description cannot be read or simulated.
@@ -45,9 +46,10 @@ class ArmPlant:
         tip: str | None = None,
         parameters: PlantParameters | None = None,
         locked_joints: dict[str, float] | None = None,
+        tips: str | Sequence[str] | None = None,
     ) -> None:
         self.parameters = PlantParameters() if parameters is None else parameters
-        self._arm = _read(source, root, tip, locked_joints)
+        self._arm = _read(source, root, tip, locked_joints, tips)
         names = self._arm.joint_names
         self._checks = JointChecks(
             self._arm.name, names, f"{len(names)} finite numbers, of {', '.join(names)}"
@@ -133,16 +135,16 @@ class ArmPlant:
         return self._checks.start(position, self.limits if self.parameters.joint_limits else None)
 
     def set_wrench(self, wrench: ArrayLike) -> None:
-        """Load the tip until further notice.
+        """Load the tip, or the tips, until further notice.
 
         Args:
-            wrench: (6,) force [N] and torque [N·m] that the arm exerts on its environment at the tip, in the
-                axes of the tip frame, which turns with the arm.
+            wrench: (6,), or (6 t,) for the t tips of a tree: force [N] and torque [N·m] that the arm exerts
+                on its environment at the tip, in the axes of the tip frame, which turns with the arm.
 
         Raises:
             StateError: a wrong length or a value that is not finite.
         """
-        self._data.ctrl[:] = -checked_wrench(wrench)
+        self._data.ctrl[:] = -checked_wrench(wrench, len(self._arm.tips))
 
     def set_brakes(self, engaged: bool) -> None:
         """Lock all joints by dry friction, or release them."""
@@ -197,9 +199,9 @@ class ArmPlant:
         mujoco.mj_energyVel(self._built.model, scratch)
         return float(scratch.energy[1]), float(scratch.energy[0])
 
-    def tip_pose(self) -> Array:
-        """(4, 4) pose of the tip frame in the root frame."""
-        site = self._evaluate(np.zeros(self.dof)).site("tip")
+    def tip_pose(self, number: int = 0) -> Array:
+        """(4, 4) pose of a tip's frame in the root frame; ``number`` counts the tips of a tree from 0."""
+        site = self._evaluate(np.zeros(self.dof)).site(tip_site(number))
         pose = np.eye(4)
         pose[:3, :3] = site.xmat.reshape(3, 3)
         pose[:3, 3] = site.xpos
@@ -277,8 +279,9 @@ def _read(
     root: str | None,
     tip: str | None,
     locked_joints: dict[str, float] | None,
+    tips: str | Sequence[str] | None,
 ) -> ArmBodies:
     if isinstance(source, KinematicChain):
         return bodies_of_chain(source)
-    chain = load_urdf(source, root=root, tip=tip, locked_joints=locked_joints)
+    chain = load_urdf(source, root=root, tip=tip, locked_joints=locked_joints, tips=tips)
     return bodies_of_tree(parse_urdf(source), chain, locked_joints or {})

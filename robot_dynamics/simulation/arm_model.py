@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 
 from robot_dynamics.control.arm.actuators import Drives
-from robot_dynamics.errors import ModelError
+from robot_dynamics.errors import ModelError, ParameterError
 from robot_dynamics.model.chain import ChainJoint, JointKind
 from robot_dynamics.simulation.bodies import GROUND, ArmBodies
 from robot_dynamics.simulation.mujoco_parts import (
@@ -78,19 +78,30 @@ def compile_arm(arm: ArmBodies, parameters: PlantParameters) -> ArmModel:
         set_mass(handle, properties, exact, body.joint is not None)
         if body.joint is not None:
             _add_joint(handle, joints[body.joint.name], parameters, timestep)
-    tip = handles[arm.tip]
-    tip.add_site(name="tip")
     if parameters.payload_mass > 0.0:
-        set_mass(add_body(tip, "payload", np.eye(4)), parameters.payload, exact, moving=False)
-    for axis in range(6):
-        actuator = spec.add_actuator(name=f"wrench{axis}")
-        actuator.trntype = mujoco.mjtTrn.mjTRN_SITE
-        actuator.target = "tip"
-        actuator.gear = np.eye(6)[axis]
+        if len(arm.tips) > 1:
+            raise ParameterError(
+                f"parameter 'payload_mass' is for one tip, {arm.name} has {len(arm.tips)}; give it 0"
+            )
+        set_mass(
+            add_body(handles[arm.tips[0]], "payload", np.eye(4)), parameters.payload, exact, moving=False
+        )
+    for k, end in enumerate(arm.tips):
+        handles[end].add_site(name=tip_site(k))
+        for axis in range(6):
+            actuator = spec.add_actuator(name=f"wrench{k}_{axis}")
+            actuator.trntype = mujoco.mjtTrn.mjTRN_SITE
+            actuator.target = tip_site(k)
+            actuator.gear = np.eye(6)[axis]
     _couple_mimic_joints(spec, arm, timestep)
     model = compile_spec(spec, f"the arm {arm.name}", exact)
     with quiet():
         return _finish(model, arm, parameters, drives)
+
+
+def tip_site(number: int) -> str:
+    """Name of the site at a tip."""
+    return f"tip{number}"
 
 
 def _finish(model: Any, arm: ArmBodies, parameters: PlantParameters, drives: Drives) -> ArmModel:

@@ -42,14 +42,14 @@ class ArmBodies:
     Attributes:
         name: the robot's name.
         bodies: all moving bodies and those that are fixed to them.
-        tip: index of the body whose frame is the tip frame.
+        tips: indices of the bodies whose frames are the tip frames.
         joint_names: the independent joints, in chain order.
         held: where the other independent joints of the description are held [rad or m].
     """
 
     name: str
     bodies: tuple[Body, ...]
-    tip: int
+    tips: tuple[int, ...]
     joint_names: tuple[str, ...]
     held: Mapping[str, float] = field(default_factory=dict)
 
@@ -61,12 +61,13 @@ class ArmBodies:
 
 def bodies_of_chain(chain: KinematicChain) -> ArmBodies:
     """The bodies of a chain, in which fixed links and side branches are lumped already."""
-    bodies = [
-        Body(joint.link, index - 1, joint.origin, joint.body, joint)
-        for index, joint in enumerate(chain.joints)
+    moving = [
+        Body(joint.link, GROUND if carrier < 0 else carrier, joint.origin, joint.body, joint)
+        for joint, carrier in zip(chain.joints, chain.carriers, strict=True)
     ]
-    bodies.append(Body(f"{chain.tip} (tip frame)", len(bodies) - 1, chain.tip_transform))
-    return ArmBodies(chain.name, tuple(bodies), len(bodies) - 1, chain.joint_names)
+    ends = [Body(f"{tip.link} (tip frame)", tip.joint, tip.transform) for tip in chain.tips]
+    tips = tuple(range(len(moving), len(moving) + len(ends)))
+    return ArmBodies(chain.name, (*moving, *ends), tips, chain.joint_names)
 
 
 def bodies_of_tree(tree: RobotTree, chain: KinematicChain, locked_joints: Mapping[str, float]) -> ArmBodies:
@@ -79,10 +80,11 @@ def bodies_of_tree(tree: RobotTree, chain: KinematicChain, locked_joints: Mappin
             nearest to it, and mimic joints follow.
     """
     moving = {joint.name: joint for joint in chain.joints}
-    first = tree.path(chain.root, chain.tip)[:1]
+    # The joints at the root behind which tips are, each once.
+    first = list({(way := tree.path(chain.root, tip.link)[0]).name: way for tip in chain.tips}.values())
     indices = {chain.root: GROUND}
     bodies: list[Body] = []
-    for joint in [*first, *(deeper for one in first for deeper in tree.subtree(one.child))]:
+    for joint in (part for one in first for part in (one, *tree.subtree(one.child))):
         origin = (
             joint.origin if joint.name in moving else joint.origin @ _locked_pose(tree, joint, locked_joints)
         )
@@ -95,7 +97,8 @@ def bodies_of_tree(tree: RobotTree, chain: KinematicChain, locked_joints: Mappin
         for name, joint in tree.joints.items()
         if joint.kind.moves_on_axis and joint.mimic is None and name not in moving
     }
-    return ArmBodies(chain.name, tuple(bodies), indices[chain.tip], chain.joint_names, held)
+    tips = tuple(indices[tip.link] for tip in chain.tips)
+    return ArmBodies(chain.name, tuple(bodies), tips, chain.joint_names, held)
 
 
 def _locked_pose(tree: RobotTree, joint: Joint, locked_joints: Mapping[str, float]) -> Array:

@@ -126,11 +126,15 @@ class JointChecks:
         return array
 
 
-def checked_wrench(wrench: ArrayLike) -> Array:
-    """``wrench`` (6,) as an array; StateError when it is not six finite numbers."""
+def checked_wrench(wrench: ArrayLike, tips: int = 1) -> Array:
+    """``wrench`` (6 t,) of t ``tips`` as an array; StateError when it is not so many finite numbers."""
     values = np.asarray(wrench, dtype=float)
-    if values.shape != (6,) or not np.isfinite(values).all():
-        raise StateError(f"the wrench must be six finite numbers, force and torque; it is {wrench!r}")
+    if values.shape != (6 * tips,) or not np.isfinite(values).all():
+        count = "six" if tips == 1 else f"{6 * tips}"
+        each = "" if tips == 1 else " for each tip"
+        raise StateError(
+            f"the wrench must be {count} finite numbers, force and torque{each}; it is {wrench!r}"
+        )
     return values
 
 
