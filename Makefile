@@ -84,6 +84,8 @@ soak: $(VENV)/development.stamp
 
 # A search or a measurement that takes minutes to hours: make sweep NAME=transports SWEEP="--seconds 600"
 sweep: $(VENV)/development.stamp
+	@[ -f test/sweeps/$(NAME).py ] || { echo "make sweep NAME=... SWEEP=\"options\", with NAME one of:"; \
+	  grep -l "^if __name__" test/sweeps/*.py | sed 's/.*\//  /; s/\.py$$//'; exit 2; }
 	PYTHONPATH=test/harness:test/drills $(BIN)/python test/sweeps/$(NAME).py $(SWEEP)
 
 $(VENV)/bin/python:

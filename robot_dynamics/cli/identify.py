@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,10 +17,13 @@ from robot_dynamics.inputs.tables import text_lines
 if TYPE_CHECKING:
     from robot_dynamics.control.arm.actuators import ActuatorParameters
     from robot_dynamics.identification.logs import Log
+    from robot_dynamics.identification.result import Identification
     from robot_dynamics.model.chain import KinematicChain
 
 IMPLAUSIBLE = 3
 """Exit code of a result that cannot be right."""
+WELL_KNOWN = 0.02
+"""Relative error of the efforts over the workspace below which a log is good enough."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -62,9 +66,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cutoff",
         type=number,
-        default=10.0,
         metavar="HZ",
-        help="cut-off frequency of the zero-phase low-pass filter [Hz] (default: %(default)s)",
+        help="cut-off frequency of the zero-phase low-pass filter [Hz] (default: from the data)",
+    )
+    parser.add_argument(
+        "--delay",
+        type=number,
+        metavar="S",
+        help="delay of the efforts behind the positions [s] (default: estimated)",
     )
 
 
@@ -74,14 +83,18 @@ def run(arguments: argparse.Namespace) -> int:
     need("identification", "scipy", "cvxpy", "clarabel", "matplotlib")
     from robot_dynamics.identification.files import write_identified
     from robot_dynamics.identification.identify import identify
+    from robot_dynamics.identification.link_boxes import described_shapes, link_boxes
     from robot_dynamics.identification.plausibility import implausibilities
     from robot_dynamics.identification.runs import Options
 
     _check_inputs(arguments)
     source = streams.read_input() if arguments.urdf == "-" else Path(arguments.urdf)
     chain = chain_of(arguments, source if isinstance(source, bytes) else None)
+    text = source if isinstance(source, bytes) else arguments.urdf
     options = Options(
+        boxes=link_boxes(chain, described_shapes(text, chain, dict(arguments.lock))),
         cutoff=arguments.cutoff,
+        delay=arguments.delay,
         compensates_gravity=arguments.compensates_gravity,
         payload=arguments.payload,
         drives=_drives(arguments.drives, chain) if arguments.drives else None,
@@ -90,26 +103,49 @@ def run(arguments: argparse.Namespace) -> int:
         [_log(path, chain, arguments) for path in paths] for paths in (arguments.runs, arguments.validate)
     )
     found = identify(chain, learn, validate, options)
-    files = write_identified(found, source, arguments.output, arguments.accept)
-    summary = found.summary()
-    for key, name in (("prior", "description"), ("learn", "learned from"), ("validate", "validated with")):
-        if summary["error"][key] is not None:
-            print(f"{name + ':':<16} {100.0 * summary['error'][key]:6.2f} % of the efforts missed")
-    print(f"total mass:      {summary['total_mass']:6.2f} kg")
-    if found.payload is not None:
-        center = ", ".join(f"{value:.4f}" for value in found.payload.center_of_mass)
-        print(f"payload:         {found.payload.mass:6.3f} kg at ({center}) m in the tip frame")
-    if found.not_excited:
-        print(f"not excited:     {shown(*found.not_excited)}")
-    for path in files:
-        print(path)
+    for line in _report(found, arguments):
+        print(line)
     reasons = implausibilities(found)
     for reason in reasons:
         streams.note(f"robot_dynamics: implausible: {reason}")
     if reasons and not arguments.accept:
         streams.note(_not_written(arguments.output))
-        return IMPLAUSIBLE
-    return 0
+    for path in write_identified(found, source, arguments.output, arguments.accept):
+        print(path)
+    return IMPLAUSIBLE if reasons and not arguments.accept else 0
+
+
+def _report(found: Identification, arguments: argparse.Namespace) -> Iterator[str]:
+    """Lines about the result, which come before anything is written."""
+    summary = found.summary()
+    for key, name in (("prior", "description"), ("learn", "learned from"), ("validate", "validated with")):
+        if summary["error"][key] is not None:
+            yield f"{name + ':':<16} {100.0 * summary['error'][key]:6.2f} % of the efforts missed"
+    source = "from the data" if arguments.cutoff is None else "given"
+    yield f"cut-off:         {summary['cutoff']:6.2f} Hz, {source}"
+    yield (
+        f"delay:           {1e3 * summary['delay']['seconds']:6.2f} ms of the efforts,"
+        f" {'estimated and taken off' if arguments.delay is None else 'given'}"
+    )
+    for line in summary["notes"]:
+        yield f"note:            {line}"
+    yield f"total mass:      {summary['total_mass']:6.2f} kg"
+    if found.payload is not None:
+        center = ", ".join(f"{value:.4f}" for value in found.payload.center_of_mass)
+        yield f"payload:         {found.payload.mass:6.3f} kg at ({center}) m in the tip frame"
+    if found.not_excited:
+        yield f"not excited:     {shown(*found.not_excited)}"
+    if summary["from_description"]:
+        yield f"as described:    {shown(*summary['from_description'])}"
+    if summary["expected_error"] is not None:
+        expected = 100.0 * summary["expected_error"]
+        yield f"workspace:       {expected:6.2f} % of the efforts (one standard deviation)"
+        if 2.0 * summary["expected_error"] > WELL_KNOWN:
+            weak = [name for name, e in summary["expected_joint_error"].items() if 2.0 * e > WELL_KNOWN]
+            yield (
+                f"note:            efforts of other motions may be off by more than {100.0 * WELL_KNOWN:g} %,"
+                f" above all those of {shown(*weak)}: record longer, larger and faster motion of these joints"
+            )
 
 
 def _not_written(folder: Path) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -86,6 +86,28 @@ class DriveSignals:
         acceleration, velocity, sign, square, one = parts
         return DriveSignals(acceleration, velocity, sign, square, one, fading, self.speeds)
 
+    def part(self, rows: slice | NDArray[np.intp]) -> DriveSignals:
+        """The signals of some samples."""
+        return self.changed(lambda signal: signal[rows])
+
+    @classmethod
+    def joined(cls, parts: Sequence[DriveSignals]) -> DriveSignals:
+        """Signals one after the other."""
+
+        def all_of(name: str) -> Array:
+            return np.concatenate([getattr(part, name) for part in parts])
+
+        fading = np.concatenate([part.fading for part in parts], axis=1)
+        return cls(
+            all_of("acceleration"),
+            all_of("velocity"),
+            all_of("sign"),
+            all_of("square"),
+            all_of("one"),
+            fading,
+            parts[0].speeds,
+        )
+
     def columns(self, law: FrictionLaw) -> Array:
         """(N, n, 6 n) with the drives' efforts = columns · parameters, in the order of DRIVE_COLUMNS."""
         fading = np.zeros_like(self.sign)
@@ -100,8 +122,10 @@ class DriveSignals:
         return np.concatenate([part[:, :, None] * diagonal for part in parts], axis=2)
 
 
-def generators(law: FrictionLaw, held: NDArray[np.bool_], given: Array) -> tuple[Array, Array, Array]:
-    """All possible parameters of drives: offset (d,) + matrix (d, g) · z with z ≥ lower (g,).
+def generators(
+    law: FrictionLaw, held: NDArray[np.bool_], given: Array, offsets: Array
+) -> tuple[Array, Array, Array, Array]:
+    """All possible parameters of drives: offset (d,) + matrix (d, g) · z, z ≥ lower (g,), and spread (g,).
 
     Coulomb friction F, static friction S and asymmetry O with F, S ≥ 0 and |O| ≤ F, S are the cone of
     (1, 0, 0), (0, 1, 0), (1, 1, 1) and (1, 1, −1).
@@ -110,16 +134,20 @@ def generators(law: FrictionLaw, held: NDArray[np.bool_], given: Array) -> tuple
         law: of friction.
         held: (6 n,) what stays as ``given`` (6 n,).
         given: the parameters as known.
+        offsets: (n,) typical size of the sensors' offsets, the spread of these; all else has none.
     """
     count = len(law.stribeck_velocity)
     index = {name: count * k for k, name in enumerate(DRIVE_COLUMNS)}
     rays: list[tuple[tuple[int, float], ...]] = []
     lower: list[float] = []
+    spread: dict[int, float] = {}
     for j in range(count):
         for name in NOT_DRY:
             if not held[index[name] + j] and not (name == "torque_offset" and law.asymmetric[j]):
                 rays.append(((index[name] + j, 1.0),))
                 lower.append(-np.inf if name == "torque_offset" else 0.0)
+                if name == "torque_offset":
+                    spread[len(rays) - 1] = float(offsets[j])
         curved = law.stribeck_velocity[j] > 0.0
         coulomb, static = (index["friction"] + j, 1.0), (index["static_friction"] + j, 1.0)
         dry: list[tuple[tuple[int, float], ...]] = [(coulomb,), (static,)] if curved else [(coulomb, static)]
@@ -132,4 +160,5 @@ def generators(law: FrictionLaw, held: NDArray[np.bool_], given: Array) -> tuple
     for k, ray in enumerate(rays):
         for row, value in ray:
             matrix[row, k] = value
-    return np.where(matrix.any(axis=1), 0.0, given), matrix, np.array(lower)
+    sizes = np.array([spread.get(k, np.inf) for k in range(len(rays))])
+    return np.where(matrix.any(axis=1), 0.0, given), matrix, np.array(lower), sizes

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from robot_dynamics.identification.base_parameters import Base
 from robot_dynamics.identification.friction import SPEEDS, FrictionLaw
-from robot_dynamics.identification.least_squares import Base, robust_weights
+from robot_dynamics.identification.least_squares import robust_fit
 from robot_dynamics.identification.runs import Run
 from robot_dynamics.spatial import Array
 
@@ -68,7 +69,7 @@ class _Trials:
         plain = FrictionLaw.plain(count)
         regressor = np.concatenate([run.regressor(plain) for run in runs])[:, :, list(base.columns)]
         effort = np.concatenate([run.effort for run in runs])
-        weights, _ = robust_weights(regressor, effort, np.concatenate([run.moving for run in runs]))
+        weights = robust_fit(regressor, effort, np.concatenate([run.counted for run in runs])).weights
         diagonal = np.eye(count)
         more = [np.concatenate([run.drives.fading[k] for run in runs]) for k in range(len(SPEEDS))]
         more.append(np.concatenate([run.drives.square for run in runs]))

@@ -57,6 +57,13 @@ def pseudo_basis() -> Array:
     return np.array([pseudo_inertia(unit) for unit in np.eye(COUNT)])
 
 
+def divergence_hessian(parameters: Array) -> Array:
+    """(10, 10) second derivative of −log det P at the inertial parameters (10,)."""
+    inverse = np.linalg.inv(pseudo_inertia(parameters))
+    basis = pseudo_basis()
+    return np.asarray(np.einsum("ij,ajk,kl,bli->ab", inverse, basis, inverse, basis, optimize=True))
+
+
 def chain_parameters(chain: KinematicChain) -> Array:
     """(10 k,) inertial parameters of the ``k`` moving links of ``chain``, from the root on."""
     return np.concatenate([parameters_of(joint.body) for joint in chain.joints])

@@ -2,50 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.identification.base_parameters import Base
 from robot_dynamics.spatial import Array
 
 OUTLIER = 3.0
 """Residuals beyond so many standard deviations weigh less (Huber)."""
 ROUNDS = 8
-_INDEPENDENT = 1e-7
-
-
-@dataclass(frozen=True)
-class Base:
-    """Combinations of parameters that the efforts depend on.
-
-    Attributes:
-        columns: index of the parameter that each combination is named after.
-        grouping: (b, p) combinations = grouping @ parameters; identity in ``columns``.
-    """
-
-    columns: tuple[int, ...]
-    grouping: Array
-
-
-def base_of(regressor: Array) -> Base:
-    """The base parameters of a regressor (M, p) at states that excite everything."""
-    from scipy.linalg import qr
-
-    scale = np.linalg.norm(regressor, axis=0)
-    scale[scale < 1e-12 * max(1.0, float(scale.max(initial=0.0)))] = np.inf
-    factors: Any = qr(regressor / scale, mode="r", pivoting=True)
-    triangle, order = factors[0], factors[1]
-    diagonal = np.abs(np.diag(triangle))
-    rank = int(np.sum(diagonal > _INDEPENDENT * diagonal[0]))
-    weights = np.linalg.solve(triangle[:rank, :rank], triangle[:rank, rank:])
-    size = np.where(np.isinf(scale), 1.0, scale)
-    grouping = np.zeros((rank, regressor.shape[1]))
-    grouping[np.arange(rank), order[:rank]] = 1.0
-    grouping[:, order[rank:]] = weights * size[order[rank:]] / size[order[:rank], None]
-    grouping[:, np.isinf(scale)] = 0.0
-    return Base(tuple(int(k) for k in order[:rank]), grouping)
+LEAST_NOISE = 1e-5
+"""Least scatter of a joint's equations, as a share of its efforts: what filters and splines leave."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +39,11 @@ class Equations:
 
 
 def robust_equations(
-    blocks: list[Array], efforts: list[Array], base: Base, counts: list[NDArray[np.bool_]] | None = None
+    blocks: list[Array],
+    efforts: list[Array],
+    base: Base,
+    counts: list[NDArray[np.bool_]] | None = None,
+    nuisance: list[Array] | None = None,
 ) -> Equations:
     """Equations of all runs, each joint weighted by what its own residuals say.
 
@@ -80,49 +55,75 @@ def robust_equations(
         efforts: (N, n) a run.
         base: the combinations that are to be found.
         counts: (N, n) a run, which equations count; all where None.
+        nuisance: (N, n) a run, a column whose parameter is eliminated: it is estimated with the others, and
+            their deviations know it.
     """
     regressor, effort = np.concatenate(blocks), np.concatenate(efforts)
     samples, joints, size = regressor.shape
     taken = np.concatenate(counts) if counts else np.ones(effort.shape, dtype=bool)
-    weights, residual = robust_weights(regressor[:, :, list(base.columns)], effort, taken)
+    extra = np.concatenate(nuisance)[:, :, None] if nuisance else np.zeros((samples, joints, 0))
+    reduced = np.concatenate([extra, regressor[:, :, list(base.columns)]], axis=2)
+    fit = robust_fit(reduced, effort, taken)
     lengths = np.cumsum([len(run) for run in efforts])[:-1]
-    times = [max(correlation_time(part[:, j]) for part in np.split(residual, lengths)) for j in range(joints)]
-    weights = weights / np.sqrt(times)
-    full = np.column_stack(
-        [
-            (regressor * weights[:, :, None]).reshape(samples * joints, -1),
-            (effort * weights).ravel(),
-        ]
-    )
-    triangle: Any = np.linalg.qr(full, mode="r")
-    rest = float(triangle[size, size] ** 2) if len(triangle) > size else 0.0
-    return Equations(triangle[:size, :size], triangle[:size, size], rest)
+    weights = fit.weights / np.sqrt(correlation_times(np.split(fit.residual, lengths)))
+    full = np.concatenate([extra, regressor, effort[:, :, None]], axis=2) * weights[:, :, None]
+    triangle: Any = np.linalg.qr(full.reshape(samples * joints, -1), mode="r")
+    own = slice(extra.shape[2], extra.shape[2] + size)
+    rest = float(triangle[own.stop, own.stop] ** 2) if len(triangle) > own.stop else 0.0
+    return Equations(triangle[own, own], triangle[own, own.stop], rest)
 
 
-def robust_weights(reduced: Array, effort: Array, counts: NDArray[np.bool_]) -> tuple[Array, Array]:
-    """(N, n) weights of equations that outliers cannot pull far, and residuals (N, n) of those that count.
+@dataclass(frozen=True)
+class Fit:
+    """Weighted least squares.
+
+    Attributes:
+        values: (b,).
+        weights: (N, n) of the equations, zero for those that do not count.
+        residual: (N, n) predicted less measured, zero where an equation does not count.
+    """
+
+    values: Array
+    weights: Array
+    residual: Array
+
+
+def robust_fit(reduced: Array, effort: Array, counts: NDArray[np.bool_], outlier: float = OUTLIER) -> Fit:
+    """Least squares with weights that outliers cannot pull far.
 
     Args:
         reduced: (N, n, b) columns of full rank.
         effort: (N, n).
         counts: (N, n) whether an equation does.
+        outlier: residuals beyond so many standard deviations weigh less.
     """
     joints, count = reduced.shape[1:]
     share = max(0.1, 1.0 - count / max(1, int(counts.sum())))
+    size = np.sqrt(np.mean(effort**2, axis=0))
+    floor = LEAST_NOISE * np.maximum(size, 1e-3 * size.max())
     deviation = np.ones(joints)
     huber = counts.astype(float)
+    scale = np.linalg.norm(reduced, axis=(0, 1))
+    scale[scale == 0.0] = 1.0
+    columns = reduced / scale
     for _ in range(ROUNDS):
         weights = np.sqrt(huber) / deviation
         values, *_ = np.linalg.lstsq(
-            (reduced * weights[:, :, None]).reshape(-1, count), (effort * weights).ravel(), rcond=1e-9
+            (columns * weights[:, :, None]).reshape(-1, count), (effort * weights).ravel(), rcond=1e-12
         )
-        residual = np.where(counts, reduced @ values - effort, 0.0)
+        residual = np.where(counts, columns @ values - effort, 0.0)
         # The parameters have taken their part of the residuals.
         freedom = np.maximum(np.sum(huber, axis=0) * share, 1.0)
         deviation = np.sqrt(np.sum(huber * residual**2, axis=0) / freedom)
-        deviation = np.maximum(deviation, 1e-12 * max(1.0, float(np.abs(effort).max())))
-        huber = counts * np.minimum(1.0, OUTLIER / np.maximum(np.abs(residual) / deviation, 1e-12))
-    return np.sqrt(huber) / deviation, residual
+        deviation = np.maximum(deviation, np.maximum(floor, 1e-300))
+        huber = counts * np.minimum(1.0, outlier / np.maximum(np.abs(residual) / deviation, 1e-12))
+    return Fit(np.asarray(values / scale), np.sqrt(huber) / deviation, residual)
+
+
+def correlation_times(residuals: Sequence[Array]) -> Array:
+    """(n,) samples of each joint that count as one, from its residuals (N, n) in each run."""
+    times = np.array([[correlation_time(column) for column in run.T] for run in residuals])
+    return np.asarray(times.max(axis=0))
 
 
 def correlation_time(residual: Array) -> float:
@@ -140,7 +141,15 @@ def correlation_time(residual: Array) -> float:
 
 
 def solve_base(equations: Equations, base: Base) -> tuple[Array, Array]:
-    """Base parameters (b,) by least squares, and their covariance (b, b)."""
+    """Base parameters (b,) by least squares, and their covariance (b, b).
+
+    A combination that the data do not determine has a very large variance, never none.
+    """
     matrix = equations.matrix[:, list(base.columns)]
-    values, *_ = np.linalg.lstsq(matrix, equations.right, rcond=None)
-    return np.asarray(values, dtype=float), np.asarray(np.linalg.pinv(matrix.T @ matrix), dtype=float)
+    size = np.linalg.norm(matrix, axis=0)
+    size[size == 0.0] = 1.0
+    left, singular, right = np.linalg.svd(matrix / size, full_matrices=False)
+    least = np.maximum(singular, 1e-9 * singular.max(initial=1e-300))
+    inverse = right.T / least
+    values = inverse @ (left.T @ equations.right) / size
+    return values, inverse @ inverse.T / np.outer(size, size)

@@ -1,10 +1,12 @@
-"""What a log must be like before anything is concluded from it."""
+"""Checks of a log, its parts without gaps, and its saturated efforts."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robot_dynamics.errors import LogError, short
 from robot_dynamics.identification.logs import Log
@@ -15,6 +17,12 @@ SHORTEST = 2.0
 """Shortest run [s]."""
 LONGEST_GAP = 5.0
 """Longest gap, in typical periods."""
+SATURATED = 5
+"""Fewest states in a row that count as saturated."""
+NEAR_LIMIT = 1e-3
+"""Share of a limit by which saturated efforts may differ from it."""
+BRAKING = 0.05
+"""Share of a joint's effort that friction must brake with before it shows the sign of the effort."""
 LEAST_MOTION = 1e-3
 """A joint that moves by less counts as constant [rad or m]."""
 _DEGREES = 180.0 / np.pi
@@ -63,13 +71,42 @@ def _check_time(log: Log) -> None:
     length, period = log.time[-1] - log.time[0], float(np.median(steps))
     if length < SHORTEST:
         raise LogError(f"{log.source}: {length:.3g} s long; a run of {SHORTEST:g} s at least is needed")
-    if steps.max() > LONGEST_GAP * period:
+    if not segments(log):
         at = int(np.argmax(steps))
         raise LogError(
-            f"{log.source}: a gap of {short(steps[at])} s after {short(log.time[at] - log.time[0])} s,"
-            f" where states come every {short(period, 4)} s; give the parts before and after it as runs of"
-            " their own"
+            f"{log.source}: a gap of {short(steps[at])} s after {short(log.time[at] - log.time[0])} s, where"
+            f" states come every {short(period, 4)} s; between such gaps, {SHORTEST:g} s at least are needed"
         )
+
+
+def gaps(log: Log) -> NDArray[np.intp]:
+    """Indices of the states after which the next one is missing for longer than LONGEST_GAP periods."""
+    steps = np.diff(log.time)
+    return np.flatnonzero(steps > LONGEST_GAP * float(np.median(steps)))
+
+
+def segments(log: Log) -> list[slice]:
+    """The parts of a log between its gaps that last for SHORTEST at least."""
+    bounds = [0, *(int(index) + 1 for index in gaps(log)), len(log.time)]
+    parts = [slice(begin, end) for begin, end in itertools.pairwise(bounds)]
+    return [part for part in parts if log.time[part][-1] - log.time[part][0] >= SHORTEST]
+
+
+def saturated_efforts(log: Log, limits: Array) -> NDArray[np.bool_]:
+    """(N, n) efforts that stay at the limit, or keep exactly the greatest value, for SATURATED states.
+
+    Args:
+        log: the measured efforts.
+        limits: (n,) of the description; infinite where there is none. A limit that the log exceeds is not
+            the one at which efforts are cut.
+    """
+    from scipy.ndimage import binary_opening
+
+    size = np.abs(log.effort)
+    greatest = size.max(axis=0)
+    limits = np.where(greatest > (1.0 + NEAR_LIMIT) * limits, np.inf, limits)
+    high = (size >= (1.0 - NEAR_LIMIT) * limits) | ((size >= greatest) & (greatest > 0.0))
+    return np.asarray(binary_opening(high, np.ones((SATURATED, 1), dtype=bool)))
 
 
 def _check_degrees(log: Log, chain: KinematicChain) -> None:
@@ -158,11 +195,12 @@ def _against(effort: Array, expected: Array, drives: Array) -> bool:
     rest = both - others @ np.linalg.lstsq(others, both, rcond=None)[0]
     sizes = np.linalg.norm(rest, axis=0)
     whole = float(np.linalg.norm(effort - effort.mean()))
-    if min(sizes) > 0.2 * whole and rest[:, 0] @ rest[:, 1] < -0.6 * sizes[0] * sizes[1]:
-        return True
     shares = np.linalg.lstsq(np.column_stack([others, expected]), effort, rcond=None)[0]
     rubbing, speed = drives[:, 1:] @ shares[1:3], drives[:, 1]
-    return bool(rubbing @ speed < -0.4 * whole * np.linalg.norm(speed))
+    braking = float(rubbing @ speed) / max(whole * float(np.linalg.norm(speed)), 1e-300)
+    opposed = min(sizes) > 0.2 * whole and rest[:, 0] @ rest[:, 1] < -0.6 * sizes[0] * sizes[1]
+    # Friction that brakes shows the sign even where the description's centre of mass is on the wrong side.
+    return braking < -0.4 or bool(opposed and braking < BRAKING)
 
 
 def _named(log: Log, chosen: Iterable[bool]) -> str:

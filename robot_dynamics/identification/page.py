@@ -81,7 +81,7 @@ def _doubts(found: Identification) -> list[str]:
     return [f"<p><strong>This result is implausible:</strong></p><ul>{items}</ul>"]
 
 
-def _drives(found: Identification, errors: dict[str, float]) -> str:
+def _drives(found: Identification, errors: dict[str, float | None]) -> str:
     shown = found.friction()
     head = ["joint", "error", *(_UNITS[key] for key in shown), "torque offset [N·m]"]
     rows = []
@@ -102,12 +102,18 @@ def _links(found: Identification, links: dict[str, dict[str, object]]) -> str:
             [
                 joint.link,
                 f"{prior.body.mass:.4g}",
-                f"{joint.body.mass:.4g} ± {1.96 * deviation['mass']:.2g}",
+                _with_deviation(joint.body.mass, deviation["mass"]),
                 before,
                 center,
             ]
         )
     return _table(["link", "mass before [kg]", "mass, 95 % [kg]", "centre before [m]", "centre [m]"], rows)
+
+
+def _with_deviation(value: float, deviation: float | None) -> str:
+    return (
+        f"{value:.4g}, from the description" if deviation is None else f"{value:.4g} ± {1.96 * deviation:.2g}"
+    )
 
 
 def _base(found: Identification) -> str:

@@ -8,17 +8,22 @@ from dataclasses import replace
 import numpy as np
 
 from robot_dynamics.identification import inertial
+from robot_dynamics.identification.base_parameters import Base
 from robot_dynamics.identification.friction import FrictionLaw
-from robot_dynamics.identification.least_squares import Base, robust_equations
+from robot_dynamics.identification.least_squares import robust_equations, solve_base
+from robot_dynamics.identification.link_boxes import LinkBox
 from robot_dynamics.identification.physical import Drives, physical_estimate
 from robot_dynamics.identification.result import Identification, earth_or_none
 from robot_dynamics.identification.runs import Options, Run, comparisons, drives_of
+from robot_dynamics.identification.uncertainty import Knowledge
 from robot_dynamics.model.chain import KinematicChain, RigidBody
 from robot_dynamics.spatial import Array
 
 GUESS = RigidBody(1.0, np.zeros(3), 0.004 * np.eye(3))
 """Prior of a payload, in the tip frame; it only keeps the payload possible."""
 PRIOR_WEIGHT = 1e-3
+ANYWHERE = LinkBox(np.full(3, -1.0), np.full(3, 1.0))
+"""Where the centre of a payload may be in the tip frame [m]."""
 
 
 def identify_payload(
@@ -40,27 +45,32 @@ def identify_payload(
     (prior, law), count = described, inertial.COUNT
     last = slice(count * (len(chain.joints) - 1), count * len(chain.joints))
     to_link = inertial.moved_parameters(chain.tip_transform)
+    own = Base(tuple(range(count)), np.eye(count))
     equations = robust_equations(
         [run.links[:, :, last] @ to_link for run in runs],
         [run.effort - run.regressor(law) @ prior for run in runs],
-        Base(tuple(range(count)), np.eye(count)),
-        [run.moving for run in runs],
+        own,
+        [run.counted for run in runs],
+        [run.rate for run in runs],
     )
-    nothing = Drives(np.zeros(0), np.zeros((0, 0)), np.zeros(0))
+    nothing = Drives(np.zeros(0), np.zeros((0, 0)), np.zeros(0), np.zeros(0))
     guess = inertial.parameters_of(GUESS)[None]
-    found = physical_estimate(equations, guess, nothing, allowance=0.0, weight=PRIOR_WEIGHT)
+    found = physical_estimate(equations, guess, (ANYWHERE,), nothing, allowance=0.0, weight=PRIOR_WEIGHT)
+    _, covariance = solve_base(equations, own)
     payload = inertial.body_of(found.parameters)
     joint = chain.joints[-1]
     loaded = replace(joint, body=inertial.with_payload(joint.body, payload, chain.tip_transform))
     parameters = prior.copy()
     parameters[last] = inertial.parameters_of(loaded.body)
-    covariance = np.zeros((len(prior), len(prior)))
-    covariance[last, last] = to_link @ found.covariance @ to_link.T
+    grouping = np.zeros((count, len(prior)))
+    grouping[:, last] = np.eye(count)
+    base = Base(tuple(range(last.start, last.stop)), grouping)
+    knowledge = Knowledge(base, parameters[last], to_link @ covariance @ to_link.T)
     return Identification(
         prior=chain,
         chain=replace(chain, joints=(*chain.joints[:-1], loaded)),
         drives=drives_of(prior[count * len(chain.joints) :], law),
-        covariance=covariance,
+        knowledge=knowledge,
         gravity=earth_or_none(options.compensates_gravity),
         learn=comparisons(runs, described, (parameters, law)),
         validate=comparisons(others, described, (parameters, law)),

@@ -3,28 +3,39 @@
 Minimised is half the weighted square of the residuals plus λ times the log-det divergence of every link's
 pseudo-inertia from that of the description (Lee, Wensing, Park, "Geometric robot dynamic identification",
 IEEE T-RO 36 (2020) 348-365), which keeps the scale of what the data do not tell and makes every P ≻ 0. λ is
-the largest that worsens the fit by no more than the scatter that base parameters have anyway.
+the largest that worsens the fit by no more than the scatter that base parameters have anyway. Each centre of
+mass stays in its link's box, and each link's second moments are those of some mass inside the ellipsoid about
+that box, tr(P·Q) ≥ 0 (Wensing, Kim, Slotine, see `robot_dynamics.identification.inertial`).
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.errors import RobotDynamicsError, quoted
 from robot_dynamics.extras import lacking
 from robot_dynamics.identification.inertial import COUNT, pseudo_basis, pseudo_inertia
 from robot_dynamics.identification.least_squares import Equations
+from robot_dynamics.identification.link_boxes import LinkBox
 from robot_dynamics.spatial import Array
 
 WEIGHTS = np.logspace(-3.0, 4.0, 15)
 """The λ among which one is chosen."""
+SHARPEST = 1e4
+"""Greatest information of the programme in units of the prior; sharper data would spoil its scaling."""
+POSSIBLE = 1e-7
+"""Least eigenvalue of a link's pseudo-inertia in units of the description's."""
+MOST_REPAIR = 1e-3
+"""Greatest share of the way to the description by which a solver's solution is made possible."""
 _LEAST_SHARE = 1e-4
 _LEAST_RADIUS = 0.05
+_INSIDE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -35,11 +46,13 @@ class Drives:
         given: (d,) values of what is known, zero elsewhere.
         matrix: (d, g).
         lower: (g,) may be infinite.
+        spread: (g,) size of each z that costs λ/2; infinite where nothing speaks against any size.
     """
 
     given: Array
     matrix: Array
     lower: Array
+    spread: Array
 
     @property
     def free(self) -> NDArray[np.bool_]:
@@ -49,17 +62,15 @@ class Drives:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Parameters and how well they are known.
+    """Physically possible parameters.
 
     Attributes:
         parameters: (10 k + d,).
-        covariance: (10 k + d, 10 k + d).
         prior_weight: the λ of the prior.
-        inaccurate: the solver's own words where it did not reach its tolerance; empty where it did.
+        inaccurate: the solvers' own words where none reached its tolerance; empty where one did.
     """
 
     parameters: Array
-    covariance: Array
     prior_weight: float
     inaccurate: str = ""
 
@@ -75,100 +86,189 @@ def prior_pseudo_inertia(parameters: Array, typical_mass: float) -> Array:
 
 
 def physical_estimate(
-    equations: Equations, links: Array, drives: Drives, allowance: float, weight: float | None = None
+    equations: Equations,
+    links: Array,
+    boxes: Sequence[LinkBox],
+    drives: Drives,
+    allowance: float,
+    weight: float | None = None,
 ) -> Estimate:
     """The estimate for the prior ``links`` (k, 10).
 
     Args:
         equations: whitened, in the parameters of the links and then of the drives.
         links: inertial parameters of the description.
+        boxes: of the links' centres of mass.
         drives: the possible values of the others.
         allowance: by how much the sum of squares may exceed the least one.
         weight: λ; None chooses it.
 
     Raises:
-        RobotDynamicsError: cvxpy or Clarabel is missing, or finds no solution.
+        RobotDynamicsError: cvxpy or Clarabel is missing, or no solver finds physically possible parameters.
     """
     typical = float(np.mean(links[:, 0])) or 1.0
     priors = [prior_pseudo_inertia(link, typical) for link in links]
-    program = _Program(equations, priors, drives)
-    if weight is None:
-        weight, parameters = program.strongest_prior(allowance)
-    else:
-        parameters = program.solve(weight)
-    refitted = _refitted_drives(equations, parameters, drives)
-    covariance = _covariance(equations, refitted, len(priors), drives, weight)
-    return Estimate(refitted, covariance, weight, program.inaccurate(weight))
+    program = _Program(equations, priors, boxes, drives)
+    solution = program.solve(weight) if weight is not None else program.strongest_prior(allowance)
+    refitted = _refitted_drives(equations, solution.parameters, drives)
+    return Estimate(refitted, solution.weight, solution.inaccurate)
+
+
+@dataclass(frozen=True)
+class _Solution:
+    weight: float
+    cost: float
+    parameters: Array
+    inaccurate: str
 
 
 class _Program:
-    def __init__(self, equations: Equations, priors: list[Array], drives: Drives) -> None:
+    """The programme in whitened unknowns X with P = L X Lᵀ, where the description has P = L Lᵀ and X = 1."""
+
+    def __init__(
+        self, equations: Equations, priors: list[Array], boxes: Sequence[LinkBox], drives: Drives
+    ) -> None:
         try:
             import cvxpy as untyped_cvxpy
         except ImportError as error:
             raise RobotDynamicsError(lacking("identification needs", "cvxpy", "clarabel")) from error
         cvxpy: Any = untyped_cvxpy
-        self._equations, self._cvxpy, self._known = equations, cvxpy, drives
-        self._bodies = cvxpy.Variable(COUNT * len(priors))
-        self._drives = cvxpy.Variable(len(drives.lower))
-        self._weight = cvxpy.Parameter(nonneg=True)
-        self._inaccurate: dict[float, str] = {}
+        self._cvxpy, self._known = cvxpy, drives
         split = COUNT * len(priors)
-        residual = (
-            equations.matrix[:, :split] @ self._bodies
-            + equations.matrix[:, split:] @ drives.matrix @ self._drives
-            - (equations.right - equations.matrix[:, split:] @ drives.given)
-        )
-        constraints: list[Any] = []
-        divergence: Any = 0.0
+        self._transform = np.zeros((split, split))
         for index, prior in enumerate(priors):
-            whiten = np.linalg.inv(np.linalg.cholesky(prior))
-            basis = np.array([whiten @ matrix @ whiten.T for matrix in pseudo_basis()])
-            matrix = cvxpy.Variable((4, 4), PSD=True)
-            own = self._bodies[COUNT * index : COUNT * (index + 1)]
-            constraints.append(cvxpy.vec(matrix, order="C") == basis.reshape(COUNT, 16).T @ own)
-            divergence = divergence + cvxpy.trace(matrix) - cvxpy.log_det(matrix)
+            own = slice(COUNT * index, COUNT * (index + 1))
+            lower = np.linalg.cholesky(prior)
+            moved = np.array([lower @ unit @ lower.T for unit in _SYMMETRIC])
+            columns, *_ = np.linalg.lstsq(
+                pseudo_basis().reshape(COUNT, 16).T, moved.reshape(COUNT, 16).T, rcond=None
+            )
+            self._transform[own, own] = columns
+        matrix = np.column_stack(
+            [equations.matrix[:, :split] @ self._transform, equations.matrix[:, split:] @ drives.matrix]
+        )
+        right = equations.right - equations.matrix[:, split:] @ drives.given
+        # The unknowns of the drives are scaled to columns as long as the longest of the links.
+        longest = np.linalg.norm(matrix[:, :split], axis=0).max(initial=1.0)
+        length = np.linalg.norm(matrix[:, split:], axis=0)
+        self._scale = np.where(length > 0.0, longest / np.maximum(length, 1e-300), 1.0)
+        matrix[:, split:] *= self._scale
+        left, singular, across = np.linalg.svd(matrix, full_matrices=False)
+        blunt = np.minimum(singular, SHARPEST)
+        self._matrix = blunt[:, None] * across
+        self._right = blunt / np.maximum(singular, 1e-300) * (left.T @ right)
+        self._unknowns = cvxpy.Variable(matrix.shape[1])
+        self._weight = cvxpy.Parameter(nonneg=True)
+        bodies, others = self._unknowns[:split], self._unknowns[split:]
+        divergence: Any = 0.0
+        constraints: list[Any] = []
+        for index, box in enumerate(boxes):
+            own = slice(COUNT * index, COUNT * (index + 1))
+            whitened = cvxpy.reshape(_SYMMETRIC.reshape(COUNT, 16).T @ bodies[own], (4, 4), order="C")
+            divergence = divergence + cvxpy.trace(whitened) - cvxpy.log_det(whitened)
+            rows = box.rows(priors[index]) @ self._transform[own, own]
+            rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+            constraints.append(rows @ bodies[own] >= _INSIDE)
         bounded = np.flatnonzero(np.isfinite(drives.lower))
         if len(bounded):
-            constraints.append(self._drives[bounded] >= drives.lower[bounded])
-        objective = cvxpy.sum_squares(residual) / 2.0 + self._weight * divergence
+            constraints.append(others[bounded] >= drives.lower[bounded] / self._scale[bounded])
+        costly = np.flatnonzero(np.isfinite(drives.spread))
+        penalty: Any = 0.0
+        if len(costly):
+            units = self._scale[costly] / drives.spread[costly]
+            penalty = cvxpy.sum_squares(cvxpy.multiply(units, others[costly])) / 2.0
+        residual = self._matrix @ self._unknowns - self._right
+        objective = cvxpy.sum_squares(residual) / 2.0 + self._weight * (divergence + penalty)
         self._problem = cvxpy.Problem(cvxpy.Minimize(objective), constraints)
+        self._count = len(priors)
 
-    def solve(self, weight: float) -> Array:
+    def solve(self, weight: float) -> _Solution:
+        """The solution of the first solver that reaches its tolerance, else of one that does not.
+
+        Raises:
+            RobotDynamicsError: no solver finds a solution in which every link is physically possible.
+        """
         self._weight.value = weight
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # what cvxpy warns of is in the status
-                self._problem.solve(solver=self._cvxpy.CLARABEL)
-        except self._cvxpy.error.SolverError as error:
-            raise RobotDynamicsError(f"the semidefinite programme has no solution: {error}") from error
-        if self._bodies.value is None:
-            raise RobotDynamicsError(f"the semidefinite programme is {self._problem.status}")
-        reached = self._problem.status == self._cvxpy.OPTIMAL
-        self._inaccurate[weight] = "" if reached else str(self._problem.status)
-        bodies = np.asarray(self._bodies.value, dtype=float)
-        if not len(self._known.lower):
-            return np.concatenate([bodies, self._known.given])
-        z = np.maximum(np.asarray(self._drives.value, dtype=float), self._known.lower)
-        return np.concatenate([bodies, self._known.given + self._known.matrix @ z])
+        best: _Solution | None = None
+        reasons = []
+        for solver, settings in self._solvers():
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # what cvxpy warns of is in the status
+                    self._problem.solve(solver=solver, **settings)
+            except Exception as error:  # the solvers raise their own classes
+                reasons.append(f"{solver}: {quoted(str(error), 120)}")
+                continue
+            status = str(self._problem.status)
+            found = self._found(weight, "" if status == self._cvxpy.OPTIMAL else f"{solver}: {status}")
+            if found is None:
+                reasons.append(f"{solver}: {status}")
+            elif not found.inaccurate:
+                return found
+            elif best is None or found.cost < best.cost:
+                best = found
+        if best is None:
+            raise RobotDynamicsError(
+                f"no physically possible parameters were found ({'; '.join(reasons)}): is this the"
+                " robot's description, and are the efforts in N·m or N?"
+            )
+        return best
 
-    def inaccurate(self, weight: float) -> str:
-        """The solver's status at a weight that was solved for; empty where it reached its tolerance."""
-        return self._inaccurate[weight]
+    def _solvers(self) -> list[tuple[str, dict[str, Any]]]:
+        installed = set(self._cvxpy.installed_solvers())
+        tried: list[tuple[str, dict[str, Any]]] = [
+            ("CLARABEL", {}),
+            ("CLARABEL", {"equilibrate_enable": False, "max_iter": 400}),
+            ("SCS", {"eps_abs": 1e-7, "eps_rel": 1e-7, "max_iters": 5000}),
+        ]
+        return [(solver, settings) for solver, settings in tried if solver in installed]
 
-    def strongest_prior(self, allowance: float) -> tuple[float, Array]:
+    def _found(self, weight: float, inaccurate: str) -> _Solution | None:
+        """The solver's unknowns as parameters; None where a link is not physically possible."""
+        if self._unknowns.value is None:
+            return None
+        unknowns = np.array(self._unknowns.value, dtype=float)
+        split = COUNT * self._count
+        lower = self._known.lower / self._scale
+        unknowns[split:] = np.maximum(unknowns[split:], lower)
+        bodies = unknowns[:split].reshape(self._count, COUNT)
+        if not np.isfinite(unknowns).all():
+            return None
+        least = np.linalg.eigvalsh(np.einsum("ka,aij->kij", bodies, _SYMMETRIC)).min()
+        if least < POSSIBLE:
+            # On the way to the description, whose X is 1, all constraints hold.
+            share = (POSSIBLE - least) / (1.0 - least)
+            if share > MOST_REPAIR:
+                return None
+            unknowns[:split] += share * (np.tile(_ONE, self._count) - unknowns[:split])
+        cost = float(np.sum((self._matrix @ unknowns - self._right) ** 2))
+        others = self._known.given + self._known.matrix @ (self._scale * unknowns[split:])
+        return _Solution(
+            weight, cost, np.concatenate([self._transform @ unknowns[:split], others]), inaccurate
+        )
+
+    def _first(self) -> _Solution:
+        """The solution of the smallest weight that has one: without a prior, links may vanish."""
+        for weight in WEIGHTS[:-1:4]:
+            try:
+                return self.solve(float(weight))
+            except RobotDynamicsError:
+                continue
+        return self.solve(float(WEIGHTS[-1]))
+
+    def strongest_prior(self, allowance: float) -> _Solution:
         """The largest weight that costs at most ``allowance``, and its solution; the cost grows with it."""
-        best, parameters = 0, self.solve(float(WEIGHTS[0]))
-        limit = self._equations.cost(parameters) + allowance
-        above = len(WEIGHTS)
-        while above - best > 1:
-            middle = (above + best) // 2
+        best = self._first()
+        index, above = int(np.flatnonzero(best.weight == WEIGHTS)[0]), len(WEIGHTS)
+        limit = best.cost + allowance
+        while above - index > 1:
+            middle = (above + index) // 2
             tried = self.solve(float(WEIGHTS[middle]))
-            if self._equations.cost(tried) <= limit:
-                best, parameters = middle, tried
+            if tried.cost <= limit:
+                index, best = middle, tried
             else:
                 above = middle
-        return float(WEIGHTS[best]), parameters
+        return best
 
 
 def _refitted_drives(equations: Equations, parameters: Array, drives: Drives) -> Array:
@@ -186,21 +286,16 @@ def _refitted_drives(equations: Equations, parameters: Array, drives: Drives) ->
     return result
 
 
-def _covariance(equations: Equations, parameters: Array, links: int, drives: Drives, weight: float) -> Array:
-    """Inverse of the Hessian of what was minimised, zero for what was held."""
-    hessian: Array = equations.matrix.T @ equations.matrix
-    for index in range(links):
-        own = slice(COUNT * index, COUNT * (index + 1))
-        hessian[own, own] += weight * divergence_hessian(parameters[own])
-    free = np.concatenate([np.ones(COUNT * links, dtype=bool), drives.free])
-    covariance: Array = np.zeros_like(hessian)
-    chosen = np.ix_(free, free)
-    covariance[chosen] = np.linalg.pinv(hessian[chosen], hermitian=True)
-    return covariance
+def _symmetric() -> Array:
+    """(10, 4, 4) orthonormal basis of the symmetric matrices."""
+    units = []
+    for i in range(4):
+        for j in range(i, 4):
+            unit = np.zeros((4, 4))
+            unit[i, j] = unit[j, i] = 1.0 if i == j else np.sqrt(0.5)
+            units.append(unit)
+    return np.array(units)
 
 
-def divergence_hessian(parameters: Array) -> Array:
-    """(10, 10) second derivative of −log det P at the inertial parameters (10,)."""
-    inverse = np.linalg.inv(pseudo_inertia(parameters))
-    basis = pseudo_basis()
-    return np.asarray(np.einsum("ij,ajk,kl,bli->ab", inverse, basis, inverse, basis, optimize=True))
+_SYMMETRIC = _symmetric()
+_ONE = np.einsum("aii->a", _SYMMETRIC)

@@ -22,9 +22,9 @@ def implausibilities(found: Identification) -> tuple[str, ...]:
     if found.inaccurate:
         reasons.append(f"the solution is inaccurate: {found.inaccurate}")
     if found.validate:
-        before = relative_error([(run.prior, run.measured) for run in found.validate])
-        after = relative_error([(run.predicted, run.measured) for run in found.validate])
-        if not after <= before:
+        before = relative_error(found.validate, "prior")
+        after = relative_error(found.validate)
+        if before is not None and after is not None and not after <= before:
             reasons.append(
                 f"the result misses {100.0 * after:.3g} % of the efforts that were held out, the description"
                 f" {100.0 * before:.3g} %: the result must be better"

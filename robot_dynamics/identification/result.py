@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robot_dynamics.identification.friction import DRIVE_COLUMNS, FrictionLaw
 from robot_dynamics.identification.inertial import COUNT, body_of, chain_parameters, parameters_of
 from robot_dynamics.identification.regressor import EARTH, regressor
+from robot_dynamics.identification.timing import Treatment
+from robot_dynamics.identification.uncertainty import Knowledge
 from robot_dynamics.model.chain import KinematicChain, RigidBody
 from robot_dynamics.spatial import Array
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A run beside what was predicted for it: (N,) times and (N, n) efforts, all filtered alike."""
+    """A run beside the predictions of what is written, without offsets of the sensors.
+
+    Attributes:
+        source: of the log.
+        time: (N,) [s].
+        measured, predicted, prior: (N, n) efforts, all filtered alike: of the log, by the result and by the
+            description.
+        moving: (N, n) whether a joint moves; at rest, friction is anything up to its greatest value.
+        usable: (N, n) whether the effort is not saturated.
+    """
 
     source: str
     time: Array
     measured: Array
     predicted: Array
     prior: Array
+    moving: NDArray[np.bool_]
+    usable: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -46,21 +60,25 @@ class Identification:
         chain: the same with the masses and friction that were found.
         drives: (n,) each of DRIVE_COLUMNS and stribeck_velocity, which is zero where friction is the same at
             all speeds.
-        covariance: (10 k + 6 n,) squared, of the links' and the drives' parameters.
+        knowledge: what the data alone say of the base parameters.
         gravity: (3,) with which the efforts are computed; zero where the robot takes the weight off.
         learn, validate: runs that were learned from, and those that were not.
         base: the base parameters.
         not_excited: names of base parameters of which the description tells more than the data.
-        held: names of drive parameters that cannot be told from the links' own, which stay as given.
+        held: names of drive parameters that no motion separates from those of the links. Rotor inertias among
+            them share by the description; offsets of the sensors stay zero.
         prior_weight: λ of the prior.
         payload: what was picked up, in the tip frame, where that alone was asked for.
+        treatment: what was done to the logs before.
+        expected_error: expected relative error of the efforts over the workspace; NaN for a payload.
+        expected_joint_errors: the same for each joint.
         inaccurate: the solver's status where it did not reach its tolerance, else empty.
     """
 
     prior: KinematicChain
     chain: KinematicChain
     drives: Mapping[str, Array]
-    covariance: Array
+    knowledge: Knowledge
     gravity: tuple[float, float, float]
     learn: tuple[Comparison, ...]
     validate: tuple[Comparison, ...]
@@ -69,6 +87,9 @@ class Identification:
     held: tuple[str, ...]
     prior_weight: float
     payload: RigidBody | None = None
+    treatment: Treatment | None = None
+    expected_error: float = float("nan")
+    expected_joint_errors: tuple[float, ...] = ()
     inaccurate: str = ""
 
     @property
@@ -99,36 +120,66 @@ class Identification:
         """What ``result.json`` holds."""
         names = self.chain.joint_names
         judged = self.validate or self.learn
+        each = range(len(names))
         result: dict[str, Any] = {
             "joints": list(names),
             "error": {
-                "prior": relative_error([(run.prior, run.measured) for run in judged]),
-                "learn": relative_error([(run.predicted, run.measured) for run in self.learn]),
-                "validate": relative_error([(run.predicted, run.measured) for run in self.validate])
-                if self.validate
-                else None,
+                "prior": relative_error(judged, "prior"),
+                "learn": relative_error(self.learn),
+                "validate": relative_error(self.validate),
             },
-            "joint_error": {
-                name: relative_error([(run.predicted[:, j], run.measured[:, j]) for run in judged])
-                for j, name in enumerate(names)
+            "error_at_rest": {
+                "prior": relative_error(judged, "prior", rest=True),
+                "validate": relative_error(judged, rest=True),
             },
+            "joint_error": {names[j]: relative_error(judged, joint=j) for j in each},
+            "prior_joint_error": {names[j]: relative_error(judged, "prior", joint=j) for j in each},
+            "expected_error": self._or_none(self.expected_error),
+            "expected_joint_error": dict(zip(names, self.expected_joint_errors, strict=False)),
             "total_mass": float(sum(joint.body.mass for joint in self.chain.joints)),
             "links": {joint.link: self._link(k) for k, joint in enumerate(self.chain.joints)},
+            "from_description": list(self.from_description),
             "friction": self.friction(),
+            "friction_deviation": self._friction_deviations(),
+            "base_parameters": [asdict(entry) for entry in self.base],
             "torque_offset": {
                 name: float(value) for name, value in zip(names, self.drives["torque_offset"], strict=True)
             },
             "not_excited": list(self.not_excited),
             "held": list(self.held),
         }
+        if self.treatment is not None:
+            result["cutoff"] = self.treatment.cutoff
+            result["delay"] = asdict(self.treatment.delay)
+            result["notes"] = list(self.treatment.notes)
         if self.payload is not None:
             result["payload"] = _body(self.payload)
         return result
 
+    @property
+    def from_description(self) -> tuple[str, ...]:
+        """Names of the links' masses that no motion determines."""
+        links = {joint.link: self._link(k)["deviation"] for k, joint in enumerate(self.chain.joints)}
+        return tuple(f"{link}.mass" for link, deviation in links.items() if deviation["mass"] is None)
+
+    def _friction_deviations(self) -> dict[str, list[float | None]]:
+        """Standard deviations of the parameters of `friction`, None for what no motion determines."""
+        count = COUNT * len(self.chain.joints)
+        units = np.eye(len(self.parameters))
+        own = {name: count + self.chain.dof * k for k, name in enumerate(DRIVE_COLUMNS)}
+        return {
+            name: [self.knowledge.deviation(units[own[name] + j]) for j in range(self.chain.dof)]
+            for name in self.friction()
+            if name in own
+        }
+
+    @staticmethod
+    def _or_none(value: float) -> float | None:
+        return float(value) if np.isfinite(value) else None
+
     def _link(self, index: int) -> dict[str, Any]:
-        own = slice(COUNT * index, COUNT * (index + 1))
         body = self.chain.joints[index].body
-        return {**_body(body), "deviation": _deviation(body, self.covariance[own, own])}
+        return {**_body(body), "deviation": _deviation(body, index, self.knowledge)}
 
 
 def with_parameters(chain: KinematicChain, links: Array, drives: Mapping[str, Array]) -> KinematicChain:
@@ -145,11 +196,25 @@ def with_parameters(chain: KinematicChain, links: Array, drives: Mapping[str, Ar
     return replace(chain, joints=tuple(joints))
 
 
-def relative_error(pairs: list[tuple[Array, Array]]) -> float:
-    """‖predicted − measured‖ / ‖measured‖ over all runs and joints."""
-    missed = sum(float(np.sum((predicted - measured) ** 2)) for predicted, measured in pairs)
-    whole = sum(float(np.sum(measured**2)) for _, measured in pairs)
-    return float(np.sqrt(missed / whole)) if whole else float("nan")
+def relative_error(
+    runs: Sequence[Comparison], kind: str = "predicted", joint: int | None = None, rest: bool = False
+) -> float | None:
+    """‖predicted − measured‖ / ‖measured‖ over the moving joints of all runs; None without any.
+
+    Args:
+        runs: measured and predicted efforts.
+        kind: "predicted" by the result, or "prior" by the description.
+        joint: index of the only joint that counts; None for all.
+        rest: count the joints at rest instead.
+    """
+    own = slice(None) if joint is None else slice(joint, joint + 1)
+    missed = whole = 0.0
+    for run in runs:
+        counted = (run.usable & (~run.moving if rest else run.moving))[:, own]
+        measured = run.measured[:, own][counted]
+        missed += float(np.sum((getattr(run, kind)[:, own][counted] - measured) ** 2))
+        whole += float(np.sum(measured**2))
+    return float(np.sqrt(missed / whole)) if whole > 0.0 else None
 
 
 def earth_or_none(compensates_gravity: bool) -> tuple[float, float, float]:
@@ -165,8 +230,11 @@ def _body(body: RigidBody) -> dict[str, Any]:
     }
 
 
-def _deviation(body: RigidBody, covariance: Array) -> dict[str, Any]:
-    """Standard deviations of mass, centre and inertia, to first order in those of the parameters."""
+def _deviation(body: RigidBody, index: int, knowledge: Knowledge) -> dict[str, Any]:
+    """Standard deviations of mass, centre and inertia, to first order in those of the parameters.
+
+    None stands for what no motion determines: the result has it from the description.
+    """
     center = parameters_of(body)
 
     def flat(parameters: Array) -> Array:
@@ -174,16 +242,15 @@ def _deviation(body: RigidBody, covariance: Array) -> dict[str, Any]:
         return np.concatenate([[found.mass], found.center_of_mass, found.inertia.ravel()])
 
     steps = 1e-6 * np.maximum(np.abs(center), 1e-6)
-    slopes = np.stack(
-        [
-            (flat(center + step * unit) - flat(center - step * unit)) / (2.0 * step)
-            for step, unit in zip(steps, np.eye(COUNT), strict=True)
-        ],
-        axis=1,
-    )
-    spread = np.sqrt(np.maximum(0.0, np.einsum("ij,jk,ik->i", slopes, covariance, slopes)))
+    slopes = np.zeros((13, knowledge.base.grouping.shape[1]))
+    for k, (step, unit) in enumerate(zip(steps, np.eye(COUNT), strict=True)):
+        change = flat(center + step * unit) - flat(center - step * unit)
+        slopes[:, COUNT * index + k] = change / (2.0 * step)
+    # Differences of rounded numbers are no slopes.
+    slopes[np.abs(slopes) < 1e-7 * np.abs(slopes).max(axis=1, keepdims=True)] = 0.0
+    spread = [knowledge.deviation(row) for row in slopes]
     return {
-        "mass": float(spread[0]),
-        "center": [float(value) for value in spread[1:4]],
-        "inertia": [[float(value) for value in row] for row in spread[4:].reshape(3, 3)],
+        "mass": spread[0],
+        "center": spread[1:4],
+        "inertia": [spread[4 + 3 * row : 7 + 3 * row] for row in range(3)],
     }

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.control.arm.actuators import ActuatorParameters, Drives
-from robot_dynamics.dynamics.friction import direction
-from robot_dynamics.errors import LogError
 from robot_dynamics.identification import inertial
-from robot_dynamics.identification.friction import DRIVE_COLUMNS, SPEEDS, DriveSignals, FrictionLaw
-from robot_dynamics.identification.log_checks import check_against_model, check_log
-from robot_dynamics.identification.logs import Log
-from robot_dynamics.identification.regressor import inertial_regressor
-from robot_dynamics.identification.result import Comparison, earth_or_none
-from robot_dynamics.identification.signals import Motion, filtered
+from robot_dynamics.identification.friction import DRIVE_COLUMNS, DriveSignals, FrictionLaw
+from robot_dynamics.identification.link_boxes import LinkBox
+from robot_dynamics.identification.result import Comparison
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.spatial import Array
 
@@ -27,18 +23,22 @@ class Options:
     """How to identify.
 
     Attributes:
-        cutoff: of the zero-phase filter [Hz].
+        cutoff: of the zero-phase filter [Hz]; None: from the coherence of predicted and measured efforts.
+        delay: of the efforts behind the positions [s]; None: estimated.
         compensates_gravity: the measured efforts come without the weight.
         payload: only what was picked up is unknown.
         learn_share: first part of each run that is learned from where no runs are given to validate.
         drives: as known, beyond what a description can say; None: as in the description.
+        boxes: of the links' centres of mass; None: about their joints.
     """
 
-    cutoff: float = 10.0
+    cutoff: float | None = None
+    delay: float | None = None
     compensates_gravity: bool = False
     payload: bool = False
     learn_share: float = 0.7
     drives: ActuatorParameters | None = None
+    boxes: tuple[LinkBox, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,9 @@ class Run:
         links: (N, n, 10 k) columns of the links.
         drives: what the parameters of the drives are multiplied by.
         effort: (N, n) measured.
+        rate: (N, n) rate of the measured effort, by which an error of the delay shows [N·m/s or N/s].
         moving: (N, n) whether a joint is not at rest: what holds it there is no law's.
+        usable: (N, n) whether the effort is not saturated.
     """
 
     source: str
@@ -59,7 +61,14 @@ class Run:
     links: Array
     drives: DriveSignals
     effort: Array
+    rate: Array
     moving: NDArray[np.bool_]
+    usable: NDArray[np.bool_]
+
+    @property
+    def counted(self) -> NDArray[np.bool_]:
+        """(N, n) which equations are learned from."""
+        return np.asarray(self.moving & self.usable)
 
     def part(self, begin: float, end: float) -> Run:
         """What lies between two shares of the run, from 0 to 1."""
@@ -71,8 +80,22 @@ class Run:
             self.links[chosen],
             drives,
             self.effort[chosen],
+            self.rate[chosen],
             self.moving[chosen],
+            self.usable[chosen],
         )
+
+    @classmethod
+    def joined(cls, runs: Sequence[Run]) -> Run:
+        """Runs of one log, one after the other."""
+        first = runs[0]
+
+        def all_of(name: str) -> Any:
+            return np.concatenate([getattr(run, name) for run in runs])
+
+        drives = DriveSignals.joined([run.drives for run in runs])
+        names = ("effort", "rate", "moving", "usable")
+        return cls(first.source, all_of("time"), all_of("links"), drives, *map(all_of, names))
 
     def regressor(self, law: FrictionLaw) -> Array:
         """(N, n, 10 k + 6 n) columns of the links, then of the drives."""
@@ -89,59 +112,6 @@ def prior_parameters(chain: KinematicChain, drives: Drives) -> Array:
     friction = [getattr(drives.friction, name) for name in DRIVE_COLUMNS[1:-1]]
     parts = (inertial.chain_parameters(chain), drives.rotor_inertia, *friction, np.zeros(chain.dof))
     return np.concatenate(parts)
-
-
-def equations_of(log: Log, chain: KinematicChain, prior: Array, options: Options) -> Run:
-    """The equations of a log, after it has been checked.
-
-    Raises:
-        LogError: it is not this robot's motion.
-    """
-    check_log(log, chain)
-    motion = filtered(log, options.cutoff)
-    links = inertial_regressor(
-        chain, motion.q, motion.qd, motion.qdd, earth_or_none(options.compensates_gravity)
-    )
-    _check_signs(log, chain, motion, links, prior, options)
-    # The efforts of sharp friction steps are filtered in the log, so they are here.
-    columns = np.zeros_like(links)
-    depends = links.any(axis=0)
-    columns[:, depends] = motion.filter(links[:, depends])
-    inner = motion.inner()
-    if len(motion.time[inner]) < 2:
-        raise LogError(f"{log.source}: nothing is left without the ends of the run")
-    speeds = np.repeat(np.array(SPEEDS)[:, None], chain.dof, axis=1)
-    known = FrictionLaw.of(drives_given(chain, options)).stribeck_velocity
-    signals = DriveSignals.of(motion.qd, motion.qdd, np.vstack([speeds, known]))
-    return Run(
-        log.source,
-        motion.time[inner],
-        columns[inner],
-        signals.changed(lambda signal: motion.filter(signal)[inner]),
-        motion.effort[inner],
-        motion.moving()[inner],
-    )
-
-
-def _check_signs(
-    log: Log, chain: KinematicChain, motion: Motion, links: Array, prior: Array, options: Options
-) -> None:
-    bodies = prior[: inertial.COUNT * len(chain.joints)]
-    inner = motion.inner()
-    zero = np.zeros_like(motion.q[inner])
-    weight = inertial_regressor(chain, motion.q[inner], zero, zero) @ bodies
-    moving = links[inner] @ bodies
-    if not options.compensates_gravity:
-        moving = moving - weight
-    check_against_model(
-        log.source,
-        chain.joint_names,
-        motion.effort[inner],
-        moving,
-        weight,
-        (motion.qdd[inner], motion.qd[inner], direction(motion.qd[inner])),
-        options.compensates_gravity,
-    )
 
 
 def parameter_names(chain: KinematicChain) -> list[str]:
@@ -162,9 +132,22 @@ def drives_of(parameters: Array, law: FrictionLaw) -> Mapping[str, Array]:
 def comparisons(
     runs: Sequence[Run], prior: tuple[Array, FrictionLaw], found: tuple[Array, FrictionLaw]
 ) -> tuple[Comparison, ...]:
-    """Measured and predicted efforts of the runs, by parameters and laws of friction."""
+    """Measured efforts, and those predicted without the sensors' offsets, by parameters and friction laws."""
     (before, old), (after, new) = prior, found
     return tuple(
-        Comparison(run.source, run.time, run.effort, run.regressor(new) @ after, run.regressor(old) @ before)
+        Comparison(
+            run.source,
+            run.time,
+            run.effort,
+            run.regressor(new) @ without_offsets(after, run.effort.shape[1]),
+            run.regressor(old) @ before,
+            run.moving,
+            run.usable,
+        )
         for run in runs
     )
+
+
+def without_offsets(parameters: Array, count: int) -> Array:
+    """The parameters with the sensors' offsets of ``count`` joints, which are the last, at zero."""
+    return np.concatenate([parameters[:-count], np.zeros(count)])

@@ -18,6 +18,10 @@ AT_REST = 0.01
 """A joint that stays slower is at rest [rad/s or m/s]."""
 EDGE = 4.0
 """What is left out at both ends of a run, where the filter has seen only half [periods of the cut-off]."""
+DENSITY = 25.0
+"""Samples per period of the cut-off to which logs are thinned, or interpolated."""
+LEAST_STEADY = 0.25
+"""Share of a joint's samples that remain far from steps of dry friction."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,13 @@ class LowPass:
         sections = butter(ORDER, self.cutoff, fs=1.0 / self.period, output="sos")
         return np.asarray(sosfiltfilt(sections, values, axis=0))
 
+    def widened(self, values: Array, periods: float) -> Array:
+        """Maximum along the first axis within ``periods`` of the cut-off before and after each sample."""
+        from scipy.ndimage import maximum_filter1d
+
+        width = 2 * max(1, round(periods / (self.cutoff * self.period))) + 1
+        return np.asarray(maximum_filter1d(values, width, axis=0))
+
     @property
     def step(self) -> int:
         """Every how many samples the filtered signals say something new, with a quarter to spare."""
@@ -56,7 +67,8 @@ class Motion:
         time: (N,) [s].
         q, qd, qdd: (N, n) filtered positions and their derivatives.
         effort: (N, n) filtered alike.
-        filter: with which this was done.
+        usable: (N, n) whether no filtered value near the sample comes from a saturated effort.
+        filter: the low-pass filter of all signals.
     """
 
     source: str
@@ -65,23 +77,52 @@ class Motion:
     qd: Array
     qdd: Array
     effort: Array
+    usable: NDArray[np.bool_]
     filter: LowPass
 
     def moving(self) -> NDArray[np.bool_]:
         """(N, n) whether each joint moves within half a period of the cut-off before or after."""
-        from scipy.ndimage import maximum_filter1d
+        return self.filter.widened(np.abs(self.qd), 0.5) > AT_REST
 
-        width = 2 * max(1, round(0.5 / (self.filter.cutoff * self.filter.period))) + 1
-        return np.asarray(maximum_filter1d(np.abs(self.qd), width, axis=0) > AT_REST)
+    def steady(self) -> NDArray[np.bool_]:
+        """(N, n) whether each joint keeps moving one way for a while, far from steps of dry friction.
 
-    def inner(self) -> slice:
-        """The samples that count: without the ends, thinned to what is independent."""
+        The while has as many periods of the cut-off, 3 at most, as leave LEAST_STEADY of a joint's samples.
+        """
+        result: NDArray[np.bool_] = np.abs(self.qd) > AT_REST
+        for periods in (0.5, 1.0, 2.0, 3.0):
+            steady = -self.filter.widened(-np.abs(self.qd), periods) > AT_REST
+            result = np.where(steady.mean(axis=0) >= LEAST_STEADY, steady, result)
+        return result
+
+    def inner(self, step: int | None = None) -> slice:
+        """The samples that count: without the ends, thinned to what is independent or by ``step``."""
         edge = round(EDGE / (self.filter.cutoff * self.filter.period))
-        return slice(edge, len(self.time) - edge, self.filter.step)
+        return slice(edge, max(edge, len(self.time) - edge), step or self.filter.step)
+
+    def effort_at(self, time: Array) -> Array:
+        """(N, n) filtered efforts at other times [s]."""
+        from scipy.interpolate import make_interp_spline
+
+        return np.asarray(make_interp_spline(self.time, self.effort, k=3)(time))
 
 
-def filtered(log: Log, cutoff: float) -> Motion:
+def filtered(
+    log: Log,
+    cutoff: float,
+    saturated: NDArray[np.bool_] | None = None,
+    delay: float = 0.0,
+    interpolated: bool = False,
+) -> Motion:
     """The motion of a log below ``cutoff`` [Hz].
+
+    Args:
+        log: without gaps.
+        cutoff: of the filter [Hz].
+        saturated: (N, n) which efforts were at their limit; none when None.
+        delay: of the efforts, by which the positions are taken earlier [s].
+        interpolated: put the signals of a slow log on a finer grid. There, friction changes its sign between
+            samples as it does in the robot; on the log's own grid it does so as in the measured efforts.
 
     Raises:
         LogError: the log is too slow for the cut-off.
@@ -94,19 +135,33 @@ def filtered(log: Log, cutoff: float) -> Motion:
             f"{log.source}: {1.0 / period:.1f} states per second are too few for a cut-off of {cutoff:g} Hz;"
             f" it must be below {0.4 / period:.3g} Hz"
         )
-    low_pass = LowPass(cutoff, period)
+    slower = max(1, int(np.ceil(DENSITY * cutoff * period))) if interpolated else 1
+    period = period / slower
     count = round((log.time[-1] - log.time[0]) / period)
     time = log.time[0] + (log.time[-1] - log.time[0]) * np.linspace(0.0, 1.0, count + 1)
-    position = make_interp_spline(log.time, log.q, k=3)(time)
-    effort = np.stack([np.interp(time, log.time, column) for column in log.effort.T], axis=1)
+    position = make_interp_spline(log.time, log.q, k=3)(time - delay)
+    effort = make_interp_spline(log.time, log.effort, k=3)(time)
+    limited = np.zeros_like(effort)
+    if saturated is not None:
+        limited = np.stack(
+            [np.interp(time, log.time, column) for column in saturated.T.astype(float)], axis=1
+        )
+    faster = int(1.0 / (DENSITY * cutoff * period))
+    if faster > 1:
+        coarse = LowPass(0.4 / (faster * period), period)  # far above the cut-off
+        position, effort = (coarse(part)[::faster] for part in (position, effort))
+        limited = coarse.widened(limited, 1.0)[::faster]
+        time, period = time[::faster], faster * period
+    low_pass = LowPass(cutoff, period)
     q = low_pass(position)
     spline = make_interp_spline(time, q, k=5)
     return Motion(
         log.source,
-        time - log.time[0],
+        time,
         q,
         spline.derivative()(time),
         spline.derivative(2)(time),
         low_pass(effort),
+        low_pass.widened(limited, 1.0) <= 0.0,
         low_pass,
     )

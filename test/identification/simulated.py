@@ -33,10 +33,15 @@ def another(chain: KinematicChain, seed: int, size: float = 0.3) -> KinematicCha
     return replace(chain, joints=tuple(joints))
 
 
-def trajectory(dof: int, seed: int, seconds: float = 20.0, rate: float = 125.0):
-    """Times (N,) and q, qd, qdd (N, n) of a Fourier series of five harmonics."""
-    draw = np.random.default_rng(seed)
+def trajectory(dof: int, seed: int, seconds: float = 20.0, rate: float = 125.0, shift: float = 0.0):
+    """Times (N,) and q, qd, qdd (N, n) of a Fourier series of five harmonics, ``shift`` [s] later."""
     time = np.arange(round(seconds * rate)) / rate
+    return time, *states_at(dof, seed, time + shift)
+
+
+def states_at(dof: int, seed: int, time):
+    """q, qd, qdd (N, n) of the Fourier series at the times (N,)."""
+    draw = np.random.default_rng(seed)
     q, qd, qdd = np.zeros((3, len(time), dof))
     for k in range(1, 6):
         omega = 2.0 * np.pi * 0.1 * k
@@ -45,7 +50,18 @@ def trajectory(dof: int, seed: int, seconds: float = 20.0, rate: float = 125.0):
         q += size * np.sin(angle)
         qd += size * omega * np.cos(angle)
         qdd -= size * omega**2 * np.sin(angle)
-    return time, q, qd, qdd
+    return q, qd, qdd
+
+
+def stopping(dof: int, seed: int, seconds: float, rest: float, rate: float = 125.0):
+    """Times and q, qd, qdd of the series, which slows down for 1 s after ``seconds`` and then rests."""
+    time = np.arange(round((seconds + 1.0 + rest) * rate)) / rate
+    pace = 0.5 + 0.5 * np.cos(np.pi * np.clip(time - seconds, 0.0, 1.0))
+    slope = np.where(np.abs(time - seconds - 0.5) < 0.5, -0.5 * np.pi * np.sin(np.pi * (time - seconds)), 0.0)
+    after = np.clip(time - seconds, 0.0, 1.0)
+    along = np.minimum(time, seconds) + 0.5 * after + 0.5 * np.sin(np.pi * after) / np.pi
+    q, qd, qdd = states_at(dof, seed, along)
+    return time, q, pace[:, None] * qd, pace[:, None] ** 2 * qdd + slope[:, None] * qd
 
 
 def simulated_log(

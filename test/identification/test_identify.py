@@ -12,12 +12,14 @@ import yaml
 
 import robot_dynamics as rd
 from robot_dynamics.identification import inertial
+from robot_dynamics.identification.base_parameters import structure
 from robot_dynamics.identification.files import read_drives, write_identified
 from robot_dynamics.identification.friction import FrictionLaw
-from robot_dynamics.identification.identify import identify, structure
+from robot_dynamics.identification.identify import identify
 from robot_dynamics.identification.least_squares import robust_equations, solve_base
+from robot_dynamics.identification.preparation import prepared_runs
 from robot_dynamics.identification.regressor import EARTH, regressor
-from robot_dynamics.identification.runs import Options, equations_of
+from robot_dynamics.identification.runs import Options
 from robot_dynamics.resources import resource
 
 pytest.importorskip("scipy", reason="scipy is not installed")
@@ -42,7 +44,9 @@ def test_a_robot_30_percent_off_its_description_is_found(puma, found):
     true, result = found
     summary = result.summary()
     assert summary["error"]["prior"] > 0.1
-    assert summary["error"]["validate"] < 3e-3
+    # The offsets of the sensors, 0.3 N·m, are never commanded, so they count as missed.
+    assert summary["error"]["validate"] < 0.02
+    assert list(summary["torque_offset"].values()) == pytest.approx([0.3] * 6, abs=0.05)
     _, q, qd, qdd = simulated.trajectory(puma.dof, 99, 5.0)
     effort = regressor(puma, q, qd, qdd) @ true
     missed = np.linalg.norm(result.efforts(q, qd, qdd) - effort) / np.linalg.norm(effort)
@@ -146,9 +150,11 @@ def test_base_parameters_scatter_as_their_deviations_say(puma):
     for seed in range(8):
         true = simulated.parameters(simulated.another(chain, seed), 0.1, 1.0, 1.0, 0.1)
         log = simulated.simulated_log(chain, true, 200 + seed, NOISE, seconds=12.0)
-        run = equations_of(log, chain, simulated.parameters(chain), Options())
+        [run], _ = prepared_runs([log], chain, simulated.parameters(chain), Options())
         block = run.regressor(FrictionLaw.plain(chain.dof))
-        values, covariance = solve_base(robust_equations([block], [run.effort], base), base)
+        values, covariance = solve_base(
+            robust_equations([block], [run.effort], base, nuisance=[run.rate]), base
+        )
         scores.append((values - base.grouping @ true) / np.sqrt(np.diag(covariance)))
     scores = np.abs(np.array(scores))
     assert np.mean(scores < 3.0) > 0.99
@@ -188,7 +194,7 @@ def test_efforts_without_the_weight_need_the_option(puma):
 )
 def test_other_arms_are_found_too(arm, held):
     chain = rd.load_urdf(resource(arm))
-    true = simulated.parameters(simulated.another(chain, 2), 0.05, 1.0, 0.5, 0.1)
+    true = simulated.parameters(simulated.another(chain, 2), 0.05, 1.0, 0.5)
     result = identify(chain, [simulated.simulated_log(chain, true, 3, 0.01)])
     assert set(result.held) == held
     assert result.summary()["error"]["validate"] < EXACT < result.summary()["error"]["prior"]

@@ -103,6 +103,7 @@ def broken(log, what):
     time, q, effort = log.time.copy(), log.q.copy(), log.effort.copy()
     if what == "gap":
         time[200:] += 0.5
+        time[350:] += 0.5
     elif what == "constant":
         q[:, 2] = 0.4
     elif what == "silent":
@@ -127,7 +128,7 @@ def broken(log, what):
 @pytest.mark.parametrize(
     ("what", "message"),
     [
-        ("gap", "a gap of 0.508 s after 1.592 s"),
+        ("gap", "a gap of 0.508 s after 1.592 s.*2 s at least are needed"),
         ("constant", "joint3 not moving"),
         ("silent", "effort of joint2 is constant"),
         ("two robots", "time does not advance"),

@@ -47,8 +47,8 @@ def written(folder):
 
 
 @pytest.mark.parametrize("accept", [False, True])
-def test_a_robot_of_three_times_the_mass_is_no_result(accept, chain, tmp_path, capsys):
-    run = run_of(chain, heavier(chain, 3.0), tmp_path / "run.csv")
+def test_a_robot_of_five_times_the_mass_is_no_result(accept, chain, tmp_path, capsys):
+    run = run_of(chain, heavier(chain, 5.0), tmp_path / "run.csv")
     out = tmp_path / "out"
     out.mkdir()
     (out / "identified.urdf").write_text("an earlier run's", encoding="utf-8")

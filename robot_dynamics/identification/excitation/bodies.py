@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
+
 import numpy as np
 
 from robot_dynamics.identification.regressor import joint_poses
 from robot_dynamics.model.chain import JointKind, KinematicChain
+from robot_dynamics.model.urdf import parse_urdf
 from robot_dynamics.spatial import Array
+from robot_dynamics.view.robot_geometry import RobotGeometry
+from robot_dynamics.view.visuals import read_visuals
+
+GROUND = -1
+"""Index of the root, which no joint moves."""
 
 
 def link_poses(chain: KinematicChain, q: Array) -> Array:
@@ -39,3 +48,29 @@ def slope(chain: KinematicChain, poses: Array, body: int, point: Array, directio
         motion = np.cross(axis, point - place[:3, 3]) if turns else axis
         result[joint.coordinate] += joint.multiplier * float(motion @ direction)
     return result
+
+
+def carriers(
+    source: str | bytes | os.PathLike[str], chain: KinematicChain, locked: Mapping[str, float]
+) -> dict[str, tuple[int, Array]]:
+    """The moving link of ``chain`` that carries each link of the description, and its place on it."""
+    tree = parse_urdf(source)
+    geometry = RobotGeometry(tree, read_visuals(source, kinds=()))
+    zero = np.zeros((1, chain.dof))
+    positions = {**dict.fromkeys(chain.joint_names, 0.0), **locked}
+    whole = geometry.link_poses(positions)
+    root = np.linalg.inv(whole[chain.root])
+    moving = dict(zip((joint.link for joint in chain.joints), link_poses(chain, zero)[0], strict=True))
+    index = {joint.link: k for k, joint in enumerate(chain.joints)}
+    parents = {joint.child: joint.parent for joint in tree.subtree(tree.root)}
+    places = {}
+    for link in tree.links:
+        carrier = link
+        while carrier not in index and carrier in parents:
+            carrier = parents[carrier]
+        own = root @ whole[link]
+        if carrier in index:
+            places[link] = (index[carrier], np.linalg.inv(moving[carrier]) @ own)
+        else:
+            places[link] = (GROUND, own)
+    return places

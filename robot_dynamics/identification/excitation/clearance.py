@@ -13,16 +13,13 @@ import numpy as np
 
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.extras import lacking
-from robot_dynamics.identification.excitation.bodies import link_poses, slope
+from robot_dynamics.identification.excitation.bodies import GROUND, carriers, link_poses, slope
 from robot_dynamics.identification.excitation.bounds import Bounds
 from robot_dynamics.model.chain import KinematicChain
-from robot_dynamics.model.urdf import parse_urdf
 from robot_dynamics.spatial import Array
 from robot_dynamics.view.mesh_files import read_mesh
-from robot_dynamics.view.robot_geometry import RobotGeometry
 from robot_dynamics.view.visuals import Box, Cylinder, MeshFile, Sphere, Visual, read_visuals
 
-GROUND = -1
 _FLOOR_SIZE = 50.0
 _PLACES = 30
 _ROUNDING = 1e-9
@@ -87,7 +84,7 @@ class Clearance:
         self._mujoco: Any = untyped_mujoco
         self._chain = chain
         visuals = read_visuals(source, folder, kinds=("collision",))
-        places = _places(source, chain, locked or {})
+        places = carriers(source, chain, locked or {})
         spec = self._mujoco.MjSpec()
         found: list[tuple[int, str, Array, float]] = []
         skipped = [f"link {link!r}: {why}" for link, why in visuals.faults.items()]
@@ -220,32 +217,6 @@ class Clearance:
             return float(self._data.geom_xpos[ball.number][2] - top - ball.radius)
         way = self._data.geom_xpos[one.number] - self._data.geom_xpos[other.number]
         return float(np.linalg.norm(way) - one.radius - other.radius)
-
-
-def _places(
-    source: str | bytes | os.PathLike[str], chain: KinematicChain, locked: Mapping[str, float]
-) -> dict[str, tuple[int, Array]]:
-    """The moving link of ``chain`` that carries each link of the description, and its place on it."""
-    tree = parse_urdf(source)
-    geometry = RobotGeometry(tree, read_visuals(source, kinds=()))
-    zero = np.zeros((1, chain.dof))
-    positions = {**dict.fromkeys(chain.joint_names, 0.0), **locked}
-    whole = geometry.link_poses(positions)
-    root = np.linalg.inv(whole[chain.root])
-    moving = dict(zip((joint.link for joint in chain.joints), link_poses(chain, zero)[0], strict=True))
-    index = {joint.link: k for k, joint in enumerate(chain.joints)}
-    parents = {joint.child: joint.parent for joint in tree.subtree(tree.root)}
-    places = {}
-    for link in tree.links:
-        carrier = link
-        while carrier not in index and carrier in parents:
-            carrier = parents[carrier]
-        own = root @ whole[link]
-        if carrier in index:
-            places[link] = (index[carrier], np.linalg.inv(moving[carrier]) @ own)
-        else:
-            places[link] = (GROUND, own)
-    return places
 
 
 def _add(spec: Any, mujoco: Any, visual: Visual) -> tuple[float, Array]:

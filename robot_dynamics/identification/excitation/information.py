@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from robot_dynamics.dynamics.compiled import CompiledDynamics
-from robot_dynamics.identification.least_squares import base_of
+from robot_dynamics.identification.base_parameters import base_of
 from robot_dynamics.spatial import Array
 
 SLOW = 0.1

@@ -10,9 +10,9 @@ from robot_dynamics.control.arm.actuators import ActuatorParameters
 from robot_dynamics.control.arm.payload import with_payload
 from robot_dynamics.dynamics.compiled import compile_dynamics
 from robot_dynamics.identification import inertial
+from robot_dynamics.identification.base_parameters import less_known, structure
 from robot_dynamics.identification.excitation.plan import Excitation
 from robot_dynamics.identification.friction import NOT_DRY
-from robot_dynamics.identification.identify import less_known, structure
 from robot_dynamics.identification.regressor import EARTH, regressor
 from robot_dynamics.identification.runs import parameter_names, prior_parameters
 from robot_dynamics.spatial import Array

@@ -1,0 +1,234 @@
+"""From logs to runs of equations: gaps, saturation, cut-off and delay."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.dynamics.friction import direction
+from robot_dynamics.errors import LogError
+from robot_dynamics.identification import inertial
+from robot_dynamics.identification.base_parameters import structure
+from robot_dynamics.identification.friction import SPEEDS, DriveSignals, FrictionLaw
+from robot_dynamics.identification.least_squares import robust_fit
+from robot_dynamics.identification.log_checks import (
+    check_against_model,
+    check_log,
+    gaps,
+    saturated_efforts,
+    segments,
+)
+from robot_dynamics.identification.logs import Log
+from robot_dynamics.identification.regressor import inertial_regressor
+from robot_dynamics.identification.result import earth_or_none
+from robot_dynamics.identification.runs import Options, Run, drives_given
+from robot_dynamics.identification.signals import EDGE, Motion, filtered
+from robot_dynamics.identification.timing import (
+    MOST_CUTOFF,
+    RATE_SHARE,
+    Delay,
+    Treatment,
+    coherent_cutoff,
+    effort_delay,
+)
+from robot_dynamics.model.chain import KinematicChain
+from robot_dynamics.spatial import Array
+
+_EDGES = 0.3
+"""Greatest share of a run that the filter may cost."""
+
+
+@dataclass(frozen=True)
+class _Segment:
+    """A part of a log without gaps, filtered.
+
+    Attributes:
+        log: the part.
+        motion: filtered.
+        links: (N, n, 10 k) columns of the links, filtered.
+        drives: signals of the drives, filtered.
+    """
+
+    log: Log
+    motion: Motion
+    links: Array
+    drives: DriveSignals
+
+    def times(self, step: int | None = None) -> Array:
+        return self.motion.time[self.motion.inner(step)]
+
+    def counted(self) -> NDArray[np.bool_]:
+        """(N, n) which equations count, at the thinned times."""
+        return np.asarray((self.motion.moving() & self.motion.usable)[self.motion.inner()])
+
+    def late_effort(self, delay: float) -> Array:
+        """(N, n) efforts that a delay [s] brings to the thinned times."""
+        return self.motion.effort_at(self.times() + delay)
+
+
+def prepared_runs(
+    logs: Sequence[Log], chain: KinematicChain, prior: Array, options: Options
+) -> tuple[list[Run], Treatment]:
+    """The equations of each log, after it has been checked, and what was done to the logs.
+
+    Raises:
+        LogError: a log is not this robot's motion.
+    """
+    for log in logs:
+        check_log(log, chain)
+    cutoff = options.cutoff
+    parts = _filtered(logs, chain, cutoff or _greatest_cutoff(logs), options)
+    base = structure(chain, earth_or_none(options.compensates_gravity))[0]
+    plain = FrictionLaw.plain(chain.dof)
+
+    def columns(segment: _Segment, step: int | None = None) -> Array:
+        inner = segment.motion.inner(step)
+        drives = segment.drives.part(inner).columns(plain)
+        return np.concatenate([segment.links[inner], drives], axis=2)[:, :, list(base.columns)]
+
+    every = [segment for segments in parts for segment in segments]
+    if cutoff is None:
+        greatest = every[0].motion.filter.cutoff
+        least = max(
+            2.0 * EDGE / (_EDGES * max(len(s.motion.time) * s.motion.filter.period for s in every)), 0.5
+        )
+        fit = robust_fit(
+            np.concatenate([columns(segment) for segment in every]),
+            np.concatenate([s.motion.effort[s.motion.inner()] for s in every]),
+            np.concatenate([segment.counted() for segment in every]),
+        )
+        pairs = [
+            (columns(s, 1) @ fit.values, s.motion.effort[s.motion.inner(1)], s.motion.filter.period)
+            for s in every
+        ]
+        cutoff = coherent_cutoff(pairs, greatest, least)
+        if cutoff < greatest:
+            parts = _filtered(logs, chain, cutoff, options)
+            every = [segment for segments in parts for segment in segments]
+    for segment in every:
+        _check_signs(segment, chain, prior, options)
+    if options.delay is not None:
+        delay = Delay(options.delay, 0.0)
+    else:
+        delay = effort_delay(
+            [columns(segment) for segment in every],
+            [segment.late_effort for segment in every],
+            [segment.counted() for segment in every],
+            [(s.motion.steady() & s.motion.usable)[s.motion.inner()] for s in every],
+            max(float(np.median(np.diff(log.time))) for log in logs),
+        )
+    parts = _filtered(logs, chain, cutoff, options, delay.seconds)
+    runs = [_run(segments) for segments in parts]
+    return runs, Treatment(cutoff, options.cutoff is not None, delay, tuple(_notes(logs, chain)))
+
+
+def _greatest_cutoff(logs: Sequence[Log]) -> float:
+    rates = [1.0 / float(np.median(np.diff(log.time))) for log in logs]
+    return min(MOST_CUTOFF, RATE_SHARE * min(rates))
+
+
+def _filtered(
+    logs: Sequence[Log], chain: KinematicChain, cutoff: float, options: Options, delay: float | None = None
+) -> list[list[_Segment]]:
+    """The segments of each log; on a finer grid where the delay is not known yet."""
+    result = []
+    for log in logs:
+        saturated = saturated_efforts(log, _effort_limits(chain))
+        found = [
+            _segment(_part(log, part), saturated[part], chain, cutoff, options, delay)
+            for part in segments(log)
+        ]
+        found = [segment for segment in found if len(segment.times()) >= 2]
+        if not found:
+            raise LogError(
+                f"{log.source}: nothing is left without {EDGE / cutoff:.3g} s at the ends of each part, which"
+                f" a cut-off of {cutoff:g} Hz costs; record longer, or raise --cutoff"
+            )
+        result.append(found)
+    return result
+
+
+def _part(log: Log, part: slice) -> Log:
+    return replace(log, time=log.time[part], q=log.q[part], qd=log.qd[part], effort=log.effort[part])
+
+
+def _segment(
+    log: Log,
+    saturated: NDArray[np.bool_],
+    chain: KinematicChain,
+    cutoff: float,
+    options: Options,
+    delay: float | None,
+) -> _Segment:
+    motion = filtered(log, cutoff, saturated, delay or 0.0, interpolated=delay is None)
+    links = inertial_regressor(
+        chain, motion.q, motion.qd, motion.qdd, earth_or_none(options.compensates_gravity)
+    )
+    # The efforts of sharp friction steps are filtered in the log, so they are here.
+    columns = np.zeros_like(links)
+    depends = links.any(axis=0)
+    columns[:, depends] = motion.filter(links[:, depends])
+    speeds = np.repeat(np.array(SPEEDS)[:, None], chain.dof, axis=1)
+    known = FrictionLaw.of(drives_given(chain, options)).stribeck_velocity
+    signals = DriveSignals.of(motion.qd, motion.qdd, np.vstack([speeds, known]))
+    return _Segment(log, motion, columns, signals.changed(motion.filter))
+
+
+def _run(parts: Sequence[_Segment]) -> Run:
+    origin = parts[0].log.time[0]
+    runs = []
+    for segment in parts:
+        motion, inner = segment.motion, segment.motion.inner()
+        step = 0.1 * motion.filter.period
+        runs.append(
+            Run(
+                segment.log.source,
+                segment.times() - origin,
+                segment.links[inner],
+                segment.drives.part(inner),
+                motion.effort[inner],
+                (segment.late_effort(step) - segment.late_effort(-step)) / (2.0 * step),
+                motion.moving()[inner],
+                motion.usable[inner],
+            )
+        )
+    return Run.joined(runs)
+
+
+def _check_signs(segment: _Segment, chain: KinematicChain, prior: Array, options: Options) -> None:
+    bodies = prior[: inertial.COUNT * len(chain.joints)]
+    motion, inner = segment.motion, segment.motion.inner()
+    zero = np.zeros_like(motion.q[inner])
+    weight = inertial_regressor(chain, motion.q[inner], zero, zero) @ bodies
+    moving = segment.links[inner] @ bodies
+    if not options.compensates_gravity:
+        moving = moving - weight
+    check_against_model(
+        segment.log.source,
+        chain.joint_names,
+        motion.effort[inner],
+        moving,
+        weight,
+        (motion.qdd[inner], motion.qd[inner], direction(motion.qd[inner])),
+        options.compensates_gravity,
+    )
+
+
+def _effort_limits(chain: KinematicChain) -> Array:
+    return np.array([chain.driving_joint(j).limits.effort for j in range(chain.dof)])
+
+
+def _notes(logs: Sequence[Log], chain: KinematicChain) -> list[str]:
+    lines = []
+    for log in logs:
+        for index in gaps(log):
+            length, after = log.time[index + 1] - log.time[index], log.time[index] - log.time[0]
+            lines.append(f"{log.source}: a gap of {length:.3f} s after {after:.3f} s splits the run")
+        counts = saturated_efforts(log, _effort_limits(chain)).sum(axis=0)
+        for name, count in zip(log.joint_names, counts, strict=True):
+            if count:
+                lines.append(f"{log.source}: {count} saturated efforts of {name} are left out")
+    return lines

@@ -1,0 +1,154 @@
+"""Gaps, saturation, delay and cut-off: what is done to a log before anything is concluded from it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import simulated
+from test_logs import write_table
+
+import robot_dynamics as rd
+from robot_dynamics.cli.main import main
+from robot_dynamics.identification import inertial
+from robot_dynamics.identification.identify import identify
+from robot_dynamics.identification.link_boxes import described_shapes, link_boxes
+from robot_dynamics.identification.runs import Options
+from robot_dynamics.resources import resource
+
+for module in ("scipy", "cvxpy", "matplotlib"):
+    pytest.importorskip(module, reason=f"{module} is not installed")
+PUMA = resource("urdf/puma560.urdf")
+SCARA = resource("urdf/scara.urdf")
+
+
+@pytest.fixture(scope="module")
+def scara():
+    return rd.load_urdf(SCARA)
+
+
+@pytest.fixture(scope="module")
+def true(scara):
+    return simulated.parameters(simulated.another(scara, 2), 0.05, 1.0, 0.5)
+
+
+@pytest.fixture(scope="module")
+def log(scara, true):
+    return simulated.simulated_log(scara, true, 3, 0.01)
+
+
+def some(log, rows):
+    return replace(log, **{name: getattr(log, name)[rows] for name in ("time", "q", "qd", "effort")})
+
+
+def unseen_error(found, chain, true):
+    """Relative error of the efforts of another motion."""
+    _, q, qd, qdd = simulated.trajectory(chain.dof, 77, 5.0)
+    effort = simulated.regressor(chain, q, qd, qdd) @ true
+    return np.linalg.norm(found.efforts(q, qd, qdd) - effort) / np.linalg.norm(effort)
+
+
+def test_a_gap_splits_a_run(scara, true, log):
+    rows = np.r_[0:1000, 1013:2500]
+    found = identify(scara, [some(log, rows)], options=Options(cutoff=10.0))
+    [note] = found.treatment.notes
+    assert note == "run: a gap of 0.112 s after 7.992 s splits the run"
+    assert unseen_error(found, scara, true) < 2e-3
+
+
+@pytest.mark.parametrize("lag", [0.006, -0.004])
+def test_the_delay_of_the_efforts_is_found_and_taken_off(lag, scara, true):
+    time, q, qd, _ = simulated.trajectory(scara.dof, 3)
+    _, *late = simulated.trajectory(scara.dof, 3, shift=-lag)
+    effort = simulated.regressor(scara, *late) @ true
+    effort += 0.01 * np.random.default_rng(1).normal(size=effort.shape)
+    late_log = simulated.Log("run", scara.joint_names, time, q, qd, effort)
+    found = identify(scara, [late_log])
+    delay = found.treatment.delay
+    assert delay.seconds == pytest.approx(lag, abs=5e-4)
+    assert abs(delay.seconds - lag) < 5.0 * delay.deviation
+    assert unseen_error(found, scara, true) < 3e-3
+
+
+def test_saturated_efforts_are_left_out(scara, true, log):
+    limit = 0.7 * np.abs(log.effort[:, 0]).max()
+    effort = log.effort.copy()
+    effort[:, 0] = np.clip(effort[:, 0], -limit, limit)
+    found = identify(scara, [replace(log, effort=effort)])
+    [note] = found.treatment.notes
+    assert "saturated efforts of joint1 are left out" in note
+    assert unseen_error(found, scara, true) < 3e-3
+
+
+def test_the_cut_off_follows_the_data(scara, true, log):
+    """Positions with noise at a low rate say nothing at 6 Hz, where the motion does not go."""
+    assert identify(scara, [log]).treatment.cutoff == 10.0
+    assert not identify(scara, [log]).treatment.cutoff_given
+    slow = some(log, slice(None, None, 4))
+    slow = replace(slow, q=slow.q + 2e-3 * np.random.default_rng(2).normal(size=slow.q.shape))
+    found = identify(scara, [slow])
+    assert found.treatment.cutoff < 4.0
+    above = identify(scara, [slow], options=Options(cutoff=10.0))
+    assert unseen_error(found, scara, true) < 0.5 * unseen_error(above, scara, true)
+
+
+def test_rest_is_no_part_of_the_score(scara, true, log):
+    """At rest, dry friction bears whatever the drive does not."""
+    time, q, qd, qdd = simulated.stopping(scara.dof, 3, 19.0, 4.0)
+    effort = simulated.regressor(scara, q, qd, qdd) @ true
+    effort[time > 20.0] += 0.4
+    effort += 0.01 * np.random.default_rng(1).normal(size=effort.shape)
+    stopped = simulated.Log("run", scara.joint_names, time, q, qd, effort)
+    moving, mixed = (identify(scara, [run], options=Options(cutoff=10.0)).summary() for run in (log, stopped))
+    assert mixed["error"]["validate"] < 0.01
+    assert mixed["error_at_rest"]["validate"] > 3.0 * mixed["error"]["validate"]
+    assert moving["error_at_rest"]["validate"] is None
+
+
+def test_a_log_without_noise_is_solved_and_no_solver_speaks(tmp_path, capfd):
+    chain = rd.load_urdf(PUMA)
+    other = simulated.another(chain, 5)
+    exact = simulated.simulated_log(chain, simulated.parameters(other, 0.1, 1.0, 0.5), 6)
+    write_table(tmp_path / "run.csv", exact)
+    assert main(["identify", str(PUMA), str(tmp_path / "run.csv"), "-o", str(tmp_path / "out")]) == 0
+    printed = capfd.readouterr()
+    assert printed.err == "" and "Warning" not in printed.out
+    result = json.loads((tmp_path / "out" / "result.json").read_text(encoding="utf-8"))
+    assert result["error"]["validate"] < 1e-3
+    # No motion of the arm separates the mass of any of its links.
+    assert result["from_description"] == [f"{joint.link}.mass" for joint in chain.joints]
+    for entry in result["base_parameters"]:
+        assert entry["deviation"] > 0.0
+    assert all(value > 0.0 for value in result["friction_deviation"]["damping"])
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "from the description" in page
+
+
+def test_rotor_inertias_that_no_motion_separates_are_shared_and_positive():
+    """The rotors at the first two joints turn with a link each; held at zero, the links would carry them."""
+    chain = rd.load_urdf(PUMA)
+    heavy = simulated.parameters(chain, damping=1.0, friction=0.5)
+    heavy[-36:-30] = [4.0, 3.0, 1.0, 0.2, 0.2, 0.2]
+    found = identify(chain, [simulated.simulated_log(chain, heavy, 6, 0.02)])
+    assert "joint1.rotor_inertia" in found.held
+    assert found.drives["rotor_inertia"][:3] == pytest.approx([4.0, 3.0, 1.0], rel=0.15)
+    for before, after in zip(chain.joints, found.chain.joints, strict=True):
+        assert after.body.mass == pytest.approx(before.body.mass, rel=0.3)
+
+
+def test_centres_of_mass_stay_in_their_links():
+    """A log that asks for a centre of mass outside gets the nearest inside."""
+    chain = rd.load_urdf(PUMA)
+    shapes = described_shapes(PUMA, chain, {})
+    boxes = link_boxes(chain, shapes)
+    joints = list(chain.joints)
+    far = joints[2].body.center_of_mass + np.array([0.0, 0.0, 1.0])
+    joints[2] = replace(joints[2], body=replace(joints[2].body, center_of_mass=far))
+    outside = replace(chain, joints=tuple(joints))
+    run = simulated.simulated_log(chain, simulated.parameters(outside, damping=1.0, friction=0.5), 6, 0.05)
+    found = identify(chain, [run], options=Options(boxes=boxes))
+    for joint, box in zip(found.chain.joints, boxes, strict=True):
+        assert box.contains(joint.body.center_of_mass, 1e-6)
+        assert np.linalg.eigvalsh(inertial.pseudo_inertia(inertial.parameters_of(joint.body)))[0] > 0.0

@@ -1,0 +1,155 @@
+"""Simulated robots are identified, and what the results claim is compared with the truth.
+
+    make sweep NAME=identification SWEEP="--robots 20 --seed 1"
+
+Counted are: base parameters outside four of their own standard deviations (at most 1 in 500), efforts of an
+unseen motion more than 2 % off that were not announced, negative masses, centres of mass outside their links.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time as clock
+import warnings
+from pathlib import Path
+
+import numpy as np
+import yaml
+from simulated_arms import STICTION, Conditions, arm, link_efforts, log_of, motion
+
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.identification.description import identified_urdf
+from robot_dynamics.identification.files import drive_parameters
+from robot_dynamics.identification.identify import identify
+
+FAR = 4.0
+"""Standard deviations outside of which a base parameter counts as missed."""
+MOST_FAR = 1.0 / 500.0
+GOOD = 0.02
+"""Relative error of the efforts of an unseen motion that must be announced."""
+
+
+def written_efforts(folder: Path, chain, q, qd, qdd):
+    """(N, n) efforts by Pinocchio from the files that an identification has written."""
+    document = yaml.safe_load((folder / "friction.yaml").read_text(encoding="utf-8"))
+    drives = {key: np.array(value) for key, value in document["/**"]["ros__parameters"].items()}
+    links = link_efforts((folder / "identified.urdf").read_bytes(), chain, q, qd, qdd)
+    slow = np.clip(qd / STICTION, -1.0, 1.0)
+    sign = 0.5 * slow * (3.0 - slow**2)
+    size = drives["friction"] + 0.0 * qd
+    if "static_friction" in drives:
+        drop = drives["static_friction"] - drives["friction"]
+        size = size + drop * np.exp(-np.abs(qd) / drives["stribeck_velocity"])
+    size = size + drives.get("friction_offset", 0.0) * sign
+    size = size + drives.get("load_friction", 0.0) * np.abs(links)
+    return links + drives["rotor_inertia"] * qdd + drives["damping"] * qd + size * sign
+
+
+def try_robot(index: int, seed: int, load: bool) -> dict:
+    """Identify one robot; what came out beside the truth."""
+    draw = np.random.default_rng([seed, index])
+    robot, conditions = arm(draw, index, load), Conditions.drawn(draw)
+    log = log_of(robot, conditions, draw)
+    row = {"name": robot.described.name, "conditions": conditions, "far": 0, "base": 0, "negative": 0}
+    row["load"] = bool(robot.friction.load.any())
+    begin = clock.perf_counter()
+    try:
+        found = identify(robot.described, [log])
+    except RobotDynamicsError as error:
+        return {**row, "refused": str(error)}
+    row["seconds"] = clock.perf_counter() - begin
+    truth = {entry.name: entry for entry in found.base}
+    values = base_truth(found, robot)
+    scores = [
+        (values[name] - entry.least_squares) / entry.deviation
+        for name, entry in truth.items()
+        if name in values
+    ]
+    row["scores"] = np.array(scores)
+    row["worst"] = max(zip(np.abs(scores), values, strict=True), default=(0.0, ""))
+    row["far"], row["base"] = int(np.sum(np.abs(scores) > FAR)), len(scores)
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "identified.urdf").write_bytes(identified_urdf(robot.source, found.chain))
+        Path(folder, "friction.yaml").write_text(drive_parameters(found), encoding="utf-8")
+        draw = np.random.default_rng([seed, index, 1])
+        q, qd, qdd = motion(robot.described, draw, np.arange(0.0, 20.0, 0.02), 0.6, 1.2)
+        effort = robot.efforts(q, qd, qdd)
+        missed = written_efforts(Path(folder), robot.described, q, qd, qdd) - effort
+        described = link_efforts(robot.source.read_bytes(), robot.described, q, qd, qdd) - effort
+    row["error"] = np.linalg.norm(missed) / np.linalg.norm(effort)
+    row["joints"] = np.linalg.norm(missed, axis=0) / np.linalg.norm(effort, axis=0)
+    row["described"] = np.linalg.norm(described) / np.linalg.norm(effort)
+    row["announced"] = 2.0 * found.expected_error
+    row["cutoff"], row["delay"] = found.treatment.cutoff, found.treatment.delay.seconds
+    row["negative"] = sum(joint.body.mass <= 0.0 for joint in found.chain.joints)
+    row["validate"] = found.summary()["error"]["validate"]
+    return row
+
+
+def base_truth(found, robot) -> dict[str, float]:
+    """True values of the base parameters, by name."""
+    from robot_dynamics.identification.base_parameters import structure
+    from robot_dynamics.identification.runs import parameter_names
+
+    base, _ = structure(robot.described, found.gravity, found.law)
+    names = parameter_names(robot.described)
+    truth = base.grouping @ robot.parameters()
+    plain = found.law.stribeck_velocity == 0.0
+    count = len(plain)
+    curved = (robot.friction.static != robot.friction.coulomb) | robot.friction.load.astype(bool)
+    result = {}
+    for column, value in zip(base.columns, truth, strict=True):
+        joint = (column - len(names)) % count
+        drive = names[column].endswith(("friction", "damping", "static_friction", "offset"))
+        # Parameters of another law of friction than the true one have no true value.
+        if drive and (curved[joint] or not plain[joint]):
+            continue
+        result[names[column]] = float(value)
+    return result
+
+
+def main() -> int:
+    """Sweep; the exit code is 1 where a limit is exceeded."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--robots", type=int, default=200, help="number of robots (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the robots (default: %(default)s)")
+    parser.add_argument("--first", type=int, default=0, help="index of the first robot (default: 0)")
+    parser.add_argument("--no-load-friction", action="store_true", help="friction independent of the load")
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")
+    rows = []
+    for index in range(arguments.first, arguments.first + arguments.robots):
+        row = try_robot(index, arguments.seed, not arguments.no_load_friction)
+        rows.append(row)
+        c = row["conditions"]
+        head = (
+            f"{index:4d} {row['name']:<12} {c.rate:5.0f} Hz {1e3 * c.delay:5.1f} ms {c.encoder_step:.0e} rad"
+            f" {100 * c.noise:4.1f} % span {c.span:.2f} {'load' if row['load'] else '    '}"
+        )
+        if "refused" in row:
+            print(head, "REFUSED", row["refused"], flush=True)
+            continue
+        print(
+            head,
+            f"far {row['far']:2d}/{row['base']} worst {row['worst'][0]:5.1f} {row['worst'][1]:<28}"
+            f" unseen {100 * row['error']:6.2f} % announced {100 * row['announced']:6.2f} %"
+            f" described {100 * row['described']:5.1f} % held out {100 * row['validate']:5.2f} %"
+            f" cut-off {row['cutoff']:.1f} Hz delay {1e3 * row['delay']:.1f} ms {row['seconds']:.1f} s",
+            flush=True,
+        )
+    done = [row for row in rows if "refused" not in row]
+    far, base = sum(row["far"] for row in done), sum(row["base"] for row in done)
+    unsaid = [row for row in done if row["error"] > GOOD and not row["announced"] > GOOD]
+    print(f"{len(rows)} robots, {len(rows) - len(done)} refused")
+    print(f"base parameters outside {FAR:g} deviations: {far} of {base}, at most {MOST_FAR * base:.1f}")
+    print(f"more than {100 * GOOD:g} % off and not announced: {len(unsaid)}")
+    print(f"announced as more than {100 * GOOD:g} % off: {sum(row['announced'] > GOOD for row in done)}")
+    negative = sum(row["negative"] for row in done)
+    print(f"masses that are not positive: {negative}")
+    return int(far > MOST_FAR * base or bool(unsaid) or negative > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
