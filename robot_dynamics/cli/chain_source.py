@@ -9,9 +9,11 @@ from collections.abc import Callable
 from robot_dynamics.cli.streams import note, read_input
 from robot_dynamics.errors import ModelWarning, ParameterError, quoted
 from robot_dynamics.inputs.decimals import decimal
+from robot_dynamics.inputs.files import exists, is_regular
 from robot_dynamics.model.builder import ALL
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.model.load import load_urdf
+from robot_dynamics.resources import share_directory
 
 
 def add_chain_arguments(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
@@ -20,7 +22,8 @@ def add_chain_arguments(parser: argparse.ArgumentParser, *, optional: bool = Fal
         "urdf",
         metavar="URDF",
         nargs="?" if optional else None,
-        help="the robot description; - reads it from standard input",
+        type=description_file,
+        help="robot description, or the name of a shipped robot, such as puma560; - reads standard input",
     )
     parser.add_argument(
         "--root", metavar="LINK", help="link fixed to the ground (default: the root of the tree)"
@@ -39,6 +42,14 @@ def add_chain_arguments(parser: argparse.ArgumentParser, *, optional: bool = Fal
         default=[],
         help="hold a joint at a position [rad or m]; may be repeated",
     )
+
+
+def description_file(name: str) -> str:
+    """Path of a description: ``name``, or, where no such file exists, that of the shipped robot ``name``."""
+    if exists(name):
+        return name
+    shipped = share_directory() / "urdf" / f"{name}.urdf"
+    return str(shipped) if is_regular(shipped) else name
 
 
 def add_gravity_argument(parser: argparse.ArgumentParser) -> None:
@@ -68,7 +79,7 @@ def chain_of(arguments: argparse.Namespace, text: bytes | None = None) -> Kinema
         tips = arguments.tips
         named = tips.split(",") if tips not in (None, ALL) else tips
         chain = load_urdf(source, arguments.root, arguments.tip, dict(arguments.lock), named)
-    note(f"robot_dynamics: {chain.description()}")
+    note(f"robot_dynamics: {chain.name}: {chain.description()}")
     for message in chain.warnings:
         note(f"robot_dynamics: warning: {message}")
     return chain

@@ -11,7 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from robot_dynamics.cli import streams
-from robot_dynamics.cli.chain_source import add_gravity_argument, locked_joint, number_within, whole_number
+from robot_dynamics.cli.chain_source import (
+    add_gravity_argument,
+    description_file,
+    locked_joint,
+    number_within,
+    whole_number,
+)
 from robot_dynamics.cli.demo import ProgressLine
 from robot_dynamics.cli.machine_source import is_machine, piped, platform_of
 from robot_dynamics.cli.needs import need
@@ -39,7 +45,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file",
         metavar="FILE",
-        help="URDF or xacro of an arm, or YAML of a Stewart platform; - reads it from standard input",
+        type=description_file,
+        help="URDF or xacro of an arm, YAML of a Stewart platform, or the name of a shipped robot, such as"
+        " puma560; - reads standard input",
     )
     parser.add_argument("arguments", nargs="*", metavar="NAME:=VALUE", help="arguments of the xacro")
     parser.add_argument("--root", metavar="LINK", help="link fixed to the ground (default: the tree's root)")

@@ -369,7 +369,7 @@ class KinematicChain:
         fixed = f"; fixed behind the tip, for --tip: {', '.join(shown)}{further}" if behind else ""
         joints = f"{self.dof} joint{'s' if self.dof > 1 else ''}: {', '.join(self.joint_names)}"
         tips = f"tip{'s' if self.other_tips else ''} {', '.join(tip.link for tip in self.tips)}"
-        return f"{self.name}: root {self.root}, {tips}, {joints}{fixed}"
+        return f"root {self.root}, {tips}, {joints}{fixed}"
 
     def driving_joint(self, coordinate: int) -> ChainJoint:
         """The joint that coordinate ``coordinate`` is named after."""

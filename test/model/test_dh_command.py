@@ -53,6 +53,18 @@ def test_locked_joints_and_standard_input(capsys, monkeypatch):
     assert names == ["joint1", "joint2", "joint4", "joint5", "joint6", "joint7", "finger_left"]
 
 
+def test_a_shipped_robot_goes_by_its_name_from_any_folder(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["dh", "puma560", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["joint_names"] == [f"joint{i}" for i in range(1, 7)]
+    # A file of that name comes first, and a name that nobody has is refused as a file that is missing.
+    (tmp_path / "puma560").write_text(two_joint_arm())
+    assert main(["dh", "puma560", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["joint_names"] == ["shoulder", "elbow"]
+    assert main(["dh", "puma561"]) == 1
+    assert "no such URDF file: 'puma561'" in capsys.readouterr().err
+
+
 def test_warnings_go_to_standard_error(tmp_path, capsys):
     path = tmp_path / "arm.urdf"
     path.write_text(two_joint_arm(link("tool", ""), joint("mount", "fore", "tool")))
