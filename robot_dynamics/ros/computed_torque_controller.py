@@ -23,10 +23,10 @@ from robot_dynamics.ros.actions.constraints import Constraints
 from robot_dynamics.ros.actions.goal_trajectory import GoalTrajectory
 from robot_dynamics.ros.actions.trajectory_action import GoalAnswer, TrajectoryAction
 from robot_dynamics.ros.control import controller_state
+from robot_dynamics.ros.control.controller_node import ControllerNode
 from robot_dynamics.ros.control.controller_state import ControllerStatePublisher
-from robot_dynamics.ros.control.front import ControlFront
 from robot_dynamics.ros.control.native.raw_trajectory import RawTrajectory
-from robot_dynamics.ros.control.planner import Wanted
+from robot_dynamics.ros.control.planner import PlanRequest
 from robot_dynamics.ros.control.records import CALM, WATCHED, Cycles
 from robot_dynamics.ros.control.tracking import JointReferencePublisher, TrackingErrors
 from robot_dynamics.ros.control.trajectory_topic import TrajectoryTopic
@@ -45,10 +45,10 @@ class ComputedTorqueController(LifecycleNode):
     def __init__(self) -> None:
         super().__init__("computed_torque_controller")
         import_laws(parameters.declare(self, LawModules).law_modules)
-        self._front: ControlFront[ArmController] = ControlFront(
+        self._controller_node: ControllerNode[ArmController] = ControllerNode(
             self, self, "effort_controller/commands", "joint_command"
         )
-        self._loop = self._front.loop
+        self._loop = self._controller_node.loop
         self._control_parameters = parameters.declare(self, ArmParameters)
         self._actuators = parameters.declare(self, ActuatorParameters)
         parameters.watch(self, self._control_parameters, self._on_parameters, check=self._check_parameters)
@@ -58,7 +58,7 @@ class ComputedTorqueController(LifecycleNode):
         self._rules = declared_rules(self)
         self._topic = TrajectoryTopic(
             self,
-            self._front,
+            self._controller_node,
             JointTrajectory,
             "~/joint_trajectory",
             "arm",
@@ -71,8 +71,8 @@ class ComputedTorqueController(LifecycleNode):
                 self,
                 self._loop,
                 self._on_goal,
-                self._front.events.refuse_request,
-                self._front.hold,
+                self._controller_node.events.refuse_request,
+                self._controller_node.hold,
                 self._rules,
             )
         elif constraints := Constraints(self).given:
@@ -91,13 +91,13 @@ class ComputedTorqueController(LifecycleNode):
 
     def on_fault(self, error: Exception) -> None:
         """A callback has failed."""
-        self._front.lifecycle.on_fault(error)
+        self._controller_node.lifecycle.on_fault(error)
 
     def on_stop(self) -> None:
         """The process ends: so does a goal, and then the safe output is seen through."""
         if self._action is not None:
             self._action.end("the controller ends")
-        self._front.stop()
+        self._controller_node.stop()
 
     # Model and parameters
 
@@ -137,9 +137,9 @@ class ComputedTorqueController(LifecycleNode):
         if unknown := without_joint(self._rules, model.chain.joint_names):
             self.get_logger().warning(unknown)
         if self._loop.controller is None:
-            self._front.start_if_due()
+            self._controller_node.start_if_due()
         else:
-            self._front.renew()
+            self._controller_node.renew()
 
     def _on_change(self, model: ArmModel) -> None:
         """The same arm with another payload or gravity: whatever is being followed goes on."""
@@ -161,7 +161,7 @@ class ComputedTorqueController(LifecycleNode):
         if self._loop.controller is not None:
             self._loop.controller.parameters = accepted
         else:
-            self._front.start_if_due()
+            self._controller_node.start_if_due()
 
     def _check_actuators(self, candidate: ActuatorParameters) -> None:
         if self._loop.controller is not None:
@@ -172,7 +172,7 @@ class ComputedTorqueController(LifecycleNode):
         if self._loop.controller is not None:
             self._on_change(self._model)
         else:
-            self._front.start_if_due()
+            self._controller_node.start_if_due()
 
     # Trajectories
 
@@ -188,17 +188,17 @@ class ComputedTorqueController(LifecycleNode):
         def tell(followed: Any) -> None:
             duration = followed.end - followed.start
             self.get_logger().info(f"following a goal of {trajectory.points} points for {duration:.3f} s")
-            self._front.under_way.began(f"a goal of {trajectory.points} points", followed)
+            self._controller_node.active_trajectory.began(f"a goal of {trajectory.points} points", followed)
             answer.followed(followed)
 
-        self._front.planner.follow(
+        self._controller_node.planner.follow(
             lambda: self._wanted(controller, trajectory), tell, answer.refused, answer.wanted
         )
 
-    def _wanted(self, controller: ArmController, trajectory: RawTrajectory | GoalTrajectory) -> Wanted:
+    def _wanted(self, controller: ArmController, trajectory: RawTrajectory | GoalTrajectory) -> PlanRequest:
         """What a trajectory asks of a controller; TrajectoryError for points that are not usable."""
         names, table, rules = trajectory.joint_names, trajectory.table(), self._rules
-        return Wanted(
+        return PlanRequest(
             trajectory.stamp,
             trajectory.points,
             lambda departure: controller.plan(names, table, departure, rules),

@@ -20,10 +20,10 @@ from robot_dynamics.control.stewart.parameters import PlatformPayloadParameters,
 from robot_dynamics.errors import ParameterError, RobotDynamicsError, shown
 from robot_dynamics.native.build_process import BUILDS
 from robot_dynamics.parameters import parameter, validate
-from robot_dynamics.ros.control.front import ControlFront
+from robot_dynamics.ros.control.controller_node import ControllerNode
 from robot_dynamics.ros.control.native.raw_trajectory import RawTrajectory
 from robot_dynamics.ros.control.operation import Operation
-from robot_dynamics.ros.control.planner import Wanted
+from robot_dynamics.ros.control.planner import PlanRequest
 from robot_dynamics.ros.control.records import CALM, WATCHED, Cycles
 from robot_dynamics.ros.control.remembered_stops import RememberedStops
 from robot_dynamics.ros.control.stewart_reports import StewartReports
@@ -68,10 +68,10 @@ class StewartPlatformNode(LifecycleNode):
 
     def __init__(self) -> None:
         super().__init__("stewart_platform")
-        self._front: ControlFront[StewartController] = ControlFront(
+        self._controller_node: ControllerNode[StewartController] = ControllerNode(
             self, self, "leg_effort_controller/commands", "joint_command"
         )
-        self._loop = self._front.loop
+        self._loop = self._controller_node.loop
         self._machine_parameters = parameters.declare(self, MachineParameters)
         parameters.watch(self, self._machine_parameters, self._on_machine, check=self._check_machine)
         self._control_parameters = parameters.declare(self, StewartParameters)
@@ -83,17 +83,17 @@ class StewartPlatformNode(LifecycleNode):
             self, self._loop, self._machine_parameters.base_frame, self._machine_parameters.platform_frame
         )
         self._topic = TrajectoryTopic(
-            self, self._front, MultiDOFJointTrajectory, "~/trajectory", "platform", self._wanted
+            self, self._controller_node, MultiDOFJointTrajectory, "~/trajectory", "platform", self._wanted
         )
         self._stops = RememberedStops(self)
         self._operation = Operation(
-            self, self._front, self._machine_parameters.base_frame, self._stops, self._machine_name
+            self, self._controller_node, self._machine_parameters.base_frame, self._stops, self._machine_name
         )
         self.create_subscription(WrenchStamped, "~/external_wrench", self._on_wrench, qos.COMMAND)
-        if self._front.autostart:
+        if self._controller_node.autostart:
             # What is wrong with the file ends a node that is to start by itself.
             self._read_machine()
-            self._front.start_if_due()
+            self._controller_node.start_if_due()
 
     def run(self, stop: spin.StopEvent) -> None:
         """Run until the event."""
@@ -101,12 +101,12 @@ class StewartPlatformNode(LifecycleNode):
 
     def on_fault(self, error: Exception) -> None:
         """A callback has failed."""
-        self._front.lifecycle.on_fault(error)
+        self._controller_node.lifecycle.on_fault(error)
 
     def on_stop(self) -> None:
         """The process ends: the safe output is seen through."""
         self._operation.brake(True)
-        self._front.stop()
+        self._controller_node.stop()
         self._stops.close()
 
     # Machine and parameters
@@ -163,11 +163,11 @@ class StewartPlatformNode(LifecycleNode):
 
     # Messages
 
-    def _wanted(self, controller: StewartController, raw: RawTrajectory) -> Wanted:
+    def _wanted(self, controller: StewartController, raw: RawTrajectory) -> PlanRequest:
         """What a trajectory asks of the controller; called in a thread."""
         _check_frame(raw.frame, (self._machine_parameters.base_frame,))
         points = raw.poses()
-        return Wanted(raw.stamp, raw.points, lambda departure: controller.plan(points, departure))
+        return PlanRequest(raw.stamp, raw.points, lambda departure: controller.plan(points, departure))
 
     def _on_wrench(self, message: WrenchStamped) -> None:
         controller = self._loop.controller
@@ -182,7 +182,7 @@ class StewartPlatformNode(LifecycleNode):
                 vectors = vectors @ controller.pose.rotation
             controller.set_wrench(vectors[0], vectors[1])
         except RobotDynamicsError as error:
-            self._front.events.refuse(f"external wrench refused: {error}")
+            self._controller_node.events.refuse(f"external wrench refused: {error}")
 
     # Reports
 

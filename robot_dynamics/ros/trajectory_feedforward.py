@@ -18,7 +18,7 @@ from robot_dynamics.control.arm.feedforward_parameters import EffortPath, Feedfo
 from robot_dynamics.control.arm.feeding import Plan
 from robot_dynamics.errors import ModelError, TrajectoryError
 from robot_dynamics.ros.actions import deferred_server
-from robot_dynamics.ros.control.front import Autostart
+from robot_dynamics.ros.control.controller_node import Autostart
 from robot_dynamics.ros.control.lifecycle import Lifecycle
 from robot_dynamics.ros.control.native.raw_trajectory import RawTrajectory
 from robot_dynamics.ros.control.trajectory_topic import SHORT

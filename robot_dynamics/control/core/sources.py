@@ -20,7 +20,7 @@ PLATFORM = (
     ("robot_dynamics.stewart.native", ("kinematics.h", "kinematics.c")),
     (f"{CORE}.platform", ("platform.h", "pose.c", "forces.c", "open_loop_descent.c", "platform.c")),
 )
-LOOP = ("loop.h", "record.c", "sim_time.c", "loop.c")
+LOOP = ("loop.h", "ring_buffer.c", "sim_time.c", "loop.c")
 # Without fused products a run is the same on every CPU.
 FLAGS = ("-std=gnu11", "-ffp-contract=off")
 HEADERS = (

@@ -17,7 +17,7 @@ from std_srvs.srv import Trigger
 from robot_dynamics.control.stewart.controller import StewartController
 from robot_dynamics.control.stewart.stream import PoseSample
 from robot_dynamics.errors import ParameterError, RobotDynamicsError
-from robot_dynamics.ros.control.front import ControlFront
+from robot_dynamics.ros.control.controller_node import ControllerNode
 from robot_dynamics.ros.control.remembered_stops import RememberedStops
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.hot_loop import take_all
@@ -36,7 +36,7 @@ class Operation:
 
     Args:
         node: gets them.
-        front: of the node.
+        controller_node: of the node.
         base_frame: in which poses and twists are given.
         stops: of the node.
         machine: name of the platform; it may raise RobotDynamicsError where no file tells it.
@@ -45,12 +45,12 @@ class Operation:
     def __init__(
         self,
         node: Node,
-        front: ControlFront[StewartController],
+        controller_node: ControllerNode[StewartController],
         base_frame: str,
         stops: RememberedStops,
         machine: Callable[[], str],
     ) -> None:
-        self._node, self._front, self._base_frame = node, front, base_frame
+        self._node, self._controller_node, self._base_frame = node, controller_node, base_frame
         self._stops, self._machine = stops, machine
         self._twists: deque[tuple[int, Array]] = deque(maxlen=TWISTS)
         self._brake: bool | None = None
@@ -60,7 +60,7 @@ class Operation:
         self._twist_commands = node.create_subscription(
             TwistStamped, "~/twist_command", self._on_twist, qos.STREAM
         )
-        front.loop.ahead = (poses,)
+        controller_node.loop.ahead = (poses,)
         # Of their own: while one waits until a stop is written, the node's other callbacks go on.
         group = MutuallyExclusiveCallbackGroup()
         for name, ask, inactive in (
@@ -73,8 +73,8 @@ class Operation:
 
     def look(self) -> None:
         """Tell the brakes and the log what has changed; called after each answer, and now and then."""
-        controller = self._front.loop.controller
-        acting = controller is not None and self._front.loop.active
+        controller = self._controller_node.loop.controller
+        acting = controller is not None and self._controller_node.loop.active
         self.brake(controller is None or not acting or controller.brake)
         if controller is not None and acting:
             self._stops.look(controller)
@@ -94,8 +94,8 @@ class Operation:
         self, ask: Callable[[StewartController], str], inactive: Callable[[], tuple[bool, str]]
     ) -> Callable[[Trigger.Request, Trigger.Response], Coroutine[Any, Any, Trigger.Response]]:
         async def answer(_: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-            controller = self._front.loop.controller
-            if controller is None or not self._front.loop.active:
+            controller = self._controller_node.loop.controller
+            if controller is None or not self._controller_node.loop.active:
                 response.success, response.message = inactive()
             else:
                 reason = ask(controller)
@@ -129,14 +129,14 @@ class Operation:
         return next((twist for at, twist in reversed(self._twists) if at == stamp), None)
 
     def _on_pose(self, message: PoseStamped) -> None:
-        controller = self._front.loop.controller
-        if controller is None or not self._front.loop.active:
-            self._front.events.refuse("pose command refused: the controller is not active")
+        controller = self._controller_node.loop.controller
+        if controller is None or not self._controller_node.loop.active:
+            self._controller_node.events.refuse("pose command refused: the controller is not active")
             return
         try:
             controller.command_pose(self._sample(message, controller))
         except RobotDynamicsError as error:
-            self._front.events.refuse(f"pose command refused: {error}")
+            self._controller_node.events.refuse(f"pose command refused: {error}")
 
     def _sample(self, message: PoseStamped, controller: StewartController) -> PoseSample:
         if message.header.frame_id not in ("", self._base_frame):
@@ -144,7 +144,7 @@ class Operation:
                 f"the frame is '{message.header.frame_id}'; it must be empty or {self._base_frame}"
             )
         stamp = stamp_to_nanoseconds(message.header.stamp)
-        time = controller.time if stamp == 0 else self._front.loop.clock.seconds(stamp)
+        time = controller.time if stamp == 0 else self._controller_node.loop.clock.seconds(stamp)
         place, turn = message.pose.position, message.pose.orientation
         position = np.array([place.x, place.y, place.z])
         twist = self._twist_at(stamp) if stamp else None

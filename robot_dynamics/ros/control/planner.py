@@ -52,7 +52,7 @@ F = TypeVar("F", bound=Followed)
 F_co = TypeVar("F_co", bound=Followed, covariant=True)
 
 
-class Follows(Protocol[F_co]):
+class HasController(Protocol[F_co]):
     """Who has what follows the plans."""
 
     @property
@@ -69,7 +69,7 @@ class Follows(Protocol[F_co]):
 
 
 @dataclass(frozen=True)
-class Wanted:
+class PlanRequest:
     """What a message asks for, decoded.
 
     Attributes:
@@ -98,7 +98,7 @@ class _Job(Generic[F]):
 
     controller: F
     generation: int
-    decode: Callable[[], Wanted]
+    decode: Callable[[], PlanRequest]
     followed: Callable[[Trajectory[Any] | None], None]
     refused: Callable[[str], None]
     wanted: Callable[[], bool]
@@ -117,7 +117,7 @@ class Planner(Generic[F]):
         lockstep: do everything at once.
     """
 
-    def __init__(self, node: Node, loop: Follows[F], lockstep: bool) -> None:
+    def __init__(self, node: Node, loop: HasController[F], lockstep: bool) -> None:
         self._node = node
         self._loop = loop
         self._lockstep = lockstep
@@ -128,7 +128,7 @@ class Planner(Generic[F]):
 
     def follow(
         self,
-        decode: Callable[[], Wanted],
+        decode: Callable[[], PlanRequest],
         followed: Callable[[Trajectory[Any] | None], None],
         refused: Callable[[str], None],
         wanted: Callable[[], bool] = lambda: True,
@@ -180,7 +180,9 @@ class Planner(Generic[F]):
             lambda reason: self._refuse(job, reason),
         )
 
-    def _plan(self, job: _Job[F], wanted: Wanted, allowance: float = ALLOWANCE, attempt: int = 1) -> None:
+    def _plan(
+        self, job: _Job[F], wanted: PlanRequest, allowance: float = ALLOWANCE, attempt: int = 1
+    ) -> None:
         """The message is decoded: let it be planned."""
         if not wanted.points:
             job.controller.hold()
@@ -213,7 +215,7 @@ class Planner(Generic[F]):
 
         timer = self._node.create_timer(RETRY, go_on, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
-    def _again(self, job: _Job[F], wanted: Wanted) -> None:
+    def _again(self, job: _Job[F], wanted: PlanRequest) -> None:
         try:
             self._plan(job, wanted)
         except TrajectoryError as error:
@@ -236,7 +238,7 @@ class Planner(Generic[F]):
 
     # The controller
 
-    def _departure(self, job: _Job[F], wanted: Wanted, allowance: float) -> Departure[Any]:
+    def _departure(self, job: _Job[F], wanted: PlanRequest, allowance: float) -> Departure[Any]:
         self._check(job)
         start = None if wanted.stamp == 0 else self._loop.clock.seconds(wanted.stamp)
         return job.controller.departure(start, allowance)

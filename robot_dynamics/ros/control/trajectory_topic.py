@@ -11,10 +11,10 @@ from rclpy.lifecycle import LifecycleNode
 
 from robot_dynamics.control.protocol import Trajectory
 from robot_dynamics.errors import TrajectoryError
-from robot_dynamics.ros.control.front import ControlFront
+from robot_dynamics.ros.control.controller_node import ControllerNode
 from robot_dynamics.ros.control.host import C
 from robot_dynamics.ros.control.native.raw_trajectory import RawTrajectory
-from robot_dynamics.ros.control.planner import Wanted
+from robot_dynamics.ros.control.planner import PlanRequest
 from robot_dynamics.ros.support import qos
 
 LOOK = 0.05
@@ -26,11 +26,11 @@ SHORT = 4096
 class TrajectoryTopic(Generic[C]):
     """Hands trajectories to the planner of a node; an empty one is a hold.
 
-    The newest that comes before the controller has started waits for it, as long as the front has patience.
+    The newest that comes before the controller has started waits for it, for at most ``start_patience``.
 
     Args:
         node: gets the subscription.
-        front: of the node.
+        controller_node: of the node.
         kind: of the messages, which have ``points``.
         topic: their name.
         machine: what moves, for the log.
@@ -41,15 +41,15 @@ class TrajectoryTopic(Generic[C]):
     def __init__(
         self,
         node: LifecycleNode,
-        front: ControlFront[C],
+        controller_node: ControllerNode[C],
         kind: type,
         topic: str,
         machine: str,
-        decode: Callable[[C, RawTrajectory], Wanted],
+        decode: Callable[[C, RawTrajectory], PlanRequest],
         followed: Callable[[], None] = lambda: None,
     ) -> None:
         self._log = node.get_logger()
-        self._front = front
+        self._controller_node = controller_node
         self._machine = machine
         self._decode = decode
         self._followed = followed
@@ -61,31 +61,31 @@ class TrajectoryTopic(Generic[C]):
         qos.subscription(node, kind, topic, self._on_trajectory, qos.TRAJECTORY, raw=True)
 
     def _on_trajectory(self, data: bytes) -> None:
-        if not self._front.patience or not (reason := self._front.starting):
+        if not self._controller_node.patience or not (reason := self._controller_node.starting):
             self._take(data)
             return
         if self._waiting is not None:
             self._refuse("while it waited for the controller a newer one came")
         else:
-            self._log.info(f"trajectory: it waits up to {self._front.patience:g} s, {reason}")
+            self._log.info(f"trajectory: it waits up to {self._controller_node.patience:g} s, {reason}")
         self._waiting, self._since = data, time.monotonic()
         self._timer.reset()
 
     def _look(self) -> None:
         """Whether the trajectory that waits has waited long enough."""
-        data, reason = self._waiting, self._front.starting
-        if data is not None and reason and time.monotonic() - self._since < self._front.patience:
+        data, reason = self._waiting, self._controller_node.starting
+        if data is not None and reason and time.monotonic() - self._since < self._controller_node.patience:
             return
         self._waiting = None
         self._timer.cancel()
         if data is not None and reason:
-            self._refuse(f"{reason}, and it has waited {self._front.patience:g} s")
+            self._refuse(f"{reason}, and it has waited {self._controller_node.patience:g} s")
         elif data is not None:
             self._take(data)
 
     def _take(self, data: bytes) -> None:
-        controller = self._front.loop.controller
-        if controller is None or not self._front.loop.active:
+        controller = self._controller_node.loop.controller
+        if controller is None or not self._controller_node.loop.active:
             self._refuse("the controller is not active")
             return
         if len(data) <= SHORT:
@@ -99,26 +99,28 @@ class TrajectoryTopic(Generic[C]):
                 return
         points = 0
 
-        def decode() -> Wanted:
+        def decode() -> PlanRequest:
             nonlocal points
             raw = RawTrajectory(self._kind, data)
             points = raw.points
-            return self._decode(controller, raw) if points else Wanted(raw.stamp, 0, _nothing)
+            return self._decode(controller, raw) if points else PlanRequest(raw.stamp, 0, _nothing)
 
-        self._front.planner.follow(decode, lambda trajectory: self._tell(points, trajectory), self._refuse)
+        self._controller_node.planner.follow(
+            decode, lambda trajectory: self._tell(points, trajectory), self._refuse
+        )
 
     def _tell(self, points: int, trajectory: Trajectory[Any] | None) -> None:
         if trajectory is None:
-            lost = self._front.hold()
+            lost = self._controller_node.hold()
             self._log.info(f"empty trajectory: holding where the {self._machine} is{lost}")
             return
-        self._front.under_way.began(f"a trajectory of {points} points", trajectory)
+        self._controller_node.active_trajectory.began(f"a trajectory of {points} points", trajectory)
         duration = trajectory.end - trajectory.start
         self._log.info(f"following a trajectory of {points} points for {duration:.3f} s")
         self._followed()
 
     def _refuse(self, reason: str) -> None:
-        self._front.events.refuse_request(f"trajectory refused: {reason}")
+        self._controller_node.events.refuse_request(f"trajectory refused: {reason}")
 
 
 def _nothing(_: Any) -> Any:

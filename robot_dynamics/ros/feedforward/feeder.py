@@ -16,7 +16,7 @@ from robot_dynamics.control.protocol import Planned
 from robot_dynamics.errors import StateError, TrajectoryError
 from robot_dynamics.ros.actions.goal_trajectory import GoalTrajectory
 from robot_dynamics.ros.control.native.raw_trajectory import RawTrajectory
-from robot_dynamics.ros.control.planner import Planner, Wanted
+from robot_dynamics.ros.control.planner import Planner, PlanRequest
 from robot_dynamics.ros.control.session import StateClock
 from robot_dynamics.ros.feedforward.messages import FilledTrajectory, hold_message
 from robot_dynamics.ros.feedforward.state_watch import StateWatch
@@ -180,7 +180,7 @@ class Feeder:
         assert feedforward is not None
         made: list[tuple[Plan, FilledTrajectory]] = []
 
-        def decode() -> Wanted:
+        def decode() -> PlanRequest:
             given = measure()
             names, table = given.joint_names, given.table() if given.points else None
 
@@ -191,7 +191,7 @@ class Feeder:
                 made[:] = [(plan, filled)]
                 return plan
 
-            return Wanted(given.stamp, given.points, plan)
+            return PlanRequest(given.stamp, given.points, plan)
 
         def take(trajectory: object) -> None:
             if trajectory is None:

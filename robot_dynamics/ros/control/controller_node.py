@@ -1,18 +1,18 @@
-"""What every node has around a control loop: lifecycle, hold service, diagnostics and last words."""
+"""The ROS side of a controller: lifecycle, hold service, diagnostics and the end of the process."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol
+from typing import Any, Generic, Protocol
 
 import numpy as np
 from rclpy.lifecycle import LifecycleNode
 from std_srvs.srv import Trigger
 
-from robot_dynamics.control.protocol import Phase
-from robot_dynamics.errors import ParameterError
+from robot_dynamics.control.protocol import Phase, Trajectory
+from robot_dynamics.errors import ParameterError, short
 from robot_dynamics.parameters import parameter, validate
 from robot_dynamics.ros.control.command_publisher import CommandTopics
 from robot_dynamics.ros.control.events import LoopEvents
@@ -21,7 +21,6 @@ from robot_dynamics.ros.control.host_choice import choose_host
 from robot_dynamics.ros.control.lifecycle import Lifecycle
 from robot_dynamics.ros.control.planner import Planner
 from robot_dynamics.ros.control.records import Cycles
-from robot_dynamics.ros.control.under_way import UnderWay
 from robot_dynamics.ros.support import diagnostics, parameters
 
 
@@ -55,8 +54,8 @@ class NodeParameters(Autostart):
     )
 
 
-class Machine(Protocol[C]):
-    """What is particular to the machine under control."""
+class ControlledRobot(Protocol[C]):
+    """The part of a node that is particular to its robot."""
 
     def missing(self) -> str:
         """Why no controller can be built now; empty when one can."""
@@ -87,20 +86,43 @@ class Machine(Protocol[C]):
         """Results of the run for the log, beside those of every loop."""
 
 
-class ControlFront(Generic[C]):
-    """The front of a controller's node, as the stages of its lifecycle go by.
+class ActiveTrajectory:
+    """The trajectory that was taken up last, so that the log can name it when it is dropped.
+
+    Args:
+        time: of the controller in force [s].
+    """
+
+    def __init__(self, time: Callable[[], float]) -> None:
+        self._time = time
+        self._what = ""
+        self._trajectory: Trajectory[Any] | None = None
+
+    def began(self, what: str, trajectory: Trajectory[Any]) -> None:
+        """Follow this from now on; ``what`` says in a few words where it came from."""
+        self._what, self._trajectory = what, trajectory
+
+    def dropped(self) -> str:
+        """End of a log line: the trajectory that is dropped now; empty where none was active."""
+        trajectory, self._trajectory = self._trajectory, None
+        rest = trajectory.end - self._time() if trajectory is not None else 0.0
+        return f"; dropped: {self._what}, {short(rest)} s before its end" if rest > 0.0 else ""
+
+
+class ControllerNode(Generic[C]):
+    """The ROS side of a controller, through the stages of its node's lifecycle.
 
     Attributes:
         autostart: whether the node starts by itself.
         patience: how long a trajectory waits for that [s].
-        under_way: what is followed.
+        active_trajectory: what is followed.
         events: what the loop tells.
         loop: answers the joint states.
         planner: of trajectories for it.
         lifecycle: of the node.
 
     Args:
-        node: whose front it is.
+        node: of the controller.
         machine: what is under control.
         command_topic: unstamped efforts out.
         stamped_topic: the same with names and stamps.
@@ -109,7 +131,7 @@ class ControlFront(Generic[C]):
     def __init__(
         self,
         node: LifecycleNode,
-        machine: Machine[C],
+        machine: ControlledRobot[C],
         command_topic: str,
         stamped_topic: str,
     ) -> None:
@@ -123,8 +145,10 @@ class ControlFront(Generic[C]):
         topics = CommandTopics(node, command_topic, stamped_topic)
         self.loop: Host[C] = choose_host(node, topics, settings.lockstep, self.events, machine.on_cycles)
         self.planner = Planner(node, self.loop, settings.lockstep)
-        self.under_way = UnderWay(lambda: self.loop.controller.time if self.loop.controller else np.inf)
-        self.events.dropped = self.under_way.dropped
+        self.active_trajectory = ActiveTrajectory(
+            lambda: self.loop.controller.time if self.loop.controller else np.inf
+        )
+        self.events.dropped = self.active_trajectory.dropped
         self.lifecycle = Lifecycle(node, self)
         node.create_service(Trigger, "~/hold", self._on_hold)
 
@@ -161,7 +185,7 @@ class ControlFront(Generic[C]):
 
     def halt(self) -> None:
         """Stop sending efforts, in the declared way."""
-        if lost := self.under_way.dropped():
+        if lost := self.active_trajectory.dropped():
             self._node.get_logger().warning(f"deactivated{lost}")
         self.loop.halt()
 
@@ -169,7 +193,7 @@ class ControlFront(Generic[C]):
         """Hold where the machine is; returns what that drops, for the log."""
         if self.loop.controller is not None:
             self.loop.controller.hold()
-        return self.under_way.dropped()
+        return self.active_trajectory.dropped()
 
     @property
     def starting(self) -> str:
@@ -203,7 +227,7 @@ class ControlFront(Generic[C]):
         if controller is None or not self.loop.active:
             response.message = "the controller is not active"
             return response
-        self._node.get_logger().info(f"told to hold{self.hold()}")
+        self._node.get_logger().info(f"asked to hold{self.hold()}")
         response.success = True
         response.message = controller.phase.value
         return response
