@@ -35,7 +35,9 @@ CORE = (
     "test/control/test_model_change.py",
     "test/control/test_plausibility.py",
     "test/control/test_stewart_controller.py",
-    "test/control/test_native_core.py",
+    "test/control/test_core.py",
+    "test/control/test_effort_steps.py",
+    "test/control/test_loop_drill.py",
 )
 
 CONCERNING: dict[str, tuple[str, ...]] = {
@@ -59,7 +61,12 @@ CONCERNING: dict[str, tuple[str, ...]] = {
     "control/waypoints.py": PATHS,
     "control/spline.py": PATHS,
     "control/tridiagonal.py": PATHS,
-    "control/core/platform": ("test/control/test_native_platform.py",),
+    "control/core/platform": (
+        "test/control/test_stewart_core.py",
+        "test/control/test_stewart_loads.py",
+        "test/control/test_stewart_motion_base.py",
+        "test/control/test_loop_drill.py",
+    ),
     "control/stewart": (
         "test/control/test_stewart_controller.py",
         "test/control/test_stewart_laws.py",

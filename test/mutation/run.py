@@ -25,8 +25,8 @@ from pathlib import Path
 from concerning import tests_for
 from cosmic_ray.mutating import mutate_and_test
 from cosmic_ray.testing import run_tests
-from cosmic_ray.work_item import MutationSpec, TestOutcome, WorkerOutcome
-from sampling import mutants, sample, targets
+from cosmic_ray.work_item import TestOutcome, WorkerOutcome
+from sampling import CFault, Fault, mutants, sample, targets
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PACKAGE = Path("robot_dynamics")
@@ -83,10 +83,27 @@ def usual_time(tests: tuple[str, ...]) -> float:
     return time.monotonic() - began
 
 
-def judge(mutant: MutationSpec) -> Verdict:
+def judge_c(fault: CFault, tests: tuple[str, ...], patience: float) -> Verdict:
+    """As :func:`judge`; a fault that the compiler refuses is noticed."""
+    text = fault.module_path.read_text(encoding="utf-8")
+    try:
+        fault.module_path.write_text(fault.planted(text), encoding="utf-8")
+        outcome, _ = run_tests(command(tests), patience)
+    finally:
+        fault.module_path.write_text(text, encoding="utf-8")
+    line = fault.start_pos[0]
+    changed = fault.planted(text).splitlines()[line - 1]
+    name = f"{fault.module_path.relative_to(PACKAGE)}:{line} {fault.operator_name}"
+    noticed = outcome is not TestOutcome.SURVIVED
+    return Verdict(name, noticed, f"    -{text.splitlines()[line - 1]}\n    +{changed}")
+
+
+def judge(mutant: Fault) -> Verdict:
     """Plant a mutant in this process's copy, run the tests that concern it, and take it out again."""
     tests = tests_for(mutant.module_path.relative_to(PACKAGE))
     patience = SLOWER * usual_time(tests) + 10.0
+    if isinstance(mutant, CFault):
+        return judge_c(mutant, tests, patience)
     result = mutate_and_test([mutant], command(tests), patience)
     if result.worker_outcome is not WorkerOutcome.NORMAL:
         raise RuntimeError(f"{mutant} cannot be planted: {result.output}")

@@ -18,6 +18,48 @@ ORDER = {"Lt", "LtE", "Gt", "GtE", "Eq", "NotEq"}
 
 Position = tuple[int, int]
 
+C_OPERATORS = {
+    "<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "&&": "||", "||": "&&",
+    "+": "-", "-": "+", "*": "/", "/": "*", "+=": "-=", "-=": "+=", "*=": "+=", "|=": "=",
+}  # fmt: skip
+"""Operators of C between two blanks, and what takes their place."""
+_C_OPERATOR = re.compile(
+    rf"(?<= )({'|'.join(map(re.escape, sorted(C_OPERATORS, key=len, reverse=True)))})(?= )"
+)
+_C_CONDITION = re.compile(r"\b(?:if|while) (?=\()")
+_C_NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])")
+_C_SILENT = re.compile(
+    r"/\*.*?\*/|^#.*?$|\"[^\"]*\"|\[[^\]]*\]|sizeof[^;]*;|^static const.*?;", re.DOTALL | re.MULTILINE
+)
+
+
+@dataclass(frozen=True)
+class CFault:
+    """A fault in a C file.
+
+    Attributes:
+        module_path: relative to the repository.
+        operator_name: its kind.
+        start_pos: line and column of what it replaces.
+        offset: of it in the text.
+        before: text that it replaces.
+        after: text in its place.
+    """
+
+    module_path: Path
+    operator_name: str
+    start_pos: Position
+    offset: int
+    before: str
+    after: str
+
+    def planted(self, text: str) -> str:
+        """The file's text with the fault."""
+        return text[: self.offset] + self.after + text[self.offset + len(self.before) :]
+
+
+Fault = MutationSpec | CFault
+
 
 @dataclass(frozen=True)
 class Target:
@@ -42,7 +84,7 @@ def targets(words: Iterable[str], package: Path) -> list[Target]:
     for word in words:
         name, _, line = word.partition(":")
         place = package / name
-        files = sorted(place.rglob("*.py")) if place.is_dir() else [place]
+        files = sorted([*place.rglob("*.py"), *place.rglob("*.c")]) if place.is_dir() else [place]
         if not files or not all(file.is_file() for file in files):
             raise ValueError(f"{word!r} names no module and no folder of {package}/")
         found += [Target(file, int(line) if line else None) for file in files]
@@ -87,8 +129,31 @@ def _silent(node: ast.AST) -> Iterator[ast.expr]:
         yield from (word.value for word in node.keywords if word.arg == quiet)
 
 
-def mutants(target: Target, root: Path) -> Iterator[MutationSpec]:
+def c_faults(target: Target, root: Path) -> Iterator[CFault]:
+    """Every fault of a C file: other operators, conditions turned round, numbers one larger."""
+    text = (root / target.path).read_text(encoding="utf-8")
+    silent = [match.span() for match in _C_SILENT.finditer(text)]
+
+    def fault(kind: str, offset: int, before: str, after: str) -> CFault:
+        line = text.count("\n", 0, offset) + 1
+        return CFault(target.path, kind, (line, offset - text.rfind("\n", 0, offset)), offset, before, after)
+
+    found = [fault("operator", m.start(), m[0], C_OPERATORS[m[0]]) for m in _C_OPERATOR.finditer(text)]
+    found += [fault("condition", m.end(), "(", "(!") for m in _C_CONDITION.finditer(text)]
+    for m in _C_NUMBER.finditer(text):
+        more = str(int(m[0]) + 1) if m[0].isdigit() else repr(float(m[0]) + 1.0)
+        found.append(fault("number", m.start(), m[0], more))
+    for one in found:
+        wanted = target.line in (None, one.start_pos[0])
+        if wanted and not any(first <= one.offset < last for first, last in silent):
+            yield one
+
+
+def mutants(target: Target, root: Path) -> Iterator[Fault]:
     """Every fault of a target; its path is relative to ``root``."""
+    if target.path.suffix == ".c":
+        yield from c_faults(target, root)
+        return
     file = root / target.path
     silent = silent_spans(file.read_text(encoding="utf-8"))
     nodes = list(ast_nodes(get_ast_from_path(file)))
@@ -101,12 +166,12 @@ def mutants(target: Target, root: Path) -> Iterator[MutationSpec]:
                 yield MutationSpec(target.path, name, occurrence, start, end)
 
 
-def sample(found: Sequence[MutationSpec], size: int, seed: int) -> list[MutationSpec]:
+def sample(found: Sequence[Fault], size: int, seed: int) -> list[Fault]:
     """``size`` of the faults found, each at a place of its own, chosen by ``seed``.
 
     The place is drawn first: a comparison, which can be replaced by five others, counts as much as a number.
     """
-    places: dict[tuple[Path, Position], list[MutationSpec]] = {}
+    places: dict[tuple[Path, Position], list[Fault]] = {}
     for mutant in found:
         places.setdefault((mutant.module_path, mutant.start_pos), []).append(mutant)
     generator = random.Random(seed)
