@@ -1,9 +1,11 @@
-"""A coverage-guided search for inputs that break a gate: guided.py GATE [libFuzzer's options] CORPUS...
+"""A coverage-guided search for inputs that break gates: guided.py GATE[,GATE] [libFuzzer's options] CORPUS...
 
-What it finds interesting goes to the first folder of the corpus; what breaks the gate, to
-``-artifact_prefix``.
+New inputs go to the first folder of the corpus; an input that breaks the gate goes to ``-artifact_prefix``.
+The word {gate} in the options stands for each gate's name; several gates are searched one after another.
 """
 
+import functools
+import os
 import sys
 
 import atheris
@@ -21,11 +23,13 @@ with atheris.instrument_imports(
     import gates
 
 if __name__ == "__main__":
-    gate = sys.argv.pop(1)
-
-    def try_input(data: bytes) -> None:
-        """One input."""
-        gates.knock(gate, data)
-
-    atheris.Setup(sys.argv, try_input)
-    atheris.Fuzz()
+    names = sys.argv.pop(1).split(",")
+    for name in names:
+        # The instrumented modules are imported once for all.
+        if len(names) > 1 and os.fork():
+            if code := os.waitstatus_to_exitcode(os.wait()[1]):
+                sys.exit(f"the search at {name} ended with {code}")
+            continue
+        words = [word.replace("{gate}", name) for word in sys.argv]
+        atheris.Setup(words, functools.partial(gates.knock, name))
+        atheris.Fuzz()

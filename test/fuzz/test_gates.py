@@ -89,12 +89,15 @@ def test_damaged_inputs_and_noise(name):
     everything_is_served_or_refused()
 
 
-@pytest.mark.parametrize("name", SEARCHED)
-def test_a_short_coverage_guided_round(name, tmp_path):
+def test_a_short_coverage_guided_round_at_each_gate(tmp_path):
     pytest.importorskip("atheris", reason="atheris, the coverage-guided fuzzer, is not installed")
-    command = [sys.executable, str(Path(__file__).parent / "guided.py"), name, *SHORT_ROUND]
+    for name in SEARCHED:
+        (tmp_path / name).mkdir()
+    command = [sys.executable, str(Path(__file__).parent / "guided.py"), ",".join(SEARCHED), *SHORT_ROUND]
+    folders = [f"-artifact_prefix={tmp_path}/{{gate}}_", str(tmp_path / "{gate}"), str(CORPUS / "{gate}")]
     done = subprocess.run(
-        [*command, f"-artifact_prefix={tmp_path}/", str(tmp_path), str(CORPUS / name)],
+        [*command, *folders],
         capture_output=True, text=True, errors="replace", timeout=PATIENCE, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stderr.count("Done 300 runs") == len(SEARCHED), done.stderr[-3000:]
