@@ -6,13 +6,15 @@ import signal
 
 import numpy as np
 import pytest
-from geometry_msgs.msg import Transform
+from geometry_msgs.msg import PoseStamped, Transform
 from legs import NODE, SECOND, Legs, demo, forces_at
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from ros_harness import Lifecycle, NodeProcess, Peer
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
+
+from robot_dynamics.ros.support.messages import nanoseconds_to_stamp
 
 pytestmark = pytest.mark.ros
 QUICK = {
@@ -197,6 +199,32 @@ def test_a_parked_platform_stays_parked(laboratory, loop, by):
     lab.stays_at_rest()
     assert "the platform: parked" in lab.node.output
     lab.unpark()
+
+
+@LOOPS
+def test_the_end_of_a_stream_is_remembered(laboratory, loop):
+    """Nobody asks for a stop: the node parks by itself, and is killed on its way."""
+    lab = laboratory(native_loop=loop)
+    lab.released()
+    poses = lab.peer.publisher(PoseStamped, f"{NODE}/pose_command", 10)
+    pose = PoseStamped()
+    pose.pose.position.z, pose.pose.orientation.w = float(lab.platform.machine.home_position[2]), 1.0
+
+    def stream():
+        pose.header.stamp = nanoseconds_to_stamp(lab.legs.now)
+        poses.publish(pose)
+
+    lab.peer.repeat_until(
+        stream,
+        lambda: (
+            "the platform: following a trajectory" in lab.node.output or lab.legs.answer(lab.home) is None
+        ),
+        "the stream is not followed",
+    )
+    lab.peer.wait_until(lambda: lab.control() is None or lab.states == ["parked"], "the end is not written")
+    lab.respawn()
+    lab.rests()
+    lab.stays_at_rest()
 
 
 def test_a_process_that_ends_in_order_remembers_too(laboratory):

@@ -12,6 +12,8 @@ import yaml
 
 from robot_dynamics import stewart
 from robot_dynamics.cli.main import main
+from robot_dynamics.control.stewart.platform_model import loaded
+from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.report.sizing import pictures
 from robot_dynamics.report.sizing.axes import NAMES, displaced
 from robot_dynamics.report.sizing.envelopes import envelopes
@@ -248,6 +250,33 @@ def test_the_tables_have_the_numbers_of_the_motion(page):
     np.testing.assert_allclose([float(row["longest"]) for row in rows], longest, rtol=1e-6)
     rms = np.sqrt(np.mean(result.actuator_forces**2, axis=0))
     np.testing.assert_allclose([float(row["rms_force"]) for row in rows], rms, rtol=2e-2)
+
+
+def test_load_cases_are_those_of_a_machine_that_carries_them(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    monkeypatch.setattr(pictures, "_png", lambda figure: b"")
+    file, out = tmp_path / "base.yaml", tmp_path / "out"
+    file.write_text(machine_text(replace(BASE, force=30e3)), encoding="utf-8")
+    words = ["stewart", "report", str(file), "-o", str(out)]
+    cases = ["--payload", "driver", "150", "0", "0.1", "0.4", "--payload", "crate<b>", "500", "0", "0", "0.2"]
+    assert main([*words, *cases]) == 0
+    html = (out / "index.html").read_text(encoding="utf-8")
+    assert "<td>driver</td>" in html and "crate&lt;b&gt;" in html
+    machine = stewart.load(file).machine
+    reached = excursions(machine)
+    body = RigidBody(150.0, np.array([0.0, 0.1, 0.4]), np.zeros((3, 3)))
+    carrying = stewart.StewartPlatform(loaded(machine, body))
+    expected = standard_loads(carrying, reached, envelopes(machine, reached)).actuators()["rms_force"]
+    rows = list(csv.DictReader(io.StringIO((out / "actuators_1.csv").read_text(encoding="utf-8"))))
+    np.testing.assert_allclose([float(row["rms_force"]) for row in rows], expected, rtol=1e-6)
+    # The weight that the legs hold grows by that of the payload.
+    lift = [
+        np.abs(fall(one).holding @ machine.home_directions[:, 2]) for one in (stewart.load(file), carrying)
+    ]
+    assert lift[1] - lift[0] == pytest.approx(150.0 * 9.81, rel=1e-6)
+    for wrong in (["a", "x", "0", "0", "0"], ["a", "-1", "0", "0", "0"], ["", "1", "0", "0", "0"]):
+        assert main([*words, "--payload", *wrong]) == 1
+        assert "--payload" in capsys.readouterr().err
 
 
 def test_a_machine_without_limits_has_a_report_too(tmp_path, monkeypatch):

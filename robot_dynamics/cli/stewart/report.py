@@ -5,9 +5,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+import numpy as np
+
+from robot_dynamics.cli.chain_source import number
 from robot_dynamics.cli.machine_source import add_motion_arguments, motion_table, one_input, platform_of
 from robot_dynamics.cli.needs import need
+from robot_dynamics.errors import ParameterError, quoted
 from robot_dynamics.inputs.files import check_folder
+from robot_dynamics.model.chain import RigidBody
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -25,6 +30,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         " roll, pitch, yaw; - for standard input; default: a swing along each direction",
     )
     add_motion_arguments(parser)
+    parser.add_argument(
+        "--payload",
+        action="append",
+        nargs=5,
+        default=[],
+        metavar=("NAME", "KG", "X", "Y", "Z"),
+        help="load case, repeatable: mass on the platform and its place in the platform's frame [kg, m]",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -37,9 +50,25 @@ def run(arguments: argparse.Namespace) -> int:
     platform = platform_of(arguments.machine)
     motion = None if arguments.motion is None else motion_table(arguments.motion, platform.machine, arguments)
     title = "" if arguments.motion is None else Path(arguments.motion).name
-    found = study(platform, motion, title)
+    found = study(platform, motion, title, _payloads(arguments.payload))
     for path in write(found, arguments.output):
         print(f"wrote {path}")
     for message in found.loads.messages:
         print(f"not within limits: {message}")
     return 0
+
+
+def _payloads(given: list[list[str]]) -> dict[str, RigidBody]:
+    """Point masses by the names of their load cases."""
+    found: dict[str, RigidBody] = {}
+    for name, *texts in given:
+        try:
+            mass, *place = (number(text) for text in texts)
+        except (argparse.ArgumentTypeError, ValueError):
+            raise ParameterError(f"--payload {quoted(name)}: {quoted(texts)} must be four numbers") from None
+        if not (0.0 < mass < 1e9 and np.isfinite(place).all()):
+            raise ParameterError(f"--payload {quoted(name)}: the mass is {mass:g} kg; it must be above 0")
+        if name in found or not name.isprintable() or not name.strip():
+            raise ParameterError(f"--payload {quoted(name)}: give each load case a name of its own")
+        found[name] = RigidBody(mass, np.array(place), np.zeros((3, 3)))
+    return found

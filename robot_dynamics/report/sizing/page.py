@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from robot_dynamics.control.stewart.platform_model import loaded
 from robot_dynamics.errors import RobotDynamicsError, shown
 from robot_dynamics.extras import lacking
 from robot_dynamics.inputs.files import write_files
+from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.report.sizing import pictures
 from robot_dynamics.report.sizing.axes import NAMES, PLANES, is_turn, shown_unit, shown_value
 from robot_dynamics.report.sizing.envelopes import MotionEnvelope, envelope_rows, envelopes
@@ -26,6 +28,24 @@ from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.machine import Machine
 from robot_dynamics.stewart.motion_table import MotionTable
 from robot_dynamics.stewart.platform import StewartPlatform
+
+
+@dataclass(frozen=True)
+class LoadCase:
+    """Numbers of one payload in the motion of the report.
+
+    Attributes:
+        name: of the case.
+        mass: of the platform with it [kg].
+        loads, ratings, supply, fall: as of :class:`Study`.
+    """
+
+    name: str
+    mass: float
+    loads: Loads
+    ratings: Ratings
+    supply: Supply
+    fall: Fall
 
 
 @dataclass(frozen=True)
@@ -41,6 +61,7 @@ class Study:
         ratings: use of the actuators in it.
         supply: power of all actuators in it.
         fall: after a loss of power at home.
+        cases: the same with payloads.
     """
 
     machine: Machine
@@ -51,26 +72,40 @@ class Study:
     ratings: Ratings
     supply: Supply
     fall: Fall
+    cases: tuple[LoadCase, ...] = ()
 
 
-def study(platform: StewartPlatform, motion: MotionTable | None, title: str) -> Study:
+def study(
+    platform: StewartPlatform,
+    motion: MotionTable | None,
+    title: str,
+    payloads: Mapping[str, RigidBody] | None = None,
+) -> Study:
     """Work the numbers out.
 
     Args:
         platform: the machine.
         motion: what it shall follow; a standard motion when None.
         title: of the motion.
+        payloads: further load cases by name: bodies on the platform, in its frame.
     """
     reached = excursions(platform.machine)
     able = envelopes(platform.machine, reached)
-    if motion is None:
-        loads = standard_loads(platform, reached, able)
-    else:
-        loads = recorded_loads(platform, motion, title)
-    machine = platform.machine
+
+    def in_motion(carrying: StewartPlatform) -> Loads:
+        if motion is None:
+            return standard_loads(carrying, reached, able)
+        return recorded_loads(carrying, motion, title)
+
+    machine, loads, cases = platform.machine, in_motion(platform), []
+    for name, body in (payloads or {}).items():
+        carrying = StewartPlatform(loaded(machine, body))
+        there, mass = in_motion(carrying), carrying.machine.platform.mass
+        rated = ratings(machine, there)
+        cases.append(LoadCase(name, mass, there, rated, supply(there), fall(carrying)))
     rated = ratings(machine, loads)
     every = maps(machine, reached)
-    return Study(machine, reached, every, able, loads, rated, supply(loads), fall(platform))
+    return Study(machine, reached, every, able, loads, rated, supply(loads), fall(platform), tuple(cases))
 
 
 def write(found: Study, folder: Path) -> list[Path]:
@@ -115,6 +150,7 @@ def _html(found: Study, tables: dict[str, tuple[str, str]]) -> str:
         ratings=_rating_table(machine, found.ratings),
         most_loaded=_most_loaded(found),
         supply=found.supply,
+        cases=_case_table(found) if found.cases else None,
         fall=_fall_words(found),
         figures=_figures,
         over_time=_captioned([f"{name} over time" for name in curves], list(curves.values())),
@@ -257,6 +293,33 @@ def _most_loaded(found: Study) -> str:
     return "; ".join(words)
 
 
+def _case_table(found: Study) -> dict[str, Any]:
+    """One row for each load case, the file's own first."""
+    header = ["load case", "platform [kg]", "peak force [N]", "most loaded leg", "rms force [N]"]
+    header += ["rms of the continuous force [%]", "supply peak [W]", "mean [W]", "returned [W]"]
+    header += ["fall: leg speed [m/s]", "energy [J]", "holding [N]"]
+    own = LoadCase(
+        "as in the file", found.machine.platform.mass, found.loads, found.ratings, found.supply, found.fall
+    )
+    rows = []
+    for case in (own, *found.cases):
+        force, rms = np.abs(case.loads.force).max(axis=0), case.loads.actuators()["rms_force"]
+        leg, use = int(force.argmax()), float(case.ratings.continuous_use.max())
+        peak = _figures(float(force.max()))
+        cells: list[Any] = [shown(case.name), _figures(case.mass)]
+        cells.append({"style": "over", "text": peak} if case.loads.messages else peak)
+        cells += [shown(found.machine.leg_names[leg]), _figures(float(rms.max()))]
+        share = f"{100.0 * use:.0f}" if np.isfinite(use) and use > 0.0 else ""
+        cells.append({"style": "over", "text": share} if use > 1.0 + 1e-9 else share)
+        cells += [_figures(x) for x in (case.supply.peak, case.supply.mean, case.supply.regeneration)]
+        landed = np.isfinite(case.fall.time)
+        speed = float(np.abs(case.fall.leg_speed).max())
+        cells += [_figures(speed), _figures(case.fall.energy)] if landed else ["", ""]
+        cells.append(_figures(float(np.abs(case.fall.holding).max())))
+        rows.append(cells)
+    return {"header": header, "rows": rows}
+
+
 def _fall_words(found: Study) -> str:
     """The fall after a loss of power, in words."""
     lost, machine = found.fall, found.machine
@@ -289,13 +352,16 @@ def _tables(found: Study) -> dict[str, tuple[str, str]]:
     series = {"length": loads.length, "speed": loads.speed, "force": loads.force, "power": loads.power}
     over_time: Array = np.column_stack([loads.time, *series.values(), loads.condition])
     columns = ["time", *(f"{name}.{key}" for key in series for name in names), "condition_number"]
-    peaks = {
-        **loads.actuators(),
-        **found.ratings.rows(),
-        **{f"peak_{key}": v for key, v in loads.peak_reactions().items()},
+    peaks = _peaks(loads, found.ratings)
+    more = {
+        f"actuators_{number}.csv": (
+            f"the same with the load case {shown(case.name)}",
+            _csv(["leg", *peaks], _legs_of(names, case.loads, case.ratings)),
+        )
+        for number, case in enumerate(found.cases, start=1)
     }
     reach = [[NAMES[e.axis], e.least, e.greatest, *e.causes] for e in found.reached]
-    each = [[name, *(float(v[k]) for v in peaks.values())] for k, name in enumerate(names)]
+    each = _legs_of(names, loads, found.ratings)
     return {
         "reach.csv": (
             "excursions along the six directions",
@@ -304,8 +370,21 @@ def _tables(found: Study) -> dict[str, tuple[str, str]]:
         "workspace.csv": ("every point of the maps", _csv(*map_rows(found.maps))),
         "envelopes.csv": ("speed, acceleration and power along each", _csv(*envelope_rows(found.able))),
         "actuators.csv": ("peaks, rms and reactions of each leg", _csv(["leg", *peaks], each)),
+        **more,
         "motion.csv": ("every leg over the motion's time", _csv(columns, over_time.tolist())),
     }
+
+
+def _peaks(loads: Loads, rated: Ratings) -> dict[str, Array]:
+    """Values (6,) of the actuators by name, SI units."""
+    reactions = {f"peak_{key}": values for key, values in loads.peak_reactions().items()}
+    return {**loads.actuators(), **rated.rows(), **reactions}
+
+
+def _legs_of(names: Sequence[str], loads: Loads, rated: Ratings) -> list[list[object]]:
+    """A row for each leg."""
+    peaks = _peaks(loads, rated)
+    return [[name, *(float(v[k]) for v in peaks.values())] for k, name in enumerate(names)]
 
 
 def _csv(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
