@@ -112,11 +112,12 @@ def arm_subject(text: str, options: ArmOptions) -> ArmSubject:
             notes.append(_moved_kinematically(usable.reason))
         else:
             if usable.stuck:
-                text = _without_friction(text, {joint.name for joint in chain.joints})
+                stuck = {j.name for j in chain.joints if chain.joint_names[j.coordinate] in usable.stuck}
+                text = _without_friction(text, stuck)
                 chain, _ = _chain(text, options, chosen.tip, locked, [])
                 notes.append(
-                    "the joints' friction is left out: it is so large beside the inertia that"
-                    f" {_named(usable.stuck)} moves that nothing else would be seen"
+                    f"the friction of {_named(usable.stuck)} is left out here: it would dominate the motion,"
+                    " because the inertia that these joints move is small"
                 )
             if options.payload:
                 dynamics = dynamics.with_payload(np.array([options.payload, *np.zeros(9)]))

@@ -125,8 +125,21 @@ def test_friction_that_hides_the_inertia_is_left_out_and_said():
     for value, left_out in ((0.99 * limit, False), (1.01 * limit, True)):
         dynamics = f'<dynamics damping="{value}" friction="0.0"/></joint>'
         subject = arm_subject(pendulum(500.0).replace("</joint>", dynamics), ArmOptions())
-        assert any("friction is left out" in note and "swing" in note for note in subject.notes) is left_out
+        assert any("the friction of swing is left out" in note for note in subject.notes) is left_out
         assert (subject.chain.driving_joint(0).damping == 0.0) is left_out
+
+
+def test_friction_is_left_out_joint_by_joint():
+    """A light finger on the bob loses its friction, the arm keeps its own."""
+    finger = (
+        '<dynamics damping="1.0"/></joint><link name="finger"><inertial><mass value="0.01"/>'
+        '<inertia ixx="1e-5" iyy="1e-5" izz="1e-5" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+        '<joint name="grip" type="revolute"><parent link="bob"/><child link="finger"/><axis xyz="0 1 0"/>'
+        '<limit lower="-1" upper="1" effort="50" velocity="2"/><dynamics damping="1.0"/></joint>'
+    )
+    subject = arm_subject(pendulum(500.0).replace("</joint>", finger), ArmOptions())
+    assert [subject.chain.driving_joint(j).damping for j in (0, 1)] == [1.0, 0.0]
+    assert any("the friction of grip is left out" in note for note in subject.notes)
 
 
 def test_limits_that_leave_no_range_are_left_out_and_said():
