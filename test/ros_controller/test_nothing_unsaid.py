@@ -37,7 +37,7 @@ def test_an_early_trajectory_waits_for_the_controller_and_everything_that_happen
 
         assert peer.call(Trigger, f"{NODE}/hold").success
         node.wait_for_output(
-            r"told to hold; dropped: a trajectory of 1 points, (59|60)\.\d+ s before its end"
+            r"asked to hold; dropped: a trajectory of 1 points, (59|60)\.\d+ s before its end"
         )
         send.publish(trajectory(0.1, ["knee", "elbow"]))
         node.wait_for_output("trajectory refused: .*'knee'")
