@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -112,6 +113,33 @@ def test_forward_kinematics_and_tables(path):
             assert np.abs(chain.forward_kinematics(q) - expected).max() < 1e-12
             for table in tables:
                 assert np.abs(table.forward_kinematics(q) - expected).max() < 1e-9
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("path", ROBOTS.values(), ids=ROBOTS.keys())
+def test_every_tip_of_the_whole_tree_is_where_pinocchio_has_it(path):
+    if any(str(path).endswith(end) for end in BROKEN):
+        return
+    tree = parse_urdf(path)
+    locked = {j.name: 0.0 for j in tree.joints.values() if j.kind.value in ("floating", "planar")}
+    if not any(joint.kind.moves_on_axis for joint in tree.joints.values()):
+        with pytest.raises(ModelError, match="no moving joint"):
+            build_chain(tree, tips="all", locked_joints=locked)
+        return
+    chain = build_chain(tree, tips="all", locked_joints=locked)
+    model = pin.buildModelFromXML(
+        re.sub(r"<mimic[^>]*?(/>|>\s*</mimic>)", "", path.read_text(errors="replace"))
+    )
+    data = model.createData()
+    q = np.random.default_rng(len(tree.links)).uniform(-2.0, 2.0, chain.dof)
+    values = {j.name: v for j, v in zip(chain.joints, chain.joint_values(q), strict=True)}
+    pin.framesForwardKinematics(model, data, configuration(model, values))
+    poses = chain.link_poses(q)
+    for tip in chain.tips:
+        expected = data.oMf[model.getFrameId(tip.link)].homogeneous
+        assert np.abs(poses[tip.joint] @ tip.transform - expected).max() < 1e-12
+    moved = sum(joint.body.mass for joint in chain.joints)
+    assert moved == pytest.approx(sum(inertia.mass for inertia in model.inertias[1:]), rel=1e-12, abs=1e-15)
 
 
 LUMPED = {
