@@ -275,7 +275,7 @@ class KinematicChain:
 
     @property
     def serial(self) -> bool:
-        """Whether every joint but the last carries the next one, and the last carries the only tip."""
+        """True when every joint but the last carries the next one, and the last carries the only tip."""
         last = len(self.joints) - 1
         return self.carriers == tuple(range(-1, last)) and [tip.joint for tip in self.tips] == [last]
 

@@ -21,7 +21,7 @@ _FOLDER = "config/drivers"
 
 @dataclass(frozen=True)
 class EffortCommand:
-    """What the driver does with an effort command.
+    """Effect of an effort command in the driver.
 
     Attributes:
         obeyed: the driver applies efforts; false: it may accept them, but has no effect.
@@ -59,7 +59,7 @@ class EffortCommand:
 
 @dataclass(frozen=True)
 class EffortState:
-    """What the driver reports as effort.
+    """Effort that the driver reports.
 
     Attributes:
         quantity: ``torque``, ``current`` or ``none``.
