@@ -92,6 +92,7 @@ CONCERNING: dict[str, tuple[str, ...]] = {
     "stewart/verified_limits.py": ("test/control/test_sound_limits.py",),
     "stewart": ("test/stewart", "test/control/test_stewart_controller.py", "test/control/test_pose_paths.py"),
     "view": ("test/view", "test/ros_view"),
+    "extras.py": ("test/test_installation.py", "test/test_command_line.py"),
     "errors.py": ("test/test_public_face.py", "test/model", "test/control"),
     "__init__.py": ("test/test_public_face.py",),
     "parameters.py": ("test/test_parameter_classes.py", "test/ros_simulator/test_node_parameters.py"),

@@ -96,7 +96,7 @@ def test_offsets_from_home_are_placed_at_home():
 
 def test_rounded_and_jumping_motions_get_a_hint_and_a_filter_restores_them():
     """Oracle: the motion before it was rounded."""
-    pytest.importorskip("scipy")
+    pytest.importorskip("scipy", reason="scipy is not installed")
     times = np.arange(0.0, 10.0, 1.0 / 60.0)
     true = 0.1 * np.sin(2.0 * np.pi * 0.5 * times)
     still = np.column_stack([0.0 * times] * 3 + [1.0 + 0.0 * times])
