@@ -21,12 +21,16 @@ LEAST = 100
 class CycleMonitor:
     """Rate, age of the states and duration of the answers, over the last few seconds.
 
+    Attributes:
+        sending: duration of what follows on the loop's answer until the command has left [s].
+
     Args:
         window: cycles remembered.
     """
 
     def __init__(self, window: int = 2000) -> None:
         self.cycles = 0
+        self.sending = 0.0
         self._arrivals: deque[float] = deque(maxlen=window)
         self._durations: deque[float] = deque(maxlen=window)
 
@@ -34,7 +38,7 @@ class CycleMonitor:
         """States that arrived at steady times (k,) [s] have been answered in so many seconds (k,)."""
         self.cycles += len(arrived)
         self._arrivals.extend(arrived.tolist())
-        self._durations.extend(duration.tolist())
+        self._durations.extend((duration + self.sending).tolist())
 
     def values(self, last_state: int) -> dict[str, str]:
         """Values of a diagnostic status; the last state came at that steady time [ns] (or ``NO_STATE``)."""

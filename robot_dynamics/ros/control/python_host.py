@@ -112,7 +112,9 @@ class PythonHost(Host[C]):
             if stamp := state.stamp or self._node.get_clock().now().nanoseconds:
                 session.controller.before_state(session.clock.seconds(stamp))
         self.library.rd_host_answer(self._host, state)
+        answered = time.monotonic()
         self._publish()
+        self._monitor.sending = time.monotonic() - answered
         session.controller.after_state()
         self._read_records()
 
