@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 IMPLAUSIBLE = 3
 """Exit code of a result that cannot be right."""
+LARGE_OFFSET = 0.2
+"""Torque offset that is named, as a share of the joint's efforts."""
 WELL_KNOWN = 0.02
 """Relative error of the efforts over the workspace below which a log is good enough."""
 
@@ -56,6 +58,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--drives",
         metavar="FILE.yaml",
         help="drives as known, such as an earlier friction.yaml; - reads standard input",
+    )
+    parser.add_argument(
+        "--tool", default="", metavar="TEXT", help="name of the mounted tool, recorded with the result"
     )
     parser.add_argument("--topic", help="topic of the joint states, where a bag has several")
     parser.add_argument(
@@ -98,6 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
         compensates_gravity=arguments.compensates_gravity,
         payload=arguments.payload,
         drives=_drives(arguments.drives, chain) if arguments.drives else None,
+        tool=arguments.tool,
     )
     learn, validate = (
         [_log(path, chain, arguments) for path in paths] for paths in (arguments.runs, arguments.validate)
@@ -123,10 +129,9 @@ def _report(found: Identification, arguments: argparse.Namespace) -> Iterator[st
             yield f"{name + ':':<16} {100.0 * summary['error'][key]:6.2f} % of the efforts missed"
     source = "from the data" if arguments.cutoff is None else "given"
     yield f"cut-off:         {summary['cutoff']:6.2f} Hz, {source}"
-    yield (
-        f"delay:           {1e3 * summary['delay']['seconds']:6.2f} ms of the efforts,"
-        f" {'estimated and taken off' if arguments.delay is None else 'given'}"
-    )
+    delay, deviation = (1e3 * summary["delay"][key] for key in ("seconds", "deviation"))
+    source = f"± {deviation:.2g} ms, taken off" if delay else f"none found, ± {deviation:.2g} ms"
+    yield f"delay:           {delay:6.2f} ms of the efforts, {source if arguments.delay is None else 'given'}"
     for line in summary["notes"]:
         yield f"note:            {line}"
     yield f"total mass:      {summary['total_mass']:6.2f} kg"
@@ -137,6 +142,12 @@ def _report(found: Identification, arguments: argparse.Namespace) -> Iterator[st
         yield f"not excited:     {shown(*found.not_excited)}"
     if summary["from_description"]:
         yield f"as described:    {shown(*summary['from_description'])}"
+    for name, share in found.offset_shares().items():
+        if share > LARGE_OFFSET:
+            yield (
+                f"note:            torque offset of {name}: {summary['torque_offset'][name]:.3g} N·m or N,"
+                f" {100.0 * share:.0f} % of its efforts; it is not commanded"
+            )
     if summary["expected_error"] is not None:
         expected = 100.0 * summary["expected_error"]
         yield f"workspace:       {expected:6.2f} % of the efforts (one standard deviation)"

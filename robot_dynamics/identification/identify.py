@@ -73,7 +73,7 @@ def identify(
         found = identify_payload(chain, (prior, law), runs, others, options)
     else:
         found = _identify_all(chain, (prior, law), runs, others, options)
-    return replace(found, treatment=treatment)
+    return replace(found, treatment=treatment, tool=options.tool)
 
 
 def _identify_all(

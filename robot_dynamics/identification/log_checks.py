@@ -23,6 +23,8 @@ NEAR_LIMIT = 1e-3
 """Share of a limit by which saturated efforts may differ from it."""
 BRAKING = 0.05
 """Share of a joint's effort that friction must brake with before it shows the sign of the effort."""
+PROPORTIONAL = 0.7
+"""Correlation of an effort with the expected one above which only its unit is in doubt."""
 LEAST_MOTION = 1e-3
 """A joint that moves by less counts as constant [rad or m]."""
 _DEGREES = 180.0 / np.pi
@@ -182,9 +184,28 @@ def check_against_model(
     columns = np.stack([weight.ravel(), moving.ravel()], axis=1)
     share = float(np.linalg.lstsq(columns, effort.ravel(), rcond=None)[0][0])
     if share < 0.25:
+        _refuse_currents(source, names, effort, moving + weight)
         raise LogError(
             f"{source}: {100.0 * max(0.0, share):.0f} % of the description's weight is in the efforts;"
             " does the robot compensate gravity? Then say --compensates-gravity"
+        )
+
+
+def _refuse_currents(source: str, names: Sequence[str], effort: Array, expected: Array) -> None:
+    """Refuse efforts that go with the expected ones and are far smaller: they are in another unit."""
+    sizes = np.linalg.norm(effort, axis=0), np.linalg.norm(expected, axis=0)
+    alike = np.sum(effort * expected, axis=0) / np.maximum(sizes[0] * sizes[1], 1e-300)
+    loaded = sizes[1] > 0.2 * sizes[1].max()
+    ratio = sizes[0] / np.maximum(sizes[1], 1e-300)
+    found = [
+        f"{name} {100.0 * ratio[j]:.3g} %"
+        for j, name in enumerate(names)
+        if loaded[j] and alike[j] > PROPORTIONAL and ratio[j] < 0.4
+    ]
+    if len(found) >= 0.5 * np.sum(loaded):
+        raise LogError(
+            f"{source}: efforts are proportional to the description's, but far smaller ({', '.join(found)}):"
+            " these are motor currents [A] or per mille, not N·m or N; multiply them by the torque per unit"
         )
 
 

@@ -37,6 +37,7 @@ def page(found: Identification) -> str:
     parts = [
         f"<h1>Identification of {escape(found.chain.name)}</h1>",
         *_doubts(found),
+        *([f"<p>Mounted tool: {escape(found.tool)}.</p>"] if found.tool else []),
         "<p>Errors are ‖predicted − measured‖ / ‖measured‖, both filtered alike.</p>",
         _table(["", "error"], [[key, _percent(errors[key])] for key in ("prior", "learn", "validate")]),
         f"<p>Total mass of the moving links: {summary['total_mass']:.4g} kg, by the description"

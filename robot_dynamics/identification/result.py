@@ -70,6 +70,7 @@ class Identification:
         prior_weight: λ of the prior.
         payload: what was picked up, in the tip frame, where that alone was asked for.
         treatment: what was done to the logs before.
+        tool: name of the mounted tool.
         expected_error: expected relative error of the efforts over the workspace; NaN for a payload.
         expected_joint_errors: the same for each joint.
         inaccurate: the solver's status where it did not reach its tolerance, else empty.
@@ -88,6 +89,7 @@ class Identification:
     prior_weight: float
     payload: RigidBody | None = None
     treatment: Treatment | None = None
+    tool: str = ""
     expected_error: float = float("nan")
     expected_joint_errors: tuple[float, ...] = ()
     inaccurate: str = ""
@@ -123,6 +125,7 @@ class Identification:
         each = range(len(names))
         result: dict[str, Any] = {
             "joints": list(names),
+            "tool": self.tool,
             "error": {
                 "prior": relative_error(judged, "prior"),
                 "learn": relative_error(self.learn),
@@ -155,6 +158,14 @@ class Identification:
         if self.payload is not None:
             result["payload"] = _body(self.payload)
         return result
+
+    def offset_shares(self) -> dict[str, float]:
+        """Torque offset of each joint as a share of the root mean square of its measured efforts."""
+        measured = np.concatenate([run.measured for run in self.learn])
+        size = np.sqrt(np.mean(measured**2, axis=0))
+        offsets = np.abs(self.drives["torque_offset"])
+        shares = np.where(size > 0.0, offsets / np.where(size > 0.0, size, 1.0), 0.0)
+        return {name: float(share) for name, share in zip(self.chain.joint_names, shares, strict=True)}
 
     @property
     def from_description(self) -> tuple[str, ...]:

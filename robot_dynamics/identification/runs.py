@@ -30,6 +30,7 @@ class Options:
         learn_share: first part of each run that is learned from where no runs are given to validate.
         drives: as known, beyond what a description can say; None: as in the description.
         boxes: of the links' centres of mass; None: about their joints.
+        tool: name of the mounted tool, for the record.
     """
 
     cutoff: float | None = None
@@ -39,6 +40,7 @@ class Options:
     learn_share: float = 0.7
     drives: ActuatorParameters | None = None
     boxes: tuple[LinkBox, ...] | None = None
+    tool: str = ""
 
 
 @dataclass(frozen=True)

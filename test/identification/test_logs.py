@@ -116,6 +116,8 @@ def broken(log, what):
         return replace(log, q=np.degrees(q), qd=np.degrees(log.qd))
     elif what == "mixed":
         return replace(log, q=np.degrees(0.01 * q), qd=0.01 * log.qd)
+    elif what == "currents":
+        effort *= 0.08
     elif what == "sign":
         effort[:, 1] *= -1.0
     elif what == "nan":
@@ -136,6 +138,7 @@ def broken(log, what):
         ("degrees", "are they degrees?"),
         ("mixed", "are they degrees?"),
         ("sign", "efforts of joint2 have the wrong sign"),
+        ("currents", r"these are motor currents \[A\]"),
         ("nan", "the effort of joint4 in state 6 is no finite number"),
         ("short", "a run of 2 s at least"),
     ],

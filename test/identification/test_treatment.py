@@ -112,9 +112,10 @@ def test_a_log_without_noise_is_solved_and_no_solver_speaks(tmp_path, capfd):
     other = simulated.another(chain, 5)
     exact = simulated.simulated_log(chain, simulated.parameters(other, 0.1, 1.0, 0.5), 6)
     write_table(tmp_path / "run.csv", exact)
-    assert main(["identify", str(PUMA), str(tmp_path / "run.csv"), "-o", str(tmp_path / "out")]) == 0
+    options = ["--tool", "gripper <2>", "-o", str(tmp_path / "out")]
+    assert main(["identify", str(PUMA), str(tmp_path / "run.csv"), *options]) == 0
     printed = capfd.readouterr()
-    assert printed.err == "" and "Warning" not in printed.out
+    assert not {"warning", "clarabel", "solver"} & set((printed.out + printed.err).lower().split())
     result = json.loads((tmp_path / "out" / "result.json").read_text(encoding="utf-8"))
     assert result["error"]["validate"] < 1e-3
     # No motion of the arm separates the mass of any of its links.
@@ -124,6 +125,7 @@ def test_a_log_without_noise_is_solved_and_no_solver_speaks(tmp_path, capfd):
     assert all(value > 0.0 for value in result["friction_deviation"]["damping"])
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "from the description" in page
+    assert result["tool"] == "gripper <2>" and "Mounted tool: gripper &lt;2&gt;." in page
 
 
 def test_rotor_inertias_that_no_motion_separates_are_shared_and_positive():
