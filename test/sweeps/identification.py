@@ -23,6 +23,7 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.identification.description import identified_urdf
 from robot_dynamics.identification.files import drive_parameters
 from robot_dynamics.identification.identify import identify
+from robot_dynamics.identification.link_boxes import link_boxes
 
 FAR = 4.0
 """Standard deviations outside of which a base parameter counts as missed."""
@@ -84,6 +85,10 @@ def try_robot(index: int, seed: int, load: bool) -> dict:
     row["announced"] = 2.0 * found.expected_error
     row["cutoff"], row["delay"] = found.treatment.cutoff, found.treatment.delay.seconds
     row["negative"] = sum(joint.body.mass <= 0.0 for joint in found.chain.joints)
+    row["outside"] = sum(
+        not box.contains(joint.body.center_of_mass, 1e-6)
+        for joint, box in zip(found.chain.joints, link_boxes(robot.described), strict=True)
+    )
     row["validate"] = found.summary()["error"]["validate"]
     return row
 
@@ -147,8 +152,9 @@ def main() -> int:
     print(f"more than {100 * GOOD:g} % off and not announced: {len(unsaid)}")
     print(f"announced as more than {100 * GOOD:g} % off: {sum(row['announced'] > GOOD for row in done)}")
     negative = sum(row["negative"] for row in done)
-    print(f"masses that are not positive: {negative}")
-    return int(far > MOST_FAR * base or bool(unsaid) or negative > 0)
+    outside = sum(row["outside"] for row in done)
+    print(f"masses that are not positive: {negative}; centres of mass outside their links: {outside}")
+    return int(far > MOST_FAR * base or bool(unsaid) or negative + outside > 0)
 
 
 if __name__ == "__main__":
