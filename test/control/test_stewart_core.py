@@ -1,12 +1,15 @@
 """The platform's part of the control core: first poses, the watch, forces of references, sanitizers."""
 
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from motion_base import machine
+from patience import PATIENCE
 from sanitized import output_of
 
 from robot_dynamics import stewart
@@ -165,6 +168,27 @@ def test_forces_of_references_are_the_exact_ones_with_payload_and_wrench(crooked
         on_violation="report",
     )  # fmt: skip
     np.testing.assert_allclose(found, exact.actuator_forces, rtol=1e-9)
+
+
+COLLECTED = """
+import gc
+import robot_dynamics as rd
+from robot_dynamics.control.core.library import ffi
+from robot_dynamics.resources import resource
+control = rd.StewartController(rd.load_stewart(resource("config/stewart_demo.yaml")))
+control.itself = control
+del control
+with ffi()._lock:
+    print(gc.collect() > 0)
+"""
+
+
+def test_a_controller_may_be_collected_while_cffi_looks_a_name_up():
+    """A collection may begin anywhere, also under cffi's lock."""
+    process = subprocess.run(
+        [sys.executable, "-c", COLLECTED], capture_output=True, text=True, timeout=PATIENCE
+    )
+    assert process.stdout == "True\n", process.stderr
 
 
 EXPECTED = r"""

@@ -74,8 +74,12 @@ def opened(declared: Any, path: Path) -> Any:
         BackendError: it cannot be loaded.
     """
     try:
-        return declared.dlopen(str(path))
-    except OSError as error:
+        library = declared.dlopen(str(path))
+        # cffi looks names up under a lock, for which a destructor in a garbage collection would wait forever.
+        for name in dir(library):
+            getattr(library, name)
+        return library
+    except (OSError, AttributeError) as error:
         discard(path)
         raise BackendError(f"the compiled library {path} cannot be loaded: {error}") from error
 
