@@ -3,6 +3,7 @@
 import base64
 import csv
 import io
+import itertools
 import re
 from dataclasses import replace
 
@@ -16,6 +17,7 @@ from robot_dynamics.control.stewart.platform_model import loaded
 from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.report.sizing import pictures
 from robot_dynamics.report.sizing.axes import NAMES, displaced
+from robot_dynamics.report.sizing.box import largest_box
 from robot_dynamics.report.sizing.envelopes import envelopes
 from robot_dynamics.report.sizing.loads import Loads, standard_loads
 from robot_dynamics.report.sizing.ratings import fall, ratings, supply
@@ -252,6 +254,50 @@ def test_the_tables_have_the_numbers_of_the_motion(page):
     np.testing.assert_allclose([float(row["rms_force"]) for row in rows], rms, rtol=2e-2)
 
 
+@pytest.mark.parametrize(
+    "proportions", [None, (0.1, 0.1, 0.1, 0.1, 0.1, 0.1), (0.1, 0.0, 0.2, 0.0, 0.3, 0.0)]
+)
+def test_every_pose_of_the_largest_box_is_within_the_limits(platform, proportions):
+    """Oracle: the library's own check and its forces at rest, at random poses inside and on the faces."""
+    machine = platform.machine
+    size = 1.0 if machine.characteristic_length > 1.0 else 0.1
+    given = None if proportions is None else size * np.array(proportions)
+    found = largest_box(machine, excursions(machine), given)
+    assert 0.9 * found.sampled < found.scale < found.sampled and found.cause
+    rng = np.random.default_rng(3)
+    inside = rng.uniform(-1.0, 1.0, (4000, 6))
+    faces = np.sign(inside) * (np.abs(inside) > 0.3) + inside * (np.abs(inside) <= 0.3)
+    offsets = np.vstack([inside, faces]) * found.half
+    assert keeps(platform, offsets).all()
+    poses, rest = displaced(machine, offsets), np.zeros((8000, 3))
+    held = platform.inverse_dynamics(
+        poses.position,
+        quaternion_from_rotation(poses.rotation),
+        rest,
+        rest,
+        rest,
+        rest,
+        on_violation="report",
+    )
+    assert np.abs(held.actuator_forces).max() <= machine.legs[0].limits.force
+    corners = (
+        1.001 * found.sampled * found.proportions * np.array(list(itertools.product((-1, 0, 1), repeat=6)))
+    )
+    assert not keeps(platform, corners).all()
+
+
+def test_the_box_along_z_and_that_of_a_weak_machine_are_known():
+    machine = stewart.load(machine_text(BASE)).machine
+    reached = excursions(machine)
+    heave = largest_box(machine, reached, np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0]))
+    assert heave.sampled == pytest.approx(min(-reached[2].least, reached[2].greatest), rel=1e-4)
+    assert heave.scale == pytest.approx(0.999 * heave.sampled)
+    home = fall(stewart.StewartPlatform(machine)).holding.max()
+    weak = stewart.load(machine_text(replace(BASE, force=1.02 * home))).machine
+    found = largest_box(weak, reached, np.array([1.0, 1.0, 0.0, 0.0, 0.0, 0.0]))
+    assert found.cause == "holding force" and 0.0 < found.scale < found.sampled < 0.2
+
+
 def test_load_cases_are_those_of_a_machine_that_carries_them(tmp_path, monkeypatch, capsys):
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     monkeypatch.setattr(pictures, "_png", lambda figure: b"")
@@ -259,7 +305,7 @@ def test_load_cases_are_those_of_a_machine_that_carries_them(tmp_path, monkeypat
     file.write_text(machine_text(replace(BASE, force=30e3)), encoding="utf-8")
     words = ["stewart", "report", str(file), "-o", str(out)]
     cases = ["--payload", "driver", "150", "0", "0.1", "0.4", "--payload", "crate<b>", "500", "0", "0", "0.2"]
-    assert main([*words, *cases]) == 0
+    assert main([*words, *cases, "--box", "0.1", "0.1", "0.1", "0", "5", "0"]) == 0
     html = (out / "index.html").read_text(encoding="utf-8")
     assert "<td>driver</td>" in html and "crate&lt;b&gt;" in html
     machine = stewart.load(file).machine

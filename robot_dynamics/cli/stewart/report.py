@@ -13,6 +13,7 @@ from robot_dynamics.cli.needs import need
 from robot_dynamics.errors import ParameterError, quoted
 from robot_dynamics.inputs.files import check_folder
 from robot_dynamics.model.chain import RigidBody
+from robot_dynamics.spatial import Array
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -30,6 +31,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         " roll, pitch, yaw; - for standard input; default: a swing along each direction",
     )
     add_motion_arguments(parser)
+    parser.add_argument(
+        "--box",
+        type=number,
+        nargs=6,
+        metavar=("X", "Y", "Z", "ROLL", "PITCH", "YAW"),
+        help="proportions of the largest box around home: half sizes [m, degrees]; default: the reach",
+    )
     parser.add_argument(
         "--payload",
         action="append",
@@ -50,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     platform = platform_of(arguments.machine)
     motion = None if arguments.motion is None else motion_table(arguments.motion, platform.machine, arguments)
     title = "" if arguments.motion is None else Path(arguments.motion).name
-    found = study(platform, motion, title, _payloads(arguments.payload))
+    found = study(platform, motion, title, _payloads(arguments.payload), _proportions(arguments.box))
     for path in write(found, arguments.output):
         print(f"wrote {path}")
     for message in found.loads.messages:
@@ -72,3 +80,14 @@ def _payloads(given: list[list[str]]) -> dict[str, RigidBody]:
             raise ParameterError(f"--payload {quoted(name)}: give each load case a name of its own")
         found[name] = RigidBody(mass, np.array(place), np.zeros((3, 3)))
     return found
+
+
+def _proportions(given: list[float] | None) -> Array | None:
+    """Half sizes of a box [m, rad]."""
+    if given is None:
+        return None
+    half = np.array(given)
+    if not (np.isfinite(half).all() and half.min() >= 0.0 < half.max() <= 1e3):
+        raise ParameterError(f"--box {given} must be six half sizes from 0 on, one of them above 0")
+    half[3:] = np.radians(half[3:])
+    return half

@@ -20,6 +20,7 @@ from robot_dynamics.inputs.files import write_files
 from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.report.sizing import pictures
 from robot_dynamics.report.sizing.axes import NAMES, PLANES, is_turn, shown_unit, shown_value
+from robot_dynamics.report.sizing.box import Box, largest_box
 from robot_dynamics.report.sizing.envelopes import MotionEnvelope, envelope_rows, envelopes
 from robot_dynamics.report.sizing.loads import REACTIONS, Loads, recorded_loads, standard_loads
 from robot_dynamics.report.sizing.ratings import Fall, Ratings, Supply, fall, ratings, supply
@@ -61,6 +62,7 @@ class Study:
         ratings: use of the actuators in it.
         supply: power of all actuators in it.
         fall: after a loss of power at home.
+        box: the largest one around home that is within the limits.
         cases: the same with payloads.
     """
 
@@ -72,6 +74,7 @@ class Study:
     ratings: Ratings
     supply: Supply
     fall: Fall
+    box: Box
     cases: tuple[LoadCase, ...] = ()
 
 
@@ -80,6 +83,7 @@ def study(
     motion: MotionTable | None,
     title: str,
     payloads: Mapping[str, RigidBody] | None = None,
+    proportions: Array | None = None,
 ) -> Study:
     """Work the numbers out.
 
@@ -88,6 +92,7 @@ def study(
         motion: what it shall follow; a standard motion when None.
         title: of the motion.
         payloads: further load cases by name: bodies on the platform, in its frame.
+        proportions: (6,) of the box of poses around home [m, rad]; those of the excursions when None.
     """
     reached = excursions(platform.machine)
     able = envelopes(platform.machine, reached)
@@ -105,7 +110,10 @@ def study(
         cases.append(LoadCase(name, mass, there, rated, supply(there), fall(carrying)))
     rated = ratings(machine, loads)
     every = maps(machine, reached)
-    return Study(machine, reached, every, able, loads, rated, supply(loads), fall(platform), tuple(cases))
+    box = largest_box(machine, reached, proportions)
+    return Study(
+        machine, reached, every, able, loads, rated, supply(loads), fall(platform), box, tuple(cases)
+    )
 
 
 def write(found: Study, folder: Path) -> list[Path]:
@@ -151,6 +159,8 @@ def _html(found: Study, tables: dict[str, tuple[str, str]]) -> str:
         most_loaded=_most_loaded(found),
         supply=found.supply,
         cases=_case_table(found) if found.cases else None,
+        box=_box_table(found.box),
+        box_words=_box_words(found.box),
         fall=_fall_words(found),
         figures=_figures,
         over_time=_captioned([f"{name} over time" for name in curves], list(curves.values())),
@@ -291,6 +301,26 @@ def _most_loaded(found: Study) -> str:
         rms = found.loads.actuators()["rms_force"]
         words = [f"{names[int(rms.argmax())]}: {_figures(float(rms.max()))} N rms"]
     return "; ".join(words)
+
+
+def _box_table(box: Box) -> dict[str, Any]:
+    """Half sizes of the verified box."""
+    cells = [
+        f"±{shown_value(axis, float(size)):.4g} {shown_unit(axis)}" for axis, size in enumerate(box.half)
+    ]
+    return {"header": list(NAMES), "rows": [cells]}
+
+
+def _box_words(box: Box) -> str:
+    """How large the box is, and what ends it."""
+    if box.scale == 0.0:
+        return "No box of these proportions could be verified."
+    larger = box.sampled / box.scale - 1.0
+    ends = f": {box.cause}" if box.cause else " that was looked at"
+    return (
+        f"The scale is {box.scale:.4g} of the proportions. At {larger:.1%} more the first pose of a grid"
+        f" leaves a limit{ends}."
+    )
 
 
 def _case_table(found: Study) -> dict[str, Any]:
