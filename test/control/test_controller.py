@@ -214,3 +214,23 @@ def test_friction_is_overcome_along_the_velocity_to_which_the_law_leads(kv, gain
     links = Pendulum().inverse_dynamics(0.50001, rate, acceleration)
     slow = np.clip((rate + acceleration / gain) / STICTION_VELOCITY, -1.0, 1.0)
     assert effort - links == pytest.approx(friction * 0.5 * slow * (3.0 - slow**2))
+
+
+def test_twenty_holds_do_not_sink_under_a_load_that_the_model_lacks():
+    """The reference of a hold stays; a plan that was asked for before it is void all the same."""
+
+    class Lighter(Pendulum):
+        def inverse_dynamics(self, q, qd, qdd, heading=None):
+            return 0.7 * super().inverse_dynamics(q, qd, qdd)
+
+    control = controller(dynamics=Lighter())
+    _, places, _ = simulate(control, 0.8, 0.0, 2.0)
+    sagged, reference = places[-1], control.reference(np.inf).position[0]
+    assert reference == pytest.approx(0.8) and abs(sagged - reference) > 0.01
+    for k in range(20):
+        planned = control.plan(["swing"], [Waypoint(1.0, [1.0])], control.departure(None, 0.05))
+        control.hold()
+        assert "a hold" in control.accept(planned)
+        _, places, _ = simulate(control, places[-1], 0.0, 0.1, start=2.0 + 0.1 * k)
+    assert control.reference(np.inf).position[0] == reference
+    assert places[-1] == pytest.approx(sagged, abs=1e-3)

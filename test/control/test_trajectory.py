@@ -197,6 +197,24 @@ def test_a_joint_that_is_too_fast_already_may_be_stopped(chain, sense):
         plan(chain, NAMES, [Waypoint(0.25, [1.5, 0.3 * sense])], 0.0, fast, 0.0)
 
 
+def test_replacements_in_motion_never_pass_the_velocity_limit(chain):
+    """The limit of 2 m/s holds for the tenth replacement as for the first."""
+    origin, fastest, refused = Reference.at_rest(np.array([0.0, -0.45])), 0.0, 0
+    for _ in range(12):
+        for seconds in np.arange(0.3, 1.2, 0.02):
+            try:
+                path = plan(chain, NAMES, [Waypoint(seconds, [0.0, 0.45])], 0.0, origin, 0.0)
+            except TrajectoryError as error:
+                assert "'turn' would" in str(error)
+                refused += 1
+                continue
+            break
+        fastest = max(fastest, *(abs(path.sample(t).velocity[1]) for t in np.linspace(0.0, path.end, 200)))
+        origin = path.sample(0.3 * path.end)
+    assert refused > 0
+    assert 1.8 < fastest <= 1.01 * 2.0 + 1e-6
+
+
 def test_what_is_handed_over_is_neither_kept_nor_changed(chain):
     here = np.array([0.1, -0.2])
     rest = Reference.at_rest(here)

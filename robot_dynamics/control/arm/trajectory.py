@@ -134,7 +134,8 @@ def _check_limits(chain: KinematicChain, spline: QuinticSpline, origin: Referenc
                 f"joint {name!r} would reach {short(reached, 4)}, outside its limits"
                 f" [{limits.lower}, {limits.upper}]"
             )
-        if speed[j] > limits.velocity * 1.01 + abs(origin.velocity[j]):
+        # From a moving start it may go on as fast as it moves, and no faster.
+        if speed[j] > max(limits.velocity * 1.01, abs(origin.velocity[j]) * (1.0 + 1e-9)):
             raise TrajectoryError(
                 f"joint {name!r} would move at {short(speed[j], 4)}; its velocity limit is {limits.velocity}"
             )

@@ -253,7 +253,9 @@ void rd_core_observe(rd_core *core, const double *position)
 
 void rd_core_hold(rd_core *core)
 {
-    if (rd_controls(core->phase)) {
+    if (core->phase == RD_HOLDING && !rd_has_plan(core)) {
+        ++core->epoch; /* the reference stays: taken anew each time, it would sink under a load that the model lacks */
+    } else if (rd_controls(core->phase)) {
         capture(core);
     }
     rd_core_publish(core);
