@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from arms import two_joint_chain
+from arms import pendulum_chain, two_joint_chain
 
 from robot_dynamics.control.arm.trajectory import Reference, plan
 from robot_dynamics.control.waypoints import Waypoint
@@ -213,6 +213,26 @@ def test_replacements_in_motion_never_pass_the_velocity_limit(chain):
         origin = path.sample(0.3 * path.end)
     assert refused > 0
     assert 1.8 < fastest <= 1.01 * 2.0 + 1e-6
+
+
+@pytest.mark.parametrize(
+    ("origin", "goals", "reached"),
+    [
+        (3.1, [-3.1], [2.0 * np.pi - 3.1]),
+        (12.9, [0.5], [0.5 + 4.0 * np.pi]),
+        (0.0, [0.0, 6.28], [0.0, 6.28]),
+        (-6.0, [0.1, 6.38, 0.1], [0.1 - 2.0 * np.pi, 6.38 - 2.0 * np.pi, 0.1 - 2.0 * np.pi]),
+    ],
+)
+def test_a_continuous_joint_takes_the_shorter_way_to_its_first_waypoint(origin, goals, reached):
+    """Differences between waypoints stay, so that a turn is a turn; a joint with limits is never shifted."""
+    for lower, upper, expected in ((-np.inf, np.inf, reached), (-50.0, 50.0, goals)):
+        joint = pendulum_chain(lower=lower, upper=upper)
+        points = [Waypoint(10.0 * (k + 1), [goal]) for k, goal in enumerate(goals)]
+        path = plan(joint, ["swing"], points, 0.0, Reference.at_rest(np.array([origin])), 0.0)
+        found = [path.sample(10.0 * (k + 1)).position[0] for k in range(len(goals))]
+        np.testing.assert_allclose(found, expected, atol=1e-9)
+        assert points[0].positions[0] == goals[0]
 
 
 def test_what_is_handed_over_is_neither_kept_nor_changed(chain):

@@ -17,7 +17,7 @@ from robot_dynamics.control.waypoints import (
     waypoints_ahead,
 )
 from robot_dynamics.errors import TrajectoryError, short
-from robot_dynamics.model.chain import KinematicChain
+from robot_dynamics.model.chain import JointKind, KinematicChain
 from robot_dynamics.spatial import Array
 
 ANY_PATH = PathRules()
@@ -96,6 +96,10 @@ def plan(
     if len(moved) < chain.dof:
         state = (origin.position, origin.velocity, origin.acceleration)
         ahead = with_others_held(ahead, moved, chain.joint_names, state)
+    first = origin.position.copy()
+    first[moved] = table.positions[0][order]
+    with np.errstate(over="ignore", invalid="ignore"):  # a path of absurd numbers is refused below
+        ahead.positions[:] += whole_turns(chain, first, origin.position)
     _check_end(ahead.velocities[-1], ahead.accelerations[-1], chain)
     spline = minimum_jerk_spline(
         np.concatenate(([departure], ahead.times + start_time)),
@@ -106,6 +110,20 @@ def plan(
     _check_limits(chain, spline, origin)
     rules.check(chain.joint_names, spline)
     return Trajectory(spline)
+
+
+def whole_turns(chain: KinematicChain, first: Array, origin: Array) -> Array:
+    """(n,) whole turns [rad] of continuous joints that bring a first waypoint (n,) nearest an origin (n,).
+
+    Turns between waypoints stay: the whole path is shifted.
+    """
+    free = np.zeros(chain.dof, dtype=bool)
+    for j in range(chain.dof):
+        joint = chain.driving_joint(j)
+        alone = sum(other.coordinate == joint.coordinate for other in chain.joints) == 1
+        unlimited = not (np.isfinite(joint.limits.lower) or np.isfinite(joint.limits.upper))
+        free[j] = joint.kind is JointKind.REVOLUTE and alone and unlimited
+    return np.where(free, 2.0 * np.pi * np.round((origin - first) / (2.0 * np.pi)), 0.0)
 
 
 def _check_end(velocities: Array, accelerations: Array, chain: KinematicChain) -> None:
