@@ -157,7 +157,9 @@ class ComputedTorqueController(LifecycleNode):
             candidate.limits_of(self._loop.controller.chain)
 
     def _on_parameters(self, accepted: ArmParameters) -> None:
-        self._control_parameters = accepted
+        before, self._control_parameters = self._control_parameters.mode, accepted
+        if accepted.mode != before:
+            self.get_logger().info(f"mode {before} -> {accepted.mode}")
         if self._loop.controller is not None:
             self._loop.controller.parameters = accepted
         else:

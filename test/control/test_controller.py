@@ -1,5 +1,7 @@
 """The arm controller on a pendulum: the error equation of the law, transitions, limits and faults."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from arms import GRAVITY, LENGTH, MASS, Pendulum, pendulum_chain
@@ -234,3 +236,30 @@ def test_twenty_holds_do_not_sink_under_a_load_that_the_model_lacks():
         _, places, _ = simulate(control, places[-1], 0.0, 0.1, start=2.0 + 0.1 * k)
     assert control.reference(np.inf).position[0] == reference
     assert places[-1] == pytest.approx(sagged, abs=1e-3)
+
+
+@pytest.mark.parametrize("mode", ["gravity_compensation", "feedforward"])
+def test_feedback_that_comes_back_holds_the_arm_where_it_has_been_moved_to(mode):
+    """The arm was led 1 rad away by hand: no jump of the effort, and no way back to the old reference."""
+    control, rest = controller(), np.zeros(1)
+    control.update(0.0, np.array([0.2]), rest)
+    control.parameters = replace(control.parameters, mode=mode)
+    places = np.linspace(0.2, 1.2, 51)
+    for k, place in enumerate(places):
+        led = control.update(0.02 * (k + 1), np.array([place]), np.array([1.0]))
+    control.parameters = replace(control.parameters, mode="computed_torque")
+    back = control.update(1.04, np.array([1.2]), rest)
+    assert back.reference.position == pytest.approx(1.2) and control.phase is Phase.HOLDING
+    assert back.effort == pytest.approx(led.effort, abs=0.1)
+
+
+def test_gravity_compensation_ends_what_is_followed_and_refuses_trajectories():
+    control = controller()
+    control.update(0.0, np.array([0.2]), np.zeros(1))
+    path = control.follow(["swing"], [Waypoint(1.0, [0.8])])
+    control.update(0.1, np.array([0.21]), np.zeros(1))
+    control.parameters = replace(control.parameters, mode="gravity_compensation")
+    control.update(0.2, np.array([0.25]), np.zeros(1))
+    assert control.phase is Phase.HOLDING and not control.follows(path)
+    with pytest.raises(TrajectoryError, match="gravity_compensation follows no trajectory"):
+        control.follow(["swing"], [Waypoint(1.0, [0.8])])

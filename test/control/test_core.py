@@ -60,7 +60,8 @@ def test_laws_agree_with_pinocchio(models, oracle, mode, period):
     control, random = ArmController(chain, ideal, parameters), np.random.default_rng(4)
     start = random.uniform(-0.5, 0.5, 6)
     control.update(0.0, start, np.zeros(6))
-    control.follow(chain.joint_names, [Waypoint(1.0, (start + 0.3).tolist())])
+    if mode != "gravity_compensation":
+        control.follow(chain.joint_names, [Waypoint(1.0, (start + 0.3).tolist())])
     for time in (0.2, 0.4, 0.6):
         r, ahead = control.reference(time), control.reference(time + 0.5 * period)
         q, qd = r.position + random.normal(0.0, 1e-3, 6), r.velocity + random.normal(0.0, 1e-2, 6)

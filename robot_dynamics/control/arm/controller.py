@@ -19,7 +19,7 @@ from robot_dynamics.control.core.sources import enumerators
 from robot_dynamics.control.protocol import Departure, Planned
 from robot_dynamics.control.waypoints import Waypoint, WaypointTable
 from robot_dynamics.dynamics.compiled import compile_dynamics
-from robot_dynamics.errors import ModelError, RobotDynamicsError, StateError, quoted
+from robot_dynamics.errors import ModelError, RobotDynamicsError, StateError, TrajectoryError, quoted
 from robot_dynamics.inputs.arrays import of_type
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.native.library import NativeKernel
@@ -227,6 +227,10 @@ class ArmController(CoreController[Reference]):
         Raises:
             TrajectoryError: the trajectory cannot be followed.
         """
+        if self._parameters.mode == "gravity_compensation":
+            raise TrajectoryError(
+                "the mode gravity_compensation follows no trajectory: set another mode first"
+            )
         trajectory = plan(
             self.chain, joint_names, waypoints, departure.start, departure.origin, departure.now, rules
         )

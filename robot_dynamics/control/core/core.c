@@ -222,6 +222,10 @@ int rd_core_update(rd_core *core, double time, const double *position, const dou
     if (core->discontinuity) {
         core->departs = 0;
     }
+    if (core->recaptures && !lost && !core->discontinuity) {
+        capture(core);
+    }
+    core->recaptures = 0;
     take_plan(core, before);
     rd_advance(core, time);
     if (!rd_has_plan(core)) {

@@ -162,6 +162,10 @@ void rd_core_take_settings(rd_core *core)
     if (offered->model != before->model && !core->replaced) {
         core->replaced = before;
     }
+    /* The reference has not been kept to, or will not be: afterwards the robot may be anywhere else. */
+    const int strayed = offered->machine->without_feedback >> before->mode & 1U;
+    const int ends = offered->machine->without_reference >> offered->mode & 1U;
+    core->recaptures |= offered->mode != before->mode && (strayed || ends);
     if (offered->law != before->law) {
         if (offered->machine->change_law) {
             offered->machine->change_law(core);

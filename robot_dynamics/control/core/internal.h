@@ -11,6 +11,8 @@
  * their limits are those of the joints; references are in coordinates of the machine's own. */
 struct rd_machine {
     size_t state_size;            /* bytes that every core has for it in machine_state */
+    unsigned without_feedback;    /* bit m: the law of mode m feeds no position back */
+    unsigned without_reference;   /* bit m: the law of mode m follows nothing */
     int told;                     /* doubles that it tells, behind the arrays of a snapshot */
     void (*begin)(struct rd_core *core); /* fills machine_state, which is zero */
     /* Finds the core's place from the joints' state: whether it could; if not, it changes nothing. */
@@ -55,6 +57,7 @@ struct rd_core {
     int knows_last, knows_effort, departs, fades, knows_inertia;
     int is_beyond;                /* the measured state was in the last cycle, see watch of rd_machine */
     uint64_t beyond;              /* how often it has come to be */
+    int recaptures;               /* the place of the next state is to be held, see take_settings */
     int settles;                  /* the safe output of the machine's own has begun */
     double unseen;                /* from the last state until it was noticed that no more come [s] */
     double set_back;              /* by which the clock was set back since the settings in force came [s] */

@@ -127,6 +127,8 @@ static void forget_inertia(rd_core *core)
 }
 
 static const rd_machine ARM = {
+    .without_feedback = 1U << RD_FEEDFORWARD | 1U << RD_GRAVITY_COMPENSATION,
+    .without_reference = 1U << RD_GRAVITY_COMPENSATION,
     .effort = arm_effort, .load = arm_load, .change_law = forget_inertia,
 };
 

@@ -142,6 +142,7 @@ static void tell_pose(const rd_core *core, double *told)
 
 static const rd_machine PLATFORM = {
     .state_size = sizeof(rd_platform),
+    .without_feedback = 1U << RD_PLATFORM_FEEDFORWARD,
     .told = RD_TOLD,
     .begin = begin_at_home,
     .find_place = rd_platform_find_place,
