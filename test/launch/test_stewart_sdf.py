@@ -236,7 +236,8 @@ def test_setup_installs_what_the_launch_files_need():
     setup = (Path(__file__).parents[2] / "setup.py").read_text(encoding="utf-8")
     for folder in ("launch", "urdf", "config", "rviz"):
         assert f'share("{folder}")' in setup
-        assert all(path.is_file() for path in resource(f"{folder}/{KNOWN[folder]}").parent.iterdir())
+        inside = resource(f"{folder}/{KNOWN[folder]}").parent
+        assert all(f'share("{folder}/{path.name}")' in setup for path in inside.iterdir() if path.is_dir())
 
 
 KNOWN = {

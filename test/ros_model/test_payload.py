@@ -8,7 +8,7 @@ import pytest
 from robot_dynamics import compile_dynamics, load_urdf
 from robot_dynamics.control.arm.gravity import GravityEstimator, ImuParameters
 from robot_dynamics.control.arm.payload import PayloadParameters, inertia_matrix, with_payload
-from robot_dynamics.errors import ModelWarning, ParameterError, StateError
+from robot_dynamics.errors import ParameterError, StateError
 from robot_dynamics.resources import resource
 from robot_dynamics.spatial import rotation_from_rpy
 
@@ -46,9 +46,7 @@ def test_the_lumped_inertia_is_that_of_mujocos_second_body_where_the_tip_is_turn
       <joint name="turn" type="continuous"><parent link="base"/><child link="rod"/><axis xyz="0 1 0"/></joint>
       <joint name="flange" type="fixed"><parent link="rod"/><child link="tool"/>
         <origin xyz="0.3 0 0.1" rpy="0.4 -0.7 1.1"/></joint></robot>"""
-    with pytest.warns(ModelWarning, match="tool"):
-        arm = load_urdf(urdf, tip="tool")
-    chain = with_payload(arm, MASS, CENTER, inertia_matrix(INERTIA))
+    chain = with_payload(load_urdf(urdf, tip="tool"), MASS, CENTER, inertia_matrix(INERTIA))
     quaternion = np.empty(4)
     mujoco.mju_mat2Quat(quaternion, rotation_from_rpy([0.4, -0.7, 1.1]).ravel())
     xx, xy, xz, yy, yz, zz = INERTIA

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from functools import lru_cache, partial
 from pathlib import Path
@@ -77,9 +78,10 @@ def opened(declared: Any, path: Path) -> Any:
         library = declared.dlopen(str(path))
         # cffi looks names up under a lock, for which a destructor in a garbage collection would wait forever.
         for name in dir(library):
-            getattr(library, name)
+            with contextlib.suppress(AttributeError):  # declared for a larger library
+                getattr(library, name)
         return library
-    except (OSError, AttributeError) as error:
+    except OSError as error:
         discard(path)
         raise BackendError(f"the compiled library {path} cannot be loaded: {error}") from error
 

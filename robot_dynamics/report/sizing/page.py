@@ -312,7 +312,7 @@ def _box_table(box: Box) -> dict[str, Any]:
 
 
 def _box_words(box: Box) -> str:
-    """How large the box is, and what ends it."""
+    """Size of the box and its limit, in words."""
     if box.scale == 0.0:
         return "No box of these proportions could be verified."
     larger = box.sampled / box.scale - 1.0
