@@ -14,7 +14,11 @@ from robot_dynamics.native import prebuilt
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the subcommand."""
     parser.add_argument(
-        "-o", "--output", type=Path, default=prebuilt.FOLDER, help="folder of the libraries (the package's)"
+        "-o",
+        "--output",
+        type=Path,
+        default=prebuilt.folder_of_libraries(),
+        help="folder of the libraries (the package's)",
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 import platform
 import re
 import tempfile
@@ -17,11 +18,16 @@ from robot_dynamics.errors import BackendError
 from robot_dynamics.native.compiler import FLAGS, find_compiler
 
 _ROOT = Path(__file__).resolve().parents[2]
-FOLDER = _ROOT / "robot_dynamics" / "built"
-"""Folder of the libraries in the installed package."""
+VARIABLE = "ROBOT_DYNAMICS_BUILT"
+"""Environment variable that names another folder of libraries than the package's."""
 
 _OWN_INCLUDE = re.compile(r'^#include ".*"$', re.MULTILINE)
 _target: Path | None = None
+
+
+def folder_of_libraries() -> Path:
+    """Folder of the libraries that were built with the package."""
+    return Path(os.environ.get(VARIABLE) or _ROOT / "robot_dynamics" / "built")
 
 
 def text_of(package: str, name: str) -> str:
@@ -49,7 +55,7 @@ def find(source: str, flags: Sequence[str]) -> Path | None:
     name = _name(source, flags)
     if _target is not None:
         return build(source, flags, _target)
-    path = FOLDER / name
+    path = folder_of_libraries() / name
     return path if path.is_file() else None
 
 

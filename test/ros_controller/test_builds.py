@@ -34,6 +34,7 @@ class Workshop:
         compiler.write_text(SLOW_COMPILER.format(folder=folder), encoding="utf-8")
         compiler.chmod(compiler.stat().st_mode | stat.S_IXUSR)
         self.environment = {"XDG_CACHE_HOME": str(folder), "CC": str(compiler)}
+        self.environment["ROBOT_DYNAMICS_BUILT"] = str(folder)
 
     def go(self) -> None:
         """Let the compiler do its work."""

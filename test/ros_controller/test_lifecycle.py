@@ -210,7 +210,8 @@ def test_a_description_that_the_parameters_do_not_fit_is_refused_while_active():
 
 
 def test_without_a_compiler_the_node_ends_with_one_line(tmp_path):
-    environment = {"CC": "/no/such/compiler", "XDG_CACHE_HOME": str(tmp_path)}
+    nothing_built = {"XDG_CACHE_HOME": str(tmp_path), "ROBOT_DYNAMICS_BUILT": str(tmp_path)}
+    environment = {"CC": "/no/such/compiler", **nothing_built}
     for host in ("auto", "on", "off"):
         with controller(environment=environment, native_loop=host) as node:
             assert node.wait_for_exit() == 1
