@@ -134,6 +134,11 @@ def test_damaged_bytes_are_refused_by_a_trajectory_error_or_read_as_by_rclpy(mes
         same(candidate)
 
 
+def test_a_name_ends_at_its_first_zero():
+    message = JointTrajectory(joint_names=["xsa"], points=[JointTrajectoryPoint(positions=[0.0])])
+    same(serialize_message(message).replace(b"xsa", b"\0sa"))
+
+
 def test_monsters_are_refused_before_anything_is_converted():
     with pytest.raises(TrajectoryError, match=f"{LARGEST + 1} bytes; at most {LARGEST} are read"):
         RawTrajectory(JointTrajectory, b"\0\1\0\0" + bytes(LARGEST - 3))

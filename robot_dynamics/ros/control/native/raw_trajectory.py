@@ -239,7 +239,7 @@ class _Head:
         length = self._read("<I")
         if length > len(self._data) - self.place:
             raise TrajectoryError(f"its {len(self._data)} bytes end in the middle of a name")
-        text = self._data[self.place : self.place + length].rstrip(b"\0")
+        text = self._data[self.place : self.place + length].partition(b"\0")[0]
         self.place += length
         try:
             return text.decode()
