@@ -54,13 +54,13 @@ def operations(path: Path) -> dict[str, int]:
 
 
 def lines(folder: Path) -> Iterator[tuple[str, str]]:
-    """Description and its counts, or the error's first words, by path."""
+    """Description and its counts, or that it is refused, by path."""
     for path in sorted(folder.rglob("*.urdf")):
         name = str(path.relative_to(folder))
         try:
             counts = operations(path)
-        except RobotDynamicsError as error:
-            yield name, f"- {str(error)[:60]!r}"
+        except RobotDynamicsError:
+            yield name, "- refused"
         else:
             yield name, " ".join(f"{key}={value}" for key, value in counts.items())
 
