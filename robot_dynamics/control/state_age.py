@@ -28,7 +28,7 @@ class SimulatedTime:
             self._core.rd_time_tell(self._time, now, steady)
 
     def runs_away(self, stamp: int, steady: int, timeout: int) -> bool:
-        """Whether states go on while the clock stands: this one has a stamp [ns]; 0: none."""
+        """Check whether states go on while the clock stands: this one has a stamp [ns]; 0: none."""
         return bool(self._core.rd_time_runs_away(self._time, stamp, steady, timeout))
 
     def note_state(self, stamp: int) -> None:

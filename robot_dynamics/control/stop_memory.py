@@ -26,7 +26,7 @@ LONGEST_SLUG = 80
 
 
 class StopState(enum.Enum):
-    """How a robot is kept at rest."""
+    """States in which a robot is kept at rest."""
 
     RELEASED = "released"
     STOPPED = "stopped"
@@ -36,7 +36,7 @@ class StopState(enum.Enum):
 
 @dataclass(frozen=True)
 class StopParameters:
-    """Where stops are remembered."""
+    """Place where stops are remembered."""
 
     state_directory: str = parameter(
         "",
@@ -190,7 +190,7 @@ class StopMemory:
 
     @property
     def written(self) -> bool:
-        """Whether everything that was remembered is on the disk, or has failed."""
+        """Check whether everything that was remembered is on the disk, or has failed."""
         return self._last is None or self._last.done()
 
     def remember(self, state: StopState) -> None:

@@ -1,4 +1,4 @@
-"""What the joints' drives add to the rigid-body model: rotor inertia and friction."""
+"""Actuators of the joints, beside the rigid-body model: rotor inertia and friction."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from robot_dynamics.spatial import Array
 
 
 class LawInput(NamedTuple):
-    """What a law is given in every cycle; its arrays are (n,), in the order of the joints.
+    """Input of a law in every cycle; its arrays are (n,), in the order of the joints.
 
     Attributes:
         time: of the joint state [s].

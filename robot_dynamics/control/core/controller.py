@@ -252,7 +252,7 @@ class CoreController(Generic[R]):
         return self._plans.reference(time)
 
     def follows(self, trajectory: Timed[R]) -> bool:
-        """Whether ``trajectory`` is being followed, will be from its start on, or was followed to its end.
+        """Check whether ``trajectory`` is followed, will be from its start on, or was followed to its end.
 
         Who looks at a cycle of a moment ago must not believe that the trajectory was dropped because it has
         ended since.

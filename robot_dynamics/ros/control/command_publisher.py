@@ -36,7 +36,7 @@ class CommandTopics:
         self._commands.publish(command)
 
     def others(self) -> str:
-        """Who else sends efforts, where somebody does; else empty."""
+        """Other senders of efforts; empty where there are none."""
         name = self._commands.topic_name
         senders = self._node.count_publishers(name)
         return f"{senders} publishers on {name}: efforts of others get in between" if senders > 1 else ""

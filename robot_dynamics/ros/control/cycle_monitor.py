@@ -1,4 +1,4 @@
-"""What a control loop measures about itself."""
+"""Measurements of a control loop about itself."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class CycleMonitor:
         }
 
     def warnings(self, timeout: float, last_state: int) -> list[str]:
-        """What is wrong with the states' timing.
+        """Faults in the timing of the states.
 
         Args:
             timeout: after which states count as lost [s].

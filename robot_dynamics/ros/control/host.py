@@ -31,7 +31,7 @@ _REQUESTS = {name: number for number, name in enumerate(enumerators("rd_request"
 
 
 class Host(Generic[C]):
-    """What the thread and the Python host have in common.
+    """Common part of the thread and the Python host.
 
     Args:
         node: whose joint states are answered.
@@ -85,12 +85,12 @@ class Host(Generic[C]):
 
     @property
     def active(self) -> bool:
-        """Whether joint states are answered."""
+        """True while joint states are answered."""
         return self._active
 
     @property
     def halting(self) -> bool:
-        """Whether the fail-safe output is being sent."""
+        """True while the fail-safe output is sent."""
         return bool(self.look().halting)
 
     @property
@@ -115,14 +115,14 @@ class Host(Generic[C]):
         return {**values, "loop": self.name, "unread cycles": str(unread)}
 
     def late(self) -> list[str]:
-        """What is wrong with the timing of the joint states, for people."""
+        """Faults in the timing of the joint states, for people."""
         # In lockstep the simulator's clock stands still while it waits, however long that takes.
         if self._lockstep or self._simulated or self.controller is None:
             return []
         return self._monitor.warnings(self.controller.parameters.state_timeout, self.look().last_state)
 
     def senders(self) -> str:
-        """Who else sends efforts, where somebody does; else empty."""
+        """Other senders of efforts; empty where there are none."""
         return self._topics.others()
 
     def look(self) -> Any:

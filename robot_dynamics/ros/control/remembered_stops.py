@@ -42,7 +42,7 @@ class RememberedStops:
 
     @property
     def failure(self) -> str:
-        """What is wrong with the state file of the machine in use; empty where nothing is."""
+        """Fault of the state file of the machine in use; empty where there is none."""
         memory = self._memories.get(self._machine)
         return memory.failure if memory is not None else ""
 

@@ -87,7 +87,7 @@ class Names:
 
 
 class NameLayout:
-    """Where a controller's joints stand in messages with certain names, for as long as this object lives.
+    """Places of a controller's joints in messages with certain names, for as long as this object lives.
 
     Attributes:
         pointer: ``rd_layout *``.
@@ -155,7 +155,7 @@ class Session:
 
     @property
     def full(self) -> bool:
-        """Whether so many kinds of messages have come that learning more would not end."""
+        """True when so many kinds of messages have come that learning more would not end."""
         return len(self._layouts) > 100 * LAYOUTS
 
     def records(self) -> Iterator[Rows]:

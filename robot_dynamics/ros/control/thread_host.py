@@ -38,7 +38,7 @@ LOOP_NAME = "control_loop"
 REST = 0.01
 """Steady seconds between two looks at timers, services and subscriptions, however many messages come."""
 REQUEST_PATIENCE = 1.0
-"""How long to wait for the thread to meet a request; it does so within a millisecond unless starved [s]."""
+"""Longest wait for the thread to meet a request, which takes a millisecond unless it is starved [s]."""
 _REASON_BYTES = 1000
 
 
@@ -162,7 +162,7 @@ class ThreadHost(Host[C]):
         return self._thread_status
 
     def _refused_scheduling(self) -> list[str]:
-        """What the system does not permit of the scheduling that was asked for, for people."""
+        """Parts that the system does not permit of the scheduling that was asked for, for people."""
         status = self._look_at_thread()
         self._wait(lambda: -1 not in (self._look_at_thread().priority_error, status.cpu_error))
         errors = {"real-time priority": status.priority_error, "processor": status.cpu_error}
@@ -214,7 +214,7 @@ class ThreadHost(Host[C]):
 
     @property
     def _busy(self) -> bool:
-        """Whether a request is unmet or a fail-safe output is being sent; not after a failure."""
+        """True while a request is unmet or a fail-safe output is being sent; not after a failure."""
         status = self.look()
         if status.hung:
             return not status.faded
