@@ -30,14 +30,16 @@ demo: $(VENV)/runtime.stamp
 report: $(VENV)/report.stamp
 	$(BIN)/robot_dynamics reproduce all -o $(REPORT_OUTPUT)
 
-# The API reference from the docstrings, and every link of the pages looked at.
+# The site, with the reference from the code. Warnings are errors; links that lead nowhere are warnings.
 docs: $(VENV)/docs.stamp
-	$(BIN)/python docs/check_links.py
-	$(BIN)/python docs/make_reference.py $(DOCS_OUTPUT)
+	$(BIN)/python docs/tools/check_links.py
+	$(BIN)/python docs/tools/words.py
+	$(BIN)/sphinx-build -q -W --keep-going -b html docs $(DOCS_OUTPUT)
+	@echo "$(DOCS_OUTPUT)/index.html"
 
 # Lines of code by room: make size SINCE=<commit> compares with an earlier one.
 size: $(VENV)/bin/python
-	@$(BIN)/python docs/size.py $(if $(SINCE),--since $(SINCE))
+	@$(BIN)/python docs/tools/size.py $(if $(SINCE),--since $(SINCE))
 
 test: lint unit colcon
 
@@ -47,7 +49,7 @@ lint: $(VENV)/development.stamp
 	$(BIN)/mypy
 
 unit: $(VENV)/development.stamp
-	$(BIN)/pytest -n 2 --dist worksteal -m "not browser" test
+	$(BIN)/pytest -n auto --dist worksteal -m "not browser" test
 
 # Needs the system's packages chromium and chromium-driver.
 test-browser: $(VENV)/development.stamp

@@ -51,6 +51,13 @@ TEST_TOOLS = [
 ]
 # It makes the mutants; another version would draw another sample from the same seed.
 MUTATION_TOOLS = ["cosmic-ray==8.7.0"]
+# The last series of each that Python 3.10 has too. rosdoc2 takes no newer docutils.
+DOCS_TOOLS = [
+    "sphinx>=8.1,<8.3",
+    "myst-parser>=4,<6",
+    "furo==2025.12.19",
+    "docutils>=0.20,<0.22",
+]
 # colcon calls this file by these commands, pip by others.
 BY_COLCON = not {"install", "develop"}.isdisjoint(sys.argv)
 NODES = [
@@ -141,10 +148,11 @@ setup(
             "cvxpy>=1.5,<2",
             "clarabel>=0.9,<0.12",
             "matplotlib>=3.7,<4",
+            "jinja2>=3.1,<4",
         ],
         "test": TEST_TOOLS,
         "mutation": MUTATION_TOOLS,
-        "docs": ["pdoc>=15,<17"],
+        "docs": DOCS_TOOLS,
     },
     zip_safe=False,
     maintainer="robot_dynamics maintainers",

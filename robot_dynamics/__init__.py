@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from robot_dynamics.control.arm.controller import ArmController as ArmController
     from robot_dynamics.control.arm.laws import arm_law as arm_law
     from robot_dynamics.control.arm.parameters import ArmParameters as ArmParameters
+    from robot_dynamics.control.retiming.limits import PathLimits as PathLimits
+    from robot_dynamics.control.retiming.retime import retime as retime
     from robot_dynamics.control.stewart.controller import StewartController as StewartController
     from robot_dynamics.control.stewart.parameters import StewartParameters as StewartParameters
     from robot_dynamics.control.stewart.trajectory import PoseWaypoint as PoseWaypoint
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from robot_dynamics.errors import SingularityError as SingularityError
     from robot_dynamics.errors import StateError as StateError
     from robot_dynamics.errors import StewartModelWarning as StewartModelWarning
+    from robot_dynamics.errors import StoppingError as StoppingError
     from robot_dynamics.errors import TrajectoryError as TrajectoryError
     from robot_dynamics.model.chain import KinematicChain as KinematicChain
     from robot_dynamics.model.dh import dh_parameters as dh_parameters
@@ -68,6 +71,7 @@ _ERRORS = (
     "SingularityError",
     "StateError",
     "StewartModelWarning",
+    "StoppingError",
     "TrajectoryError",
 )
 
@@ -78,6 +82,7 @@ _HOME = {
     "ActuatorParameters": ("robot_dynamics.control.arm.actuators", "ActuatorParameters"),
     "ArmController": ("robot_dynamics.control.arm.controller", "ArmController"),
     "ArmParameters": ("robot_dynamics.control.arm.parameters", "ArmParameters"),
+    "PathLimits": ("robot_dynamics.control.retiming.limits", "PathLimits"),
     "PoseWaypoint": ("robot_dynamics.control.stewart.trajectory", "PoseWaypoint"),
     "StewartController": ("robot_dynamics.control.stewart.controller", "StewartController"),
     "StewartParameters": ("robot_dynamics.control.stewart.parameters", "StewartParameters"),
@@ -95,6 +100,7 @@ _HOME = {
     "formulations": ("robot_dynamics.dynamics.formulations", None),
     "load_stewart": ("robot_dynamics.stewart.platform", "load"),
     "load_urdf": ("robot_dynamics.model.load", "load_urdf"),
+    "retime": ("robot_dynamics.control.retiming.retime", "retime"),
     "stewart": ("robot_dynamics.stewart", None),
 }
 

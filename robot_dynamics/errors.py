@@ -141,6 +141,15 @@ class TrajectoryError(RobotDynamicsError, ValueError):
     """A trajectory that cannot be executed."""
 
 
+class StoppingError(TrajectoryError):
+    """The robot slows down: a trajectory can begin when it rests."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the robot is slowing down to a stop: send the trajectory again when it holds position"
+        )
+
+
 class SingularityError(RobotDynamicsError):
     """A configuration in which the mechanism cannot carry the load with finite forces."""
 

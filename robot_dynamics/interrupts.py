@@ -58,7 +58,7 @@ def _is_default() -> bool:
 
 
 def _runs(program: str) -> bool:
-    """Whether the process was started as ``python -m program...`` or by one of the package's scripts."""
+    """Return whether ``python -m program...`` or one of the package's scripts started the process."""
     words = sys.orig_argv
     if "-m" in words[:-1]:
         return words[words.index("-m") + 1].startswith(program)

@@ -36,7 +36,7 @@ MOST_ELEMENTS = 10_000
 
 @dataclass(frozen=True)
 class Description:
-    """What is known of one parameter.
+    """Description of one parameter.
 
     Attributes:
         name: the field's name.

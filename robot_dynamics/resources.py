@@ -1,4 +1,4 @@
-"""Where the package's robots, configurations and launch files are, however it was installed."""
+"""Places of the package's robots, configurations and launch files are, however it was installed."""
 
 from __future__ import annotations
 

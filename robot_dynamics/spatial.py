@@ -137,7 +137,7 @@ def rotate_inertia(rotation: Array, inertia: Array) -> Array:
 
 
 def shift_inertia(mass: float, offset: ArrayLike) -> Array:
-    """What moving the reference point by ``offset`` [m] away from the centre of mass adds (Steiner)."""
+    """Inertia added by a shift of the reference point by ``offset`` [m] from the centre of mass (Steiner)."""
     offset = np.asarray(offset, dtype=float)
     return np.asarray(mass * (offset @ offset * np.eye(3) - np.outer(offset, offset)))
 

@@ -9,6 +9,19 @@ from skips import SkipGuard
 
 from robot_dynamics.ros.support.isolation import stay_on_this_host
 
+# Each of the many interpreters that the tests start would compile every module, and each worker every test.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# Set before numpy is imported. The threads of linear algebra wait actively for each other: with one for each
+# core in every worker, a regression of 7 s took 99 s of processor time.
+for _library in ("OPENBLAS", "OMP", "MKL"):
+    os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Two workers for each core: tests of nodes mostly wait."""
+    return 2 * (os.cpu_count() or 1)
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Watch every test from its collection on, in each process; nothing is kept in the user's home."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import json
+import os
 import re
 import subprocess
 import sys
@@ -24,7 +26,7 @@ RESULTS = {
 
 
 def load(name):
-    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs/tools" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -77,10 +79,30 @@ def test_the_batch_example_balances_energy():
     assert abs(float(work) - float(gain)) < 2e-6
 
 
+def test_the_generated_c_is_used_by_a_controller_in_cpp(tmp_path):
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", str(ROOT / "examples/generated_c.sh"), str(tmp_path / "generated")],
+        capture_output=True, text=True, check=False, env={**os.environ, "PATH": path},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert float(re.search(r"largest tracking error: (\S+)", done.stdout)[1]) < 1e-4
+
+
+def test_the_notebook_runs_from_top_to_bottom_and_prints_what_it_shows(capsys):
+    notebook = json.loads((ROOT / "examples/own_arm.ipynb").read_text(encoding="utf-8"))
+    space = {"__name__": "notebook"}
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            exec("".join(cell["source"]), space)
+            shown = "".join(text for output in cell["outputs"] for text in output["text"])
+            assert capsys.readouterr().out == shown
+
+
 def test_every_example_is_in_the_list():
-    listed = (ROOT / "examples/README.md").read_text(encoding="utf-8")
-    for path in [*EXAMPLES, *(ROOT / "examples").glob("*.sh")]:
-        assert f"[{path.name}]({path.name})" in listed
+    listed = (ROOT / "docs/how_to/examples.md").read_text(encoding="utf-8")
+    for path in [*EXAMPLES, *(ROOT / "examples").glob("*.sh"), *(ROOT / "examples").glob("*.ipynb")]:
+        assert f"[{path.name}](../../examples/{path.name})" in listed
 
 
 def test_the_citation_is_of_this_version():

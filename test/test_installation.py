@@ -76,5 +76,5 @@ def test_a_clone_is_named_by_its_path_and_a_copy_by_its_requirements(monkeypatch
 
 def test_no_text_offers_the_package_from_an_index():
     pattern = re.compile(r"pip install[^\n`]*?(?<![./\w])['\"]?robot_dynamics\[")
-    files = [*CLONE.glob("*.md"), *CLONE.glob("docs/*.md"), *CLONE.glob("robot_dynamics/**/*.py")]
+    files = [*CLONE.glob("*.md"), *CLONE.glob("docs/**/*.md"), *CLONE.glob("robot_dynamics/**/*.py")]
     assert [str(path) for path in files if pattern.search(path.read_text(encoding="utf-8"))] == []

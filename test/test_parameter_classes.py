@@ -49,6 +49,7 @@ PARAMETERS = [(cls, description) for cls in CLASSES.values() for description in 
 IDS = [f"{cls.__name__}.{description.name}" for cls, description in PARAMETERS]
 BOUNDED = [(c, d) for c, d in PARAMETERS if d.minimum is not None or d.maximum is not None or d.choices]
 OTHER_RULES = {
+    ("ModelParameters", "gravity"),  # at most three times the Earth's
     ("FeedforwardParameters", "effort_error"),  # zero would take points without end
     ("PayloadParameters", "payload_inertia"),  # that of a rigid body
     ("PlatformPayloadParameters", "payload_inertia"),

@@ -7,8 +7,6 @@ import dataclasses
 import importlib
 from pathlib import Path
 
-import pytest
-
 import robot_dynamics
 
 PACKAGE = Path(robot_dynamics.__file__).parent
@@ -30,19 +28,24 @@ def dataclasses_of(file: Path) -> list[str]:
     ]
 
 
-FOUND = {file: names for file in sorted(PACKAGE.rglob("*.py")) if (names := dataclasses_of(file))}
-FOUND = {file: names for file, names in FOUND.items() if not TOOLS & set(file.relative_to(PACKAGE).parts)}
-
-
-@pytest.mark.parametrize("file", FOUND, ids=lambda file: file.relative_to(PACKAGE).as_posix())
-def test_every_public_dataclass_is_frozen(file):
-    name = ".".join(file.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
-    try:
-        module = importlib.import_module(name)
-    except ImportError as error:
-        assert (error.name or "").partition(".")[0] in OPTIONAL, error
-        return
-    public = [known for known in FOUND[file] if not known.startswith("_") and known not in FILLED]
-    for cls in (getattr(module, known) for known in public):
-        assert dataclasses.is_dataclass(cls)
-        assert cls.__dataclass_params__.frozen, cls
+def test_every_public_dataclass_is_frozen():
+    files = [file for file in PACKAGE.rglob("*.py") if not TOOLS & set(file.relative_to(PACKAGE).parts)]
+    checked, changeable = 0, []
+    for file in sorted(files):
+        public = [
+            known for known in dataclasses_of(file) if not known.startswith("_") and known not in FILLED
+        ]
+        if not public:
+            continue
+        name = ".".join(file.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
+        try:
+            module = importlib.import_module(name)
+        except ImportError as error:
+            assert (error.name or "").partition(".")[0] in OPTIONAL, error
+            continue
+        for cls in (getattr(module, known) for known in public):
+            assert dataclasses.is_dataclass(cls)
+            checked += 1
+            if not cls.__dataclass_params__.frozen:
+                changeable.append(cls)
+    assert changeable == [] and checked > 100

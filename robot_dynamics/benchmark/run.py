@@ -43,6 +43,8 @@ ALSO_TIMED = (
 # Chains of so many joints show how long generating and compiling may take; these quantities of them.
 LONG = 40
 LONG_QUANTITIES = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "inverse_mass_matrix")
+# Processes that load the compiled inverse dynamics; the median of their times counts.
+LOADS = 5
 Progress = Callable[[str], None]
 
 
@@ -176,7 +178,7 @@ def _build_times(chain: KinematicChain) -> dict[str, float]:
         compiler.compile(lanes_source(program), Path(folder) / "kernel.so", Path(folder))
         times["compilation"] = time.perf_counter() - start
     loads = []
-    for _ in range(5):
+    for _ in range(LOADS):
         run = subprocess.run(
             [sys.executable, "-W", "ignore", "-c", _LOAD, "arm7"], capture_output=True, text=True, check=True
         )

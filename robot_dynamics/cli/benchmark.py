@@ -38,6 +38,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="instead: N cycles of a controller of an arm and of a platform, in Python and in C",
     )
+    parser.add_argument(
+        "--retime",
+        type=whole_number,
+        metavar="N",
+        help="instead: N rounds of retiming one path of seven joints with 1000 intervals, beside toppra and"
+        " copp-py where they are installed",
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers")
     parser.add_argument("--plot", type=Path, metavar="FILE.png", help="draw time over the number of joints")
 
@@ -47,6 +54,8 @@ def run(arguments: argparse.Namespace) -> int:
     _check(arguments)
     if arguments.cycles is not None:
         return _cycles(arguments.cycles)
+    if arguments.retime is not None:
+        return _retime(arguments.retime)
     if arguments.plot:
         need("--plot", "matplotlib")
     from robot_dynamics.benchmark.report import plot, table
@@ -74,7 +83,7 @@ def _check(arguments: argparse.Namespace) -> None:
         raise ParameterError(f"--plot {quoted(str(arguments.plot))}: expected one of {', '.join(PICTURES)}")
     if not all(1 <= n <= MOST_JOINTS for n in arguments.joints):
         raise ParameterError(f"--joints: each must be at least 1 and at most {MOST_JOINTS}")
-    for name in ("rounds", "cycles"):
+    for name in ("rounds", "cycles", "retime"):
         value = getattr(arguments, name)
         if value is not None and not 1 <= value <= MOST_ROUNDS:
             raise ParameterError(f"--{name} {value}: must be at least 1 and at most {MOST_ROUNDS}")
@@ -84,4 +93,12 @@ def _cycles(count: int) -> int:
     from robot_dynamics.benchmark.cycles import cycle_times, table
 
     print(table(cycle_times(count)))
+    return 0
+
+
+def _retime(rounds: int) -> int:
+    from robot_dynamics.benchmark.retiming import compare, table
+    from robot_dynamics.control.retiming.retime import INTERVALS
+
+    print(table(compare(None, rounds, INTERVALS), "random arm of seven joints", INTERVALS))
     return 0

@@ -13,6 +13,8 @@ from robot_dynamics.inputs.files import exists, is_regular
 from robot_dynamics.model.builder import ALL
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.model.load import load_urdf
+from robot_dynamics.model.srdf import SemanticDescription, read_srdf
+from robot_dynamics.model.urdf import parse_urdf
 from robot_dynamics.resources import share_directory
 
 
@@ -23,7 +25,8 @@ def add_chain_arguments(parser: argparse.ArgumentParser, *, optional: bool = Fal
         metavar="URDF",
         nargs="?" if optional else None,
         type=description_file,
-        help="robot description, or the name of a shipped robot, such as puma560; - reads standard input",
+        help="robot description (URDF), the name of a shipped robot, such as puma560, or the topic of a"
+        " running one, such as /robot_description; - reads standard input",
     )
     parser.add_argument(
         "--root", metavar="LINK", help="link fixed to the ground (default: the root of the tree)"
@@ -41,6 +44,12 @@ def add_chain_arguments(parser: argparse.ArgumentParser, *, optional: bool = Fal
         action="append",
         default=[],
         help="hold a joint at a position [rad or m]; may be repeated",
+    )
+    parser.add_argument(
+        "--srdf", metavar="FILE", help="semantic description: groups, named poses, disabled collisions"
+    )
+    parser.add_argument(
+        "--group", metavar="NAME", help="group of the semantic description, instead of --root and --tip"
     )
 
 
@@ -76,13 +85,33 @@ def chain_of(arguments: argparse.Namespace, text: bytes | None = None) -> Kinema
     source = text if text is not None else read_input() if arguments.urdf == "-" else arguments.urdf
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
-        tips = arguments.tips
-        named = tips.split(",") if tips not in (None, ALL) else tips
-        chain = load_urdf(source, arguments.root, arguments.tip, dict(arguments.lock), named)
+        root, tip, tips = _ends(arguments, source)
+        chain = load_urdf(source, root, tip, dict(arguments.lock), tips)
     note(f"robot_dynamics: {chain.name}: {chain.description()}")
     for message in chain.warnings:
         note(f"robot_dynamics: warning: {message}")
     return chain
+
+
+def semantics_of(arguments: argparse.Namespace) -> SemanticDescription | None:
+    """Semantic description that ``--srdf`` names; None without one."""
+    if arguments.srdf is None and arguments.group is not None:
+        raise ParameterError(f"--group {quoted(arguments.group)} needs --srdf FILE, which defines the groups")
+    return None if arguments.srdf is None else read_srdf(arguments.srdf)
+
+
+def _ends(
+    arguments: argparse.Namespace, source: str | bytes
+) -> tuple[str | None, str | None, str | list[str] | None]:
+    """Root, tip and tips that the arguments name."""
+    root, tip, tips = arguments.root, arguments.tip, arguments.tips
+    semantics = semantics_of(arguments)
+    if semantics is None or arguments.group is None:
+        return root, tip, tips.split(",") if tips not in (None, ALL) else tips
+    if not (root is None and tip is None and tips is None):
+        raise ParameterError("--group names root and tips: leave --root, --tip and --tips out")
+    base, ends = semantics.ends(arguments.group, parse_urdf(source))
+    return (base, ends[0], None) if len(ends) == 1 else (base, None, ends)
 
 
 def locked_joint(text: str) -> tuple[str, float]:

@@ -7,7 +7,8 @@ import importlib
 import os
 import resource
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -140,5 +141,11 @@ def _extras() -> Iterator[Line]:
 
 def _version(module: str) -> str:
     """Version of the distribution that brings a module; empty where it is unknown."""
-    distributions = metadata.packages_distributions().get(module, [])
+    distributions = _distributions().get(module, [])
     return metadata.version(distributions[0]) if distributions else ""
+
+
+@cache
+def _distributions() -> Mapping[str, list[str]]:
+    """Distributions by the modules that they bring; it takes a look at every installed file."""
+    return metadata.packages_distributions()

@@ -16,6 +16,7 @@ from robot_dynamics.cli.chain_source import (
     chain_of,
     number,
     number_within,
+    semantics_of,
     whole_number,
 )
 from robot_dynamics.cli.demo import ProgressLine
@@ -189,7 +190,10 @@ def _planned(
     from robot_dynamics.identification.excitation.series import Series
 
     bounds = Bounds.of(chain, dict(arguments.range), arguments.effort, arguments.clearance)
-    clearance = Clearance(source, chain, bounds, arguments.floor, locked=dict(arguments.lock))
+    semantics = semantics_of(arguments)
+    touching = frozenset() if semantics is None else semantics.touching
+    locked = dict(arguments.lock)
+    clearance = Clearance(source, chain, bounds, arguments.floor, locked=locked, touching=touching)
     progress("compiling the regressor", 0.0)
     models = [compile_dynamics(chain, arguments.gravity, friction=False)]
     if arguments.payload > 0.0:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from robot_dynamics.cli import streams
 from robot_dynamics.cli.chain_source import add_chain_arguments, chain_of, number
 from robot_dynamics.cli.needs import need
-from robot_dynamics.errors import ParameterError, shown
-from robot_dynamics.inputs.files import check_folder, decoded
+from robot_dynamics.errors import LogError, ParameterError, shown
+from robot_dynamics.inputs.files import check_folder, check_output, decoded, open_output, open_regular
 from robot_dynamics.inputs.tables import text_lines
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "runs",
         metavar="RUN",
-        nargs="+",
+        nargs="*",
         help="recorded motion: a rosbag2 folder, .db3, .mcap, or CSV with time and JOINT.position, .effort;"
         " - reads CSV from standard input",
     )
@@ -46,13 +46,32 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="runs that are only predicted (default: the last 30 %% of each run, not learned from)",
     )
     parser.add_argument(
-        "-o", "--output", type=Path, required=True, metavar="FOLDER", help="folder for the results"
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FOLDER",
+        help="folder for the results; with --inspect, the file (default there: standard output)",
+    )
+    parser.add_argument(
+        "--inspect",
+        metavar="LOG",
+        help="write a mapping file for a text log, a guess with what was seen; - reads standard input",
+    )
+    parser.add_argument(
+        "--columns",
+        metavar="FILE.yaml",
+        help="mapping file: columns, units, signs, gains and coupled motors of the runs",
     )
     parser.add_argument(
         "--compensates-gravity", action="store_true", help="the robot reports efforts without gravity"
     )
     parser.add_argument(
         "--payload", action="store_true", help="identify only the payload; the robot is known"
+    )
+    parser.add_argument(
+        "--static",
+        action="store_true",
+        help="with --payload: the runs are poses at rest, each approached from both sides",
     )
     parser.add_argument(
         "--drives",
@@ -84,8 +103,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Identify and write the files; returns 3 where the result is implausible and not accepted."""
+    if arguments.inspect:
+        return _inspect(arguments)
+    if not arguments.runs or arguments.output is None:
+        raise ParameterError("identify needs a RUN, and -o FOLDER for the results; or --inspect LOG")
     check_folder(arguments.output)
-    need("identification", "scipy", "cvxpy", "clarabel", "matplotlib")
+    need("identification", "scipy", "cvxpy", "clarabel", "matplotlib", "jinja2")
     from robot_dynamics.identification.files import write_identified
     from robot_dynamics.identification.identify import identify
     from robot_dynamics.identification.link_boxes import described_shapes, link_boxes
@@ -104,6 +127,7 @@ def run(arguments: argparse.Namespace) -> int:
         payload=arguments.payload,
         drives=_drives(arguments.drives, chain) if arguments.drives else None,
         tool=arguments.tool,
+        static=arguments.static,
     )
     learn, validate = (
         [_log(path, chain, arguments) for path in paths] for paths in (arguments.runs, arguments.validate)
@@ -127,11 +151,10 @@ def _report(found: Identification, arguments: argparse.Namespace) -> Iterator[st
     for key, name in (("prior", "description"), ("learn", "learned from"), ("validate", "validated with")):
         if summary["error"][key] is not None:
             yield f"{name + ':':<16} {100.0 * summary['error'][key]:6.2f} % of the efforts missed"
-    source = "from the data" if arguments.cutoff is None else "given"
-    yield f"cut-off:         {summary['cutoff']:6.2f} Hz, {source}"
-    delay, deviation = (1e3 * summary["delay"][key] for key in ("seconds", "deviation"))
-    source = f"± {deviation:.2g} ms, taken off" if delay else f"none found, ± {deviation:.2g} ms"
-    yield f"delay:           {delay:6.2f} ms of the efforts, {source if arguments.delay is None else 'given'}"
+    if not arguments.static:
+        yield from _treatment(summary, arguments)
+    if summary["held_out"]:
+        yield f"held out:        {summary['held_out']}"
     for line in summary["notes"]:
         yield f"note:            {line}"
     yield f"total mass:      {summary['total_mass']:6.2f} kg"
@@ -148,15 +171,47 @@ def _report(found: Identification, arguments: argparse.Namespace) -> Iterator[st
                 f"note:            torque offset of {name}: {summary['torque_offset'][name]:.3g} N·m or N,"
                 f" {100.0 * share:.0f} % of its efforts; it is not commanded"
             )
+    if found.kept:
+        yield f"kept:            {shown(*found.kept)} as described: the data tell no better"
+    for name in summary["not_better"]:
+        after, before = (100.0 * summary[key][name] for key in ("joint_error", "prior_joint_error"))
+        yield f"note:            {name} is not better: {after:.3g} % missed, as described {before:.3g} %"
+    yield from _tested(summary["tested"])
     if summary["expected_error"] is not None:
-        expected = 100.0 * summary["expected_error"]
-        yield f"workspace:       {expected:6.2f} % of the efforts (one standard deviation)"
-        if 2.0 * summary["expected_error"] > WELL_KNOWN:
-            weak = [name for name, e in summary["expected_joint_error"].items() if 2.0 * e > WELL_KNOWN]
+        expected, before = (100.0 * summary[key] for key in ("expected_error", "expected_prior_error"))
+        yield (
+            f"workspace:       {expected:6.2f} % of the efforts (one standard deviation), by the description"
+            f" {before:.2f} %"
+        )
+        miss = summary["expected_miss"]
+        if miss > WELL_KNOWN:
+            errors = summary["expected_joint_error"]
+            weak = [
+                n for n, e in errors.items() if max(2.0 * e, summary["joint_error"][n] or 0.0) > WELL_KNOWN
+            ]
             yield (
-                f"note:            efforts of other motions may be off by more than {100.0 * WELL_KNOWN:g} %,"
-                f" above all those of {shown(*weak)}: record longer, larger and faster motion of these joints"
+                f"note:            efforts of other motions may be off by {100.0 * miss:.2g} %, above all"
+                f" those of {shown(*weak)}: record longer, larger and faster motion of these joints"
             )
+
+
+def _treatment(summary: dict[str, Any], arguments: argparse.Namespace) -> Iterator[str]:
+    """Lines about cut-off and delay."""
+    source = "from the data" if arguments.cutoff is None else "given"
+    yield f"cut-off:         {summary['cutoff']:6.2f} Hz, {source}"
+    delay, deviation = (1e3 * summary["delay"][key] for key in ("seconds", "deviation"))
+    source = f"± {deviation:.2g} ms, taken off" if delay else f"none found, ± {deviation:.2g} ms"
+    yield f"delay:           {delay:6.2f} ms of the efforts, {source if arguments.delay is None else 'given'}"
+
+
+def _tested(joints: dict[str, dict[str, list[float]]]) -> Iterator[str]:
+    """Lines with the ranges of the runs that were predicted."""
+    for name, ranges in joints.items():
+        position, velocity, effort = (
+            f"{least:.3g} to {most:.3g} {unit}"
+            for (least, most), unit in zip(ranges.values(), ("rad or m", "per s", "N·m or N"), strict=True)
+        )
+        yield f"tested:          {name} {position}, {velocity}, {effort}"
 
 
 def _not_written(folder: Path) -> str:
@@ -166,9 +221,18 @@ def _not_written(folder: Path) -> str:
 
 
 def _check_inputs(arguments: argparse.Namespace) -> None:
-    named = [arguments.urdf, *arguments.runs, *arguments.validate, arguments.drives]
+    named = [
+        arguments.urdf,
+        *arguments.runs,
+        *arguments.validate,
+        arguments.drives,
+        arguments.columns,
+        arguments.inspect,
+    ]
     if named.count("-") > 1:
-        raise ParameterError("only one of URDF, RUN and --drives can be read from standard input")
+        raise ParameterError(
+            "only one of URDF, RUN, --drives, --columns and --inspect can be read from standard input"
+        )
 
 
 def _drives(path: str, chain: KinematicChain) -> ActuatorParameters:
@@ -184,7 +248,49 @@ def _log(path: str, chain: KinematicChain, arguments: argparse.Namespace) -> Log
     from robot_dynamics.identification.logs import read_log, read_table
 
     locked = dict(arguments.lock)
+    if arguments.columns:
+        return _mapped(path, chain, arguments)
     if path != "-":
         return read_log(path, chain.joint_names, arguments.topic, locked)
     lines = text_lines(streams.opened_input(), "standard input")
     return read_table(streams.counted(lines), chain.joint_names, "standard input", locked)
+
+
+def _inspect(arguments: argparse.Namespace) -> int:
+    """Write the guess of a mapping file."""
+    from robot_dynamics.identification.inspect_log import inspect_log
+
+    _check_inputs(arguments)
+    if arguments.runs or arguments.columns:
+        raise ParameterError("--inspect reads one log; give no RUN and no --columns with it")
+    if arguments.output is not None:
+        check_output(arguments.output)
+    source = streams.read_input() if arguments.urdf == "-" else None
+    chain = chain_of(arguments, source)
+    if arguments.inspect == "-":
+        guess = inspect_log(text_lines(streams.opened_input(), "standard input"), chain, "standard input")
+    else:
+        with open_regular(arguments.inspect, "log", LogError) as stream:
+            guess = inspect_log(text_lines(stream, arguments.inspect), chain, arguments.inspect)
+    if arguments.output is None:
+        print(guess, end="")
+        return 0
+    with open_output(arguments.output) as file:
+        file.write(guess)
+    print(arguments.output)
+    return 0
+
+
+def _mapped(path: str, chain: KinematicChain, arguments: argparse.Namespace) -> Log:
+    """A run by the mapping file."""
+    from robot_dynamics.identification.columns import mapped_log, names_in_bag, read_columns, read_mapped
+    from robot_dynamics.identification.logs import is_bag, read_log
+
+    columns = read_columns(arguments.columns, chain.joint_names)
+    if path == "-":
+        lines = text_lines(streams.opened_input(), "standard input")
+        return read_mapped(streams.counted(lines), columns, "standard input")
+    if is_bag(path):
+        return mapped_log(read_log(path, names_in_bag(columns), arguments.topic, {}), columns)
+    with open_regular(path, "text log", LogError) as stream:
+        return read_mapped(text_lines(stream, path), columns, path)

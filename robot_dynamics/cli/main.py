@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import re
 import sys
-from collections.abc import Callable, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NoReturn
 
 from robot_dynamics import __version__
@@ -20,6 +24,8 @@ COMMANDS = {
     "doctor": "check this computer: compiler, ROS 2, real-time rights, optional packages, a robot's chain",
     "dh": "print the Denavit-Hartenberg parameters of a URDF's chain",
     "inverse_dynamics": "compute joint efforts for the states of a CSV file",
+    "check": "verify a path of an arm against its limits, torque included, in continuous time",
+    "retime": "find the fastest timing of a path within the limits of an arm, torque included",
     "record": "record joint states into a rosbag2, for identify",
     "excite": "plan the excitation trajectory for identify",
     "identify": "identify masses, friction and payload of an arm from recorded motion",
@@ -34,6 +40,8 @@ COMMANDS = {
     "build": "compile the control loops of this installation, so that no node has to",
     "completion": "print the completion script of a shell",
 }
+
+_TOPIC = re.compile(r"(/[A-Za-z_][A-Za-z0-9_]*)+")
 
 
 class Parser(argparse.ArgumentParser):
@@ -93,7 +101,29 @@ def _run(argv: list[str]) -> int:
     module = importlib.import_module(f"robot_dynamics.cli.{arguments.command.replace('-', '_')}")
     # Not before what it needs is imported: numpy makes an ImportError of a KeyboardInterrupt.
     raise_at_sigint()
-    return int(module.run(arguments))
+    with _description_at_hand(arguments):
+        return int(module.run(arguments))
+
+
+@contextmanager
+def _description_at_hand(arguments: argparse.Namespace) -> Iterator[None]:
+    """Replace the topic of a running robot's description by a file with its text."""
+    name = "urdf" if hasattr(arguments, "urdf") else "file"
+    given = getattr(arguments, name, None)
+    if not isinstance(given, str) or not _TOPIC.fullmatch(given) or Path(given).exists():
+        yield
+        return
+    from robot_dynamics.cli.needs import need
+
+    need(f"reading the topic {given}", "rclpy")
+    from robot_dynamics.ros.models.graph_description import description_from
+
+    text = description_from(given)
+    with tempfile.TemporaryDirectory(prefix="robot_dynamics_") as folder:
+        path = Path(folder, f"{given.rpartition('/')[2]}.urdf")
+        path.write_text(text, encoding="utf-8")
+        setattr(arguments, name, str(path))
+        yield
 
 
 if __name__ == "__main__":

@@ -19,9 +19,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="such as payload_mass=1.5 'payload_center=[0, 0, 0.1]' robot_compensates_gravity=true",
     )
-    parser.add_argument(
-        "--namespace", default="/", help="namespace of the robot's nodes (default: %(default)s)"
+    robots = parser.add_mutually_exclusive_group()
+    robots.add_argument(
+        "--namespace", help="namespace of the robot's nodes; needed where there are several robots"
     )
+    robots.add_argument("--all", action="store_true", help="set the parameters of every robot")
     parser.add_argument(
         "--simulator",
         action="store_true",
@@ -42,7 +44,8 @@ def run(arguments: argparse.Namespace) -> int:
     from robot_dynamics.ros.models.everywhere import set_everywhere
 
     wanted = dict(_assignment(text) for text in arguments.values)
-    namespace = "/" + arguments.namespace.strip("/")
+    given = "/" if arguments.all else arguments.namespace
+    namespace = None if given is None else "/" + given.strip("/")
     for owner, names in set_everywhere(wanted, namespace, arguments.simulator, arguments.patience).items():
         print(f"{owner}: {', '.join(f'{name} {wanted[name]}' for name in names)}")
     return 0

@@ -60,7 +60,7 @@ def read_states(lines: Iterable[str], joint_names: Sequence[str], source: str) -
     _, first = next(reader, (1, []))
     header = [name.strip() for name in first]
     check_header(header, source)
-    columns, ignored = _assign(header, joint_names)
+    columns, ignored = assign_columns(header, joint_names)
     missing = [name for name in joint_names if (name, POSITION) not in columns]
     if missing:
         raise StateError(
@@ -100,7 +100,7 @@ def read_states(lines: Iterable[str], joint_names: Sequence[str], source: str) -
     )
 
 
-def _assign(
+def assign_columns(
     header: Sequence[str], joint_names: Sequence[str]
 ) -> tuple[dict[tuple[str, str], int], list[str]]:
     """Column of every (joint, quantity), (time, "") and (wrench entry, ""); and the columns that are"

@@ -46,8 +46,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "file",
         metavar="FILE",
         type=description_file,
-        help="URDF or xacro of an arm, YAML of a Stewart platform, or the name of a shipped robot, such as"
-        " puma560; - reads standard input",
+        help="URDF or xacro of an arm, YAML of a Stewart platform, the name of a shipped robot, such as"
+        " puma560, or the topic of a running one, such as /robot_description; - reads standard input",
     )
     parser.add_argument("arguments", nargs="*", metavar="NAME:=VALUE", help="arguments of the xacro")
     parser.add_argument("--root", metavar="LINK", help="link fixed to the ground (default: the tree's root)")

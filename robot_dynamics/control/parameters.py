@@ -6,6 +6,7 @@ import enum
 from dataclasses import dataclass
 
 from robot_dynamics.control.plausibility import PlausibilityParameters
+from robot_dynamics.control.supervision import SupervisionParameters
 from robot_dynamics.parameters import parameter, validate
 
 
@@ -17,7 +18,7 @@ class SafeOutput(enum.Enum):
 
 
 @dataclass(frozen=True)
-class LoopParameters(PlausibilityParameters):
+class LoopParameters(PlausibilityParameters, SupervisionParameters):
     """Timing and safety of every control loop; all can be changed while it runs."""
 
     half_period_ahead: bool = parameter(
@@ -55,6 +56,13 @@ class LoopParameters(PlausibilityParameters):
         maximum=60.0,
     )
 
+    max_start_delay: float = parameter(
+        60.0,
+        "Longest time from now to the start of a trajectory; one that is to begin later is refused",
+        unit="s",
+        minimum=0.0,
+        maximum=1e6,
+    )
     front_timeout: float = parameter(
         5.0,
         "Native loop only: when the node's own thread has hung for so long and all it had handed over is"

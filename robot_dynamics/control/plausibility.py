@@ -7,6 +7,7 @@ what was asked for is spread over as many cycles as its steps need. All limits a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,7 +33,7 @@ class PlausibilityParameters:
     max_state_jump: float = parameter(
         0.05,
         "How much farther a joint may have come between two states than its velocities explain; beyond it the"
-        " machine holds where it is",
+        " machine stops where it is",
         unit="rad or m",
         minimum=1e-6,
         maximum=1e6,
@@ -47,8 +48,7 @@ class PlausibilityParameters:
     max_effort_step: float = parameter(
         1.0,
         "Largest step of a joint's effort from one cycle to the next, as a share of its limit; beyond it the"
-        " machine holds where it is or, if that steps as far, gets the safe output. What was asked for takes"
-        " as many cycles as it needs. 2 allows every step",
+        " machine stops. What was asked for takes as many cycles as it needs. 2 allows every step",
         minimum=1e-3,
         maximum=2.0,
     )
@@ -65,6 +65,7 @@ class Bounds:
         effort: (n,) [N·m or N].
         effort_step: (n,) from one cycle to the next [N·m or N].
         velocity: (n,) that can be real [rad/s or m/s].
+        velocity_limit: (n,) [rad/s or m/s].
         state_jump: beyond what velocities explain [rad or m].
         stamp_step: between two states [s].
     """
@@ -72,6 +73,7 @@ class Bounds:
     effort: Array
     effort_step: Array
     velocity: Array
+    velocity_limit: Array
     state_jump: float
     stamp_step: float
 
@@ -82,9 +84,24 @@ class Bounds:
             effort=effort_limits,
             effort_step=parameters.max_effort_step * effort_limits,
             velocity=parameters.max_velocity_factor * velocity_limits,
+            velocity_limit=velocity_limits,
             state_jump=parameters.max_state_jump,
             stamp_step=parameters.max_stamp_step,
         )
+
+
+class StopLimits(NamedTuple):
+    """Limits of stops in coordinates of the references, (n,) each; of a platform, norms of each half.
+
+    Attributes:
+        hold_deceleration: of a hold [rad/s² or m/s²].
+        stop_deceleration: of an emergency stop [rad/s² or m/s²].
+        following: distance from the reference beyond which a stop leaves its path [rad or m].
+    """
+
+    hold_deceleration: Array
+    stop_deceleration: Array
+    following: Array
 
 
 def within_a_step(effort: Array, last: Array, limits: Array, step: Array, safe: bool) -> Array:

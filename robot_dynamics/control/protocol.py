@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 
 from robot_dynamics.control.core.sources import enumerators
 from robot_dynamics.control.parameters import LoopParameters
-from robot_dynamics.errors import TrajectoryError, short
+from robot_dynamics.errors import StoppingError, TrajectoryError, short
 from robot_dynamics.inputs.arrays import real_number
 from robot_dynamics.spatial import Array
 
 VOID = "a hold, a jump, a loss of states or another trajectory came first"
 """Why a plan is discarded whose epoch is over."""
+LATCHED = "a protective stop is in force: remove its cause, then call ~/reset_fault"
+"""Reason for which a plan is refused during a protective stop."""
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -25,12 +27,14 @@ R_co = TypeVar("R_co", covariant=True)
 class Phase(enum.Enum):
     """Phases of a controller, in the words of the core's header."""
 
-    WAITING, HOLDING, TRACKING, STALE, FAULT = enumerators("rd_phase").values()
+    WAITING, HOLDING, TRACKING, STALE, FAULT, PROTECTIVE_STOP, STOPPING, GUIDED = enumerators(
+        "rd_phase"
+    ).values()
 
     @property
     def controls(self) -> bool:
         """Whether feedback is in force."""
-        return self in (Phase.HOLDING, Phase.TRACKING)
+        return self not in (Phase.WAITING, Phase.STALE, Phase.FAULT)
 
 
 @dataclass(frozen=True)
@@ -160,6 +164,7 @@ class Controller(Plannable[R], Protocol[R]):
             allowance: how long planning may take [s].
 
         Raises:
+            StoppingError: the robot slows down to a stop; a moment later a plan may begin.
             TrajectoryError: the controller does not control.
         """
 
@@ -169,8 +174,12 @@ class Controller(Plannable[R], Protocol[R]):
 
 def departure_of(controller: Plannable[R], start: float | None, allowance: float) -> Departure[R]:
     """See :meth:`Controller.departure`, which this is for every controller."""
+    if controller.phase is Phase.PROTECTIVE_STOP:
+        raise TrajectoryError(LATCHED)
     if not controller.phase.controls:
         raise TrajectoryError(f"the controller is not ready for a trajectory: {controller.phase.value}")
+    if controller.phase is Phase.STOPPING:
+        raise StoppingError
     epoch = controller.epoch
     now = controller.time + real_number("allowance", allowance, TrajectoryError)
     begin = now if start is None else real_number("start", start, TrajectoryError)

@@ -9,10 +9,10 @@ that give positions only become the quintic spline with continuous fourth deriva
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import comb
 
 import numpy as np
 
+from robot_dynamics.control.path_bounds import extremes
 from robot_dynamics.control.tridiagonal import product, solve_symmetric
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.spatial import Array
@@ -42,16 +42,8 @@ def _jerk_form() -> Array:
 
 
 _JERK = _jerk_form()
-# Powers 0 to 5 of s at the 33 samples, what makes the Bernstein coefficients of c0 + ... + c5 s^5,
-# and the same for the derivative.
-_SAMPLES = np.linspace(0.0, 1.0, 33)[:, None] ** np.arange(6)
-_RATE_SAMPLES = np.hstack([np.zeros((33, 1)), _SAMPLES[:, :-1] * np.arange(1.0, 6.0)])
-_BERNSTEIN = np.array([[comb(i, j) / comb(5, j) for j in range(6)] for i in range(6)])
-_RATE_BERNSTEIN = np.array(
-    [[j * comb(i, j - 1) / comb(4, j - 1) if j else 0.0 for j in range(6)] for i in range(5)]
-)
 _SECOND = np.array([2.0, 6.0, 12.0, 20.0])
-# Segments looked at together for their extremes: what belongs to them stays in the caches.
+# Segments computed together: what belongs to them stays in the caches.
 _CHUNK = 1024
 
 
@@ -105,51 +97,9 @@ class QuinticSpline:
         return position, velocity / h, acceleration / (h * h)
 
     def extremes(self) -> tuple[Array, Array, Array]:
-        """Smallest and largest position and largest speed (n,), from 33 samples of every segment.
-
-        A polynomial stays within its Bernstein coefficients, so that most segments need no sampling: those
-        that cannot reach beyond the knots' own values.
-        """
-        steps = np.diff(self.times)
-        bounds = [
-            _hull(self.coefficients[first : first + _CHUNK], steps[first : first + _CHUNK])
-            for first in range(0, len(steps), _CHUNK)
-        ]
-        lower, upper, fastest = (np.concatenate(part) for part in list(zip(*bounds, strict=True))[:3])
-        at_knots = [np.stack(part) for part in list(zip(*bounds, strict=True))[3:]]
-        lowest, highest, speed = at_knots[0].min(axis=0), at_knots[1].max(axis=0), at_knots[2].max(axis=0)
-        open_ = np.flatnonzero(((lower < lowest) | (upper > highest) | (fastest > speed)).any(axis=1))
-        for first in range(0, len(open_), _CHUNK):
-            chosen = open_[first : first + _CHUNK]
-            flat = _by_power(self.coefficients[chosen])
-            positions = _SAMPLES @ flat
-            lowest = np.minimum(lowest, positions.min(axis=0).reshape(-1, len(lowest)).min(axis=0))
-            highest = np.maximum(highest, positions.max(axis=0).reshape(-1, len(lowest)).max(axis=0))
-            speeds = np.abs(_RATE_SAMPLES @ flat).max(axis=0).reshape(-1, len(lowest))
-            speed = np.maximum(speed, (speeds / steps[chosen, None]).max(axis=0))
-        return lowest, highest, speed
-
-
-def _hull(coefficients: Array, steps: Array) -> tuple[Array, ...]:
-    """Bounds (k, n) of position and speed in k segments, and the extremes (n,) of their ends."""
-    flat = _by_power(coefficients)
-    shape = coefficients[:, 0].shape
-    position = _BERNSTEIN @ flat
-    rate = np.abs(_RATE_BERNSTEIN @ flat)
-    ends, end_rates = position[[0, -1]], (rate[[0, -1]].max(axis=0).reshape(shape) / steps[:, None])
-    return (
-        position.min(axis=0).reshape(shape),
-        position.max(axis=0).reshape(shape),
-        rate.max(axis=0).reshape(shape) / steps[:, None],
-        ends.reshape(-1, shape[1]).min(axis=0),
-        ends.reshape(-1, shape[1]).max(axis=0),
-        end_rates.max(axis=0),
-    )
-
-
-def _by_power(coefficients: Array) -> Array:
-    """(6, k n) from (k, 6, n)."""
-    return np.ascontiguousarray(coefficients.transpose(1, 0, 2)).reshape(6, -1)
+        """Smallest and largest position and largest speed (n,) of the whole path."""
+        positions = extremes(self.times, self.coefficients)
+        return positions.lowest, positions.highest, extremes(self.times, self.coefficients, 1).largest
 
 
 def hermite_spline(times: Array, begins: Array, ends: Array) -> QuinticSpline:
@@ -180,18 +130,24 @@ def minimum_jerk_spline(
     Raises:
         TrajectoryError: fewer than two knots, or times that do not increase.
     """
-    times = np.asarray(times, dtype=float)
-    if len(times) < 2 or not np.all(np.diff(times) > 0.0):
-        raise TrajectoryError("a path needs at least two knots at strictly increasing times")
+    times = check_knots(times)
     with np.errstate(all="ignore"):
-        slopes, curvatures = _fill_open_derivatives(times, positions, velocities, accelerations)
-        coefficients = _hermite(np.diff(times), positions, slopes, curvatures)
+        slopes, curvatures = least_jerk_derivatives(times, positions, velocities, accelerations)
+        coefficients = hermite_coefficients(np.diff(times), positions, slopes, curvatures)
     spline = QuinticSpline(times, coefficients)
-    _check_finite(spline)
+    check_finite(spline)
     return spline
 
 
-def _hermite(h: Array, positions: Array, velocities: Array, accelerations: Array) -> Array:
+def check_knots(times: Array) -> Array:
+    """``times`` (K,) [s] as numbers; TrajectoryError unless there are two at least and they increase."""
+    times = np.asarray(times, dtype=float)
+    if len(times) < 2 or not np.all(np.diff(times) > 0.0):
+        raise TrajectoryError("a path needs at least two knots at strictly increasing times")
+    return times
+
+
+def hermite_coefficients(h: Array, positions: Array, velocities: Array, accelerations: Array) -> Array:
     """(K - 1, 6, n) coefficients of the quintics between knots that lie ``h`` (K - 1,) apart."""
     count, joints = positions.shape
     coefficients = np.empty((count - 1, 6, joints))
@@ -209,7 +165,7 @@ def _hermite(h: Array, positions: Array, velocities: Array, accelerations: Array
     return coefficients
 
 
-def _check_finite(spline: QuinticSpline) -> None:
+def check_finite(spline: QuinticSpline) -> None:
     """TrajectoryError unless position, velocity and acceleration are finite everywhere on the path.
 
     Comparisons with a NaN are false, whatever the limit, so this comes before every one of them.
@@ -228,7 +184,7 @@ def _check_finite(spline: QuinticSpline) -> None:
         )
 
 
-def _fill_open_derivatives(
+def least_jerk_derivatives(
     times: Array, positions: Array, velocities: Array, accelerations: Array
 ) -> tuple[Array, Array]:
     """Velocities and accelerations at the knots with the open ones chosen for least squared jerk.

@@ -32,6 +32,7 @@ class StopState(enum.Enum):
     STOPPED = "stopped"
     PARKED = "parked"
     STRANDED = "stranded"
+    PROTECTED = "protected"
 
 
 @dataclass(frozen=True)
@@ -127,11 +128,20 @@ def write_state(path: Path, state: StopState) -> None:
             path.unlink()
             _sync(path.parent)
         return
+    write_durably(path, json.dumps({"state": state.value}) + "\n")
+
+
+def write_durably(path: Path, text: str) -> None:
+    """Write a small file such that it is on the disk when this returns.
+
+    Raises:
+        OSError: it cannot be written. The file is as before.
+    """
     _make_folder(path.parent)
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with draft.open("w", encoding="utf-8") as stream:
-            stream.write(json.dumps({"state": state.value}) + "\n")
+            stream.write(text)
             stream.flush()
             os.fsync(stream.fileno())
         draft.replace(path)

@@ -6,11 +6,24 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robot_dynamics.control.arm.parameters import ArmParameters
+from robot_dynamics.control.arm.parameters import (
+    REACHED,
+    UNLIMITED,
+    ArmParameters,
+    arm_stops,
+    estimate_arrays,
+    position_limits,
+)
 from robot_dynamics.control.core.library import MODES, SAFE_OUTPUTS
+from robot_dynamics.control.supervision import (
+    OSCILLATION_SHARE,
+    SPEED_SHARE,
+    START_DISPLACEMENT_SHARE,
+    START_SPEED_SHARE,
+)
 from robot_dynamics.controllers.parameters import descriptions
 from robot_dynamics.dynamics.friction import BOUNDED, SAME_AS, FrictionParameters
-from robot_dynamics.model.chain import ChainJoint, KinematicChain
+from robot_dynamics.model.chain import ChainJoint, JointKind, KinematicChain
 from robot_dynamics.model.urdf.parser import parse_urdf
 from robot_dynamics.parameters import Description, describe
 from robot_dynamics.spatial import Array
@@ -29,7 +42,19 @@ def model_values(chain: KinematicChain, gravity: Array, urdf: bytes) -> dict[str
         "JOINT_NAMES": ", ".join(_text(name) for name in chain.joint_names),
         "EFFORT_LIMITS": _numbers([joint.limits.effort for joint in joints]),
         "VELOCITY_LIMITS": _numbers([joint.limits.velocity for joint in joints]),
+        "POSITION_LIMITS": ", ".join(_signed(value) for value in position_limits(chain).ravel().tolist()),
+        "SETTLED": _numbers(estimate_arrays(chain, ArmParameters())["settled"].tolist()),
+        "FOLLOWING": _numbers(arm_stops(chain, ArmParameters()).following.tolist()),
+        "REACHED": _number(REACHED),
+        "UNLIMITED": _number(UNLIMITED),
+        "LOWER_LIMITS": _numbers([joint.limits.lower for joint in joints]),
+        "UPPER_LIMITS": _numbers([joint.limits.upper for joint in joints]),
+        "SLIDES": ", ".join(str(int(joint.kind is JointKind.PRISMATIC)) for joint in joints),
         **_friction_values(joints),
+        "OSCILLATION_SHARE": _number(OSCILLATION_SHARE),
+        "SPEED_SHARE": _number(SPEED_SHARE),
+        "START_SPEED_SHARE": _number(START_SPEED_SHARE),
+        "START_DISPLACEMENT_SHARE": _number(START_DISPLACEMENT_SHARE),
         "MASS_COUNT": str(len(masses)),
         "MASSES": ",\n    ".join(f"{{{_text(name)}, {_number(mass)}}}" for name, mass in masses.items()),
         "MODES": ", ".join(map(_text, MODES)),
@@ -95,7 +120,11 @@ def _numbers(values: Sequence[float]) -> str:
 
 
 def _number(value: float) -> str:
-    return repr(float(value)) if np.isfinite(value) else "kNone"
+    return repr(float(value)) if np.isfinite(value) else "-kNone" if value < 0.0 else "kNone"
+
+
+def _signed(value: float) -> str:
+    return "-kNone" if value == -np.inf else _number(value)
 
 
 def _text(value: str) -> str:

@@ -36,7 +36,7 @@ from robot_dynamics.native.loading import check_backend
 from robot_dynamics.spatial import Array
 
 _LIVE = frozenset(["gravity", "payload"])
-"""What kernels that serve any payload take as inputs."""
+"""Inputs of kernels that serve any payload."""
 _MOST = 1000
 """Names that a list of quantities stays below, so that one without an end is refused."""
 
@@ -159,6 +159,12 @@ class CompiledDynamics(Quantities):
         """
         live = self._held.live | _LIVE
         return self._sibling(replace(self._held, payload=payload_vector(payload, self.chain), live=live))
+
+    def without_friction(self) -> CompiledDynamics:
+        """The same arm without the friction of its joints; itself where it has none."""
+        if not self.friction:
+            return self
+        return self._sibling(replace(self._held, live=self._held.live - {"friction"}))
 
     def _sibling(self, held: ConstantInputs) -> CompiledDynamics:
         """The arm with other values; kernels are shared with the first that has the same inputs."""

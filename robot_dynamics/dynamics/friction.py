@@ -2,12 +2,17 @@
 
 The effort that overcomes friction at the velocity v is
 
-    D v + s(h) (F + (F_s − F) exp(−|v| / v_S)) + O s(h)².
+    D v + s(h) (F + (F_s − F) exp(−|v| / v_S) + μ |L|) + O s(h)².
 
-The first term is viscous. Coulomb friction goes from F_s at the onset of motion to F (Tustin, "The effects of
+The first term is viscous. L is the load, the effort of the links' inverse dynamics that the gear passes on:
+friction of gears grows with it (Hamon, Gautier, Garrec, "New dry friction model with load- and
+velocity-dependence and dynamic identification of multi-dof robots", ICRA 2011).
+
+Coulomb friction goes from F_s at the onset of motion to F (Tustin, "The effects of
 backlash and of speed-dependent friction on the stability of closed-cycle control systems", J. IEE 94 (1947)
 143-151). It is larger in one direction than in the other. In many gears F_s is the smaller one: friction
-grows less than in proportion to speed. As D, F, F_s ≥ 0 and |O| ≤ min(F, F_s), friction never drives a joint.
+grows less than in proportion to speed. As D, F, F_s, μ ≥ 0 and |O| ≤ min(F, F_s), friction
+never drives a joint.
 
 s is the sign of the heading h, which is v except where a control law overcomes friction in advance:
 s = c (3 − c²) / 2 with c = h / v_s between −1 and 1 and constant beyond, so its slope is continuous.
@@ -77,6 +82,12 @@ class FrictionParameters:
         minimum=-1e6,
         maximum=1e6,
     )
+    load_friction: tuple[float, ...] = parameter(
+        (0.0,),
+        "Dry friction per effort that the gear passes on to the links, one per joint or one for all",
+        minimum=0.0,
+        maximum=0.9,
+    )
 
     def __post_init__(self) -> None:
         validate(self)
@@ -122,26 +133,57 @@ class DriveFriction:
     static_friction: Scalar
     stribeck_velocity: Scalar
     friction_offset: Scalar
+    load_friction: Scalar
 
     @classmethod
     def plain(cls, damping: Scalar, friction: Scalar) -> DriveFriction:
         """Friction as URDF has it: viscous, and the same at all velocities in both directions."""
-        return cls(damping, friction, friction, 1.0, 0.0)
+        return cls(damping, friction, friction, 1.0, 0.0, 0.0)
 
     @property
     def margin(self) -> Scalar:
         """Not negative where friction drives no joint [N·m or N]."""
         return _smaller(self.friction, self.static_friction) - _magnitude(self.friction_offset)
 
-    def effort(self, velocity: Scalar, heading: Scalar | None = None) -> Scalar:
-        """Effort that overcomes friction at ``velocity`` along ``heading``, else along the velocity."""
-        along = direction(velocity if heading is None else heading)
-        return self.damping * velocity + along * self.dry_size(velocity, along)
+    def effort(self, velocity: Scalar, heading: Scalar | None = None, load: Scalar | None = None) -> Scalar:
+        """Effort that overcomes friction at ``velocity``.
 
-    def dry_size(self, velocity: Scalar, along: Scalar) -> Scalar:
-        """Magnitude of all friction that is not viscous, in the `direction` ``along``."""
+        Args:
+            velocity: of the joint.
+            heading: velocity along which dry friction is overcome; the joint's when None.
+            load: effort that the gear passes on to the links [N·m or N]; none when None.
+        """
+        along = direction(velocity if heading is None else heading)
+        return self.damping * velocity + along * self.dry_size(velocity, along, load)
+
+    def dry_size(self, velocity: Scalar, along: Scalar, load: Scalar | None = None) -> Scalar:
+        """Magnitude of all friction that is not viscous, in the `direction` ``along``, under a load."""
         fading = _faded(self.static_friction - self.friction, velocity, self.stribeck_velocity)
-        return self.friction + fading + self.friction_offset * along
+        size = self.friction + fading + self.friction_offset * along
+        return size if load is None else size + self.load_friction * _magnitude(load)
+
+    def dry_range(
+        self, slowest: Array, fastest: Array, lightest: Array, heaviest: Array
+    ) -> tuple[Array, Array]:
+        """Least and greatest effort that overcomes dry friction at velocities and loads in ranges.
+
+        Args:
+            slowest: (..., n) [rad/s or m/s].
+            fastest: (..., n), not less.
+            lightest: (..., n) smallest magnitude of the load [N·m or N].
+            heaviest: (..., n), not less.
+        """
+        along = direction(slowest), direction(fastest)
+        sizes = np.maximum(np.abs(slowest), np.abs(fastest)), np.minimum(np.abs(slowest), np.abs(fastest))
+        least = np.where((slowest < 0.0) & (fastest > 0.0), 0.0, sizes[1])
+        fading = [
+            _faded(self.static_friction - self.friction, v, self.stribeck_velocity) for v in (sizes[0], least)
+        ]
+        uneven = [self.friction_offset * part for part in along]
+        low = self.friction + np.minimum(*fading) + np.minimum(*uneven) + self.load_friction * lightest
+        high = self.friction + np.maximum(*fading) + np.maximum(*uneven) + self.load_friction * heaviest
+        corners = np.stack([part * size for part in along for size in (low, high)])
+        return corners.min(axis=0), corners.max(axis=0)
 
     def plain_slope(self, velocity: Scalar) -> Scalar:
         """Derivative of `effort` by the velocity, of `plain` friction."""
@@ -150,12 +192,14 @@ class DriveFriction:
     @property
     def is_plain(self) -> bool:
         """True where arrays are those of `plain` friction."""
-        return not self.friction_offset.any() and bool((self.static_friction == self.friction).all())
+        curved = bool((self.static_friction != self.friction).any())
+        return not (curved or self.friction_offset.any() or self.load_friction.any())
 
     @property
     def is_zero(self) -> bool:
         """True where arrays give no friction at any velocity."""
-        return not any(part.any() for part in (self.damping, self.friction, self.static_friction))
+        parts = (self.damping, self.friction, self.static_friction, self.load_friction)
+        return not any(part.any() for part in parts)
 
     @property
     def matrix(self) -> Array:

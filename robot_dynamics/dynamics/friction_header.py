@@ -74,7 +74,7 @@ def friction_header() -> str:
     names = [field.name for field in fields(DriveFriction)]
     drives: list[str] = []
     law = DriveFriction(*(CText(f"p[{k}]", drives) for k in range(len(names))))
-    effort = law.effort(CText("velocity", drives), CText("heading", drives))
+    effort = law.effort(*(CText(name, drives) for name in ("velocity", "heading", "load")))
     bounds: list[str] = []
     margin = DriveFriction(*(CText(f"p[{k}]", bounds) for k in range(len(names)))).margin
     sign: list[str] = []
@@ -91,8 +91,8 @@ def friction_header() -> str:
 enum {{ RD_FRICTION_PARAMETERS = {len(names)} }};
 /* Parameters p of a joint: {", ".join(names)}. */
 
-/* Effort that overcomes friction at a velocity along a heading [N m or N]. */
-static inline double rd_friction(const double *p, double velocity, double heading)
+/* Effort that overcomes friction at a velocity along a heading, under a load of the gear [N m or N]. */
+static inline double rd_friction(const double *p, double velocity, double heading, double load)
 {_body(drives, effort)}
 /* Not negative where friction drives no joint [N m or N]. */
 static inline double rd_friction_margin(const double *p)

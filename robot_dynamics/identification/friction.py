@@ -13,7 +13,8 @@ from robot_dynamics.dynamics.friction import DriveFriction
 from robot_dynamics.spatial import Array
 
 DRIVE_COLUMNS = (
-    "rotor_inertia", "damping", "friction", "static_friction", "friction_offset", "torque_offset",
+    "rotor_inertia", "damping", "friction", "static_friction", "friction_offset",
+    "load_friction", "torque_offset",
 )  # fmt: skip
 """Parameters of each joint's drive, as in `ActuatorParameters`, and the offset of its sensor."""
 NOT_DRY = ("rotor_inertia", "damping", "torque_offset")
@@ -29,22 +30,35 @@ class FrictionLaw:
         stribeck_velocity: (n,) [rad/s or m/s]; zero where friction is the same at all speeds.
         asymmetric: (n,) whether it differs between the directions. A constant effort is then put down to
             that and not to the sensor: the two differ only near standstill.
+        loaded: (n,) whether it grows with the load of the gear.
     """
 
     stribeck_velocity: Array
     asymmetric: NDArray[np.bool_]
+    loaded: NDArray[np.bool_]
 
     @classmethod
     def plain(cls, count: int) -> FrictionLaw:
         """Viscous and Coulomb friction alone, for ``count`` joints."""
-        return cls(np.zeros(count), np.zeros(count, dtype=bool))
+        return cls(np.zeros(count), np.zeros(count, dtype=bool), np.zeros(count, dtype=bool))
 
     @classmethod
     def of(cls, drives: Drives) -> FrictionLaw:
         """That of drives that are known."""
         known = drives.friction
         curved = known.static_friction != known.friction
-        return cls(np.where(curved, known.stribeck_velocity, 0.0), known.friction_offset != 0.0)
+        speeds = np.where(curved, known.stribeck_velocity, 0.0)
+        return cls(speeds, known.friction_offset != 0.0, known.load_friction != 0.0)
+
+    def described(self, drives: Array) -> Array:
+        """Parameters of the drives (7 n,) without what this law has no place for."""
+        n = len(self.loaded)
+        rows = dict(zip(DRIVE_COLUMNS, drives.reshape(-1, n), strict=True))
+        curved = self.stribeck_velocity > 0.0
+        rows["static_friction"] = np.where(curved, rows["static_friction"], rows["friction"])
+        rows["friction_offset"] = np.where(self.asymmetric, rows["friction_offset"], 0.0)
+        rows["load_friction"] = np.where(self.loaded, rows["load_friction"], 0.0)
+        return np.concatenate(list(rows.values()))
 
 
 @dataclass(frozen=True)
@@ -55,6 +69,7 @@ class DriveSignals:
         acceleration, velocity: of the joints.
         sign, square: of the velocity, smooth through standstill, and its square.
         one: ones.
+        load: magnitude of the gears' load times the sign.
         fading: (S, N, n) sign · exp(−|velocity| / speed) for each of ``speeds``.
         speeds: (S, n) Stribeck velocities.
     """
@@ -64,27 +79,32 @@ class DriveSignals:
     sign: Array
     square: Array
     one: Array
+    load: Array
     fading: Array
     speeds: Array
 
     @classmethod
-    def of(cls, qd: Array, qdd: Array, speeds: Array) -> DriveSignals:
-        """The signals of a motion: (N, n) velocities and accelerations, (S, n) Stribeck velocities."""
-        plain, offset = DriveFriction.plain(0.0, 1.0), DriveFriction(0.0, 0.0, 0.0, 1.0, 1.0)
+    def of(cls, qd: Array, qdd: Array, speeds: Array, load: Array | None = None) -> DriveSignals:
+        """The signals of a motion.
+
+        Args:
+            qd, qdd: (N, n) velocities and accelerations.
+            speeds: (S, n) Stribeck velocities.
+            load: (N, n) efforts that the gears pass on; none when None.
+        """
+        plain, offset = DriveFriction.plain(0.0, 1.0), DriveFriction(0.0, 0.0, 0.0, 1.0, 1.0, 0.0)
+        rubbed = DriveFriction(0.0, 0.0, 0.0, 1.0, 0.0, 1.0).effort(qd, load=load) + 0.0 * qd
         # Of static friction alone, which there is none of where friction is the same at all speeds.
         some = np.where(speeds > 0.0, speeds, 1.0)
-        fading = np.array([DriveFriction(0.0, 0.0, 1.0, row, 0.0).effort(qd) for row in some])
+        fading = np.array([DriveFriction(0.0, 0.0, 1.0, row, 0.0, 0.0).effort(qd) for row in some])
         fading = np.where(speeds[:, None] > 0.0, fading.reshape(len(speeds), *qd.shape), 0.0)
-        return cls(qdd, qd, plain.effort(qd), offset.effort(qd), np.ones_like(qd), fading, speeds)
+        return cls(qdd, qd, plain.effort(qd), offset.effort(qd), np.ones_like(qd), rubbed, fading, speeds)
 
     def changed(self, change: Callable[[Array], Array]) -> DriveSignals:
         """Each signal put through ``change``, which takes and gives one value for each sample and joint."""
-        parts = [
-            change(part) for part in (self.acceleration, self.velocity, self.sign, self.square, self.one)
-        ]
         fading = np.array([change(part) for part in self.fading])
-        acceleration, velocity, sign, square, one = parts
-        return DriveSignals(acceleration, velocity, sign, square, one, fading, self.speeds)
+        values = {name: change(getattr(self, name)) for name in _SIGNALS}
+        return DriveSignals(**values, fading=fading, speeds=self.speeds)
 
     def part(self, rows: slice | NDArray[np.intp]) -> DriveSignals:
         """The signals of some samples."""
@@ -98,28 +118,25 @@ class DriveSignals:
             return np.concatenate([getattr(part, name) for part in parts])
 
         fading = np.concatenate([part.fading for part in parts], axis=1)
-        return cls(
-            all_of("acceleration"),
-            all_of("velocity"),
-            all_of("sign"),
-            all_of("square"),
-            all_of("one"),
-            fading,
-            parts[0].speeds,
-        )
+        values = {name: all_of(name) for name in _SIGNALS}
+        return cls(**values, fading=fading, speeds=parts[0].speeds)
 
     def columns(self, law: FrictionLaw) -> Array:
-        """(N, n, 6 n) with the drives' efforts = columns · parameters, in the order of DRIVE_COLUMNS."""
+        """(N, n, 7 n) with the drives' efforts = columns · parameters, in the order of DRIVE_COLUMNS."""
         fading = np.zeros_like(self.sign)
         for j, speed in enumerate(law.stribeck_velocity):
             if speed > 0.0:
                 row = int(np.flatnonzero(self.speeds[:, j] == speed)[0])
                 fading[:, j] = self.fading[row, :, j]
         square = np.where(law.asymmetric, self.square, 0.0)
+        load = np.where(law.loaded, self.load, 0.0)
         one = np.where(law.asymmetric, 0.0, self.one)
-        parts = (self.acceleration, self.velocity, self.sign - fading, fading, square, one)
+        parts = (self.acceleration, self.velocity, self.sign - fading, fading, square, load, one)
         diagonal = np.eye(self.sign.shape[1])
         return np.concatenate([part[:, :, None] * diagonal for part in parts], axis=2)
+
+
+_SIGNALS = ("acceleration", "velocity", "sign", "square", "one", "load")
 
 
 def generators(
@@ -132,7 +149,7 @@ def generators(
 
     Args:
         law: of friction.
-        held: (6 n,) what stays as ``given`` (6 n,).
+        held: (7 n,) what stays as ``given`` (7 n,).
         given: the parameters as known.
         offsets: (n,) typical size of the sensors' offsets, the spread of these; all else has none.
     """
@@ -142,12 +159,14 @@ def generators(
     lower: list[float] = []
     spread: dict[int, float] = {}
     for j in range(count):
-        for name in NOT_DRY:
+        for name in (*NOT_DRY, *(["load_friction"] if law.loaded[j] else [])):
             if not held[index[name] + j] and not (name == "torque_offset" and law.asymmetric[j]):
                 rays.append(((index[name] + j, 1.0),))
                 lower.append(-np.inf if name == "torque_offset" else 0.0)
                 if name == "torque_offset":
                     spread[len(rays) - 1] = float(offsets[j])
+        if held[index["friction"] + j]:
+            continue
         curved = law.stribeck_velocity[j] > 0.0
         coulomb, static = (index["friction"] + j, 1.0), (index["static_friction"] + j, 1.0)
         dry: list[tuple[tuple[int, float], ...]] = [(coulomb,), (static,)] if curved else [(coulomb, static)]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robot_dynamics.identification.base_parameters import Base
 from robot_dynamics.identification.friction import SPEEDS, FrictionLaw
@@ -19,46 +21,76 @@ LEAST_GAIN = 0.05
 """Share of its squared error by which a joint's law must be better."""
 MOST_LOSS = 0.1
 """What the parts that become worse may lose of what the others gain."""
+LEAST_LOAD_GAIN, MOST_LOAD_LOSS = 0.02, 1.0 / 3.0
+"""The same for friction that grows with the load, whose sign and size are checked besides."""
 
 
-def chosen_law(runs: Sequence[Run], base: Base) -> FrictionLaw:
+def chosen_law(runs: Sequence[Run], base: Base, load: bool = False) -> FrictionLaw:
     """The law that runs ask for, by cross-validation of weighted least squares.
 
-    Joint by joint, Stribeck's term at each of SPEEDS is taken in, and then the asymmetry in place of the
-    sensor's offset, where they lower the error on the parts that were not learned from, and raise that of
-    hardly any.
+    Joint by joint, friction that grows with the load is taken in, then Stribeck's term at each of SPEEDS, and
+    the asymmetry in place of the sensor's offset, where they lower the error on the parts that were not
+    learned from, and raise that of hardly any.
 
     Args:
         runs: to learn from.
         base: combinations of parameters with friction of the plain law.
+        load: try friction that grows with the loads of ``runs``.
     """
-    count = runs[0].effort.shape[1]
     trial = _Trials(runs, base)
-    speeds = np.zeros(count, dtype=int)  # 0: none, else 1 + its place in SPEEDS
-    asymmetric = np.zeros(count, dtype=bool)
-    errors = trial.errors(speeds, asymmetric)
+    count = runs[0].effort.shape[1]
+    none = np.zeros(count, dtype=bool)
+    plain = _Choice(np.zeros(count, dtype=int), none, none)
+    found = _descended(trial, plain, load=False)
+    if load:
+        # Friction that grows with speed and with the load look alike, so both orders are tried.
+        others = [_descended(trial, start, load=True) for start in (found, plain)]
+        found = min(others, key=lambda choice: float(trial.errors(choice).sum()))
+    return FrictionLaw(np.array([0.0, *SPEEDS])[found.speeds], found.asymmetric, found.loaded)
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """Variables of friction, (n,) each: 0 or 1 + the place in SPEEDS, direction, load."""
+
+    speeds: NDArray[np.int_]
+    asymmetric: NDArray[np.bool_]
+    loaded: NDArray[np.bool_]
+
+
+def _descended(trial: _Trials, choice: _Choice, load: bool) -> _Choice:
+    """The choice after each joint has taken in what lowers its error."""
+    count = len(choice.speeds)
+    errors = trial.errors(choice)
     for _ in range(SWEEPS):
+        for j in range(count if load else 0):
+            tried = replace(choice, loaded=choice.loaded | (np.arange(count) == j))
+            found = trial.errors(tried)
+            if not choice.loaded[j] and _better(found, errors, j, LEAST_LOAD_GAIN, MOST_LOAD_LOSS):
+                errors, choice = found, tried
         for j in range(count):
-            best, found = errors, speeds
+            best, at = errors, choice
             for place in range(1, len(SPEEDS) + 1):
-                other = np.where(np.arange(count) == j, place, speeds)
-                tried = trial.errors(other, asymmetric)
-                if tried.sum() < best.sum() and (speeds[j] > 0 or _better(tried, errors, j)):
-                    best, found = tried, other
-            errors, speeds = best, found
+                tried = replace(choice, speeds=np.where(np.arange(count) == j, place, choice.speeds))
+                found = trial.errors(tried)
+                if found.sum() < best.sum() and (choice.speeds[j] > 0 or _better(found, errors, j)):
+                    best, at = found, tried
+            errors, choice = best, at
         for j in range(count):
-            wider = asymmetric | (np.arange(count) == j)
-            tried = trial.errors(speeds, wider)
-            if not asymmetric[j] and trial.has_offset(j) and _better(tried, errors, j):
-                errors, asymmetric = tried, wider
-    return FrictionLaw(np.array([0.0, *SPEEDS])[speeds], asymmetric)
+            tried = replace(choice, asymmetric=choice.asymmetric | (np.arange(count) == j))
+            found = trial.errors(tried)
+            if not choice.asymmetric[j] and trial.has_offset(j) and _better(found, errors, j):
+                errors, choice = found, tried
+    return choice
 
 
-def _better(tried: Array, errors: Array, joint: int) -> bool:
+def _better(
+    tried: Array, errors: Array, joint: int, least: float = LEAST_GAIN, most: float = MOST_LOSS
+) -> bool:
     """Whether errors (FOLDS, n) are lower in nearly all parts, and by what matters to the joint."""
     gain = errors.sum(axis=1) - tried.sum(axis=1)
     lost, won = -gain[gain < 0.0].sum(), gain[gain > 0.0].sum()
-    return bool(lost < MOST_LOSS * won and gain.sum() > LEAST_GAIN * errors[:, joint].sum())
+    return bool(lost < most * won and gain.sum() > least * errors[:, joint].sum())
 
 
 class _Trials:
@@ -73,6 +105,7 @@ class _Trials:
         diagonal = np.eye(count)
         more = [np.concatenate([run.drives.fading[k] for run in runs]) for k in range(len(SPEEDS))]
         more.append(np.concatenate([run.drives.square for run in runs]))
+        more.append(np.concatenate([run.drives.load for run in runs]))
         columns = [regressor, *(part[:, :, None] * diagonal for part in more), effort[:, :, None]]
         rows = np.concatenate(columns, axis=2) * weights[:, :, None]
         size = np.sqrt(np.sum(rows**2, axis=(0, 1)))
@@ -89,8 +122,9 @@ class _Trials:
         """Whether a constant effort of the joint can be told from everything else."""
         return bool(self._offsets[joint] >= 0)
 
-    def errors(self, speeds: Array, asymmetric: Array) -> Array:
+    def errors(self, choice: _Choice) -> Array:
         """(FOLDS, n) weighted squares of each part's errors, predicted from the other parts."""
+        speeds, asymmetric, loaded = choice.speeds, choice.asymmetric, choice.loaded
         joints, folds = np.arange(self._count), np.arange(FOLDS)
         curved = speeds > 0
         # A constant effort is either the sensor's or the asymmetry's.
@@ -99,6 +133,7 @@ class _Trials:
             *(k for k in range(self._plain) if k not in set(self._offsets[asymmetric])),
             *(self._plain + self._count * (speeds - 1) + joints)[curved],
             *(self._plain + self._count * len(SPEEDS) + joints)[asymmetric],
+            *(self._plain + self._count * (len(SPEEDS) + 1) + joints)[loaded],
         ]
         products = self._products[np.ix_(folds, joints, np.array(own), np.array(own))]
         whole = products.sum(axis=1)

@@ -76,6 +76,21 @@ def read_log(
         return read_table(text_lines(stream, path), joint_names, path, locked)
 
 
+def is_bag(path: str) -> bool:
+    """True if a path is that of a bag and not of a text file."""
+    return is_folder(path) or Path(path).suffix in BAG_SUFFIXES
+
+
+def common_prefix(found: Iterable[str], names: Sequence[str]) -> str:
+    """The text before every name in a log, such as ``left_``; empty without one, or with several."""
+    there = list(found)
+    if not names or set(names) <= set(there):
+        return ""
+    starts = [name.removesuffix(names[0]) for name in there if name.endswith(names[0])]
+    fitting = [start for start in starts if {start + name for name in names} <= set(there)]
+    return fitting[0] if len(fitting) == 1 else ""
+
+
 def _check_locked(source: str, name: str, said: float, position: float) -> None:
     if not abs(position - said) <= LOCKED:
         raise LogError(
@@ -104,7 +119,8 @@ def read_table(
     _, first = next(reader, (1, []))
     header = [name.strip() for name in first]
     check_header(header, source)
-    columns = {name: index for index, name in enumerate(header)}
+    prefix = common_prefix(header, [f"{name}.effort" for name in names])
+    columns = {name.removeprefix(prefix): index for index, name in enumerate(header)}
     for name in (*names, *locked):
         if name in columns:
             columns.setdefault(f"{name}.position", columns[name])
@@ -181,7 +197,8 @@ class _States:
         self._seen: dict[str, None] = {}
 
     def add(self, message: Any, receipt: int) -> None:
-        index = {name: k for k, name in enumerate(message.name)}
+        prefix = common_prefix(message.name, self._names)
+        index = {name.removeprefix(prefix): k for k, name in enumerate(message.name)}
         self._seen.update(dict.fromkeys(index))
         if not set(self._names) <= index.keys():
             return  # of a gripper, or of another robot

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import base64
 import io
-from html import escape
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from robot_dynamics.dynamics.friction import DriveFriction
+from robot_dynamics.errors import shown
 from robot_dynamics.identification.plausibility import implausibilities
 from robot_dynamics.identification.result import Comparison, Identification
-from robot_dynamics.report.plots import panels
+from robot_dynamics.report.pages import rendered
+from robot_dynamics.report.plots import legend_below, panels
+from robot_dynamics.spatial import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_STYLE = """body{font:15px/1.45 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem}
-table{border-collapse:collapse;margin:1rem 0}td,th{padding:.15rem .7rem;text-align:right;border-bottom:1px
-solid #ddd}td:first-child,th:first-child{text-align:left}img{max-width:100%}"""
+WELL_KNOWN = 0.02
+"""Relative error of the efforts over the workspace below which a log is good enough."""
+BELIEVABLE = 0.1
+"""Standard deviation of a parameter that is believed, as a share of its value."""
+SMALL_RANGE = 0.5
+"""Share of a joint's range below which more of it is worth a run."""
+_DOTS = 4000
 
 _UNITS = {
     "rotor_inertia": "rotor inertia [kg·m²]",
@@ -27,97 +35,195 @@ _UNITS = {
     "static_friction": "static friction [N·m]",
     "stribeck_velocity": "Stribeck velocity [rad/s]",
     "friction_offset": "more forwards, less backwards [N·m]",
+    "load_friction": "friction per load",
 }
 
 
 def page(found: Identification) -> str:
     """The report as HTML without anything from outside."""
     summary = found.summary()
-    errors = summary["error"]
-    parts = [
-        f"<h1>Identification of {escape(found.chain.name)}</h1>",
-        *_doubts(found),
-        *([f"<p>Mounted tool: {escape(found.tool)}.</p>"] if found.tool else []),
-        "<p>Errors are ‖predicted − measured‖ / ‖measured‖, both filtered alike.</p>",
-        _table(["", "error"], [[key, _percent(errors[key])] for key in ("prior", "learn", "validate")]),
-        f"<p>Total mass of the moving links: {summary['total_mass']:.4g} kg, by the description"
-        f" {sum(joint.body.mass for joint in found.prior.joints):.4g} kg. Weight of the prior:"
-        f" {found.prior_weight:.3g}.</p>",
-        "<h2>Joints</h2>",
-        _drives(found, summary["joint_error"]),
-        "<h2>Links</h2>",
-        _links(found, summary["links"]),
+    runs = [("Learned from", run) for run in found.learn] + [
+        ("Validated with", run) for run in found.validate
     ]
-    if found.payload is not None:
-        center = ", ".join(f"{value:.4g}" for value in found.payload.center_of_mass)
-        parts.append(f"<p>Payload: {found.payload.mass:.4g} kg, centre ({center}) m in the tip frame.</p>")
-    if found.held:
-        parts.append(
-            f"<p>Cannot be told from the links' own and stays as given: {escape(', '.join(found.held))}.</p>"
-        )
-    if found.not_excited:
-        parts.append(
-            "<p>Not excited, so mostly as in the description: "
-            + escape(", ".join(found.not_excited))
-            + ".</p>"
-        )
-    for kind, runs in (("Learned from", found.learn), ("Validated with", found.validate)):
-        for run in runs:
-            parts.append(f"<h2>{kind} {escape(run.source)}</h2>")
-            parts.extend(_picture(figure) for figure in _plots(found, run))
-    if found.base:
-        parts.extend(["<h2>Base parameters</h2>", _base(found)])
-    title = f"Identification of {escape(found.chain.name)}"
-    return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
-        f"<style>{_STYLE}</style></head><body>{''.join(parts)}</body></html>\n"
+    return rendered(
+        "identification/page.html.j2",
+        title=f"Identification of {found.chain.name}",
+        summary=f"Mounted tool: {found.tool}." if found.tool else "",
+        doubts=implausibilities(found),
+        verdict=_verdict(summary),
+        findings=list(_findings(found, summary)),
+        advice=list(_advice(found, summary)),
+        held_out=summary.get("held_out") or "the runs to validate with",
+        joints=_joints(found, summary),
+        drives=_drives(found, summary),
+        friction=_friction_pictures(found),
+        links=_links(found, summary["links"]),
+        remarks=list(_remarks(found, summary)),
+        runs=[{"title": f"{kind} {run.source}", "pictures": _plots(found, run)} for kind, run in runs],
+        base=_base(found) if found.base else None,
     )
 
 
-def _doubts(found: Identification) -> list[str]:
-    reasons = implausibilities(found)
-    if not reasons:
-        return []
-    items = "".join(f"<li>{escape(reason)}</li>" for reason in reasons)
-    return [f"<p><strong>This result is implausible:</strong></p><ul>{items}</ul>"]
+def _verdict(summary: dict[str, Any]) -> str:
+    errors = summary["error"]
+    after, kind = errors["validate"], "held-out"
+    if after is None:
+        after, kind = errors["learn"], "learned"
+    before = _percent(errors["prior"])
+    return f"The {kind} efforts are missed by {_percent(after)}; the description misses {before}."
 
 
-def _drives(found: Identification, errors: dict[str, float | None]) -> str:
-    shown = found.friction()
-    head = ["joint", "error", *(_UNITS[key] for key in shown), "torque offset [N·m]"]
+def _findings(found: Identification, summary: dict[str, Any]) -> Iterator[str]:
+    """Verdict: gain, joints, and parameters to believe."""
+    worse = summary["not_better"]
+    better = [name for name in summary["joints"] if name not in worse]
+    yield f"Better than the description: {shown(*better) or 'no joint'}."
+    if worse:
+        yield f"Not better than the description: {shown(*worse)}."
+    if found.kept:
+        yield f"Kept as described, because the data tell them no better: {shown(*found.kept)}."
+    if summary["expected_error"] is not None:
+        yield (
+            f"Over the whole workspace efforts may be off by {_percent(summary['expected_error'])}, by the"
+            f" description {_percent(summary['expected_prior_error'])} (one standard deviation)."
+        )
+    believed = [
+        f"{joint}.{name}"
+        for name, deviations in summary["friction_deviation"].items()
+        for joint, value, deviation in zip(
+            summary["joints"], summary["friction"][name], deviations, strict=True
+        )
+        if deviation is not None and 0.0 < deviation < BELIEVABLE * abs(value)
+    ]
+    if believed:
+        yield f"To believe within {100.0 * BELIEVABLE:g} %: {shown(*believed)}."
+    known = [entry for entry in found.base if entry.deviation < BELIEVABLE * abs(entry.least_squares)]
+    if found.base:
+        yield f"Of {len(found.base)} base parameters {len(known)} are known within {100.0 * BELIEVABLE:g} %."
+    if summary["from_description"]:
+        yield f"From the description, as no motion determines them: {shown(*summary['from_description'])}."
+
+
+def _advice(found: Identification, summary: dict[str, Any]) -> Iterator[str]:
+    """Advice on the next recording."""
+    joints = summary.get("expected_joint_error") or {}
+    weak = [name for name, error in joints.items() if 2.0 * error > WELL_KNOWN]
+    if weak:
+        yield f"Longer, larger and faster motion of {shown(*weak)}: their efforts are known least."
+    for j, name in enumerate(summary["joints"]):
+        limits = found.chain.driving_joint(j).limits
+        ranges = summary["tested"][name]
+        whole, fastest = limits.upper - limits.lower, limits.velocity
+        parts = []
+        if np.isfinite(whole) and whole > 0.0 and np.ptp(ranges["position"]) < SMALL_RANGE * whole:
+            parts.append(f"{100.0 * np.ptp(ranges['position']) / whole:.0f} % of its range")
+        speed = float(np.abs(ranges["velocity"]).max())
+        if np.isfinite(fastest) and fastest > 0.0 and speed < SMALL_RANGE * fastest:
+            parts.append(f"{100.0 * speed / fastest:.0f} % of its speed")
+        if parts:
+            yield f"{name} was tested in {' and '.join(parts)} only."
+    if len(found.learn) == 1:
+        yield "A second run at another speed: friction and inertia are then told apart."
+
+
+def _joints(found: Identification, summary: dict[str, Any]) -> dict[str, Any]:
+    header = ["joint", "before", "after", "before, at rest", "after, at rest", "workspace"]
+    header += ["position [rad or m]", "velocity [per s]", "effort [N·m or N]"]
     rows = []
-    for j, name in enumerate(found.chain.joint_names):
-        values = [*(shown[key][j] for key in shown), float(found.drives["torque_offset"][j])]
-        rows.append([name, _percent(errors[name]), *(f"{value:.4g}" for value in values)])
-    return _table(head, rows)
+    expected = summary.get("expected_joint_error") or {}
+    for name in summary["joints"]:
+        after = _percent(summary["joint_error"][name])
+        over = name in summary["not_better"]
+        tested = summary["tested"][name]
+        rows.append(
+            [
+                name,
+                _percent(summary["prior_joint_error"][name]),
+                {"style": "over", "text": after} if over else after,
+                _percent(summary["prior_joint_error_at_rest"][name]),
+                _percent(summary["joint_error_at_rest"][name]),
+                _percent(expected.get(name)),
+                *(
+                    f"{low:.3g} to {high:.3g}"
+                    for low, high in (tested["position"], tested["velocity"], tested["effort"])
+                ),
+            ]
+        )
+    return {"header": header, "rows": rows}
 
 
-def _links(found: Identification, links: dict[str, dict[str, object]]) -> str:
+def _drives(found: Identification, summary: dict[str, Any]) -> dict[str, Any]:
+    values, deviations = summary["friction"], summary["friction_deviation"]
+    header = ["joint", *(_UNITS[key] for key in values), "torque offset [N·m], never commanded"]
+    rows = []
+    for j, name in enumerate(summary["joints"]):
+        cells = []
+        for key, unlike in (
+            *((key, True) for key in values if key not in _OPTIONAL),
+            *((key, bool(seen[j])) for key, seen in _seen(found).items() if key in values),
+        ):
+            if not unlike:
+                cells.append("none seen")
+            elif key == "stribeck_velocity":
+                cells.append(f"{values[key][j]:.4g}")
+            else:
+                cells.append(_determined(values[key][j], deviations[key][j]))
+        held = f"{name}.torque_offset" in found.held
+        offset = "not determined" if held else f"{summary['torque_offset'][name]:.4g}"
+        rows.append([name, *cells, offset])
+    return {"header": header, "rows": rows}
+
+
+_OPTIONAL = ("static_friction", "stribeck_velocity", "friction_offset", "load_friction")
+
+
+def _seen(found: Identification) -> dict[str, Any]:
+    """True for joints with parameters that not every law of friction has, (n,) each."""
+    law = found.law
+    seen = (law.stribeck_velocity > 0.0, law.stribeck_velocity > 0.0, law.asymmetric, law.loaded)
+    return dict(zip(_OPTIONAL, seen, strict=True))
+
+
+def _determined(value: float, deviation: float | None) -> str:
+    if deviation is None:
+        return f"not determined ({value:.4g})"
+    return f"{value:.4g} ± {1.96 * deviation:.2g}" if value else f"0, at most {1.96 * deviation:.2g}"
+
+
+def _links(found: Identification, links: dict[str, Any]) -> dict[str, Any]:
     rows = []
     for prior, joint in zip(found.prior.joints, found.chain.joints, strict=True):
         deviation = links[joint.link]["deviation"]
-        assert isinstance(deviation, dict)
         center = ", ".join(f"{value:.4f}" for value in joint.body.center_of_mass)
         before = ", ".join(f"{value:.4f}" for value in prior.body.center_of_mass)
-        rows.append(
-            [
-                joint.link,
-                f"{prior.body.mass:.4g}",
-                _with_deviation(joint.body.mass, deviation["mass"]),
-                before,
-                center,
-            ]
-        )
-    return _table(["link", "mass before [kg]", "mass, 95 % [kg]", "centre before [m]", "centre [m]"], rows)
+        mass = _with_deviation(joint.body.mass, deviation["mass"])
+        rows.append([joint.link, f"{prior.body.mass:.4g}", mass, before, center])
+    header = ["link", "mass before [kg]", "mass, 95 % [kg]", "centre before [m]", "centre [m]"]
+    return {"header": header, "rows": rows}
 
 
 def _with_deviation(value: float, deviation: float | None) -> str:
-    return (
-        f"{value:.4g}, from the description" if deviation is None else f"{value:.4g} ± {1.96 * deviation:.2g}"
+    if deviation is None:
+        return f"not determined ({value:.4g}, with the prior from the description)"
+    return f"{value:.4g} ± {1.96 * deviation:.2g}"
+
+
+def _remarks(found: Identification, summary: dict[str, Any]) -> Iterator[str]:
+    described = sum(joint.body.mass for joint in found.prior.joints)
+    yield (
+        f"Total mass of the moving links: {summary['total_mass']:.4g} kg, by the description"
+        f" {described:.4g} kg. Weight of the prior: {found.prior_weight:.3g}."
     )
+    if found.payload is not None:
+        center = ", ".join(f"{value:.4g}" for value in found.payload.center_of_mass)
+        yield f"Payload: {found.payload.mass:.4g} kg, centre ({center}) m in the tip frame."
+    if found.held:
+        yield f"Cannot be told from the links' own and stays as given: {shown(*found.held)}."
+    if found.not_excited:
+        yield f"Not excited, so mostly as in the description: {shown(*found.not_excited)}."
 
 
-def _base(found: Identification) -> str:
+def _base(found: Identification) -> dict[str, Any]:
     rows = [
         [
             entry.name,
@@ -127,10 +233,10 @@ def _base(found: Identification) -> str:
         ]
         for entry in sorted(found.base, key=lambda entry: entry.name)
     ]
-    return _table(["named after", "description", "least squares, 95 %", "result"], rows)
+    return {"header": ["named after", "description", "least squares, 95 %", "result"], "rows": rows}
 
 
-def _plots(found: Identification, run: Comparison) -> list[Figure]:
+def _plots(found: Identification, run: Comparison) -> list[dict[str, str]]:
     names = found.chain.joint_names
     efforts, grid = panels(len(names), "Effort: measured and predicted", "N·m")
     residuals, lower = panels(len(names), "Residual: measured less predicted", "N·m")
@@ -141,21 +247,58 @@ def _plots(found: Identification, run: Comparison) -> list[Figure]:
         lower[j].plot(run.time, run.measured[:, j] - run.predicted[:, j], lw=0.8)
         for axes in (grid[j], lower[j]):
             axes.set_title(name, fontsize="medium")
-    handles, labels = grid[0].get_legend_handles_labels()
-    efforts.legend(handles, labels, loc="outside lower center", ncols=len(labels), fontsize="small")
-    return [efforts, residuals]
+    legend_below(efforts, grid[0])
+    return [_picture(efforts, "Efforts"), _picture(residuals, "Residuals")]
 
 
-def _picture(figure: Figure) -> str:
+def _friction_pictures(found: Identification) -> list[dict[str, str]]:
+    """Friction against speed, and dry friction against the load, of all runs."""
+    names, runs = found.chain.joint_names, [*found.learn, *found.validate]
+    if found.payload is not None:
+        return []
+    law = DriveFriction(**{name: found.drives[name] for name in DriveFriction.__dataclass_fields__})
+    curved = law.stribeck_velocity > 0.0
+    law = DriveFriction(
+        law.damping, law.friction, law.static_friction, np.where(curved, law.stribeck_velocity, 0.1),
+        law.friction_offset, law.load_friction,
+    )  # fmt: skip
+
+    def all_of(name: str) -> Array:
+        return np.concatenate([getattr(run, name) for run in runs])
+
+    speed, load = all_of("velocity"), all_of("load")
+    moving = np.concatenate([run.moving & run.usable for run in runs])
+    rubbed = all_of("measured") - all_of("rigid") - found.drives["torque_offset"]
+    by_speed, upper = panels(len(names), "Friction against speed", "N·m", over="speed [rad/s or m/s]")
+    title = "Dry friction along the motion against the load"
+    by_load, lower = panels(len(names), title, "N·m", over="load [N·m or N]")
+    step = max(1, len(speed) // _DOTS)
+    for j, name in enumerate(names):
+        rows = np.flatnonzero(moving[:, j])[::step]
+        v, size = speed[rows, j], np.abs(load[rows, j])
+        upper[j].plot(v, rubbed[rows, j], ".", ms=1.5, alpha=0.4)
+        grid = np.linspace(v.min(), v.max(), 400) if len(v) else np.zeros(2)
+        middle = np.median(size) if len(v) else 0.0
+        upper[j].plot(grid, _of(law, j).effort(grid, load=np.full_like(grid, middle)), "k", lw=1.2)
+        dry = (rubbed[rows, j] - law.damping[j] * v) * np.sign(v)
+        lower[j].plot(size, dry, ".", ms=1.5, alpha=0.4)
+        ends = np.array([size.min(), size.max()]) if len(v) else np.zeros(2)
+        typical = np.full(2, np.median(np.abs(v)) if len(v) else 0.0)
+        lower[j].plot(ends, _of(law, j).dry_size(typical, np.ones(2), ends), "k", lw=1.2)
+        for axes in (upper[j], lower[j]):
+            axes.set_title(name, fontsize="medium")
+    return [_picture(by_speed, "Friction against speed"), _picture(by_load, "Dry friction against the load")]
+
+
+def _of(law: DriveFriction, joint: int) -> DriveFriction:
+    """The law of one joint."""
+    return DriveFriction(*law.matrix[joint])
+
+
+def _picture(figure: Figure, caption: str) -> dict[str, str]:
     stream = io.BytesIO()
     figure.savefig(stream, format="png", dpi=90)
-    return f'<img alt="plot" src="data:image/png;base64,{base64.b64encode(stream.getvalue()).decode()}">'
-
-
-def _table(head: list[str], rows: list[list[str]]) -> str:
-    lines = ["<tr>" + "".join(f"<th>{escape(cell)}</th>" for cell in head) + "</tr>"]
-    lines += ["<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows]
-    return "<table>" + "".join(lines) + "</table>"
+    return {"caption": caption, "data": base64.b64encode(stream.getvalue()).decode()}
 
 
 def _percent(share: float | None) -> str:

@@ -22,6 +22,8 @@ from robot_dynamics.spatial import Array
 GUESS = RigidBody(1.0, np.zeros(3), 0.004 * np.eye(3))
 """Prior of a payload, in the tip frame; it only keeps the payload possible."""
 PRIOR_WEIGHT = 1e-3
+LOAD_ROUNDS = 8
+"""Most rounds in which the payload and the friction that depends on it are made to agree."""
 ANYWHERE = LinkBox(np.full(3, -1.0), np.full(3, 1.0))
 """Where the centre of a payload may be in the tip frame [m]."""
 
@@ -37,7 +39,7 @@ def identify_payload(
 
     Args:
         chain: of the description.
-        described: parameters (10 k + 6 n,) of its links and drives, and the law of its friction.
+        described: parameters (10 k + 7 n,) of its links and drives, and the law of its friction.
         runs: to learn from.
         others: to validate with.
         options: how.
@@ -46,16 +48,23 @@ def identify_payload(
     last = slice(count * (len(chain.joints) - 1), count * len(chain.joints))
     to_link = inertial.moved_parameters(chain.tip_transform)
     own = Base(tuple(range(count)), np.eye(count))
-    equations = robust_equations(
-        [run.links[:, :, last] @ to_link for run in runs],
-        [run.effort - run.regressor(law) @ prior for run in runs],
-        own,
-        [run.counted for run in runs],
-        [run.rate for run in runs],
-    )
     nothing = Drives(np.zeros(0), np.zeros((0, 0)), np.zeros(0), np.zeros(0))
     guess = inertial.parameters_of(GUESS)[None]
-    found = physical_estimate(equations, guess, (ANYWHERE,), nothing, allowance=0.0, weight=PRIOR_WEIGHT)
+    bodies = prior[: count * len(chain.joints)].copy()
+    # Friction that grows with the load depends on the payload.
+    for _ in range(LOAD_ROUNDS if law.loaded.any() else 1):
+        equations = robust_equations(
+            [run.links[:, :, last] @ to_link for run in runs],
+            [run.effort - run.loaded(bodies).regressor(law) @ prior for run in runs],
+            own,
+            [run.counted for run in runs],
+            [run.rate for run in runs],
+        )
+        found = physical_estimate(equations, guess, (ANYWHERE,), nothing, allowance=0.0, weight=PRIOR_WEIGHT)
+        before = bodies[last].copy()
+        bodies[last] = prior[last] + to_link @ found.parameters
+        if np.allclose(bodies[last], before, rtol=1e-4, atol=1e-6):
+            break
     _, covariance = solve_base(equations, own)
     payload = inertial.body_of(found.parameters)
     joint = chain.joints[-1]

@@ -46,7 +46,7 @@ class Drives:
         given: (d,) values of what is known, zero elsewhere.
         matrix: (d, g).
         lower: (g,) may be infinite.
-        spread: (g,) size of each z that costs λ/2; infinite where nothing speaks against any size.
+        spread: (g,) standard deviation of each z without any data; infinite where any size is as likely.
     """
 
     given: Array
@@ -92,6 +92,7 @@ def physical_estimate(
     drives: Drives,
     allowance: float,
     weight: float | None = None,
+    typical_mass: float | None = None,
 ) -> Estimate:
     """The estimate for the prior ``links`` (k, 10).
 
@@ -102,11 +103,15 @@ def physical_estimate(
         drives: the possible values of the others.
         allowance: by how much the sum of squares may exceed the least one.
         weight: λ; None chooses it.
+        typical_mass: of a link [kg]; None: the mean of ``links``.
 
     Raises:
         RobotDynamicsError: cvxpy or Clarabel is missing, or no solver finds physically possible parameters.
     """
-    typical = float(np.mean(links[:, 0])) or 1.0
+    if not len(links):
+        nothing = np.concatenate([np.zeros(0), np.zeros(len(drives.given))])
+        return Estimate(_refitted_drives(equations, nothing, drives), weight or 0.0)
+    typical = (float(np.mean(links[:, 0])) if typical_mass is None else typical_mass) or 1.0
     priors = [prior_pseudo_inertia(link, typical) for link in links]
     program = _Program(equations, priors, boxes, drives)
     solution = program.solve(weight) if weight is not None else program.strongest_prior(allowance)
@@ -148,6 +153,10 @@ class _Program:
             [equations.matrix[:, :split] @ self._transform, equations.matrix[:, split:] @ drives.matrix]
         )
         right = equations.right - equations.matrix[:, split:] @ drives.given
+        costly = np.flatnonzero(np.isfinite(drives.spread))
+        likely = np.zeros((len(costly), matrix.shape[1]))
+        likely[np.arange(len(costly)), split + costly] = 1.0 / drives.spread[costly]
+        matrix, right = np.vstack([matrix, likely]), np.concatenate([right, np.zeros(len(costly))])
         # The unknowns of the drives are scaled to columns as long as the longest of the links.
         longest = np.linalg.norm(matrix[:, :split], axis=0).max(initial=1.0)
         length = np.linalg.norm(matrix[:, split:], axis=0)
@@ -172,13 +181,8 @@ class _Program:
         bounded = np.flatnonzero(np.isfinite(drives.lower))
         if len(bounded):
             constraints.append(others[bounded] >= drives.lower[bounded] / self._scale[bounded])
-        costly = np.flatnonzero(np.isfinite(drives.spread))
-        penalty: Any = 0.0
-        if len(costly):
-            units = self._scale[costly] / drives.spread[costly]
-            penalty = cvxpy.sum_squares(cvxpy.multiply(units, others[costly])) / 2.0
         residual = self._matrix @ self._unknowns - self._right
-        objective = cvxpy.sum_squares(residual) / 2.0 + self._weight * (divergence + penalty)
+        objective = cvxpy.sum_squares(residual) / 2.0 + self._weight * divergence
         self._problem = cvxpy.Problem(cvxpy.Minimize(objective), constraints)
         self._count = len(priors)
 
@@ -263,7 +267,11 @@ class _Program:
         limit = best.cost + allowance
         while above - index > 1:
             middle = (above + index) // 2
-            tried = self.solve(float(WEIGHTS[middle]))
+            try:
+                tried = self.solve(float(WEIGHTS[middle]))
+            except RobotDynamicsError:
+                above = middle  # the weaker prior has a solution
+                continue
             if tried.cost <= limit:
                 index, best = middle, tried
             else:
@@ -281,7 +289,11 @@ def _refitted_drives(equations: Equations, parameters: Array, drives: Drives) ->
     if len(drives.lower):
         right = equations.right - equations.matrix @ result
         bounds = (drives.lower, np.full(len(drives.lower), np.inf))
-        found = lsq_linear(equations.matrix[:, split:] @ drives.matrix, right, bounds, method="bvls")
+        # What is as likely at any size has no row of its own.
+        units = np.where(np.isfinite(drives.spread), 1.0 / drives.spread, 0.0)
+        matrix = np.vstack([equations.matrix[:, split:] @ drives.matrix, np.diag(units)[units > 0.0]])
+        right = np.concatenate([right, np.zeros(len(matrix) - len(right))])
+        found = lsq_linear(matrix, right, bounds, method="bvls")
         result[split:] += drives.matrix @ np.asarray(found.x)
     return result
 

@@ -50,12 +50,19 @@ class _Segment:
         motion: filtered.
         links: (N, n, 10 k) columns of the links, filtered.
         drives: signals of the drives, filtered.
+        carried: (N, n, 10 k) columns of the links with their weight, not filtered.
     """
 
     log: Log
     motion: Motion
     links: Array
     drives: DriveSignals
+    carried: Array
+
+    def load(self, bodies: Array) -> Array:
+        """(N, n) filtered signal of the gears' load, for links with the parameters (10 k,)."""
+        rubbed = np.abs(self.carried @ bodies) * direction(self.motion.qd)
+        return self.motion.filter(rubbed)[self.motion.inner()]
 
     def times(self, step: int | None = None) -> Array:
         return self.motion.time[self.motion.inner(step)]
@@ -167,6 +174,9 @@ def _segment(
     links = inertial_regressor(
         chain, motion.q, motion.qd, motion.qdd, earth_or_none(options.compensates_gravity)
     )
+    carried = links
+    if options.compensates_gravity:
+        carried = inertial_regressor(chain, motion.q, motion.qd, motion.qdd)
     # The efforts of sharp friction steps are filtered in the log, so they are here.
     columns = np.zeros_like(links)
     depends = links.any(axis=0)
@@ -174,7 +184,7 @@ def _segment(
     speeds = np.repeat(np.array(SPEEDS)[:, None], chain.dof, axis=1)
     known = FrictionLaw.of(drives_given(chain, options)).stribeck_velocity
     signals = DriveSignals.of(motion.qd, motion.qdd, np.vstack([speeds, known]))
-    return _Segment(log, motion, columns, signals.changed(motion.filter))
+    return _Segment(log, motion, columns, signals.changed(motion.filter), carried)
 
 
 def _run(parts: Sequence[_Segment]) -> Run:
@@ -187,12 +197,14 @@ def _run(parts: Sequence[_Segment]) -> Run:
             Run(
                 segment.log.source,
                 segment.times() - origin,
+                motion.q[inner],
                 segment.links[inner],
                 segment.drives.part(inner),
                 motion.effort[inner],
                 (segment.late_effort(step) - segment.late_effort(-step)) / (2.0 * step),
                 motion.moving()[inner],
                 motion.usable[inner],
+                segment.load,
             )
         )
     return Run.joined(runs)

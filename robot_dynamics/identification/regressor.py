@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import StateError
 from robot_dynamics.identification.friction import DriveSignals, FrictionLaw
-from robot_dynamics.identification.inertial import COUNT
+from robot_dynamics.identification.inertial import COUNT, chain_parameters
 from robot_dynamics.inputs.arrays import real_array
 from robot_dynamics.model.chain import ChainJoint, JointKind, KinematicChain
 from robot_dynamics.spatial import Array, cross, skew
@@ -63,15 +63,22 @@ def regressor(
     qdd: ArrayLike,
     gravity: Sequence[float] = EARTH,
     law: FrictionLaw | None = None,
+    bodies: Array | None = None,
 ) -> Array:
-    """(N, n, 10 k + 6 n) columns of the links, then of the drives; arguments as `inertial_regressor`.
+    """(N, n, 10 k + 7 n) columns of the links, then of the drives; arguments as `inertial_regressor`.
 
-    Without ``law`` friction is the same at all speeds and in both directions.
+    Without ``law`` friction is the same at all speeds, in both directions and under all loads. Loads are of
+    links with the parameters ``bodies`` (10 k,), of the chain when None; weight is always part of them.
     """
     q, qd, qdd = states_of(chain, q, qd, qdd)
     law = law or FrictionLaw.plain(chain.dof)
-    drives = DriveSignals.of(qd, qdd, law.stribeck_velocity[None]).columns(law)
-    return np.concatenate([inertial_regressor(chain, q, qd, qdd, gravity), drives], axis=2)
+    links = inertial_regressor(chain, q, qd, qdd, gravity)
+    load = None
+    if law.loaded.any():
+        carried = links if tuple(gravity) == EARTH else inertial_regressor(chain, q, qd, qdd)
+        load = carried @ (chain_parameters(chain) if bodies is None else bodies)
+    drives = DriveSignals.of(qd, qdd, law.stribeck_velocity[None], load).columns(law)
+    return np.concatenate([links, drives], axis=2)
 
 
 def states_of(chain: KinematicChain, *values: ArrayLike) -> list[Array]:

@@ -13,7 +13,7 @@ from robot_dynamics.identification.friction import DRIVE_COLUMNS, FrictionLaw
 from robot_dynamics.identification.inertial import COUNT, body_of, chain_parameters, parameters_of
 from robot_dynamics.identification.regressor import EARTH, regressor
 from robot_dynamics.identification.timing import Treatment
-from robot_dynamics.identification.uncertainty import Knowledge
+from robot_dynamics.identification.uncertainty import Expected, Knowledge
 from robot_dynamics.model.chain import KinematicChain, RigidBody
 from robot_dynamics.spatial import Array
 
@@ -25,19 +25,26 @@ class Comparison:
     Attributes:
         source: of the log.
         time: (N,) [s].
+        position, velocity: (N, n) of the joints.
         measured, predicted, prior: (N, n) efforts, all filtered alike: of the log, by the result and by the
             description.
         moving: (N, n) whether a joint moves; at rest, friction is anything up to its greatest value.
         usable: (N, n) whether the effort is not saturated.
+        rigid: (N, n) efforts of links and rotors alone, by the result.
+        load: (N, n) efforts of the links alone, which the gears pass on.
     """
 
     source: str
     time: Array
+    position: Array
+    velocity: Array
     measured: Array
     predicted: Array
     prior: Array
     moving: NDArray[np.bool_]
     usable: NDArray[np.bool_]
+    rigid: Array
+    load: Array
 
 
 @dataclass(frozen=True)
@@ -71,8 +78,9 @@ class Identification:
         payload: what was picked up, in the tip frame, where that alone was asked for.
         treatment: what was done to the logs before.
         tool: name of the mounted tool.
-        expected_error: expected relative error of the efforts over the workspace; NaN for a payload.
-        expected_joint_errors: the same for each joint.
+        expected, expected_prior: expected relative errors of the efforts over the workspace, by the result
+            and by the description; None for a payload.
+        kept: names of links and joints that keep the description, which is no worse.
         inaccurate: the solver's status where it did not reach its tolerance, else empty.
     """
 
@@ -90,19 +98,22 @@ class Identification:
     payload: RigidBody | None = None
     treatment: Treatment | None = None
     tool: str = ""
-    expected_error: float = float("nan")
-    expected_joint_errors: tuple[float, ...] = ()
+    expected: Expected | None = None
+    expected_prior: Expected | None = None
+    kept: tuple[str, ...] = ()
     inaccurate: str = ""
 
     @property
     def parameters(self) -> Array:
-        """(10 k + 6 n,) of the links and of the drives."""
+        """(10 k + 7 n,) of the links and of the drives."""
         return np.concatenate([chain_parameters(self.chain), *(self.drives[key] for key in DRIVE_COLUMNS)])
 
     @property
     def law(self) -> FrictionLaw:
         """What friction depends on."""
-        return FrictionLaw(self.drives["stribeck_velocity"], self.drives["friction_offset"] != 0.0)
+        drives = self.drives
+        different, loaded = drives["friction_offset"] != 0.0, drives["load_friction"] != 0.0
+        return FrictionLaw(drives["stribeck_velocity"], different, loaded)
 
     def friction(self) -> dict[str, list[float]]:
         """Parameters of the nodes; those that need no mention are left out."""
@@ -112,6 +123,7 @@ class Identification:
         names = ["rotor_inertia", "damping", "friction"]
         names += ["static_friction", "stribeck_velocity"] if curved.any() else []
         names += ["friction_offset"] if law.asymmetric.any() else []
+        names += ["load_friction"] if law.loaded.any() else []
         return {name: [float(value) for value in drives[name]] for name in names}
 
     def efforts(self, q: Array, qd: Array, qdd: Array) -> Array:
@@ -137,8 +149,14 @@ class Identification:
             },
             "joint_error": {names[j]: relative_error(judged, joint=j) for j in each},
             "prior_joint_error": {names[j]: relative_error(judged, "prior", joint=j) for j in each},
-            "expected_error": self._or_none(self.expected_error),
-            "expected_joint_error": dict(zip(names, self.expected_joint_errors, strict=False)),
+            "joint_error_at_rest": {names[j]: relative_error(judged, joint=j, rest=True) for j in each},
+            "prior_joint_error_at_rest": {
+                names[j]: relative_error(judged, "prior", joint=j, rest=True) for j in each
+            },
+            **self._expected(),
+            "tested": self.tested(),
+            "kept": list(self.kept),
+            "not_better": list(self.not_better()),
             "total_mass": float(sum(joint.body.mass for joint in self.chain.joints)),
             "links": {joint.link: self._link(k) for k, joint in enumerate(self.chain.joints)},
             "from_description": list(self.from_description),
@@ -154,6 +172,7 @@ class Identification:
         if self.treatment is not None:
             result["cutoff"] = self.treatment.cutoff
             result["delay"] = asdict(self.treatment.delay)
+            result["held_out"] = self.treatment.held_out
             result["notes"] = list(self.treatment.notes)
         if self.payload is not None:
             result["payload"] = _body(self.payload)
@@ -184,9 +203,44 @@ class Identification:
             if name in own
         }
 
-    @staticmethod
-    def _or_none(value: float) -> float | None:
-        return float(value) if np.isfinite(value) else None
+    def _expected(self) -> dict[str, Any]:
+        names, keys = (
+            self.chain.joint_names,
+            (("expected_error", self.expected), ("expected_prior_error", self.expected_prior)),
+        )
+        result: dict[str, Any] = {key: found.whole if found else None for key, found in keys}
+        result["expected_miss"] = self.expected_miss()
+        if self.expected is not None:
+            result["expected_joint_error"] = dict(zip(names, self.expected.joints, strict=True))
+        return result
+
+    def tested(self) -> dict[str, dict[str, list[float]]]:
+        """Least and greatest position, velocity and effort of each joint in the runs that were predicted."""
+        runs = self.validate or self.learn
+        result: dict[str, dict[str, list[float]]] = {}
+        for j, name in enumerate(self.chain.joint_names):
+            result[name] = {}
+            for key, kind in (("position", "position"), ("velocity", "velocity"), ("effort", "measured")):
+                values = np.concatenate([getattr(run, kind)[:, j] for run in runs])
+                result[name][key] = [float(values.min()), float(values.max())]
+        return result
+
+    def expected_miss(self) -> float | None:
+        """Relative error that efforts of other motions may have, by the covariance or the held-out part."""
+        held_out = relative_error(self.validate)
+        known = [2.0 * self.expected.whole] if self.expected is not None else []
+        known += [held_out] if held_out is not None else []
+        return max(known, default=None)
+
+    def not_better(self) -> tuple[str, ...]:
+        """Names of joints whose held-out efforts the result predicts no better than the description."""
+        names = []
+        for j, name in enumerate(self.chain.joint_names):
+            before = relative_error(self.validate, "prior", joint=j)
+            after = relative_error(self.validate, joint=j)
+            if before is not None and after is not None and not after <= before:
+                names.append(name)
+        return tuple(names)
 
     def _link(self, index: int) -> dict[str, Any]:
         body = self.chain.joints[index].body

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ class Options:
         drives: as known, beyond what a description can say; None: as in the description.
         boxes: of the links' centres of mass; None: about their joints.
         tool: name of the mounted tool, for the record.
+        static: the runs are poses at rest, each approached from both sides; for a payload.
     """
 
     cutoff: float | None = None
@@ -41,6 +42,7 @@ class Options:
     drives: ActuatorParameters | None = None
     boxes: tuple[LinkBox, ...] | None = None
     tool: str = ""
+    static: bool = False
 
 
 @dataclass(frozen=True)
@@ -50,58 +52,72 @@ class Run:
     Attributes:
         source: of the log.
         time: (N,) [s].
+        position: (N, n) [rad or m].
         links: (N, n, 10 k) columns of the links.
         drives: what the parameters of the drives are multiplied by.
         effort: (N, n) measured.
         rate: (N, n) rate of the measured effort, by which an error of the delay shows [N·m/s or N/s].
         moving: (N, n) whether a joint is not at rest: what holds it there is no law's.
         usable: (N, n) whether the effort is not saturated.
+        load_of: the signal ``drives.load`` (N, n) of links with given parameters (10 k,).
     """
 
     source: str
     time: Array
+    position: Array
     links: Array
     drives: DriveSignals
     effort: Array
     rate: Array
     moving: NDArray[np.bool_]
     usable: NDArray[np.bool_]
+    load_of: Callable[[Array], Array]
 
     @property
     def counted(self) -> NDArray[np.bool_]:
         """(N, n) which equations are learned from."""
         return np.asarray(self.moving & self.usable)
 
-    def part(self, begin: float, end: float) -> Run:
-        """What lies between two shares of the run, from 0 to 1."""
-        chosen = slice(round(begin * len(self.time)), round(end * len(self.time)))
-        drives = self.drives.changed(lambda signal: signal[chosen])
-        return Run(
-            self.source,
-            self.time[chosen],
-            self.links[chosen],
-            drives,
-            self.effort[chosen],
-            self.rate[chosen],
-            self.moving[chosen],
-            self.usable[chosen],
+    def part(self, chosen: slice | NDArray[np.intp]) -> Run:
+        """Some samples of the run."""
+        values: dict[str, Any] = {name: getattr(self, name)[chosen] for name in _ARRAYS}
+        return replace(
+            self,
+            **values,
+            drives=self.drives.part(chosen),
+            load_of=lambda bodies: self.load_of(bodies)[chosen],
         )
+
+    def loaded(self, bodies: Array) -> Run:
+        """The run with the loads of links with the parameters ``bodies`` (10 k,)."""
+        return replace(self, drives=replace(self.drives, load=self.load_of(bodies)))
+
+    def predicted(self, parameters: Array, law: FrictionLaw) -> Array:
+        """(N, n) efforts by parameters and a law of friction."""
+        run = self.loaded(parameters[: self.links.shape[2]]) if law.loaded.any() else self
+        return np.asarray(run.regressor(law) @ parameters)
 
     @classmethod
     def joined(cls, runs: Sequence[Run]) -> Run:
         """Runs of one log, one after the other."""
         first = runs[0]
 
-        def all_of(name: str) -> Any:
-            return np.concatenate([getattr(run, name) for run in runs])
-
-        drives = DriveSignals.joined([run.drives for run in runs])
-        names = ("effort", "rate", "moving", "usable")
-        return cls(first.source, all_of("time"), all_of("links"), drives, *map(all_of, names))
+        values: dict[str, Any] = {
+            name: np.concatenate([getattr(run, name) for run in runs]) for name in _ARRAYS
+        }
+        return replace(
+            first,
+            **values,
+            drives=DriveSignals.joined([run.drives for run in runs]),
+            load_of=lambda bodies: np.concatenate([run.load_of(bodies) for run in runs]),
+        )
 
     def regressor(self, law: FrictionLaw) -> Array:
-        """(N, n, 10 k + 6 n) columns of the links, then of the drives."""
+        """(N, n, 10 k + 7 n) columns of the links, then of the drives."""
         return np.concatenate([self.links, self.drives.columns(law)], axis=2)
+
+
+_ARRAYS = ("time", "position", "links", "effort", "rate", "moving", "usable")
 
 
 def drives_given(chain: KinematicChain, options: Options) -> Drives:
@@ -110,7 +126,7 @@ def drives_given(chain: KinematicChain, options: Options) -> Drives:
 
 
 def prior_parameters(chain: KinematicChain, drives: Drives) -> Array:
-    """(10 k + 6 n,) parameters of the description; offsets of sensors are zero."""
+    """(10 k + 7 n,) parameters of the description; offsets of sensors are zero."""
     friction = [getattr(drives.friction, name) for name in DRIVE_COLUMNS[1:-1]]
     parts = (inertial.chain_parameters(chain), drives.rotor_inertia, *friction, np.zeros(chain.dof))
     return np.concatenate(parts)
@@ -125,7 +141,7 @@ def parameter_names(chain: KinematicChain) -> list[str]:
 
 
 def drives_of(parameters: Array, law: FrictionLaw) -> Mapping[str, Array]:
-    """The drives' parameters (6 n,) by name, and the Stribeck velocities of their law."""
+    """The drives' parameters (7 n,) by name, and the Stribeck velocities of their law."""
     n = len(law.stribeck_velocity)
     named = {name: parameters[n * k : n * (k + 1)] for k, name in enumerate(DRIVE_COLUMNS)}
     return {**named, "stribeck_velocity": law.stribeck_velocity}
@@ -140,14 +156,26 @@ def comparisons(
         Comparison(
             run.source,
             run.time,
+            run.position,
+            run.drives.velocity,
             run.effort,
-            run.regressor(new) @ without_offsets(after, run.effort.shape[1]),
-            run.regressor(old) @ before,
+            run.predicted(without_offsets(after, run.effort.shape[1]), new),
+            run.predicted(before, old),
             run.moving,
             run.usable,
+            run.predicted(_without_friction(after, run), new),
+            run.links @ after[: run.links.shape[2]],
         )
         for run in runs
     )
+
+
+def _without_friction(parameters: Array, run: Run) -> Array:
+    """The parameters of links and rotors, with all others at zero."""
+    result = np.zeros_like(parameters)
+    kept = run.links.shape[2] + run.effort.shape[1]
+    result[:kept] = parameters[:kept]
+    return result
 
 
 def without_offsets(parameters: Array, count: int) -> Array:

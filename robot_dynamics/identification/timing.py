@@ -80,12 +80,14 @@ class Treatment:
         cutoff_given: whether the cut-off was given; else it is the data's.
         delay: of the efforts, which was taken off.
         notes: gaps and saturated efforts, one line each.
+        held_out: what is predicted and not learned from.
     """
 
     cutoff: float
     cutoff_given: bool
     delay: Delay
     notes: tuple[str, ...]
+    held_out: str = ""
 
 
 def effort_delay(

@@ -74,21 +74,16 @@ def posterior_covariance(equations: Equations, parameters: Array, sizes: Array, 
     return np.asarray(np.linalg.inv(information * np.outer(scale, scale)) * np.outer(scale, scale))
 
 
-def expected_errors(
-    chain: KinematicChain,
-    law: FrictionLaw,
-    gravity: tuple[float, float, float],
-    parameters: Array,
-    covariance: Array,
-) -> tuple[float, Array]:
-    """Expected relative errors of the efforts over the workspace, of all joints together and of each (n,).
+def workspace_regressor(
+    chain: KinematicChain, law: FrictionLaw, gravity: tuple[float, float, float], bodies: Array
+) -> Array:
+    """(STATES, n, p) columns at random states of the workspace; those of the sensors' offsets are zero.
 
     Args:
         chain: with the limits of the joints.
         law: of the friction.
         gravity: (3,) in the root frame [m/s²].
-        parameters: (p,) that were found.
-        covariance: (p, p) of these.
+        bodies: (10 k,) parameters of the links that load the gears.
     """
     draw = np.random.default_rng(0)
     limits = [chain.driving_joint(j).limits for j in range(chain.dof)]
@@ -98,12 +93,42 @@ def expected_errors(
     fastest = SPEED * np.array([min(limit.velocity, _FASTEST) for limit in limits])
     q, qd, qdd = draw.uniform(-1.0, 1.0, (3, STATES, chain.dof))
     q = 0.5 * (lower + upper) + 0.5 * (upper - lower) * q
-    matrix = regressor(chain, q, fastest * qd, ACCELERATION * qdd, gravity, law)
+    matrix = regressor(chain, q, fastest * qd, ACCELERATION * qdd, gravity, law, bodies)
     offsets = matrix.shape[2] - chain.dof * (len(DRIVE_COLUMNS) - DRIVE_COLUMNS.index("torque_offset"))
     matrix[:, :, offsets : offsets + chain.dof] = 0.0  # never commanded
-    variance = np.einsum("nij,jk,nik->i", matrix, covariance, matrix, optimize=True)
-    effort = np.sum((matrix @ parameters) ** 2, axis=0)
-    return (
-        float(np.sqrt(variance.sum() / max(effort.sum(), 1e-300))),
-        np.sqrt(variance / np.maximum(effort, 1e-300)),
-    )
+    return matrix
+
+
+def workspace_squares(states: Array, parameters: Array) -> Array:
+    """(p, p) squared efforts at ``states`` (N, n, p), each joint in units of its own effort."""
+    effort = np.sum((states @ parameters) ** 2, axis=0)
+    rows = (states / np.sqrt(np.maximum(effort, 1e-300))[:, None]).reshape(-1, states.shape[2])
+    return np.asarray(rows.T @ rows)
+
+
+@dataclass(frozen=True)
+class Expected:
+    """Expected relative errors of the efforts over the workspace, one standard deviation.
+
+    Attributes:
+        whole: of all joints together.
+        joints: of each.
+    """
+
+    whole: float
+    joints: tuple[float, ...]
+
+
+def expected_errors(states: Array, parameters: Array, squares: Array) -> Expected:
+    """The expected errors at ``states`` (N, n, p).
+
+    Args:
+        states: columns.
+        parameters: (p,) that were found.
+        squares: (p, p) expected products of the errors of the parameters.
+    """
+    variance = np.einsum("nij,jk,nik->i", states, squares, states, optimize=True)
+    effort = np.sum((states @ parameters) ** 2, axis=0)
+    each = np.sqrt(variance / np.maximum(effort, 1e-300))
+    whole = float(np.sqrt(variance.sum() / max(effort.sum(), 1e-300)))
+    return Expected(whole, tuple(float(value) for value in each))

@@ -8,7 +8,7 @@ serial; with several it is a tree.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 
 import numpy as np
 
@@ -408,3 +408,21 @@ class KinematicChain:
         """
         poses = self.link_poses(q)
         return np.asarray((poses[self.tips[0].joint] if poses else np.eye(4)) @ self.tip_transform)
+
+
+def same_model(one: KinematicChain, other: KinematicChain) -> bool:
+    """Check whether two chains agree in everything but what is odd about their descriptions."""
+    return _alike(replace(one, warnings=()), replace(other, warnings=()))
+
+
+def _alike(one: object, other: object) -> bool:
+    """Check whether two values agree: arrays and the fields of records number by number."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, np.ndarray):
+        return np.array_equal(one, np.asarray(other), equal_nan=True)
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return len(one) == len(other) and all(_alike(*pair) for pair in zip(one, other, strict=True))
+    if is_dataclass(one):
+        return all(_alike(getattr(one, field.name), getattr(other, field.name)) for field in fields(one))
+    return one == other

@@ -14,7 +14,11 @@ class ChainParameters:
     root: str = parameter(
         "", "Root link of the chain, fixed to the ground; empty: the root of the robot", read_only=True
     )
-    tip: str = parameter("", "Tip link of the chain; empty: the only possible one", read_only=True)
+    tip: str = parameter(
+        "",
+        "Tip link of the chain; empty: the end of the arm; a robot with several arms needs a name",
+        read_only=True,
+    )
     locked_joints: tuple[str, ...] = parameter(
         (), "Locked joints; they are fixed and not part of the chain", read_only=True
     )

@@ -36,7 +36,7 @@ def blank_figure(width: float, height: float, title: str) -> Figure:
 
 
 def panels(
-    count: int, title: str, unit: str, same_scale: bool | Literal["row"] = False
+    count: int, title: str, unit: str, same_scale: bool | Literal["row"] = False, over: str = "time [s]"
 ) -> tuple[Figure, Sequence[Axes]]:
     """A figure with one panel a joint, at most three in a row.
 
@@ -45,11 +45,14 @@ def panels(
         title: of the figure.
         unit: of their vertical axes.
         same_scale: whether all share the vertical axis, or ``"row"`` for those beside each other.
+        over: name and unit of the horizontal axis, which is the same for all where it is the time.
     """
     columns = min(3, count)
     rows = -(-count // columns)
     figure = blank_figure(4.0 * columns, 2.8 * rows + 0.6, title)
-    grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=same_scale).ravel()
+    grid = figure.subplots(
+        rows, columns, squeeze=False, sharex=over.startswith("time"), sharey=same_scale
+    ).ravel()
     for axes in grid[count:]:
         axes.set_visible(False)
     for number, axes in enumerate(grid[:count]):
@@ -57,7 +60,7 @@ def panels(
         if not same_scale or number % columns == 0:
             axes.set_ylabel(unit)
     for axes in grid[max(0, count - columns) : count]:
-        axes.set_xlabel("time [s]")
+        axes.set_xlabel(over)
         axes.tick_params(labelbottom=True)
     return figure, list(grid[:count])
 

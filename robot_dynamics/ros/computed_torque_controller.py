@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rclpy.lifecycle import LifecycleNode
@@ -16,21 +17,26 @@ from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.effort_limits import unlimited
 from robot_dynamics.control.arm.laws import LawModules, import_laws, python_law
-from robot_dynamics.control.arm.parameters import ArmParameters
+from robot_dynamics.control.arm.parameters import ArmParameters, arm_accelerations
+from robot_dynamics.control.arm.path_rules import TorqueCheckParameters
 from robot_dynamics.errors import BackendError, ParameterError
 from robot_dynamics.ros.actions import deferred_server
 from robot_dynamics.ros.actions.constraints import Constraints
 from robot_dynamics.ros.actions.goal_trajectory import GoalTrajectory
 from robot_dynamics.ros.actions.trajectory_action import GoalAnswer, TrajectoryAction
 from robot_dynamics.ros.control import controller_state
+from robot_dynamics.ros.control.check_topic import Checked, CheckTopic
 from robot_dynamics.ros.control.controller_node import ControllerNode
 from robot_dynamics.ros.control.controller_state import ControllerStatePublisher
 from robot_dynamics.ros.control.native.raw_trajectory import RawTrajectory
 from robot_dynamics.ros.control.planner import PlanRequest
 from robot_dynamics.ros.control.records import CALM, WATCHED, Cycles
+from robot_dynamics.ros.control.retime_topic import RetimeTopic
 from robot_dynamics.ros.control.tracking import JointReferencePublisher, TrackingErrors
-from robot_dynamics.ros.control.trajectory_topic import TrajectoryTopic
+from robot_dynamics.ros.control.trajectory_topic import TrajectoryTopic, remarks
 from robot_dynamics.ros.models.arm_model import ArmModel, ModelLoader
+from robot_dynamics.ros.models.live_memory import LiveMemory
+from robot_dynamics.ros.models.live_parameters import SHARED
 from robot_dynamics.ros.support import parameters, spin
 from robot_dynamics.ros.support.joint_limits import declared_rules, without_joint
 
@@ -56,6 +62,7 @@ class ComputedTorqueController(LifecycleNode):
         self._reference = JointReferencePublisher(self)
         self._errors = TrackingErrors()
         self._rules = declared_rules(self)
+        parameters.watch(self, self._rules.torque, self._on_torque_check)
         self._topic = TrajectoryTopic(
             self,
             self._controller_node,
@@ -65,6 +72,8 @@ class ComputedTorqueController(LifecycleNode):
             self._wanted,
             self._on_taken_over,
         )
+        CheckTopic(self, self._checked)
+        RetimeTopic(self, self._checked)
         self._action: TrajectoryAction | None = None
         if deferred_server.AVAILABLE:
             self._action = TrajectoryAction(
@@ -83,6 +92,8 @@ class ComputedTorqueController(LifecycleNode):
         if controller_state.AVAILABLE:
             self._state = ControllerStatePublisher(self)
         self._loader = ModelLoader(self, self._on_model, self._on_change)
+        self._live = LiveMemory(self, (*SHARED, "kp", "kv"), not self.get_parameter("lockstep").value)
+        self._controller_node.events.on_stop = self._live.forget
         self._loader.start()
 
     def run(self, stop: spin.StopEvent) -> None:
@@ -102,7 +113,7 @@ class ComputedTorqueController(LifecycleNode):
     # Model and parameters
 
     def missing(self) -> str:
-        """Why no controller can be built now; empty when one can."""
+        """Reason why no controller can be built now; empty when one can."""
         return self._loader.missing
 
     def build(self) -> tuple[ArmController, Sequence[str]]:
@@ -139,7 +150,10 @@ class ComputedTorqueController(LifecycleNode):
         if self._loop.controller is None:
             self._controller_node.start_if_due()
         else:
+            lost = self._controller_node.active_trajectory.dropped()
             self._controller_node.renew()
+            if lost:
+                self.get_logger().warning(f"a new model is in use: the arm is held where it is{lost}")
 
     def _on_change(self, model: ArmModel) -> None:
         """The same arm with another payload or gravity: whatever is being followed goes on."""
@@ -164,6 +178,9 @@ class ComputedTorqueController(LifecycleNode):
             self._loop.controller.parameters = accepted
         else:
             self._controller_node.start_if_due()
+
+    def _on_torque_check(self, accepted: TorqueCheckParameters) -> None:
+        self._rules = replace(self._rules, torque=accepted)
 
     def _check_actuators(self, candidate: ActuatorParameters) -> None:
         if self._loop.controller is not None:
@@ -190,6 +207,8 @@ class ComputedTorqueController(LifecycleNode):
         def tell(followed: Any) -> None:
             duration = followed.end - followed.start
             self.get_logger().info(f"following a goal of {trajectory.points} points for {duration:.3f} s")
+            for remark in remarks(followed):
+                self.get_logger().warning(remark)
             self._controller_node.active_trajectory.began(f"a goal of {trajectory.points} points", followed)
             answer.followed(followed)
 
@@ -198,7 +217,7 @@ class ComputedTorqueController(LifecycleNode):
         )
 
     def _wanted(self, controller: ArmController, trajectory: RawTrajectory | GoalTrajectory) -> PlanRequest:
-        """What a trajectory asks of a controller; TrajectoryError for points that are not usable."""
+        """Plan request of a trajectory; TrajectoryError for points that are not usable."""
         names, table, rules = trajectory.joint_names, trajectory.table(), self._rules
         return PlanRequest(
             trajectory.stamp,
@@ -206,10 +225,21 @@ class ComputedTorqueController(LifecycleNode):
             lambda departure: controller.plan(names, table, departure, rules),
         )
 
+    def _checked(self) -> Checked:
+        """Subject of ``~/check_trajectory``."""
+        model, controller, rules = self._model, self._loop.controller, self._rules
+        limits = (1.0 - rules.torque.torque_margin) * self._control_parameters.limits_of(model.chain)
+        accelerations = arm_accelerations(model.chain, self._control_parameters)
+        rules = rules.accelerated(model.chain.joint_names, accelerations)
+        origin = None
+        if controller is not None and controller.phase.controls:
+            origin = controller.reference(controller.time)
+        return Checked(model.chain, self._drives(model), limits, rules, origin)
+
     # Reports
 
     def on_cycles(self, cycles: Cycles, controller: ArmController) -> float:
-        """What the controller did since this was called last, for those who listen."""
+        """Report of what the controller did since the last call, for those who listen."""
         if self._action is not None:
             self._action.serve()
         judged = self._action is not None and self._action.running
@@ -227,7 +257,7 @@ class ComputedTorqueController(LifecycleNode):
         return {"largest_tracking_error": self._errors.largest()} if self._loop.controller else {}
 
     def warnings(self, controller: ArmController) -> list[str]:
-        """What may be wrong with the model in use, and the joints that nothing limits."""
+        """Possible faults of the model in use, and the joints that nothing limits."""
         warnings = [*self._loader.warnings, unlimited(controller.chain, controller.effort_limits)]
         return list(filter(None, warnings))
 

@@ -23,14 +23,15 @@ from robot_dynamics.model.dh import dh_parameters
 from robot_dynamics.model.dh_table import CONVENTIONS, DHTable
 from robot_dynamics.parameters import parameter, validate
 from robot_dynamics.ros.models.arm_model import ArmModel, ModelLoader
-from robot_dynamics.ros.models.live_parameters import LivePublisher
+from robot_dynamics.ros.models.live_memory import LiveMemory
+from robot_dynamics.ros.models.live_parameters import SHARED, LivePublisher
 from robot_dynamics.ros.support import diagnostics, parameters, qos, spin
 from robot_dynamics.ros.support.messages import JointOrder, to_array
 
 
 @dataclass(frozen=True)
 class TableParameters:
-    """How the table is made and how often the load is told."""
+    """Settings of the table, and the rate at which the load is published."""
 
     dh_convention: str = parameter(
         "modified",
@@ -76,6 +77,7 @@ class RobotModel(Node):
         parameters.watch(self, self._drives, self._on_drives, check=self._check_drives)
         self._live = LivePublisher(self)
         self._loader = ModelLoader(self, self._on_model, self._on_change, follows=False)
+        self._memory = LiveMemory(self, SHARED)
         self._loader.start()
 
     # Model
@@ -114,7 +116,7 @@ class RobotModel(Node):
             self._publish_live()
 
     def _publish_live(self) -> None:
-        """What the nodes that follow this one shall use."""
+        """Parameters for the nodes that follow this one."""
         if self._model is not None:
             self._live.publish({"gravity": list(self._model.gravity)})
 

@@ -13,6 +13,7 @@ A state that nobody answers is published again, unchanged, every REPEAT seconds.
 from __future__ import annotations
 
 import json
+import math
 import sys
 import time
 
@@ -59,6 +60,7 @@ class Simulator(Node):
         self._order = JointOrder(())
         self._refused = 0
         self._braked = False
+        self._brake_heard = math.inf
         kind = kind_of(settings)
         self._output = StateOutput(self, kind, settings)
         self._wall_clock: WallClock | None = None
@@ -145,6 +147,7 @@ class Simulator(Node):
         motion, settings = self._motion, self._settings
         if motion is None:
             return
+        self._watch_brakes()
         age = motion.command_age
         if age > settings.command_timeout:
             motion.halt(settings)
@@ -152,6 +155,21 @@ class Simulator(Node):
                 f"no command for {age:.3f} s: {settings.on_timeout}", throttle_duration_sec=THROTTLE
             )
         self._advance(motion)
+
+    def _watch_brakes(self) -> None:
+        """Engage the brakes where the node that commanded them has fallen silent."""
+        silent = time.monotonic() - self._brake_heard
+        if silent <= self._settings.brake_timeout:
+            return
+        self._brake_heard = math.inf
+        if not self._braked:
+            self.get_logger().error(f"no command to the brakes for {silent:.3f} s: they engage")
+        self._engage_brakes(True)
+
+    def _engage_brakes(self, engaged: bool) -> None:
+        self._braked = engaged
+        if self._motion is not None:
+            self._motion.brake(engaged, self._settings)
 
     def _advance(self, motion: Motion) -> None:
         trouble = motion.advance(self._settings)
@@ -186,9 +204,9 @@ class Simulator(Node):
     def _on_brake(self, message: Bool) -> None:
         if self._settings.lockstep:
             return  # nothing may depend on when a message comes, unless it is answered
-        self._braked = message.data
-        if self._motion is not None:
-            self._motion.brake(self._braked, self._settings)
+        self._brake_heard = time.monotonic()
+        self.get_logger().info("brakes follow their commands from now on", once=True)
+        self._engage_brakes(message.data)
 
     def _on_hardware_command(self, message: JointState) -> None:
         """Efforts by joint name until the next command; ros2_control has numbers once somebody commands."""

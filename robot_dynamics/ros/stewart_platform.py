@@ -28,18 +28,21 @@ from robot_dynamics.ros.control.records import CALM, WATCHED, Cycles
 from robot_dynamics.ros.control.remembered_stops import RememberedStops
 from robot_dynamics.ros.control.stewart_reports import StewartReports
 from robot_dynamics.ros.control.trajectory_topic import TrajectoryTopic
+from robot_dynamics.ros.models.live_memory import LiveMemory
 from robot_dynamics.ros.models.machines import load_machine
 from robot_dynamics.ros.support import parameters, qos, spin
 from robot_dynamics.stewart import StewartPlatform
 from robot_dynamics.stewart.compiled import compile_stewart
 
+LIVE = ("payload_mass", "payload_center", "payload_inertia", "kp", "kv", "ki")
+"""Parameters that a respawn goes on with when they were set live."""
 CONDITION_WARNING = 0.5
 """Share of the condition limit from which on the status is a warning."""
 
 
 @dataclass(frozen=True)
 class MachineParameters:
-    """Which machine, and how its legs report."""
+    """Platform, and the way in which its legs report."""
 
     machine: str = parameter(
         "stewart_demo",
@@ -69,7 +72,7 @@ class StewartPlatformNode(LifecycleNode):
     def __init__(self) -> None:
         super().__init__("stewart_platform")
         self._controller_node: ControllerNode[StewartController] = ControllerNode(
-            self, self, "leg_effort_controller/commands", "joint_command"
+            self, self, "leg_effort_controller/commands", "joint_command", "~/brake"
         )
         self._loop = self._controller_node.loop
         self._machine_parameters = parameters.declare(self, MachineParameters)
@@ -86,6 +89,8 @@ class StewartPlatformNode(LifecycleNode):
             self, self._controller_node, MultiDOFJointTrajectory, "~/trajectory", "platform", self._wanted
         )
         self._stops = RememberedStops(self)
+        self._live = LiveMemory(self, LIVE, not self.get_parameter("lockstep").value)
+        self._controller_node.events.on_stop = self._live.forget
         self._operation = Operation(
             self, self._controller_node, self._machine_parameters.base_frame, self._stops, self._machine_name
         )
@@ -105,7 +110,7 @@ class StewartPlatformNode(LifecycleNode):
 
     def on_stop(self) -> None:
         """The process ends: the safe output is seen through."""
-        self._operation.brake(True)
+        self._loop.brake(True)
         self._controller_node.stop()
         self._stops.close()
 
@@ -164,7 +169,7 @@ class StewartPlatformNode(LifecycleNode):
     # Messages
 
     def _wanted(self, controller: StewartController, raw: RawTrajectory) -> PlanRequest:
-        """What a trajectory asks of the controller; called in a thread."""
+        """Plan request of a trajectory; called in a thread."""
         _check_frame(raw.frame, (self._machine_parameters.base_frame,))
         points = raw.poses()
         return PlanRequest(raw.stamp, raw.points, lambda departure: controller.plan(points, departure))

@@ -18,9 +18,11 @@ from robot_dynamics.control.arm.feedforward_parameters import EffortPath, Feedfo
 from robot_dynamics.control.arm.feeding import Plan
 from robot_dynamics.errors import ModelError, TrajectoryError
 from robot_dynamics.ros.actions import deferred_server
+from robot_dynamics.ros.control.check_topic import Checked, CheckTopic
 from robot_dynamics.ros.control.controller_node import Autostart
 from robot_dynamics.ros.control.lifecycle import Lifecycle
 from robot_dynamics.ros.control.native.raw_trajectory import RawTrajectory
+from robot_dynamics.ros.control.retime_topic import RetimeTopic
 from robot_dynamics.ros.control.trajectory_topic import SHORT
 from robot_dynamics.ros.feedforward.effort_stream import EffortStream
 from robot_dynamics.ros.feedforward.feeder import Feeder
@@ -59,6 +61,8 @@ class TrajectoryFeedforward(LifecycleNode):
             self._relay = GoalRelay(self, self._feeder, DOWNSTREAM)
         topic, received = "~/joint_trajectory", self._on_trajectory
         qos.subscription(self, JointTrajectory, topic, received, qos.TRAJECTORY, raw=True)
+        CheckTopic(self, self._checked)
+        RetimeTopic(self, self._checked)
         self.create_service(Trigger, "~/hold", self._on_hold)
         self._diagnostics = diagnostics.DiagnosticsPublisher(self, self._status)
         self._loader = ModelLoader(self, self._on_model, self._on_change)
@@ -191,6 +195,17 @@ class TrajectoryFeedforward(LifecycleNode):
         else:
             self._feeder.send(filled)
             self._feeder.begin(plan)
+
+    def _checked(self) -> Checked:
+        """Subject of ``~/check_trajectory``."""
+        model, feeder = self._loader.model, self._feeder
+        if model is None:
+            raise ModelError(self._loader.missing)
+        limits = (1.0 - feeder.rules.torque.torque_margin) * feeder.settings.limits_of(model.chain)
+        origin = None
+        if feeder.feedforward is not None and not feeder.blindness():
+            origin = feeder.feedforward.departure(None, feeder.now()).origin
+        return Checked(model.chain, self._drives(model), limits, feeder.rules, origin)
 
     def _on_hold(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         active = self._feeder.active

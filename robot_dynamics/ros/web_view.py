@@ -145,7 +145,7 @@ class WebView(Node):
 
     @property
     def waiting(self) -> bool:
-        """Whether a service is about to answer."""
+        """Return whether a service is about to answer."""
         return time.monotonic() < self._patience
 
     def _call(self, client: Any, then: Any = None) -> None:

@@ -20,6 +20,9 @@ from robot_dynamics.simulation.parameters import PlantParameters
 from robot_dynamics.simulation.plant import BRAKE, JointChecks, check_motion, checked_wrench, whole_steps
 from robot_dynamics.spatial import Array
 
+LOAD_ROUNDS = 100
+"""Most rounds in which load and the friction that depends on it are made to agree."""
+
 
 class ArmPlant:
     """An arm that answers to joint efforts.
@@ -179,8 +182,9 @@ class ArmPlant:
         with quiet():
             if self._slides:
                 for _ in range(steps):
-                    # Friction of the middle of the step.
-                    self._rub(data.qvel + 0.5 * self.parameters.physics_timestep * data.qacc)
+                    # Friction of the middle of the step, under the load of the last one.
+                    half = 0.5 * self.parameters.physics_timestep
+                    self._rub(data.qvel + half * data.qacc, self._gear_loads(data))
                     mujoco.mj_step(self._built.model, data)
             else:
                 mujoco.mj_step(self._built.model, data, steps)
@@ -258,19 +262,35 @@ class ArmPlant:
             data.qpos[address] = multiplier * data.qpos[driver] + offset
             data.qvel[address] = multiplier * data.qvel[driver]
 
-    def _rub(self, velocity: Array) -> None:
-        """Coulomb friction of the independent joints at the velocities of all joints."""
+    def _rub(self, velocity: Array, load: Array) -> None:
+        """Dry friction of the independent joints at the velocities of all joints, under loads (n,)."""
         built, qd = self._built, velocity[self._built.drivers]
-        built.model.dof_frictionloss[built.drivers] = built.drives.friction.dry_size(qd, direction(qd))
+        built.model.dof_frictionloss[built.drivers] = built.drives.friction.dry_size(qd, direction(qd), load)
+
+    def _gear_loads(self, data: mujoco.MjData) -> Array:
+        """(n,) efforts that the gears pass on to the links, as last evaluated."""
+        rows = data.efc_type == mujoco.mjtConstraint.mjCNSTR_FRICTION_DOF
+        friction = np.zeros(self._built.model.nv)
+        friction[data.efc_id[rows]] = data.efc_force[rows]
+        rotors = self._built.model.dof_armature * data.qacc
+        return np.asarray((data.qfrc_applied + data.qfrc_passive + friction - rotors)[self._built.drivers])
 
     def _evaluate(self, effort: Array) -> mujoco.MjData:
         scratch = self._scratch
         scratch.qpos[:], scratch.qvel[:] = self._data.qpos, self._data.qvel
         scratch.ctrl[:] = self._data.ctrl
         scratch.qfrc_applied[self._built.drivers] = effort
-        if self._slides:
-            self._rub(scratch.qvel)
-        mujoco.mj_forward(self._built.model, scratch)
+        if not self._slides:
+            mujoco.mj_forward(self._built.model, scratch)
+            return scratch
+        # Load and friction depend on each other.
+        load = np.zeros(self.dof)
+        for _ in range(LOAD_ROUNDS):
+            self._rub(scratch.qvel, load)
+            mujoco.mj_forward(self._built.model, scratch)
+            before, load = load, self._gear_loads(scratch)
+            if np.allclose(load, before, rtol=1e-12, atol=1e-12):
+                break
         return scratch
 
 

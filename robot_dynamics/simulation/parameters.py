@@ -128,6 +128,14 @@ class SimulatorParameters(ChainParameters):
         minimum=0.001,
         maximum=60.0,
     )
+    brake_timeout: float = parameter(
+        0.5,
+        "Time on the wall without a message on a platform's ~/brake after which its brakes engage, once one"
+        " came",
+        unit="s",
+        minimum=0.1,
+        maximum=60.0,
+    )
     on_timeout: str = parameter(
         "brake",
         "Without commands: brake locks every joint, zero_effort lets the arm move freely",

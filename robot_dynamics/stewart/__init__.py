@@ -1,11 +1,13 @@
-"""Stewart platforms: exact actuator forces, joint reactions, kinematics, forward dynamics and paths.
+"""Stewart platforms: exact actuator forces, joint reactions, kinematics, forward dynamics and paths:
 
-from robot_dynamics import stewart
+    from robot_dynamics import stewart
 
-platform = stewart.load("config/stewart_demo.yaml")
-result = platform.inverse_dynamics(position, orientation, linear_velocity, angular_velocity,
-                                   linear_acceleration, angular_acceleration)
-result.actuator_forces  # (6,) [N], positive when the leg pushes
+    platform = stewart.load("config/stewart_demo.yaml")
+    result = platform.inverse_dynamics(position, orientation, linear_velocity, angular_velocity,
+                                       linear_acceleration, angular_acceleration)
+    result.actuator_forces  # (6,) [N]
+
+A force is positive when the leg pushes.
 """
 
 from robot_dynamics.errors import LimitError, LimitWarning, StewartModelWarning

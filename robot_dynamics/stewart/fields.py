@@ -16,7 +16,7 @@ from robot_dynamics.spatial import Array
 LARGEST = 1e9
 """A larger number (in SI units) is a mistake, and its products would overflow."""
 _CONTROLS = frozenset(map(chr, (*range(0x20), *range(0x7F, 0xA0), *range(0xD800, 0xE000))))
-"""What no XML can hold, and no name needs: controls, and halves of characters."""
+"""Characters that no XML can hold and no name needs: controls, and halves of characters."""
 _EXPONENT = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]{1,2}", re.ASCII)
 
 

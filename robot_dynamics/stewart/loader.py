@@ -19,6 +19,7 @@ from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.spatial import Array, rotation_from_rpy
 from robot_dynamics.stewart.fields import LARGEST, Fields
 from robot_dynamics.stewart.machine import (
+    GUESSED,
     LEG_COUNT,
     NO_DRIVE,
     NO_SPRING,
@@ -85,6 +86,7 @@ def _machine(fields: Fields) -> Machine:
         home_rotation=_rotation(home),
         characteristic_length=fields.number("characteristic_length", above=1e-6),
         condition_limit=fields.number("condition_limit", above=1.0),
+        guessed=_guessed(fields),
     )
     home.finish()
     fields.finish(ignore=("source",))
@@ -97,6 +99,17 @@ def _machine(fields: Fields) -> Machine:
             stacklevel=4,
         )
     return machine
+
+
+def _guessed(fields: Fields) -> tuple[str, ...]:
+    """Parts of the machine that are guesses."""
+    if not fields.has("guessed"):
+        return ()
+    given = listed("guessed", fields.value("guessed"), ModelError, len(GUESSED))
+    parts = tuple(plain_text(part) or "" for part in given)
+    if not set(parts) <= set(GUESSED):
+        raise ModelError(f"guessed is {quoted(given)}; it is a list of {', '.join(GUESSED)}")
+    return parts
 
 
 def _is_path(source: object) -> TypeGuard[str | os.PathLike[str]]:

@@ -30,6 +30,8 @@ from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.spatial import Array
 
 LEG_COUNT = 6
+GUESSED = ("friction", "masses")
+"""Parts of a machine that may be guesses."""
 
 
 @dataclass(frozen=True)
@@ -222,6 +224,7 @@ _MACHINE = {
     "home_rotation": numbers(3, 3),
     "characteristic_length": positive,
     "condition_limit": positive,
+    "guessed": several(text),
 }
 
 
@@ -238,6 +241,8 @@ class Machine:
         home_rotation: (3, 3) from the platform frame to the base frame at home.
         characteristic_length: divides moments where they are compared with forces [m].
         condition_limit: greatest condition number (with the characteristic length) that is worked with.
+        guessed: parts in :data:`GUESSED` that nobody has measured. A controller does not compensate friction
+            that is guessed.
     """
 
     name: str
@@ -248,6 +253,7 @@ class Machine:
     home_rotation: Array
     characteristic_length: float
     condition_limit: float
+    guessed: tuple[str, ...] = ()
     base_points: Array = field(init=False, repr=False)
     platform_points: Array = field(init=False, repr=False)
     home_directions: Array = field(init=False, repr=False)
@@ -255,6 +261,8 @@ class Machine:
 
     def __post_init__(self) -> None:
         check_fields(self, _MACHINE)
+        if unknown := sorted(set(self.guessed) - set(GUESSED)):
+            raise ModelError(f"guessed has {quoted(unknown[0])}; known are {', '.join(GUESSED)}")
         base = np.array([leg.base_point for leg in self.legs])
         platform = np.array([leg.platform_point for leg in self.legs])
         with np.errstate(over="ignore", invalid="ignore"):  # reported by name below

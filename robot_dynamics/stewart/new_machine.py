@@ -18,7 +18,7 @@ from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.checks import pose_quantities
 from robot_dynamics.stewart.kinematics import forward_kinematics, leg_geometry
 from robot_dynamics.stewart.loader import load_machine
-from robot_dynamics.stewart.machine import Machine
+from robot_dynamics.stewart.machine import GUESSED, Machine
 from robot_dynamics.stewart.motion import motion_of
 from robot_dynamics.stewart.newton_euler import balance
 
@@ -232,6 +232,8 @@ def _text(m: Measures, angles: tuple[float, float], force_is_guessed: bool) -> s
     if m.speed_force:
         points = ", ".join(f"[{speed:.6g}, {force:.6g}]" for speed, force in m.speed_force)
         rating.append(f"    speed_force: [{points}]      # greatest force over speed")
+    masses_are = any(given is None for given in (m.mass, m.lower_mass, m.upper_mass))
+    text["guessed"] = ", ".join(GUESSED if masses_are else GUESSED[:1])
     text["rating"] = "".join(f"{line}\n" for line in rating)
     off = "" if m.drive else "# "
     legs = "".join(_leg_text(k, base[k], platform[k]) for k in range(6))
@@ -324,6 +326,9 @@ _TEXT = """\
 # base to platform, y along the moving axis of the universal joint.
 # What is marked as a guess follows from the size alone: put in your own numbers.
 name: {name}
+# Parts that nobody has measured: friction, masses. A controller does not compensate friction that is guessed:
+# too much of it would drive the motion. Remove `friction` here when its numbers are measured.
+guessed: [{guessed}]
 gravity: [0.0, 0.0, -9.81]
 
 # Divides moments where they are compared with forces: the radius of the platform's joint circle.

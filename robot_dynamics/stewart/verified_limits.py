@@ -24,7 +24,7 @@ from robot_dynamics.stewart.path_bounds import Boxes, LegBounds, PathBounds, Pie
 from robot_dynamics.stewart.paths import PlatformPath, PolynomialPath
 
 SLACK = 1e-6
-"""How far beyond a limit counts as keeping it, relative to the limit; for angles, of their cosine."""
+"""Excess over a limit that counts as keeping it, relative to the limit; for angles, of their cosine."""
 MOST_BOXES = 400_000
 """Maximum number of intervals per path."""
 MOST_SAMPLES = 1_000_000

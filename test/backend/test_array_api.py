@@ -1,4 +1,4 @@
-"""Functions over array libraries: with NumPy as the library, the numbers of the compiled quantities.
+"""Functions over array libraries: with NumPy as the library, the numbers of the generated Python.
 
 Only what the array API standard has is used, so a namespace that has nothing else must do.
 """
@@ -42,7 +42,7 @@ def module_of(folder, robot, *more):
 def test_every_quantity_agrees_for_states_of_any_leading_axes(tmp_path, robot):
     path, made = module_of(tmp_path, robot, "--quantity", "all")
     chain = load_urdf(path)
-    dynamics = compile_dynamics(chain, friction=False)
+    dynamics = compile_dynamics(chain, backend="python", friction=False)
     states = np.random.default_rng(0).normal(size=(3, 6, chain.dof))
     for name, count in STATES.items():
         function = made[f"{robot}_{name}"]
@@ -61,7 +61,7 @@ def test_every_quantity_agrees_for_states_of_any_leading_axes(tmp_path, robot):
 
 def test_arguments_are_broadcast_against_each_other(tmp_path):
     path, made = module_of(tmp_path, "scara", "--wrench")
-    dynamics = compile_dynamics(load_urdf(path), friction=False)
+    dynamics = compile_dynamics(load_urdf(path), backend="python", friction=False)
     draw = np.random.default_rng(1)
     q, qd, qdd, wrench = (
         draw.normal(size=(5, 4)),

@@ -30,7 +30,11 @@ def arm(request, text):
 
 
 @pytest.mark.filterwarnings("ignore::robot_dynamics.errors.ModelWarning")
-@pytest.mark.parametrize("frame", ["flange", "tool0", "camera"])
+@pytest.mark.parametrize(
+    ("arm", "frame"),
+    [("python", "flange"), ("python", "tool0"), ("python", "camera"), ("c", "camera")],
+    indirect=["arm"],
+)
 def test_frames_on_fixed_joints_are_those_of_a_chain_that_ends_there(arm, text, frame):
     own = rd.compile_dynamics(rd.load_urdf(text, tip=frame), backend="python", quantities=())
     n = own.chain.dof

@@ -28,16 +28,7 @@ CALLS = [
 ]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def own_cache(tmp_path_factory):
-    """Nothing compiled by an earlier run is used."""
-    from robot_dynamics.native import cache
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        cache._folder.cache_clear()
-        yield
-    cache._folder.cache_clear()
+pytestmark = pytest.mark.usefixtures("fresh_cache")
 
 
 @pytest.fixture(scope="module")

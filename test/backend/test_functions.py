@@ -10,7 +10,6 @@ import pytest
 from robot_dynamics.codegen.expression import ExpressionGraph, sin
 from robot_dynamics.codegen.program import Argument
 from robot_dynamics.errors import SingularityError, StateError
-from robot_dynamics.native import cache
 from robot_dynamics.native.evaluator import Evaluator
 from robot_dynamics.native.fast_call import fast_function
 from robot_dynamics.native.loading import load_kernel
@@ -50,13 +49,7 @@ def reference(x, y, force=(0,) * 6, scale=(1,)):
     return matrix, FACTOR[0] * x[0] / y[9], np.reshape(cube, (2, 3, 2))
 
 
-@pytest.fixture(scope="module", autouse=True)
-def own_cache(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        cache._folder.cache_clear()
-        yield
-    cache._folder.cache_clear()
+pytestmark = pytest.mark.usefixtures("fresh_cache")
 
 
 def make(backend):

@@ -25,6 +25,8 @@ static void send(void *to, rd_session *session, int64_t stamp, const double *eff
     last_effort = effort[0];
 }
 
+static const double wide[2] = {-1e3, 1e3};
+static const double slow[1] = {5.0};
 static const double none[1], limit[1] = {100.0}, fast[1] = {50.0}, kp[1] = {100.0}, kv[1] = {20.0};
 static const double no_friction[RD_FRICTION_PARAMETERS];
 
@@ -33,6 +35,7 @@ static rd_settings make_settings(uint64_t number)
     return (rd_settings){
         .number = number, .model = 1, .law = 1, .machine = rd_machine_arm(), .inverse_dynamics = weight, .rotor_inertia = none,
         .friction = no_friction, .limits = limit, .velocity_bounds = fast, .effort_steps = limit, .kp = kp, .kv = kv,
+        .ki = none, .settled = none, .position_limits = wide, .velocity_limits = fast, .hold_deceleration = slow, .stop_deceleration = slow, .following = fast,
         .state_timeout = 0.1, .safe_fade_time = 0.05, .model_change_time = 0.2, .front_timeout = 1.0,
         .state_jump = 0.05, .stamp_step = 0.5, .mode = RD_COMPUTED_TORQUE,
         .looks_ahead = 1, .safe_output = RD_GRAVITY_FADE,
@@ -100,9 +103,9 @@ int main(void)
     states(&loop, 3, 0.3, 0.0);
     tell("holding", &loop, core);
 
-    const rd_plan late = {1, core->epoch, 0, 3, (double[]){0.0, 0.1, 0.2}, coefficients[0][0], NULL};
-    const rd_plan plan = {2, core->epoch, 0, 3, times, coefficients[0][0], NULL};
-    const rd_plan superseded = {3, core->epoch, 0, 3, times, coefficients[0][0], NULL};
+    const rd_plan late = {1, core->epoch, 0, 3, (double[]){0.0, 0.1, 0.2}, coefficients[0][0], NULL, 0};
+    const rd_plan plan = {2, core->epoch, 0, 3, times, coefficients[0][0], NULL, 0};
+    const rd_plan superseded = {3, core->epoch, 0, 3, times, coefficients[0][0], NULL, 0};
     rd_core_offer_plan(core, &late);
     states(&loop, 1, 0.3, 0.0);
     printf("late plan: %d\n", core->verdict);
@@ -133,6 +136,44 @@ int main(void)
     atomic_store(&loop.front_seen, steady);
     states(&loop, 2, 0.2, 0.0);
     tell("somebody at home", &loop, core);
+
+    /* The loop was stopped for 0.45 s: states that waited are no place to hold. */
+    silence(&loop, 0.0);
+    steady += 450000000;
+    const double waited = 0.9, now = 0.2, still = 0.0;
+    rd_loop_state(&loop, steady - 445000000, steady, &waited, &still);
+    rd_loop_state(&loop, steady - 440000000, steady, &waited, &still);
+    tell("states that waited", &loop, core);
+    rd_loop_state(&loop, steady, steady, &now, &still);
+    tell("a state of now", &loop, core);
+
+    /* A halt in motion comes to rest first. */
+    const double move_times[3] = {core->time + 0.001, core->time + 0.201, core->time + 0.301};
+    static const double move[2][6][1] = {{{0.2}, {0}, {0}, {1.0}, {-1.5}, {0.6}}, {{0.3}, {0}, {0}, {0}, {0}, {0}}};
+    const rd_plan moves = {core->considered + 1, core->epoch, 0, 3, move_times, move[0][0], NULL, 0};
+    rd_core_offer_plan(core, &moves);
+    rd_motion here = {(double[1]){0}, (double[1]){0}, (double[1]){0}};
+    for (int i = 0; i < 400; ++i) {
+        if (i == 100) {
+            rd_loop_request(&loop, RD_HALT);
+        }
+        steady += 1000000;
+        rd_refer(core, core->time + 0.001, &here); /* the plant is where it shall be */
+        rd_loop_state(&loop, steady, steady, here.position, here.velocity);
+        rd_loop_tick(&loop, steady, steady);
+        if (i == 99 || i == 101) {
+            tell(i == 99 ? "in motion" : "coming to rest", &loop, core);
+        }
+        if (loop.safe && !loop.active) {
+            printf("safe output at rest: %d, speed %.3f\n", core->phase == RD_STALE, fabs(here.velocity[0]));
+            break;
+        }
+    }
+    silence(&loop, 0.3);
+    tell("at rest", &loop, core);
+    rd_loop_request(&loop, RD_ACTIVATE);
+    states(&loop, 3, 0.2, 0.0);
+    tell("active again", &loop, core);
 
     while (rd_session_read(session, (rd_record *)record)) {
         ++records;

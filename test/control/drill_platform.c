@@ -49,7 +49,7 @@ static const double limits[6] = {LIMIT, LIMIT, LIMIT, LIMIT, LIMIT, LIMIT}, fast
 static const double kp[6] = {100, 100, 100, 100, 100, 100}, kv[6] = {20, 20, 20, 20, 20, 0};
 static const double times[3] = {0.0, 1.0, 2.0};
 static double coefficients[2][6][6];
-static const rd_plan descent = {1, 0, 0, 3, times, coefficients[0][0], NULL};
+static const rd_plan descent = {1, 0, 0, 3, times, coefficients[0][0], NULL, 0};
 
 static rd_platform_model make_model(void)
 {
@@ -75,7 +75,7 @@ static rd_settings make_settings(uint64_t number, const rd_platform_model *model
     return (rd_settings){
         .number = number, .model = number, .law = number, .machine = rd_machine_platform(), .platform = model,
         .inverse_dynamics = forces, .limits = limits, .velocity_bounds = fast, .effort_steps = limits, .kp = kp,
-        .kv = kv, .state_timeout = 0.1, .safe_fade_time = 0.05, .model_change_time = 0.02,
+        .velocity_limits = fast, .hold_deceleration = fast, .stop_deceleration = fast, .following = fast, .kv = kv, .state_timeout = 0.1, .safe_fade_time = 0.05, .model_change_time = 0.02,
         .state_jump = 0.05, .stamp_step = 0.5, .mode = RD_PLATFORM_COMPUTED_FORCE,
         .looks_ahead = 1, .safe_output = RD_SETTLE,
     };
@@ -145,7 +145,7 @@ int main(void)
     tell("holding", &loop);
     const double from[2] = {core->time + 0.01, core->time + 0.11};
     const double rise[6][6] = {{0.02, -0.03, 1.3, 0, 0, 0}, {0}, {0}, {0, 0, 0.1, 0.1, -0.2, 0.3}};
-    const rd_plan plan = {2, core->epoch, 0, 2, from, rise[0], NULL};
+    const rd_plan plan = {2, core->epoch, 0, 2, from, rise[0], NULL, 0};
     rd_core_offer_plan(core, &plan);
     at_height(&loop, &model, 60, 1.3);
     tell("following", &loop);

@@ -78,6 +78,14 @@ def test_friction_goes_from_static_to_coulomb_friction_and_differs_by_direction(
     np.testing.assert_allclose(ahead, sizes + offset, rtol=1e-14)
 
 
+def test_friction_grows_with_the_load_of_the_links():
+    np.testing.assert_allclose(added(load_friction=(0.1, 0.2)), np.sign(QD) * [0.3, 1.0])
+    # The rotor's own effort is no load of the gear.
+    both = added(load_friction=(0.1,), rotor_inertia=(5.0,))
+    np.testing.assert_allclose(both, np.sign(QD) * [0.3, 0.5] + 5.0 * QDD)
+    assert not added(qd=np.zeros(2), load_friction=(0.1,)).any()
+
+
 def test_friction_never_drives_a_joint():
     draw = np.random.default_rng(0)
     velocity = np.concatenate([draw.normal(0.0, size, (200, 2)) for size in (0.001, 0.1, 10.0)])
@@ -85,9 +93,16 @@ def test_friction_never_drives_a_joint():
         coulomb, static = draw.uniform(0.0, 5.0, (2, 2))
         offset = draw.uniform(-1.0, 1.0, 2) * np.minimum(coulomb, static)
         drives = ActuatorParameters(
-            (), (0.0,), tuple(coulomb), tuple(static), tuple(draw.uniform(0.01, 3.0, 2)), tuple(offset)
+            (),
+            (0.0,),
+            tuple(coulomb),
+            tuple(static),
+            tuple(draw.uniform(0.01, 3.0, 2)),
+            tuple(offset),
+            tuple(draw.uniform(0.0, 0.9, 2)),
         ).of(two_joint_chain())
-        assert (drives.friction.effort(velocity) * velocity >= 0.0).all()
+        load = draw.normal(0.0, 10.0, velocity.shape)
+        assert (drives.friction.effort(velocity, load=load) * velocity >= 0.0).all()
         assert not drives.friction.effort(np.zeros(2)).any()
 
 

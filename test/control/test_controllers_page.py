@@ -11,7 +11,7 @@ import pytest
 import robot_dynamics as rd
 from robot_dynamics.resources import resource
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "controllers.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs/how_to/controllers_without_ros.md"
 
 
 def blocks():

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics import stewart
+from robot_dynamics.control.protocol import Phase
 from robot_dynamics.control.stewart.controller import StewartController
 from robot_dynamics.control.stewart.operating_modes import Brakes, BrakeTiming, OperatingMode
 from robot_dynamics.control.stewart.parameters import StewartParameters
@@ -17,8 +18,8 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.resources import resource
 
-PERIOD, SHARE = 0.01, 0.1
-"""Of the cycle [s]; of a force's limit that it may step by."""
+PERIOD, SHARE, STOPPING = 0.01, 0.1, 0.2
+"""Of the cycle [s]; of a force's limit that it may step by, and in a stop, whatever is declared."""
 
 
 def parameters_of(random):
@@ -46,7 +47,8 @@ def test_forces_keep_to_their_steps_through_events_in_any_order(seed):
     def keep(command):
         nonlocal left
         last = command.effort if left is None else left
-        allowed = SHARE * limits if command.phase.controls else np.maximum(SHARE * limits, np.abs(last))
+        share = max(SHARE, STOPPING) if control.phase is Phase.STOPPING else SHARE
+        allowed = share * limits if command.phase.controls else np.maximum(SHARE * limits, np.abs(last))
         assert (np.abs(command.effort - last) <= allowed).all(), (phases, command)
         assert (np.abs(command.effort) <= limits).all()
         left = command.effort

@@ -9,6 +9,7 @@ from scipy.interpolate import BPoly
 
 from robot_dynamics.control.arm.feedforward import Feedforward
 from robot_dynamics.control.arm.feedforward_parameters import FeedforwardParameters
+from robot_dynamics.control.arm.path_rules import PathRules, TorqueCheckParameters
 from robot_dynamics.control.state_age import StateAge
 from robot_dynamics.control.waypoints import Waypoint
 from robot_dynamics.errors import ParameterError, TrajectoryError
@@ -30,6 +31,9 @@ def feeder(**parameters):
     )
     made.observe(np.array([0.4]))
     return made
+
+
+REFUSE = PathRules(torque=TorqueCheckParameters("refuse"))
 
 
 def settings(**parameters):
@@ -128,13 +132,12 @@ def test_efforts_beyond_the_limits_are_cut_and_named_or_refused():
     assert planned.beyond == ("swing",)
     assert np.abs(planned.samples.efforts).max() == limit
     assert np.abs(planned.samples.efforts).min() < limit
-    refusing = feeder(limit=limit, refuse_beyond_limits=True)
+    assert "'swing' needs" in planned.trajectory.remarks[0]
     needed = f"{np.abs(free.efforts).max():.3g}"[:3]
-    with pytest.raises(
-        TrajectoryError, match=rf"'swing' would need {needed}.*its effort limit is {limit:.4g}"
-    ):
-        refusing.plan(*swing(1.4), None, 0.0)
-    assert refusing.plan(*swing(0.5, 5.0), None, 0.0).beyond == ()
+    refusing = feeder(limit=limit)
+    with pytest.raises(TrajectoryError, match=rf"'swing' needs {needed}.*its effort limit is {limit:.4f}"):
+        refusing.plan(*swing(1.4), None, 0.0, REFUSE)
+    assert refusing.plan(*swing(0.5, 5.0), None, 0.0, REFUSE).beyond == ()
     # The efforts of the moment are cut too, on both sides.
     made = feeder(limit=0.1 * WEIGHT)
     for q, sign in ((1.2, 1.0), (-1.2, -1.0)):
@@ -143,13 +146,10 @@ def test_efforts_beyond_the_limits_are_cut_and_named_or_refused():
 
 
 def test_which_joint_needs_too_much_is_named():
-    made = Feedforward(
-        two_joint_chain(), Masses(), settings(max_effort=(100.0, 1.0), refuse_beyond_limits=True)
-    )
+    made = Feedforward(two_joint_chain(), Masses(), settings(max_effort=(100.0, 1.0)))
     made.observe(np.zeros(2))
-    with pytest.raises(TrajectoryError, match="'turn' would need 2"):
-        made.plan(["lift", "turn"], [Waypoint(1.0, [1.0, 0.0])], None, 0.0)
-    made.parameters = settings(max_effort=(100.0, 1.0))
+    with pytest.raises(TrajectoryError, match="'turn' needs 2"):
+        made.plan(["lift", "turn"], [Waypoint(1.0, [1.0, 0.0])], None, 0.0, REFUSE)
     planned = made.plan(["lift", "turn"], [Waypoint(1.0, [1.0, 0.0])], None, 0.0)
     assert planned.beyond == ("turn",)
     np.testing.assert_array_equal(planned.samples.efforts[:, 1], 1.0)

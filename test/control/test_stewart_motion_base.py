@@ -407,7 +407,7 @@ def test_a_measured_state_beyond_the_limits_ends_what_is_followed(base):
 
 
 def test_a_thread_may_meet_a_state_beyond_the_limits_at_any_time(base, monkeypatch):
-    """The front asks for the present where a stop has ended; the state comes while it does."""
+    """The state comes while the front looks."""
     run = Run(base, kp=(9.0,), kv=(3.0,))
     run.cycle()
     for _ in range(30):
@@ -416,15 +416,15 @@ def test_a_thread_may_meet_a_state_beyond_the_limits_at_any_time(base, monkeypat
         run.cycle()
     run.control.hold()
     run.control.update = partial(CoreController.update, run.control)  # the thread's part alone
-    while run.time < run.control.modes.motion.end + PERIOD:
+    while run.control.phase is not Phase.HOLDING:
         run.cycle()
-    present, lengths = StewartController.present.fget, run.control.lengths
+    changes, lengths = OperatingModes.changes, run.control.lengths
 
-    def interrupted(control):
+    def interrupted(modes, time):
         run.control.update(run.time, lengths, np.full(6, 1.2))
-        return present(control)
+        return changes(modes, time)
 
-    monkeypatch.setattr(StewartController, "present", property(interrupted))
+    monkeypatch.setattr(OperatingModes, "changes", interrupted)
     run.control.conduct()
     monkeypatch.undo()
     assert run.control.modes.mode is OperatingMode.OPERATIONAL, "it came after the front's look"

@@ -16,6 +16,7 @@ static int weights(const double *const *in, double *out)
     return 1;
 }
 
+static double wide[2 * N] = {-1e3, -1e3, 1e3, 1e3};
 static double zero[N * RD_FRICTION_PARAMETERS + 10], many[N] = {1e3, 1e3}, gain[N] = {100.0, 100.0};
 static rd_settings settings[SETTINGS];
 static rd_follower *follower;
@@ -54,6 +55,7 @@ int main(void)
         settings[k] = (rd_settings){
             .number = k + 1, .model = k + 1, .law = 1, .machine = rd_machine_arm(), .inverse_dynamics = weights,
             .gravity = zero, .payload = zero, .rotor_inertia = zero, .friction = zero, .limits = many,
+            .ki = zero, .settled = zero, .position_limits = wide, .velocity_limits = many, .hold_deceleration = many, .stop_deceleration = many, .following = many,
             .velocity_bounds = many, .effort_steps = many, .kp = gain, .kv = gain, .state_timeout = 0.1,
             .safe_fade_time = 1.0, .model_change_time = 0.01, .state_jump = 1.0, .stamp_step = 1.0};
     }

@@ -38,6 +38,7 @@ DRIVES = {
     "friction": (0.8,),
     "static_friction": (1.1,),
     "friction_offset": (0.1,),
+    "load_friction": (0.06,),
 }
 PAYLOAD = {
     "payload_mass": 1.5,
@@ -205,9 +206,9 @@ class Stream:
         return bool(self.core._snapshot.read().current == self.numbers > 0)
 
     @property
-    def hold(self):
+    def reference(self):
         self.core._snapshot.read()
-        return self.core._snapshot.hold
+        return self.core._snapshot.motion
 
 
 class Follower:
@@ -216,6 +217,8 @@ class Follower:
     def __init__(self, controller, step, leads):
         self.controller, self.step, self.leads = controller, step, leads
         self.last, self.stream = None, Stream(controller)
+        chain = controller.chain
+        self.speeds = np.array([chain.driving_joint(j).limits.velocity for j in range(chain.dof)])
 
     def update(self, time, position, velocity, given):
         core = self.controller
@@ -232,7 +235,11 @@ class Follower:
             if self.leads and self.last is not None:
                 now, ahead = self.last, (given[0], given[1], 0.5 * (self.last[2] + given[2]))
             self.last = given
-            near = core.phase.controls and (following or (abs(now[0] - self.stream.hold) <= self.step).all())
+            place, rate = self.stream.reference[:2]
+            near = core.phase.controls and (
+                following
+                or ((abs(now[0] - place) <= self.step) & (abs(now[1] - rate) <= 0.1 * self.speeds)).all()
+            )
             if following or near:
                 self.stream.set(time, now, ahead)
             if not following and near:
@@ -266,7 +273,7 @@ def test_efforts_are_those_of_the_controller(replay, mode, leads):
         given = tuple(part[k] for part in reference)
         expected.append(follower.update(1e-9 * float(stamp), position[k], velocity[k], given))
         phases.add(follower.controller.phase)
-    assert phases == {Phase.HOLDING, Phase.TRACKING}
+    assert phases >= {Phase.TRACKING, Phase.STOPPING}
     np.testing.assert_allclose(reached, expected, rtol=1e-12, atol=1e-12)
 
 
@@ -301,10 +308,11 @@ int main()
   p.friction = {0.8};
   p.static_friction = {1.1};
   p.friction_offset = {0.1, 0.2, -0.3, 0.0, 0.4, 0.5};
+  p.load_friction = {0.05};
   const puma_controllers::Friction friction = puma_controllers::friction_of(p);
   for (double v = -0.4; v < 0.4; v += 0.00173) {
     for (int j = 0; j < puma_controllers::kJoints; ++j) {
-      std::printf("%.17g\\n", rd_friction(&friction[RD_FRICTION_PARAMETERS * j], v, v));
+      std::printf("%.17g\\n", rd_friction(&friction[RD_FRICTION_PARAMETERS * j], v, v, -7.0));
     }
   }
   p.friction_offset = {0.9};
@@ -327,10 +335,10 @@ def test_friction_of_solver_and_controller_is_the_law_of_the_library(package, tm
     chain = load_urdf(PUMA)
     offset = (0.1, 0.2, -0.3, 0.0, 0.4, 0.5)
     given = ActuatorParameters(
-        damping=(1.5,), friction=(0.8,), static_friction=(1.1,), friction_offset=offset
+        damping=(1.5,), friction=(0.8,), static_friction=(1.1,), friction_offset=offset, load_friction=(0.05,)
     )
     velocity = -0.4 + 0.00173 * np.arange(len(rows) // JOINTS)[:, None] * np.ones(JOINTS)
-    expected = given.of(chain).friction.effort(velocity)
+    expected = given.of(chain).friction.effort(velocity, load=np.full(JOINTS, -7.0))
     np.testing.assert_allclose(np.reshape(rows, (-1, JOINTS)).astype(float), expected, rtol=1e-12, atol=1e-12)
     assert "friction would drive the joint" in refusal
 

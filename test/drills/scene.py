@@ -66,6 +66,8 @@ class Scene:
         self.dead: list[Interval] = []
         self.shared: list[Interval] = []
         self._printed = 0
+        # The process whose protective stop was released last, and its output until then.
+        self._latched: tuple[Any, int] = (None, 0)
         self._stack = contextlib.ExitStack()
         self._goal = itertools.cycle(self.goals)
 
@@ -165,6 +167,14 @@ class Scene:
         self.send_until(f"{self.UNDER_WAY}|{self.ON_BRAKES}", self.trajectories, goal)
         return invariants.found(self.UNDER_WAY, self.printed)
 
+    def reset_latch(self) -> None:
+        """Release a protective stop as an operator does: three faults within five seconds latch one."""
+        if self._latched[0] is not self.process:
+            self._latched = self.process, 0
+        if invariants.found("call ~/reset_fault", self.process.output[self._latched[1] :]):
+            self._latched = self.process, len(self.process.output)
+            self.peer.call(Trigger, f"{self.node}/reset_fault")
+
     def put_home(self) -> None:
         """What people do with a machine that was thrown so far that it rests on its brakes."""
         raise NotImplementedError
@@ -207,8 +217,13 @@ class Scene:
     def send_until(self, pattern: str, publisher: Any, message: Any) -> None:
         """Publish what may get lost until the node has said something new that matches."""
         before = len(self.process.output)
+
+        def publish() -> None:
+            self.reset_latch()
+            publisher.publish(message)
+
         self.peer.repeat_until(
-            lambda: publisher.publish(message),
+            publish,
             lambda: invariants.found(pattern, self.process.output[before:]),
             f"the node never said {pattern}",
         )
@@ -227,6 +242,7 @@ class Scene:
     def works(self) -> bool:
         """Whether the node holds its machine when it is told to."""
         answer = self.peer.call(Trigger, f"{self.node}/hold")
+        self.reset_latch()
         return bool(answer.success) and answer.message == "holding position"
 
     def judge(self, began: float, largest_step: float) -> Verdict:

@@ -50,7 +50,7 @@ def test_every_fault_is_done_to_every_machine_or_there_is_a_reason():
 
 
 def test_the_page_names_every_drill_and_none_that_does_not_exist():
-    text = (DOCUMENTATION / "safety.md").read_text(encoding="utf-8")
+    text = (DOCUMENTATION / "explanation/safety.md").read_text(encoding="utf-8")
     faults = {fault.name for fault in FAULTS}
     tests = {file.name for file in Path(__file__).parents[1].rglob("*.py")}
     drills = {

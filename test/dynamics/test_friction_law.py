@@ -22,7 +22,8 @@ from robot_dynamics.parameters import describe
 
 HEADER = files("robot_dynamics.control.core").joinpath("friction.h").read_text(encoding="utf-8")
 EXPORTED = """
-double effort(const double *p, double velocity, double heading) { return rd_friction(p, velocity, heading); }
+double effort(const double *p, double velocity, double heading, double load)
+{ return rd_friction(p, velocity, heading, load); }
 double margin(const double *p) { return rd_friction_margin(p); }
 double along(double velocity) { return rd_direction(velocity); }
 """
@@ -39,7 +40,7 @@ def compiled(tmp_path_factory):
     found = ctypes.CDLL(str(library))
     for function in (found.effort, found.margin, found.along):
         function.restype = ctypes.c_double
-    found.effort.argtypes = [ctypes.c_void_p, ctypes.c_double, ctypes.c_double]
+    found.effort.argtypes = [ctypes.c_void_p, *[ctypes.c_double] * 3]
     found.margin.argtypes, found.along.argtypes = [ctypes.c_void_p], [ctypes.c_double]
     return found
 
@@ -61,10 +62,10 @@ def test_c_computes_as_numbers_do(compiled, plain):
         if plain:
             law = DriveFriction.plain(law.damping, law.friction)
             law = DriveFriction(*(np.full(1, getattr(law, field.name)) for field in fields(law)))
-        velocity, heading = (np.array([x]) for x in size * draw.normal(size=2))
+        velocity, heading, load = (np.array([x]) for x in size * draw.normal(size=3))
         p = np.ascontiguousarray(law.matrix[0])
-        found = compiled.effort(p.ctypes.data, velocity[0], heading[0])
-        assert found == pytest.approx(law.effort(velocity, heading)[0], rel=1e-15, abs=1e-15)
+        found = compiled.effort(p.ctypes.data, velocity[0], heading[0], load[0])
+        assert found == pytest.approx(law.effort(velocity, heading, load)[0], rel=1e-15, abs=1e-15)
         assert compiled.margin(p.ctypes.data) == law.margin[0]
         assert compiled.along(heading[0]) == direction(heading)[0] == direction(float(heading[0]))
 

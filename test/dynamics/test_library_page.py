@@ -1,4 +1,4 @@
-"""What docs/library.md shows runs as printed, and its tables name everything there is."""
+"""What docs/reference/library.md shows runs as printed, and its tables name everything there is."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 import robot_dynamics as rd
 from robot_dynamics.dynamics.quantities import QUANTITIES
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "library.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs/reference/library.md").read_text(encoding="utf-8")
 SNIPPETS = [code for code in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "\n" in code.strip()]
 
 

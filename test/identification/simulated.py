@@ -13,9 +13,9 @@ from robot_dynamics.identification.regressor import regressor
 from robot_dynamics.model.chain import KinematicChain
 
 
-def parameters(chain: KinematicChain, rotor=0.0, damping=0.0, friction=0.0, offset=0.0):
-    """(10 k + 6 n,) of the chain's links and of drives that are all alike."""
-    drives = [np.full(chain.dof, value) for value in (rotor, damping, friction, friction, 0.0, offset)]
+def parameters(chain: KinematicChain, rotor=0.0, damping=0.0, friction=0.0, offset=0.0, load=0.0):
+    """(10 k + 7 n,) of the chain's links and of drives that are all alike."""
+    drives = [np.full(chain.dof, value) for value in (rotor, damping, friction, friction, 0.0, load, offset)]
     return np.concatenate([inertial.chain_parameters(chain), *drives])
 
 
@@ -75,6 +75,7 @@ def simulated_log(
 ) -> Log:
     """A log of ``chain`` with the parameters ``true``; ``noise`` (n,) of the efforts [N·m]."""
     time, q, qd, qdd = trajectory(chain.dof, seed, seconds)
-    effort = regressor(chain, q, qd, qdd, gravity, law) @ true
+    bodies = true[: inertial.COUNT * len(chain.joints)]
+    effort = regressor(chain, q, qd, qdd, gravity, law, bodies) @ true
     effort = effort + noise * np.random.default_rng(seed + 1000).normal(size=effort.shape)
     return Log("run", chain.joint_names, time, q, qd, effort)

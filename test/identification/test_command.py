@@ -112,4 +112,4 @@ def test_drives_that_are_none_are_refused(text, message, tmp_path, capsys):
 @pytest.mark.parametrize("arguments", [["-", "-"], [str(PUMA), "-", "--drives", "-"], [str(PUMA), "-", "-"]])
 def test_only_one_thing_comes_from_standard_input(arguments, tmp_path, capsys):
     assert main(["identify", *arguments, "-o", str(tmp_path)]) == 1
-    assert "only one of URDF, RUN and --drives" in capsys.readouterr().err
+    assert "only one of URDF, RUN, --drives, --columns and --inspect" in capsys.readouterr().err

@@ -11,6 +11,7 @@ import simulated
 import yaml
 
 import robot_dynamics as rd
+from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.identification import inertial
 from robot_dynamics.identification.base_parameters import structure
 from robot_dynamics.identification.files import read_drives, write_identified
@@ -63,13 +64,15 @@ def test_friction_that_is_plain_stays_plain(found):
 def curved(puma):
     """A robot whose friction depends on the speed of two joints and on the direction of a third."""
     count = puma.dof
-    law = FrictionLaw(np.array([0.1, 0.0, 0.0, 0.2, 0.0, 0.0]), np.arange(count) == 4)
+    none = np.zeros(count, dtype=bool)
+    law = FrictionLaw(np.array([0.1, 0.0, 0.0, 0.2, 0.0, 0.0]), np.arange(count) == 4, none)
     true = simulated.parameters(simulated.another(puma, 3), rotor=0.2, damping=1.5, friction=2.0)
-    drives = true[-6 * count :].reshape(6, count)
+    drives = true[-7 * count :].reshape(7, count)
     drives[3, [0, 3]] = 0.5, 4.0
     drives[4, 4] = 1.2
     log = simulated.simulated_log(puma, true, 4, 0.02 * NOISE, law=law)
-    return drives, identify(puma, [log])
+    unseen = simulated.simulated_log(puma, true, 5, 0.02 * NOISE, seconds=5.0, law=law)
+    return drives, identify(puma, [log], [unseen])
 
 
 def test_friction_that_depends_on_speed_and_direction_is_found(curved):
@@ -80,6 +83,35 @@ def test_friction_that_depends_on_speed_and_direction_is_found(curved):
     assert found["friction"] == pytest.approx(drives[2], abs=0.1)
     assert found["friction_offset"] == pytest.approx(drives[4], abs=0.1)
     assert result.summary()["error"]["validate"] < 3e-3
+
+
+def test_friction_that_grows_with_the_load_is_found(puma, tmp_path):
+    """Gears at shoulder and elbow; the wrist's has none."""
+    count = puma.dof
+    none = np.zeros(count)
+    law = replace(FrictionLaw.plain(count), loaded=np.array([0, 1, 1, 0, 0, 0], dtype=bool))
+    true = simulated.parameters(simulated.another(puma, 3), rotor=0.2, damping=1.5, friction=2.0)
+    true[-2 * count : -count] = [0.0, 0.07, 0.05, 0.0, 0.0, 0.0]
+    log = simulated.simulated_log(puma, true, 4, 0.02 * NOISE, law=law)
+    unseen = simulated.simulated_log(puma, true, 5, 0.02 * NOISE, seconds=5.0, law=law)
+    result = identify(puma, [log], [unseen])
+    found = result.summary()["friction"]
+    assert found["load_friction"] == pytest.approx([0.0, 0.07, 0.05, 0.0, 0.0, 0.0], abs=2e-3)
+    assert found["friction"] == pytest.approx(none + 2.0, abs=0.1)
+    assert result.summary()["error"]["validate"] < 3e-3
+    write_identified(result, resource("urdf/puma560.urdf"), tmp_path)
+    known = read_drives(str(tmp_path / "friction.yaml"), puma).of(puma)
+    assert known.friction.load_friction.tolist() == found["load_friction"]
+    # The controller's model is that of the identification.
+    q, qd, qdd = unseen.q[50], unseen.qd[50], np.zeros(count)
+    arm = ActuatedArm(rd.compile_dynamics(result.chain, friction=False), result.chain, _actuators(known))
+    ours = result.efforts(q[None], qd[None], qdd[None])[0] - result.drives["torque_offset"]
+    assert arm.inverse_dynamics(q, qd, qdd) == pytest.approx(ours, abs=1e-9)
+
+
+def _actuators(known):
+    law = {name: tuple(getattr(known.friction, name)) for name in known.friction.__dataclass_fields__}
+    return ActuatorParameters(rotor_inertia=tuple(known.rotor_inertia), **law)
 
 
 def test_what_holds_a_joint_at_rest_is_not_taken_for_a_law(puma):
@@ -139,7 +171,16 @@ def test_pinocchio_gives_the_same_efforts_from_the_files(robot, request, puma, t
     assert list(known.rotor_inertia) == drives["rotor_inertia"]
     again = rd.load_urdf(tmp_path / "identified.urdf")
     assert [joint.damping for joint in again.joints] == drives["damping"]
-    assert 'src="data:image/png' in (tmp_path / "report.html").read_text(encoding="utf-8")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert 'src="data:image/png' in page and 'name="viewport"' in page
+    text = " ".join(page.split())
+    percents = [100.0 * result.summary()["error"][key] for key in ("validate", "prior")]
+    verdict = f"missed by {percents[0]:.2f} %; the description misses {percents[1]:.2f} %"
+    places = [text.index(words) for words in (verdict, "What to record next", "<h2>Friction</h2>")]
+    assert places == sorted(places)
+    assert "Better than the description: joint1, joint2" in text
+    assert ("none seen" in text) == (robot == "curved")
+    assert "not determined (" in text
 
 
 def test_base_parameters_scatter_as_their_deviations_say(puma):

@@ -132,7 +132,7 @@ def test_rotor_inertias_that_no_motion_separates_are_shared_and_positive():
     """The rotors at the first two joints turn with a link each; held at zero, the links would carry them."""
     chain = rd.load_urdf(PUMA)
     heavy = simulated.parameters(chain, damping=1.0, friction=0.5)
-    heavy[-36:-30] = [4.0, 3.0, 1.0, 0.2, 0.2, 0.2]
+    heavy[-42:-36] = [4.0, 3.0, 1.0, 0.2, 0.2, 0.2]
     found = identify(chain, [simulated.simulated_log(chain, heavy, 6, 0.02)])
     assert "joint1.rotor_inertia" in found.held
     assert found.drives["rotor_inertia"][:3] == pytest.approx([4.0, 3.0, 1.0], rel=0.15)
@@ -154,3 +154,12 @@ def test_centres_of_mass_stay_in_their_links():
     for joint, box in zip(found.chain.joints, boxes, strict=True):
         assert box.contains(joint.body.center_of_mass, 1e-6)
         assert np.linalg.eigvalsh(inertial.pseudo_inertia(inertial.parameters_of(joint.body)))[0] > 0.0
+
+
+def test_a_force_that_no_law_has_is_announced(scara, true, log):
+    """Ripple of a gear: the covariance knows nothing of it, the held-out part does."""
+    rippled = replace(log, effort=log.effort + 0.04 * np.abs(log.effort).max(axis=0) * np.sin(9.0 * log.q))
+    found = identify(scara, [rippled])
+    held_out = found.summary()["error"]["validate"]
+    assert held_out > 0.02
+    assert found.summary()["expected_miss"] >= held_out

@@ -123,7 +123,7 @@ def test_a_platform_follows_a_trajectory(running):
     end = len(poses)
     peer.wait_until(lambda: len(poses) > end + 100, "the poses stop")
     position = poses[-1].pose.position
-    # Gazebo's legs lose a part of their force to friction: see docs/launch.md.
+    # Gazebo's legs lose a part of their force to friction: see docs/how_to/gazebo.md.
     assert [position.x, position.y, position.z] == pytest.approx([0.02, -0.01, 0.53], abs=2e-3)
 
 

@@ -24,7 +24,7 @@ from robot_dynamics.resources import resource, share_directory
 
 pytestmark = pytest.mark.ros
 FILES = sorted(path.name for path in (share_directory() / "launch").glob("*.launch.py"))
-PAGE = Path(__file__).parents[2] / "docs/launch.md"
+PAGE = Path(__file__).parents[2] / "docs/reference/launch_files.md"
 CONTROLLER = "computed_torque_controller"
 OWN_ARM = """<robot name="crane"><link name="base"/>
   <link name="boom"><inertial><origin xyz="0.3 0 0"/><mass value="2"/>

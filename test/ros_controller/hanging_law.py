@@ -1,7 +1,7 @@
 """The controller as a node whose loop a test makes hang: in a law in Python, or in a kernel in C.
 
-The environment variable ``HANG_FIFO`` names a FIFO, ``HANG_IN`` is ``law`` or ``kernel``. From the position
-``HANGS`` of the first joint on, that one waits for a byte from it.
+The environment variable ``HANG_FIFO`` names a FIFO, ``HANG_IN`` is ``law`` or ``kernel``. Where the first
+joint is at ``HANGS``, that one waits for a byte. Before control, thresholds ask the kernel at other places.
 """
 
 import os
@@ -15,7 +15,7 @@ from robot_dynamics.control.arm.laws import arm_law
 from robot_dynamics.native.library import shared_library
 from robot_dynamics.ros import computed_torque_controller
 
-FIFO, WHERE, HANGS = "HANG_FIFO", "HANG_IN", 0.5
+FIFO, WHERE, HANGS = "HANG_FIFO", "HANG_IN", 0.55
 SOURCE = """
 #include <fcntl.h>
 #include <unistd.h>
@@ -24,7 +24,7 @@ const char *fifo;
 int hanging_kernel(const double *const *in, double *out)
 {
     char byte;
-    if (in[0][0] >= 0.5) {
+    if (in[0][0] == 0.55) {
         int file = open(fifo, O_RDWR);
         (void)!read(file, &byte, 1);
         close(file);
@@ -37,14 +37,14 @@ int hanging_kernel(const double *const *in, double *out)
 @arm_law("hanging")
 def hanging(model, given):
     """Gravity compensation that hangs."""
-    if given.position[0] >= HANGS:
+    if given.position[0] == HANGS:
         with Path(os.environ[FIFO]).open("rb", buffering=0) as fifo:
             fifo.read(1)
     return model.inverse_dynamics(given.position, 0.0 * given.position, 0.0 * given.position)
 
 
 def hang_in_c():
-    """Every kernel of an arm waits where the first joint is at ``HANGS`` or beyond."""
+    """Every kernel of an arm waits where the first joint is at ``HANGS``."""
     ffi = cffi.FFI()
     ffi.cdef("int (*real)(const double *const *in, double *out); const char *fifo;"
              "int hanging_kernel(const double *const *in, double *out);")  # fmt: skip

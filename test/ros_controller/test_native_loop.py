@@ -52,7 +52,9 @@ def test_states_are_answered_while_python_hangs_until_the_front_timeout(hang):
         sender = peer.publisher(JointTrajectory, TRAJECTORY, qos.TRAJECTORY)
         sender.publish(trajectory([(1.0, [0.5, 0.1])]))
         before = robot.now
-        peer.wait_until(lambda: robot.hold_at(PLACE) is not None and "following" in node.output, "no plan")
+        peer.wait_until(
+            lambda: robot.hold_at(PLACE) is not None and "following a trajectory" in node.output, "no plan"
+        )
         release = hang(peer)
         began = time.monotonic()
         robot.now = before + 4_000_000_000
@@ -219,7 +221,9 @@ def test_states_that_were_lost_while_the_whole_process_stood_are_lost(loop):
         robot.hold_at(PLACE)
         sender = peer.publisher(JointTrajectory, TRAJECTORY, qos.TRAJECTORY)
         sender.publish(trajectory([(1.0, [0.5, 0.1])]))
-        peer.wait_until(lambda: robot.hold_at(PLACE) is not None and "following" in node.output, "no plan")
+        peer.wait_until(
+            lambda: robot.hold_at(PLACE) is not None and "following a trajectory" in node.output, "no plan"
+        )
         node.send_signal(signal.SIGSTOP)
         status = Path(f"/proc/{node.pid}/status")
         peer.wait_until(lambda: "State:\tT" in status.read_text(encoding="utf-8"), "it does not stop")

@@ -98,7 +98,7 @@ def test_limits_of_moveit_refuse_a_trajectory_and_joints_may_be_left_out(name):
             peer.repeat_until(publish, lambda: text in node.output, f"the log has no {text!r}")
 
         says("'elbow' would have the velocity 1.8750 (rad/s or m/s) 0.500 s after", NAMES, 0.0, 1.0)
-        says("'shoulder' would have the acceleration 1.7", NAMES, 0.3, 0.0)
+        says("'shoulder' would have the acceleration -1.7", NAMES, 0.3, 0.0)
         says("missing joint names ['shoulder', 'elbow']", [])
         says("1 points for 1.0" if name == NODE else "points for 1.000 s", ["elbow"], 0.1)
         assert "joint_limits of finger: the arm has no such joint" in node.output

@@ -78,7 +78,7 @@ def test_a_pause_loses_nothing_and_states_that_go_on_without_a_clock_are_a_fault
         world.until(lambda: world.held, "no control", world.step)
         send = peer.publisher(JointTrajectory, TRAJECTORY, qos.TRAJECTORY)
         send.publish(trajectory([(1.0, [0.5, 0.1])]))
-        world.until(lambda: "following" in node.output, "no plan", world.step)
+        world.until(lambda: "following a trajectory" in node.output, "no plan", world.step)
         # A pause, single steps, and a trajectory that comes in a pause.
         for _ in range(3):
             world.rest(3.0 * TIMEOUT)
@@ -89,7 +89,7 @@ def test_a_pause_loses_nothing_and_states_that_go_on_without_a_clock_are_a_fault
         world.tell()
         send.publish(trajectory([(2.0, PLACE)]))
         world.rest(3.0 * TIMEOUT)
-        world.until(lambda: node.output.count("following") == 2, "lost in a pause", world.step)
+        world.until(lambda: node.output.count("following a trajectory") == 2, "lost in a pause", world.step)
         assert "safe output" not in node.output
         assert "holding" not in node.output
         # The clock stands, the states go on.

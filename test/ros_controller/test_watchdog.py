@@ -13,7 +13,7 @@ from two_links import NODE, Robot, controller, gravity_load
 
 pytestmark = pytest.mark.ros
 
-PLACE, HANGS = [0.3, 0.2], [0.55, 0.2]
+PLACE, HANGS = [0.3, 0.2], [hanging_law.HANGS, 0.2]
 TIMES = {"state_timeout": 1.0, "safe_fade_time": 0.3, "max_stamp_step": 0.5, "max_effort_step": 2.0}
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[2] / "docs/reference"
 
 # What every ROS 2 node has.
 COMMON_PUBLISHED = {"/parameter_events", "/rosout"}

@@ -1,19 +1,24 @@
-"""Each node's page and parameter file tell what the running node offers: no less, no more."""
+"""Each node's page, table and file of parameters are those of the running node: no less, no more."""
 
 import importlib.util
 import re
+from pathlib import Path
 
 import pytest
 import yaml
 from pages import is_row_of, offered_services, offered_topics, rows
 from ros_harness import NodeProcess, free_port, peer_with
 
+from robot_dynamics.control.arm import laws
 from robot_dynamics.resources import resource
 
 pytest.importorskip("rclpy", reason="rclpy runs the nodes")
-from rcl_interfaces.srv import ListParameters
+from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters
+from rclpy.parameter import parameter_value_to_python
 
 pytestmark = pytest.mark.ros
+
+TABLES = Path(__file__).resolve().parents[2] / "docs/tools/node_parameters.py"
 
 ARM = {"robot_description": resource("urdf/scara.urdf").read_text(encoding="utf-8")}
 FROM_IMU = {**ARM, "gravity_from_imu": True}
@@ -52,9 +57,38 @@ SILENT = ("markers", "web_view")
 """Nodes without diagnostics."""
 
 
+def described(peer, node, names, given):
+    """Text, bounds, whether it is read-only, and default of each parameter; None where one was given."""
+    request = DescribeParameters.Request(names=names)
+    about = peer.call(DescribeParameters, f"/{node}/describe_parameters", request).descriptors
+    values = dict.fromkeys(names)
+    # The answer has no place for a parameter without a value.
+    asked = [known for known, (*_, default) in documented(node) if default is not None and known not in given]
+    asked = [name for name in asked if name in values]
+    request = GetParameters.Request(names=asked)
+    answer = peer.call(GetParameters, f"/{node}/get_parameters", request).values
+    values.update(zip(asked, map(parameter_value_to_python, answer), strict=True))
+    for name, descriptor in zip(names, about, strict=True):
+        yield (
+            name,
+            (descriptor.description, descriptor.additional_constraints, descriptor.read_only, values[name]),
+        )
+
+
+def documented(node):
+    """What the table of the site has of each parameter."""
+    spec = importlib.util.spec_from_file_location("node_parameters", TABLES)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    for name, known in module.node_parameters(node).items():
+        text = f"{known.text} [{known.unit}]" if known.unit else known.text
+        default = (list(known.default) or None) if known.array else known.default
+        yield name, (text, known.constraints, known.read_only, default)
+
+
 def offer(node):
     """Topics, services and parameters of a node, with everything on that it can do."""
-    topics, services, parameters = {}, {}, set()
+    topics, services, parameters = {}, {}, {}
     for given in NODES[node]:
         process = NodeProcess(node, given)
         with peer_with(process) as peer:
@@ -67,7 +101,7 @@ def offer(node):
             )
             topics.update(offered_topics(peer, node))
             services.update(offered_services(peer, node))
-            parameters.update(answer.result.names)
+            parameters.update(described(peer, node, list(answer.result.names), given))
     return topics, services, parameters
 
 
@@ -95,6 +129,12 @@ def invented(node, names, table):
             yield row.name
 
 
+@pytest.fixture(autouse=True)
+def no_law_of_other_tests(monkeypatch):
+    """The node under test imports no laws in Python; other tests of this process may have."""
+    monkeypatch.setattr(laws, "_PYTHON_LAWS", {})
+
+
 @pytest.mark.parametrize("node", sorted(NODES))
 def test_page_and_parameter_file_are_those_of_the_node(node):
     if node == "web_view":
@@ -102,13 +142,23 @@ def test_page_and_parameter_file_are_those_of_the_node(node):
     topics, services, declared = offer(node)
     table = rows(node)
     unsaid = [*unsaid_topics(node, topics, table), *unsaid_services(node, services, table)]
-    assert not unsaid, f"docs/{node}.md does not tell"
-    assert not [*invented(node, {*topics, *services}, table)], f"docs/{node}.md names what is not there"
+    assert not unsaid, f"docs/reference/{node}.md does not tell"
+    assert not [*invented(node, {*topics, *services}, table)], (
+        f"docs/reference/{node}.md names what is not there"
+    )
 
     text = resource(f"config/{node}.yaml").read_text(encoding="utf-8")
     mentioned = set(re.findall(r"^ +(?:# )?(\w+): +(?=\S)", text, re.MULTILINE))
     # rclpy's own names for what a launch file may say of a topic's quality of service.
-    ours = {name for name in declared - OF_EVERY_NODE if not name.startswith("qos_overrides.")}
+    ours = {name for name in declared.keys() - OF_EVERY_NODE if not name.startswith("qos_overrides.")}
+    table = dict(documented(node))
+    absent = OF_THE_ACTION if importlib.util.find_spec("control_msgs") is None else set()
+    assert ours == table.keys() - absent
+    for name in ours:
+        *documented_so, default = table[name]
+        *seen, value = declared[name]
+        assert (name, seen) == (name, documented_so)
+        assert value is None or (list(value) if isinstance(default, list) else value) == default, name
     assert not ours - mentioned, f"config/{node}.yaml lacks parameters"
     (given,) = yaml.safe_load(text).values()
     strangers = set(given["ros__parameters"]) - ours

@@ -222,7 +222,7 @@ def test_a_new_trajectory_continues_the_old_one_without_a_jump():
 
 def test_what_cannot_be_followed_is_refused_with_its_reason():
     weak = ARM.replace('effort="40"', 'effort="15"')
-    with feeder(refuse_beyond_limits=True, robot_description=weak) as node, peer_with(node) as peer:
+    with feeder(torque_check="refuse", robot_description=weak) as node, peer_with(node) as peer:
         robot = Robot(peer)
         robot.input.publish(trajectory([(1.0, [0.1, 0.1])]))
         node.wait_for_output("trajectory refused: there is no joint state yet")
@@ -233,7 +233,7 @@ def test_what_cannot_be_followed_is_refused_with_its_reason():
             (trajectory([(1.0, [0.5])], ["shoulder"]), "missing joint names .*elbow"),
             (trajectory([(1.0, [0.5, 9.0])]), "outside its limits"),
             (trajectory([(1.0, [0.5, math.nan])]), "not finite"),
-            (trajectory([(0.4, [1.0, 0.0])]), "'shoulder' would need .* limit is 15"),
+            (trajectory([(0.4, [1.0, 0.0])]), "'shoulder' needs .* limit is 15"),
             (trajectory([(1.0, [0.5, 0.5])], stamp=1), "in the past"),
         ]:
             robot.input.publish(bad)

@@ -1,11 +1,13 @@
 """Payload, gravity and friction set at robot_model count in every node that follows it."""
 
+import signal
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 from rcl_interfaces.srv import GetParameters
+from rclpy.node import Node
 from rclpy.parameter import parameter_value_to_python
 from ros_harness import NodeProcess, peer_with
 from test_robot_model_node import ARM
@@ -68,6 +70,35 @@ def test_what_does_not_fit_a_follower_is_refused_there_with_the_reason():
         assert value(peer, FOLLOWERS[0], "payload_mass") == 9.0
 
 
+def test_a_second_sender_changes_nothing_and_followers_pass_on_what_they_are_given(tmp_path):
+    """Somebody starts robot_model once more to see the table; then the first is respawned."""
+    given = {"robot_description": ARM, "payload_mass": 1.5}
+    environment = {"XDG_STATE_HOME": str(tmp_path)}
+    owner = NodeProcess(OWNER, given, environment=environment)
+    follower = NodeProcess(FOLLOWERS[0], FOLLOW)
+    with peer_with(owner, follower) as peer:
+
+        def reaches(node, expected):
+            peer.wait_until(lambda: value(peer, node, "payload_mass") == expected, f"{node}: {expected}")
+
+        reaches(FOLLOWERS[0], 1.5)
+        assert peer.set_parameter(FOLLOWERS[0], "payload_mass", 5.0).successful
+        follower.wait_for_output("payload_mass: passed on to /robot_model")
+        reaches(OWNER, 5.0)
+        second = NodeProcess(OWNER, given)
+        with second:
+            second.wait_for_output("another node publishes /robot_model/live_parameters: this one is silent")
+            assert value(peer, FOLLOWERS[0], "payload_mass") == 5.0
+        owner.send_signal(signal.SIGKILL)
+        owner.wait_for_exit()
+        peer.processes.remove(owner)
+        with NodeProcess(OWNER, given, environment=environment) as respawned:
+            respawned.wait_for_output(
+                "kept from the process before, which was given it live: payload_mass 5.0"
+            )
+            assert value(peer, FOLLOWERS[0], "payload_mass") == 5.0
+
+
 def test_two_sources_of_gravity_are_refused():
     with NodeProcess(FOLLOWERS[0], {**FOLLOW, "gravity_from_imu": True}) as node:
         assert node.wait_for_exit() == 1
@@ -119,3 +150,22 @@ def test_one_command_sets_every_node_of_a_robot_or_none():
         assert "every node has its old values" in refused.stderr
         assert value(peer, "left/robot_model", "friction") == [0.25]
         assert "payload_mas" in command("payload_mas=1").stderr
+        refuses_several_robots(peer)
+
+
+def refuses_several_robots(peer):
+    """Beside the robot in /left there is one in /right: without a namespace nothing is set."""
+    other = Node("arm", context=peer.context, namespace="/right", use_global_arguments=False)
+    other.declare_parameter("payload_mass", 0.0)
+    peer.executor.add_node(other)
+    words = [sys.executable, "-m", "robot_dynamics.cli.main", "set", "payload_mass=7"]
+    with subprocess.Popen(
+        words, env=node_environment(claim_domain()), stderr=subprocess.PIPE, text=True
+    ) as done:
+        peer.wait_until(lambda: done.poll() is not None, "the command does not end")
+        assert done.returncode == 1
+        assert "there are several robots: nodes in /left, /right have payload_mass" in done.stderr.read()
+    assert other.get_parameter("payload_mass").value == 0.0
+    assert value(peer, "left/robot_model", "payload_mass") == 2.0
+    peer.executor.remove_node(other)
+    other.destroy_node()

@@ -8,7 +8,7 @@ from ros_harness import NodeProcess
 
 from robot_dynamics.cli.run import NODES
 from robot_dynamics.resources import resource
-from robot_dynamics.ros.support.undeclared import _faulty_override, known_in_the_package
+from robot_dynamics.ros.support.undeclared import _faulty_override, known_in_the_package, unmatched_files
 
 pytestmark = pytest.mark.ros
 
@@ -73,3 +73,42 @@ def test_the_parameter_files_name_what_the_package_knows():
     known = known_in_the_package()
     assert {"payload_mass", "kp", "rate", "machine", "locked_joints", "zero_lengths", "max_effort"} <= known
     assert len(known) > 60 and len(NODES) == 7
+
+
+def test_a_parameter_file_for_another_node_is_named_with_the_nearest_section(tmp_path):
+    file = tmp_path / "arm.yaml"
+    sections = ("/left/other", "/robot_modle")
+    text = "".join(f"{name}:\n  ros__parameters:\n    payload_mass: 5.0\n" for name in sections)
+    file.write_text(text, encoding="utf-8")
+    with NodeProcess("robot_model", {"robot_description": ARM}, ["--params-file", str(file)]) as node:
+        node.wait_for_output(
+            r"\[WARN\].*no section of the parameter file .*arm.yaml is for the node /robot_model; the nearest"
+            " is for /robot_modle: nothing in the file counts"
+        )
+
+
+@pytest.mark.parametrize(
+    ("section", "counts"),
+    [
+        ("/**", True),
+        ("arm", True),
+        ("/cell/**", False),
+        ("/*/arm", False),
+        ("/**/arm", True),
+        ("/arms", False),
+        ("/ar.", False),
+    ],
+)
+def test_sections_are_matched_as_ros_does(section, counts, tmp_path):
+    file = tmp_path / "a.yaml"
+    file.write_text(f"{section}:\n  ros__parameters:\n    a: 1\n", encoding="utf-8")
+    assert unmatched_files("/arm", [str(file)]) == [] if counts else unmatched_files("/arm", [str(file)])
+
+
+def test_sections_below_a_namespace_and_empty_files(tmp_path):
+    file = tmp_path / "a.yaml"
+    file.write_text("left:\n  arm:\n    ros__parameters:\n      a: 1\n", encoding="utf-8")
+    assert not unmatched_files("/left/arm", [str(file)])
+    assert unmatched_files("/arm", [str(file)])
+    file.write_text("{}\n", encoding="utf-8")
+    assert not unmatched_files("/arm", [str(file)])

@@ -46,7 +46,8 @@ class Laboratory:
         self.brakes = []
         self.peer.node.create_subscription(Bool, f"{NODE}/brake", self.brakes.append, LATCHED)
         self.start()
-        self.peer.wait_until(lambda: self.brakes, "nothing is said to the brakes")
+        if self.parameters.get("autostart", True):
+            self.peer.wait_until(lambda: self.brakes, "nothing is said to the brakes")
         self.legs = Legs(self.peer, self.platform)
         self.trajectories = self.peer.publisher(MultiDOFJointTrajectory, f"{NODE}/trajectory", 10)
 
@@ -62,6 +63,8 @@ class Laboratory:
         """Killed like an overloaded computer kills, and started again."""
         self.node.send_signal(signal.SIGKILL)
         self.node.wait_for_exit()
+        for _ in range(50):  # what it has said before is no word of the next one
+            self.peer.executor.spin_once(timeout_sec=0.0)
         self.brakes.clear()
         self.start()
         self.peer.wait_until(lambda: self.brakes, "the new node says nothing to the brakes")

@@ -53,7 +53,7 @@ def test_static_friction_holds_and_is_overcome(effort, moves):
 def test_the_model_with_the_same_parameters_has_the_efforts_of_the_arm():
     path = resource("urdf/puma560.urdf")
     chain = load_urdf(path)
-    law = {**LAW, "rotor_inertia": (0.3,)}
+    law = {**LAW, "rotor_inertia": (0.3,), "load_friction": (0.08,)}
     plant = ArmPlant(path, parameters=PlantParameters(**law))
     arm = ActuatedArm(compile_dynamics(chain), chain, ActuatorParameters(**law))
     draw = np.random.default_rng(4)
@@ -63,3 +63,17 @@ def test_the_model_with_the_same_parameters_has_the_efforts_of_the_arm():
         plant.reset(q, qd)
         qdd = plant.acceleration(effort)
         np.testing.assert_allclose(arm.inverse_dynamics(q, qd, qdd), effort, atol=1e-6)
+
+
+@pytest.mark.parametrize(("share", "moves"), [(0.9, False), (1.1, True)])
+def test_friction_that_grows_with_the_load_holds_a_weight(share, moves):
+    """A gear with μ = 0.3 lets a weight W sink where the motor bears less than W (1 − μ)."""
+    limit = '<limit lower="-9" upper="9" effort="99" velocity="9"/></joint>'
+    slide = WHEEL.replace("continuous", "prismatic").replace("</joint>", limit)
+    plant = ArmPlant(slide, parameters=PlantParameters(gravity=(0.0, 0.0, -10.0), load_friction=(0.3,)))
+    bears = 10.0 * (1.0 - 0.3 * share)
+    plant.advance(0.5, [bears])
+    assert (plant.position[0] < -1e-3) == moves
+    if moves:  # L = m (g + a) and effort = L (1 − μ), downwards
+        fall = plant.velocity[0] / 0.5
+        assert 0.7 * (10.0 + fall) == pytest.approx(bears, rel=1e-3)

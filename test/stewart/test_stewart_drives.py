@@ -10,8 +10,10 @@ from stewart_oracles import random_motion, random_oracle, state
 from robot_dynamics import stewart
 from robot_dynamics.control.stewart.controller import StewartController
 from robot_dynamics.control.stewart.parameters import StewartParameters
+from robot_dynamics.control.stewart.trajectory import PoseWaypoint
 from robot_dynamics.errors import ModelError
 from robot_dynamics.resources import resource
+from robot_dynamics.stewart.actuators import passive_forces
 from robot_dynamics.stewart.orientation import quaternion_from_rotation, rotation_of
 
 FIRST = np.array([4 / 5, -1 / 5, 4 / 105, -1 / 280])
@@ -144,26 +146,37 @@ def test_the_simulated_machine_moves_as_the_library_says():
     assert moved > 0.01
 
 
-@pytest.mark.parametrize(("shift", "share"), [(0.02, 1.0), (0.0002, None), (0.0, 0.0)])
-def test_the_law_overcomes_dry_friction_on_the_way_to_its_goal(shift, share):
-    """At rest beside the goal, nothing but the legs' dry friction is added, along where they shall go."""
-    efforts = []
-    for coulomb in (0.0, 40.0):
+@pytest.mark.parametrize("turning", [0.0, 5.0])
+def test_the_law_overcomes_friction_at_the_twist_of_the_reference(turning):
+    """Whatever is measured: the model without friction, and the friction of the reference's own motion."""
+    efforts, frictions = {}, {"universal": turning, "prismatic": 90.0, "spherical": turning, "coulomb": 40.0}
+    place = np.array([0.0, 0.0, 0.02])
+    for rubs in (True, False):
         mapping = yaml.safe_load(resource("config/stewart_demo.yaml").read_text(encoding="utf-8"))
-        mapping["leg_defaults"]["friction"]["coulomb"] = coulomb
+        none = dict.fromkeys(frictions, 0.0)
+        mapping["leg_defaults"]["friction"] = frictions if rubs else none
         platform = stewart.load(mapping)
-        control = StewartController(
-            platform, StewartParameters(kp=(400.0,), kv=(40.0,), control_period=0.001)
-        )
+        control = StewartController(platform, StewartParameters(half_period_ahead=False))
         home, level = platform.machine.home_position, quaternion_from_rotation(platform.machine.home_rotation)
-        control.update(0.0, platform.legs(home + shift * np.eye(3)[2], level).lengths, np.zeros(6))
-        efforts.append(control.update(0.001, platform.legs(home, level).lengths, np.zeros(6)).unlimited)
-    added = efforts[1] - efforts[0]
-    if share is None:
-        assert (added > 0.0).all() and (added < 40.0).all()
-    else:
-        # The model is looked at where the platform will be, the friction where it is.
-        np.testing.assert_allclose(added, share * 40.0, atol=0.05)
+        control.update(0.0, platform.legs(home, level).lengths, np.zeros(6))
+        control.follow([PoseWaypoint(1.0, home + place, level.tolist())])
+        reference = control.reference(0.5)
+        legs = platform.legs(reference.position, quaternion_from_rotation(reference.rotation))
+        for rate in (0.0, 0.05):
+            command = control.update(0.5, legs.lengths, legs.jacobian @ np.array([rate, 0, 0, 0, 0, 0]))
+            efforts[rubs, rate] = command.unlimited
+        if rubs:
+            twist = np.concatenate([reference.linear_velocity, reference.angular_velocity])
+            friction, _ = passive_forces(platform.machine, legs.lengths, legs.jacobian @ twist, np.zeros(6))
+    for rate in (0.0, 0.05):
+        added = efforts[True, rate] - efforts[False, rate]
+        if turning == 0.0:
+            np.testing.assert_allclose(added, friction, atol=1e-9)
+        else:  # what the joints at the legs' ends add does not depend on the measured motion either
+            np.testing.assert_allclose(
+                added, efforts[True, 0.0] - efforts[False, 0.0], atol=1e-9 * np.abs(added).max()
+            )
+            assert np.abs(added - friction).max() > 0.1
 
 
 @pytest.mark.parametrize(

@@ -120,6 +120,7 @@ def test_the_terms_of_a_datasheet_are_in_the_file_and_are_no_guesses(tmp_path):
     assert (leg.lower.mass, leg.upper.mass) == (38.0, 9.0)
     assert leg.drive == stewart.Drive(0.01, 4e-4, 1.2e-3, 2.0)
     limits = leg.limits
+    assert machine.guessed == ("friction",)
     assert (limits.force, limits.speed, limits.continuous_force) == (9000.0, 0.6, 5000.0)
     assert limits.speed_force == ((0.0, 9000.0), (0.3, 9000.0), (0.6, 4000.0))
     np.testing.assert_allclose(limits.force_at_speed(np.array([0.1, -0.45, 0.7])), [9000.0, 6500.0, 0.0])
@@ -127,7 +128,7 @@ def test_the_terms_of_a_datasheet_are_in_the_file_and_are_no_guesses(tmp_path):
         [limits.base_angle, limits.platform_angle], np.radians([35.0, 40.0]), rtol=1e-5
     )
     guesses = [line.split(":")[0].strip() for line in path.read_text().splitlines() if "guess" in line]
-    assert {"center_of_mass", "inertia", "prismatic", "coulomb"} == {
+    assert {"guessed", "center_of_mass", "inertia", "prismatic", "coulomb"} == {
         name for name in guesses if not name.startswith("#")
     }
 

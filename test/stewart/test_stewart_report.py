@@ -15,7 +15,7 @@ from robot_dynamics import stewart
 from robot_dynamics.cli.main import main
 from robot_dynamics.control.stewart.platform_model import loaded
 from robot_dynamics.model.chain import RigidBody
-from robot_dynamics.report.sizing import pictures
+from robot_dynamics.report.sizing import box, pictures
 from robot_dynamics.report.sizing.axes import NAMES, displaced
 from robot_dynamics.report.sizing.box import largest_box
 from robot_dynamics.report.sizing.envelopes import envelopes
@@ -205,8 +205,8 @@ def test_the_fall_is_that_of_energy_and_of_the_library():
     np.testing.assert_allclose(
         lost.holding.sum() * machine.home_directions[0][2], machine.platform.mass * 9.81
     )
-    rubbing = fall(stewart.load(machine_text(replace(BASE, force=15e4, speed=0.8))))
-    assert rubbing.energy < 0.6 * lost.energy
+    rubbing = fall(stewart.load(machine_text(replace(BASE, force=40e3, speed=0.8))))
+    assert 0.1 * lost.energy < rubbing.energy < 0.6 * lost.energy
 
 
 @pytest.fixture(scope="module")
@@ -328,6 +328,7 @@ def test_load_cases_are_those_of_a_machine_that_carries_them(tmp_path, monkeypat
 def test_a_machine_without_limits_has_a_report_too(tmp_path, monkeypatch):
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     monkeypatch.setattr(pictures, "_png", lambda figure: b"")
+    monkeypatch.setattr(box, "MOST_PARTS", 1000)
     mapping = yaml.safe_load(machine_text(DESKTOP))
     mapping["leg_defaults"]["limits"] = "unlimited"
     file = tmp_path / "free.yaml"

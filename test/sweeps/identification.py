@@ -82,7 +82,7 @@ def try_robot(index: int, seed: int, load: bool) -> dict:
     row["error"] = np.linalg.norm(missed) / np.linalg.norm(effort)
     row["joints"] = np.linalg.norm(missed, axis=0) / np.linalg.norm(effort, axis=0)
     row["described"] = np.linalg.norm(described) / np.linalg.norm(effort)
-    row["announced"] = 2.0 * found.expected_error
+    row["announced"] = found.expected_miss()
     row["cutoff"], row["delay"] = found.treatment.cutoff, found.treatment.delay.seconds
     row["negative"] = sum(joint.body.mass <= 0.0 for joint in found.chain.joints)
     row["outside"] = sum(

@@ -63,9 +63,9 @@ class Arm:
     offset: np.ndarray
 
     def parameters(self) -> np.ndarray:
-        """(10 k + 6 n,) true parameters in the order of the regressor."""
+        """(10 k + 7 n,) true parameters in the order of the regressor."""
         law = self.friction
-        drives = [law.rotor, law.damping, law.coulomb, law.static, law.asymmetry, self.offset]
+        drives = [law.rotor, law.damping, law.coulomb, law.static, law.asymmetry, law.load, self.offset]
         return np.concatenate([inertial.chain_parameters(self.true), *drives])
 
     def efforts(self, q, qd, qdd) -> np.ndarray:

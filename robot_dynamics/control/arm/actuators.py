@@ -111,5 +111,5 @@ class ActuatedArm:
         effort = self.links.inverse_dynamics(q, qd, qdd)
         if self._ideal:
             return effort
-        friction = self.drives.friction.effort(qd, heading)
+        friction = self.drives.friction.effort(qd, heading, effort)
         return np.asarray(effort + self.drives.rotor_inertia * qdd + friction)

@@ -10,19 +10,39 @@ import numpy as np
 from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics
 from robot_dynamics.control.arm.laws import PythonLaw, law_input, python_law
-from robot_dynamics.control.arm.parameters import ArmParameters, arm_bounds
+from robot_dynamics.control.arm.parameters import (
+    ArmParameters,
+    arm_accelerations,
+    arm_bounds,
+    arm_stops,
+    estimate_arrays,
+    position_limits,
+)
 from robot_dynamics.control.arm.path_rules import PathRules
+from robot_dynamics.control.arm.stopping import stop_within
+from robot_dynamics.control.arm.torque_check import torque_checked
 from robot_dynamics.control.arm.trajectory import ANY_PATH, Reference, Trajectory, plan
-from robot_dynamics.control.core.controller import CoreController, Settings, loop_settings
-from robot_dynamics.control.core.library import array_at, doubles, ffi
+from robot_dynamics.control.core.controller import CoreController, Settings, loop_settings, supervised
+from robot_dynamics.control.core.library import array_at, doubles, ffi, load_core
 from robot_dynamics.control.core.sources import enumerators
 from robot_dynamics.control.protocol import Departure, Planned
+from robot_dynamics.control.retiming.following import retimed
+from robot_dynamics.control.supervision import Trip, thresholds
 from robot_dynamics.control.waypoints import Waypoint, WaypointTable
 from robot_dynamics.dynamics.compiled import compile_dynamics
-from robot_dynamics.errors import ModelError, RobotDynamicsError, StateError, TrajectoryError, quoted
+from robot_dynamics.errors import (
+    ModelError,
+    ParameterError,
+    RobotDynamicsError,
+    StateError,
+    TrajectoryError,
+    quoted,
+    short,
+)
 from robot_dynamics.inputs.arrays import of_type
-from robot_dynamics.model.chain import KinematicChain
+from robot_dynamics.model.chain import JointKind, KinematicChain
 from robot_dynamics.native.library import NativeKernel
+from robot_dynamics.parameters import per_joint
 from robot_dynamics.spatial import Array
 
 _MODES = tuple(enumerators("rd_arm_mode"))
@@ -95,13 +115,40 @@ class ArmController(CoreController[Reference]):
             kernel.single_address if isinstance(kernel, NativeKernel) else kernel,
             parameters,
             arm_bounds(chain, parameters),
-            {"rotor_inertia": drives.rotor_inertia, "friction": drives.friction.matrix, "kp": kp, "kv": kv},
+            arm_stops(chain, parameters),
+            {
+                "rotor_inertia": drives.rotor_inertia,
+                "friction": drives.friction.matrix,
+                "kp": kp,
+                "kv": kv,
+                "position_limits": position_limits(chain),
+                **estimate_arrays(chain, parameters),
+            },
             **{name: doubles(array) for name, array in constant.items()},
             driven=not drives.ideal,
             mode=_MODES.index(mode),
             called=called,
         )
-        return Settings(settings.value, (settings.kept, kernel))
+        return self._supervised(Settings(settings.value, (settings.kept, kernel)))
+
+    def _supervised(self, settings: Settings) -> Settings:
+        """The settings with the rules of supervision, some of them derived from the model."""
+        joints = [self.chain.driving_joint(j) for j in range(self.chain.dof)]
+        limits = [joint.limits for joint in joints]
+        lower, upper, velocity = (
+            np.array([getattr(each, name) for each in limits]) for name in ("lower", "upper", "velocity")
+        )
+        slides = ffi().new("int32_t[]", [joint.kind is JointKind.PRISMATIC for joint in joints])
+        derived = np.zeros(self.chain.dof)
+        given = (doubles(array) for array in (lower, upper, velocity))
+        if not load_core().rd_arm_following(settings.value, self.chain.dof, *given, slides, doubles(derived)):
+            derived[:] = np.inf  # without an effort there is no motion, either
+        self._error = None
+        wanted = per_joint(
+            self._parameters.max_following_error, self.chain.joint_names, "max_following_error"
+        )
+        following = thresholds(wanted, derived)
+        return supervised(settings, {"following": following, **self._parameters.fields_of_rules(velocity)})
 
     def _kernel(self, links: InverseDynamics) -> tuple[Any, Mapping[str, Array], int]:
         """The inverse dynamics of the links as the core calls them, their constant inputs, and n."""
@@ -160,6 +207,14 @@ class ArmController(CoreController[Reference]):
 
     # What is known
 
+    def joint_of(self, trip: Trip) -> tuple[str, str]:
+        """See :class:`CoreController`."""
+        if trip.joint < 0:
+            return self.chain.name, ""
+        joint = self.chain.driving_joint(trip.joint)
+        name = self.chain.joint_names[trip.joint]
+        return name, "m" if joint.kind is JointKind.PRISMATIC else "rad"
+
     @property
     def python_parts(self) -> str:
         """See :class:`CoreController`."""
@@ -190,8 +245,9 @@ class ArmController(CoreController[Reference]):
         of_type("parameters", value, ArmParameters)
         value.gains(self.chain.joint_names)
         value.limits_of(self.chain)
+        arm_stops(self.chain, value)
         before, self._parameters = self._parameters, value
-        another = (before.mode, before.kp, before.kv) != (value.mode, value.kp, value.kv)
+        another = (before.mode, before.kp, before.kv, before.ki) != (value.mode, value.kp, value.kv, value.ki)
         self.offer_settings(False, another)
 
     def change_model(self, dynamics: InverseDynamics) -> None:
@@ -199,13 +255,34 @@ class ArmController(CoreController[Reference]):
 
         Raises:
             ModelError: it is of an arm with another number of joints; the model stays as it was.
+            ParameterError: by it, efforts cannot carry the arm where they carry it now.
         """
-        before, self._dynamics = self._dynamics, _model("dynamics", dynamics)
+        self._check_weight(_model("dynamics", dynamics))
+        before, self._dynamics = self._dynamics, dynamics
         try:
             self.offer_settings(True, False)
         except RobotDynamicsError:
             self._dynamics = before
             raise
+
+    def _check_weight(self, dynamics: InverseDynamics) -> None:
+        """Refuse a model that contradicts what is measured: efforts hold the arm at rest."""
+        if not self.phase.controls or not np.isfinite(self.effort_limits).any():
+            return
+        self._snapshot.read()
+        rest = np.zeros(self.chain.dof)
+        try:
+            weight = np.abs(dynamics.inverse_dynamics(self._snapshot.position.copy(), rest, rest))
+        except StateError:
+            return  # the settings refuse a model of another arm by its number of joints
+        share = weight / self.effort_limits
+        worst = int(np.argmax(share))
+        if share[worst] > 1.0:
+            raise ParameterError(
+                f"by this model {self.chain.joint_names[worst]} needs {short(float(weight[worst]))} to hold"
+                f" the arm at rest here, but its limit is {short(float(self.effort_limits[worst]))}: check"
+                " payload_mass [kg], payload_center [m] and gravity [m/s²]"
+            )
 
     # Trajectories
 
@@ -231,9 +308,14 @@ class ArmController(CoreController[Reference]):
             raise TrajectoryError(
                 "the mode gravity_compensation follows no trajectory: set another mode first"
             )
+        accelerations = arm_accelerations(self.chain, self._parameters)
+        rules = rules.accelerated(self.chain.joint_names, accelerations)
         trajectory = plan(
-            self.chain, joint_names, waypoints, departure.start, departure.origin, departure.now, rules
+            *(self.chain, joint_names, waypoints, departure.start, departure.origin, departure.now, rules),
+            stop_within(self._dynamics, self.effort_limits, accelerations),
+            retimed(self.chain, self._dynamics, self.effort_limits, rules),
         )
+        trajectory = torque_checked(self.chain, self._dynamics, trajectory, self.effort_limits, rules.torque)
         return Planned(trajectory, departure.epoch)
 
     def follow(

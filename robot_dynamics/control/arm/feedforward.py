@@ -12,9 +12,12 @@ from robot_dynamics.control.arm.feeding import Lead, PathDeparture, Plan, lead_t
 from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics, feedforward, gravity_load
 from robot_dynamics.control.arm.path_rules import PathRules
 from robot_dynamics.control.arm.sampling import EffortSamples, sample_efforts
+from robot_dynamics.control.arm.stopping import stop_within
+from robot_dynamics.control.arm.torque_check import torque_checked
 from robot_dynamics.control.arm.trajectory import ANY_PATH, Reference, Trajectory, plan
 from robot_dynamics.control.cross_fade import CrossFade
 from robot_dynamics.control.protocol import late
+from robot_dynamics.control.retiming.following import retimed
 from robot_dynamics.control.schedule import Schedule
 from robot_dynamics.control.waypoints import Waypoint, WaypointTable
 from robot_dynamics.errors import TrajectoryError
@@ -22,6 +25,8 @@ from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.parameters import per_joint
 from robot_dynamics.spatial import Array
 
+STEP_FACTORS = (1.0, 10.0, 100.0, 1000.0, 10_000.0)
+"""Multiples of the accepted effort error that are tried for retimed paths, whose efforts step."""
 NEAR = 0.02
 """An arm at rest this near to where the last trajectory ended is taken to be held there; one that is farther
 has been moved by somebody else [rad or m]."""
@@ -162,9 +167,22 @@ class Feedforward:
             TrajectoryError: it cannot be followed; names what is wrong.
         """
         begin, origin, now = departure.start, departure.origin, departure.now
-        path = plan(self.chain, joint_names, waypoints, begin, origin, now, rules)
-        samples = sample_efforts(path.spline, self.dynamics, self._tolerance(path))
+        stopping = stop_within(self.dynamics, self._limits)
+        retiming = retimed(self.chain, self.dynamics, self._limits, rules)
+        path = plan(self.chain, joint_names, waypoints, begin, origin, now, rules, stopping, retiming)
+        path = torque_checked(self.chain, self.dynamics, path, self._limits, rules.torque)
+        samples = self._samples(path, retiming is not None)
         return self._within_limits(path, samples, departure)
+
+    def _samples(self, path: Trajectory, steps: bool) -> EffortSamples:
+        """The points of a path; of one whose efforts step from limit to limit with a larger error there."""
+        tolerance = self._tolerance(path)
+        for factor in STEP_FACTORS if steps else ():
+            try:
+                return sample_efforts(path.spline, self.dynamics, factor * tolerance)
+            except TrajectoryError:
+                continue
+        return sample_efforts(path.spline, self.dynamics, (STEP_FACTORS[-1] if steps else 1.0) * tolerance)
 
     def objection(self, plan: Plan, now: float) -> str:
         """Why ``plan`` cannot be followed any more, or must be made again; empty when it can."""
@@ -253,12 +271,6 @@ class Feedforward:
         cut = np.clip(samples.efforts, -self._limits, self._limits)
         names = self.chain.joint_names
         beyond = tuple(names[j] for j in np.flatnonzero((cut != samples.efforts).any(axis=0)))
-        if beyond and self.parameters.refuse_beyond_limits:
-            j = names.index(beyond[0])
-            raise TrajectoryError(
-                f"joint {beyond[0]!r} would need {np.abs(samples.efforts[:, j]).max():.4g} (N·m or N); its"
-                f" effort limit is {self._limits[j]:.4g}: a slower trajectory needs less"
-            )
         limited = EffortSamples(
             samples.times, samples.positions, samples.velocities, samples.accelerations, cut, samples.error
         )

@@ -42,9 +42,6 @@ class FeedforwardParameters(EffortLimitParameters):
         minimum=1e-5,
         maximum=1.0,
     )
-    refuse_beyond_limits: bool = parameter(
-        False, "Refuse a trajectory that needs more effort than the limits allow, instead of cutting it"
-    )
     command_rate: float = parameter(
         250.0,
         "Rate of effort_controller/commands, where it is used",

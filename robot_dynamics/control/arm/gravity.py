@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,22 @@ from robot_dynamics.parameters import parameter, validate
 from robot_dynamics.spatial import Array, rotation_from_rpy
 
 STANDARD_GRAVITY = 9.80665
+MOST_GRAVITY = 3.0
+"""Largest gravity that is believed, in multiples of the standard one."""
+
+
+def check_gravity(gravity: Sequence[float] | Array) -> None:
+    """Refuse a gravity vector (3,) that is larger than any arm stands in [m/s²].
+
+    Raises:
+        ParameterError: its magnitude is beyond three times the standard gravity.
+    """
+    size = float(np.linalg.norm(gravity))
+    if not size <= MOST_GRAVITY * STANDARD_GRAVITY:
+        raise ParameterError(
+            f"parameter 'gravity' has a magnitude of {short(size)} m/s²; at most"
+            f" {MOST_GRAVITY * STANDARD_GRAVITY:.4g} is believed: give it in m/s², such as 0, 0, -9.81"
+        )
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,18 @@ import numpy as np
 from robot_dynamics.control.arm.effort_limits import EffortLimitParameters
 from robot_dynamics.control.arm.laws import DESCRIPTION, arm_modes
 from robot_dynamics.control.parameters import LoopParameters
-from robot_dynamics.control.plausibility import Bounds
+from robot_dynamics.control.plausibility import Bounds, StopLimits
 from robot_dynamics.errors import ParameterError
-from robot_dynamics.model.chain import KinematicChain
+from robot_dynamics.model.chain import JointKind, KinematicChain
 from robot_dynamics.parameters import parameter, per_joint, validate
 from robot_dynamics.spatial import Array
+
+REACHED = 0.1
+"""Time in which the maximum acceleration leads to the velocity limit, where none is given [s]."""
+UNLIMITED = 20.0
+"""Maximum acceleration of a joint without a velocity limit [rad/s² or m/s²]."""
+FOLLOWING = 0.05, 0.2
+"""Distance from the reference beyond which a stop leaves its path [m], [rad]."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +48,32 @@ class ArmParameters(EffortLimitParameters, LoopParameters):
         maximum=1e4,
     )
 
+    ki: float = parameter(
+        0.0,
+        "Gain of the disturbance estimate, which removes position errors beyond 0.02 rad or 2 mm that a load"
+        " unknown to the model causes, in the mode computed_torque; kp^1.5/8 is well damped when"
+        " kv = 2·sqrt(kp); 0: off",
+        unit="1/s³",
+        minimum=0.0,
+        maximum=1e9,
+    )
+    max_acceleration: tuple[float, ...] = parameter(
+        (),
+        "Maximum acceleration of trajectories, and deceleration of a hold: one per joint or one for all; 0 or"
+        " empty: the velocity limit is reached in 0.1 s, or 20 where there is none",
+        unit="rad/s² or m/s²",
+        minimum=0.0,
+        maximum=1e6,
+    )
+    stop_deceleration: tuple[float, ...] = parameter(
+        (),
+        "Deceleration of an emergency stop, a protective stop and a stop after a jump, as far as the effort"
+        " limits permit: one per joint or one for all; 0 or empty: twice max_acceleration",
+        unit="rad/s² or m/s²",
+        minimum=0.0,
+        maximum=1e6,
+    )
+
     def __post_init__(self) -> None:
         validate(self)
         for name in ("kp", "kv"):
@@ -54,6 +87,46 @@ class ArmParameters(EffortLimitParameters, LoopParameters):
             ParameterError: a list whose length is neither 1 nor the number of joints.
         """
         return per_joint(self.kp, joint_names, "kp"), per_joint(self.kv, joint_names, "kv")
+
+
+def arm_accelerations(chain: KinematicChain, parameters: ArmParameters) -> Array:
+    """(n,) maximum accelerations in force [rad/s² or m/s²].
+
+    Raises:
+        ParameterError: ``max_acceleration`` does not fit the joints.
+    """
+    speeds = np.array([chain.driving_joint(j).limits.velocity for j in range(chain.dof)])
+    derived = np.where(np.isfinite(speeds), speeds / REACHED, UNLIMITED)
+    given = per_joint(parameters.max_acceleration or (0.0,), chain.joint_names, "max_acceleration")
+    return np.where(given > 0.0, given, derived)
+
+
+def arm_stops(chain: KinematicChain, parameters: ArmParameters) -> StopLimits:
+    """Limits of an arm's stops.
+
+    Raises:
+        ParameterError: ``max_acceleration`` or ``stop_deceleration`` does not fit the joints.
+    """
+    hold = arm_accelerations(chain, parameters)
+    given = per_joint(parameters.stop_deceleration or (0.0,), chain.joint_names, "stop_deceleration")
+    prismatic = [chain.driving_joint(j).kind is JointKind.PRISMATIC for j in range(chain.dof)]
+    return StopLimits(hold, np.where(given > 0.0, given, 2.0 * hold), np.where(prismatic, *FOLLOWING))
+
+
+SETTLED = 0.002, 0.02
+"""Position errors that the disturbance estimate leaves [m], [rad]."""
+
+
+def estimate_arrays(chain: KinematicChain, parameters: ArmParameters) -> dict[str, Array]:
+    """Gain of the disturbance estimate (n,) [1/s³], and the errors that it leaves (n,) [rad or m]."""
+    prismatic = [chain.driving_joint(j).kind is JointKind.PRISMATIC for j in range(chain.dof)]
+    return {"ki": np.full(chain.dof, parameters.ki), "settled": np.where(prismatic, *SETTLED)}
+
+
+def position_limits(chain: KinematicChain) -> Array:
+    """(2, n) lowest and highest positions [rad or m], infinite where there is no limit."""
+    limits = [chain.driving_joint(j).limits for j in range(chain.dof)]
+    return np.array([[limit.lower for limit in limits], [limit.upper for limit in limits]])
 
 
 def arm_bounds(chain: KinematicChain, parameters: ArmParameters) -> Bounds:

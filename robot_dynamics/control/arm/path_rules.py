@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from robot_dynamics.control.path_bounds import extremes
 from robot_dynamics.control.spline import QuinticSpline
 from robot_dynamics.control.waypoints import WaypointTable, joint_order
 from robot_dynamics.errors import TrajectoryError, short
+from robot_dynamics.model.chain import JointKind, KinematicChain
 from robot_dynamics.parameters import parameter, validate
 from robot_dynamics.spatial import Array
 
 _MARGIN = 1.01
 _AT_REST = 1e-6  # slower than this, in rad/s, m/s and their rates, a joint stands
-_SAMPLES = np.linspace(0.0, 1.0, 33)
-_CHUNK = 1024
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,34 @@ class PartialGoalParameters:
         validate(self)
 
 
+REFUSE, WARN, OFF = "refuse", "warn", "off"
+RETIME_OFF, SLOWER, FASTEST = "off", "slower", "fastest"
+
+
+@dataclass(frozen=True)
+class TorqueCheckParameters:
+    """Verification and retiming of trajectories against the effort limits."""
+
+    torque_check: str = parameter(
+        WARN,
+        "Answer to a trajectory that needs more effort than the limits allow, friction, payload, gravity and"
+        " rotor inertia included: refuse, or warn and follow it; off: no check",
+        choices=[REFUSE, WARN, OFF],
+    )
+    torque_margin: float = parameter(
+        0.0, "Share of each effort limit that a trajectory has to leave free", minimum=0.0, maximum=0.99
+    )
+    retime: str = parameter(
+        RETIME_OFF,
+        "Timing of trajectories before limits are checked: slower slows those down that exceed a limit of"
+        " velocity, acceleration or effort; fastest makes all as fast as the limits permit; off: as given",
+        choices=[RETIME_OFF, SLOWER, FASTEST],
+    )
+
+    def __post_init__(self) -> None:
+        validate(self)
+
+
 @dataclass(frozen=True)
 class PathRules:
     """What is asked of a trajectory, beside the limits of the robot's description.
@@ -41,11 +69,13 @@ class PathRules:
         partial: whether joints may be left out; they hold their place.
         velocity: largest speeds by joint name [rad/s or m/s]; a joint that is not in it has no further limit.
         acceleration: the same [rad/s² or m/s²].
+        torque: whether and how efforts are verified.
     """
 
     partial: bool = False
     velocity: Mapping[str, float] = field(default_factory=dict)
     acceleration: Mapping[str, float] = field(default_factory=dict)
+    torque: TorqueCheckParameters = field(default_factory=TorqueCheckParameters)
 
     def order(self, joint_names: Sequence[str], given: Sequence[str]) -> tuple[list[int], list[int]]:
         """Which joints a trajectory moves, and where each stands in ``given``.
@@ -63,36 +93,47 @@ class PathRules:
         places = joint_order(wanted, given)
         return [list(joint_names).index(name) for name in wanted], places
 
+    def accelerated(self, joint_names: Sequence[str], accelerations: Array) -> PathRules:
+        """These rules with maximum accelerations (n,) [rad/s² or m/s²] beside those that they have."""
+        least = {
+            name: min(limit, self.acceleration.get(name, np.inf))
+            for name, limit in zip(joint_names, accelerations.tolist(), strict=True)
+        }
+        return replace(self, acceleration=least)
+
     def check(self, joint_names: Sequence[str], spline: QuinticSpline) -> None:
         """Refuse a path (K, n) whose joints are faster than the rules allow, by one per cent or more.
 
-        Looked for are the largest values of 33 samples of every segment.
+        The largest values are those of the whole path, not of samples.
 
         Raises:
             TrajectoryError: names the joint, the time since the path's start, the value and the limit.
         """
-        limits = [
-            np.array([_MARGIN * given.get(name, np.inf) for name in joint_names])
-            for given in (self.velocity, self.acceleration)
-        ]
-        if not any(np.isfinite(limit).any() for limit in limits):
-            return
-        starts, steps = spline.times[:-1, None], np.diff(spline.times)[:, None]
-        for first in range(0, len(steps), _CHUNK):
-            chosen = slice(first, first + _CHUNK)
-            times = (starts[chosen] + steps[chosen] * _SAMPLES).ravel()
-            _, velocity, acceleration = spline.at(times)
-            for word, values, limit in zip(("v", "a"), (velocity, acceleration), limits, strict=True):
-                excess = np.abs(values) / limit
-                k, j = divmod(int(np.argmax(excess)), len(joint_names))
-                if excess[k, j] > 1.0:
-                    what, unit = ("velocity", "s") if word == "v" else ("acceleration", "s²")
-                    after = short(times[k] - spline.times[0])
-                    raise TrajectoryError(
-                        f"joint {joint_names[j]!r} would have the {what} {short(values[k, j], 4)}"
-                        f" (rad/{unit} or m/{unit}) {after} s after the start; joint_limits allow"
-                        f" {limit[j] / _MARGIN:.4g}"
-                    )
+        for order, given in ((1, self.velocity), (2, self.acceleration)):
+            limit = np.array([_MARGIN * given.get(name, np.inf) for name in joint_names])
+            if order == 2:  # what moves already may go on as it does
+                limit = np.maximum(limit, _MARGIN * np.abs(spline.sample(spline.times[0])[2]))
+            if not np.isfinite(limit).any():
+                continue
+            found = extremes(spline.times, spline.coefficients, order)
+            j = int(np.argmax(found.largest / limit))
+            if found.largest[j] > limit[j]:
+                what, unit = ("velocity", "s") if order == 1 else ("acceleration", "s²")
+                value = found.highest[j] if found.highest[j] >= -found.lowest[j] else found.lowest[j]
+                raise TrajectoryError(
+                    f"joint {joint_names[j]!r} would have the {what} {short(value, 4)}"
+                    f" (rad/{unit} or m/{unit}) {short(found.largest_time[j] - spline.times[0])} s after the"
+                    f" start; the limit is {limit[j] / _MARGIN:.4g}"
+                )
+
+
+def unit_of(chain: KinematicChain, joint: int, quantity: str) -> str:
+    """Unit of a quantity of a joint: position, velocity, acceleration or effort."""
+    revolute = chain.driving_joint(joint).kind is JointKind.REVOLUTE
+    if quantity == "effort":
+        return "N·m" if revolute else "N"
+    rate = {"position": "", "velocity": "/s", "acceleration": "/s²"}[quantity]
+    return ("rad" if revolute else "m") + rate
 
 
 def with_others_held(

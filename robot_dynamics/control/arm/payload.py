@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics.errors import ParameterError, quoted
-from robot_dynamics.model.chain import KinematicChain, RigidBody
+from robot_dynamics.errors import ParameterError, quoted, short
+from robot_dynamics.model.chain import JointKind, KinematicChain, RigidBody
 from robot_dynamics.model.lumping import MASSLESS, lumped_body, moved_body
 from robot_dynamics.parameters import parameter, validate
 from robot_dynamics.spatial import Array, principal_moments
@@ -66,8 +66,28 @@ class PayloadParameters:
         return RigidBody(self.payload_mass, np.array(self.payload_center), self.inertia)
 
     def on(self, chain: KinematicChain) -> KinematicChain:
-        """``chain`` with this payload at its tip."""
+        """``chain`` with this payload at its tip.
+
+        Raises:
+            ParameterError: the centre of mass is farther from the tip than the arm is long.
+        """
+        away, reach = float(np.linalg.norm(self.payload_center)), _length(chain)
+        if self.payload_mass > 0.0 and 0.0 < reach < away:
+            raise ParameterError(
+                f"parameter 'payload_center' is {short(away)} m from the tip, but the arm is {short(reach)} m"
+                " long: give it in metres"
+            )
         return with_payload(chain, self.payload_mass, self.payload_center, self.inertia)
+
+
+def _length(chain: KinematicChain) -> float:
+    """Length of the arm when all its joints are stretched [m]; infinite where a slide has no end."""
+    length = float(np.linalg.norm(chain.tip_transform[:3, 3]))
+    for joint in chain.joints:
+        length += float(np.linalg.norm(joint.origin[:3, 3]))
+        if joint.kind is JointKind.PRISMATIC:
+            length += max(abs(joint.limits.lower), abs(joint.limits.upper))
+    return length
 
 
 def inertia_matrix(values: Sequence[float]) -> Array:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from robot_dynamics.control.arm.path_rules import PathRules, with_others_held
-from robot_dynamics.control.spline import QuinticSpline, minimum_jerk_spline
+from robot_dynamics.control.moving_start import Stopping, decelerations, moving_spline, unlimited_stop
+from robot_dynamics.control.shape import allowance, strays
+from robot_dynamics.control.spline import QuinticSpline
 from robot_dynamics.control.waypoints import (
     Waypoint,
     WaypointTable,
@@ -20,6 +22,7 @@ from robot_dynamics.errors import TrajectoryError, short
 from robot_dynamics.model.chain import JointKind, KinematicChain
 from robot_dynamics.spatial import Array
 
+_STAYS = 0.02  # a joint outside its limits that moves less may stay there [rad or m]
 ANY_PATH = PathRules()
 """Nothing beyond the chain's own limits; every joint is named."""
 
@@ -40,9 +43,15 @@ class Reference:
 
 @dataclass(frozen=True)
 class Trajectory:
-    """A smooth reference over time; before its start and after its end it is at rest there."""
+    """A smooth reference over time; before its start and after its end it is at rest there.
+
+    Attributes:
+        spline: of the joints.
+        remarks: what whoever sent it should know, such as an overshoot that given velocities force.
+    """
 
     spline: QuinticSpline
+    remarks: tuple[str, ...] = ()
 
     @property
     def start(self) -> float:
@@ -69,11 +78,14 @@ def plan(
     origin: Reference,
     now: float,
     rules: PathRules = ANY_PATH,
+    stopping: Stopping = unlimited_stop,
+    retiming: Callable[[QuinticSpline], QuinticSpline] | None = None,
 ) -> Trajectory:
     """A trajectory that leaves ``origin`` without a jump and passes every waypoint that is still ahead.
 
     Waypoints whose time has passed are skipped. The path starts at the later of ``now`` and ``start_time``,
-    with the position, velocity and acceleration of ``origin``, and ends at rest.
+    with the position, velocity and acceleration of ``origin``, and ends at rest. Where velocities are open
+    it stays between its waypoints; from a moving start it goes no farther than a stop takes it.
 
     Args:
         chain: gives joint order and limits.
@@ -84,10 +96,32 @@ def plan(
         origin: reference at the moment of departure, in chain order.
         now: the controller's clock [s].
         rules: what the path may be beyond the chain's own limits.
+        stopping: how hard each joint can brake where it has to come back.
+        retiming: makes another timing of the path; None: it keeps its own.
 
     Raises:
         TrajectoryError: names the joint or waypoint at fault and what would be right.
     """
+    spline = path_of(chain, joint_names, waypoints, start_time, origin, now, rules, stopping)
+    given = overshoots(chain.joint_names, spline)
+    if retiming is not None:
+        spline = retiming(spline)
+    _check_limits(chain, spline, origin)
+    rules.check(chain.joint_names, spline)
+    return Trajectory(spline, given)
+
+
+def path_of(
+    chain: KinematicChain,
+    joint_names: Sequence[str],
+    waypoints: Sequence[Waypoint] | WaypointTable,
+    start_time: float,
+    origin: Reference,
+    now: float,
+    rules: PathRules = ANY_PATH,
+    stopping: Stopping = unlimited_stop,
+) -> QuinticSpline:
+    """The path of :func:`plan`, without regard to limits."""
     moved, order = rules.order(chain.joint_names, joint_names)
     table = waypoints if isinstance(waypoints, WaypointTable) else tabulate(waypoints, joint_names)
     check_times(table.times)
@@ -101,15 +135,39 @@ def plan(
     with np.errstate(over="ignore", invalid="ignore"):  # a path of absurd numbers is refused below
         ahead.positions[:] += whole_turns(chain, first, origin.position)
     _check_end(ahead.velocities[-1], ahead.accelerations[-1], chain)
-    spline = minimum_jerk_spline(
+    return moving_spline(
         np.concatenate(([departure], ahead.times + start_time)),
         np.vstack((origin.position, ahead.positions)),
         np.vstack((origin.velocity, ahead.velocities)),
         np.vstack((origin.acceleration, ahead.accelerations)),
+        _braking(chain, origin, rules, stopping),
     )
-    _check_limits(chain, spline, origin)
-    rules.check(chain.joint_names, spline)
-    return Trajectory(spline)
+
+
+def _braking(chain: KinematicChain, origin: Reference, rules: PathRules, stopping: Stopping) -> Array:
+    """(n,) decelerations from a moving origin."""
+    found = np.full(chain.dof, np.inf)
+    if origin.velocity.any():
+        found = stopping(origin.position, origin.velocity)
+    allowed = np.array([rules.acceleration.get(name, np.inf) for name in chain.joint_names])
+    return decelerations(found, allowed, origin.velocity, origin.acceleration)
+
+
+def overshoots(joint_names: Sequence[str], spline: QuinticSpline) -> tuple[str, ...]:
+    """A remark for each joint that leaves the interval between two knots; the widest one of each."""
+    beyond = np.maximum(*strays(spline))
+    distance = spline.coefficients[:, 1:].sum(axis=1)
+    beyond = np.where(beyond > allowance(distance), beyond, 0.0)
+    start, remarks = spline.times[0], []
+    for j in np.flatnonzero(beyond.any(axis=0)).tolist():
+        k = int(np.argmax(beyond[:, j]))
+        since, until = (short(float(spline.times[i] - start)) for i in (k, k + 1))
+        far = short(float(beyond[k, j]), 4)
+        remarks.append(
+            f"joint {joint_names[j]!r} goes {far} rad or m beyond its waypoints between {since} s and"
+            f" {until} s: the velocities or accelerations given there force it"
+        )
+    return tuple(remarks)
 
 
 def whole_turns(chain: KinematicChain, first: Array, origin: Array) -> Array:
@@ -151,6 +209,13 @@ def _check_limits(chain: KinematicChain, spline: QuinticSpline, origin: Referenc
             raise TrajectoryError(
                 f"joint {name!r} would reach {short(reached, 4)}, outside its limits"
                 f" [{limits.lower}, {limits.upper}]"
+            )
+        end = spline.sample(spline.times[-1])[0][j]
+        stays = max(highest[j] - origin.position[j], origin.position[j] - lowest[j]) <= _STAYS
+        if not stays and not limits.lower - tolerance <= end <= limits.upper + tolerance:
+            raise TrajectoryError(
+                f"joint {name!r} would end at {short(end, 4)}, outside its limits [{limits.lower},"
+                f" {limits.upper}]: from outside only a way back into them is followed"
             )
         # From a moving start it may go on as fast as it moves, and no faster.
         if speed[j] > max(limits.velocity * 1.01, abs(origin.velocity[j]) * (1.0 + 1e-9)):

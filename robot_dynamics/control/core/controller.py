@@ -13,15 +13,17 @@ from robot_dynamics.control.core.library import SAFE_OUTPUTS, array_at, doubles,
 from robot_dynamics.control.core.plans import Plans
 from robot_dynamics.control.core.snapshot import PHASES, Snapshot
 from robot_dynamics.control.parameters import LoopParameters
-from robot_dynamics.control.plausibility import Bounds
+from robot_dynamics.control.plausibility import Bounds, StopLimits
 from robot_dynamics.control.protocol import Command, Departure, Phase, Planned, R, departure_of
 from robot_dynamics.control.protocol import Trajectory as Timed
-from robot_dynamics.errors import RobotDynamicsError, StateError, TrajectoryError
+from robot_dynamics.control.supervision import LOW_GAINS, RULES, Rule, Trip
+from robot_dynamics.errors import RobotDynamicsError, StateError, TrajectoryError, short
 from robot_dynamics.inputs.arrays import measured, of_type, real_number
 from robot_dynamics.spatial import Array
 
 _TIMES = ("control_period", "state_timeout", "safe_fade_time", "model_change_time", "front_timeout")
 _LONGEST_TEXT = 200
+_LONGEST_LINE = 600
 
 
 class Settings(NamedTuple):
@@ -37,7 +39,12 @@ class Settings(NamedTuple):
 
 
 def loop_settings(
-    kernel: Any, parameters: LoopParameters, bounds: Bounds, arrays: Mapping[str, Array], **own: Any
+    kernel: Any,
+    parameters: LoopParameters,
+    bounds: Bounds,
+    stops: StopLimits,
+    arrays: Mapping[str, Array],
+    **own: Any,
 ) -> Settings:
     """The settings of any robot, without their numbers.
 
@@ -45,6 +52,7 @@ def loop_settings(
         kernel: ``rd_kernel`` of the inverse dynamics, or its address.
         parameters: of the controller.
         bounds: plausible values of the joints.
+        stops: limits of stops.
         arrays: (n,) of the robot and its law, by their names in ``rd_settings``.
         own: further fields of the robot's own.
     """
@@ -52,6 +60,8 @@ def loop_settings(
         "limits": bounds.effort,
         "velocity_bounds": bounds.velocity,
         "effort_steps": bounds.effort_step,
+        "velocity_limits": bounds.velocity_limit,
+        **stops._asdict(),
     }
     kept = {name: doubles(np.array(array, dtype=float)) for name, array in (limits | dict(arrays)).items()}
     value = ffi().new("rd_settings *")
@@ -63,6 +73,23 @@ def loop_settings(
     for name, given in fields.items():
         setattr(value, name, given)
     return Settings(value, (kept, own))
+
+
+def supervised(settings: Settings, fields: Mapping[str, Any]) -> Settings:
+    """Settings with rules of supervision.
+
+    Args:
+        settings: of any robot.
+        fields: of ``rd_rules``; arrays are (n,).
+    """
+    rules = ffi().new("rd_rules *")
+    kept = {}
+    for name, value in fields.items():
+        if isinstance(value, np.ndarray):
+            value = kept[name] = doubles(np.array(value, dtype=float))
+        setattr(rules, name, value)
+    settings.value.rules = rules
+    return Settings(settings.value, (settings.kept, rules, kept))
 
 
 class CoreController(Generic[R]):
@@ -105,7 +132,13 @@ class CoreController(Generic[R]):
         self.handle = int(ffi().cast("uintptr_t", self._core))
         self._snapshot = Snapshot(self._library, self._core, joints)
         self._plans: Plans[R] = Plans(
-            self._library, self._core, joints, self._snapshot, self.at_rest, self._take_plan
+            self._library,
+            self._core,
+            joints,
+            self._snapshot,
+            self.at_rest,
+            self.reference_of,
+            self._take_plan,
         )
         self._measured = np.zeros((2, joints))
         self._inputs = doubles(self._measured[0]), doubles(self._measured[1])
@@ -121,7 +154,12 @@ class CoreController(Generic[R]):
             self._library.rd_core_free(self._core)
 
     def driven_by(self, perform: Callable[[str], None] | None) -> None:
-        """Let another thread run the cycle; ``perform`` lets it ``hold`` or ``take_plan`` and returns."""
+        """Let another thread run the cycle.
+
+        Args:
+            perform: has it do one of the requests ``hold``, ``emergency_stop``, ``take_plan`` and
+                ``reset_fault``, and returns.
+        """
         self._run_elsewhere = perform
 
     # What a robot adds
@@ -217,7 +255,13 @@ class CoreController(Generic[R]):
 
     def departure(self, start: float | None, allowance: float = 0.0) -> Departure[R]:
         """See :meth:`Controller.departure`."""
-        return departure_of(self, start, allowance)
+        departure = departure_of(self, start, allowance)
+        delay, most = departure.start - departure.now, self.parameters.max_start_delay
+        if delay > most:
+            raise TrajectoryError(
+                f"the trajectory would begin {short(delay)} s from now; max_start_delay allows {short(most)}"
+            )
+        return departure
 
     def accept(self, planned: Planned[R]) -> str:
         """Follow a finished plan.
@@ -260,11 +304,105 @@ class CoreController(Generic[R]):
         return self._plans.follows(trajectory)
 
     def hold(self) -> None:
-        """Stop following and hold where the robot is."""
+        """Slow down along the path that is followed, and hold there; at rest the reference stays."""
+        self._stop("hold", self._library.rd_core_hold)
+
+    def stop_at_once(self) -> None:
+        """Slow down like :meth:`hold`, with the deceleration of an emergency stop."""
+        self._stop("emergency_stop", self._library.rd_core_emergency_stop)
+
+    def _stop(self, request: str, stop: Callable[[Any], None]) -> None:
         if self._run_elsewhere is not None:
-            self._run_elsewhere("hold")
+            self._run_elsewhere(request)
         else:
-            self._library.rd_core_hold(self._core)
+            stop(self._core)
+
+    @property
+    def trip(self) -> Trip | None:
+        """The last trip of a rule of supervision; None before the first."""
+        trip = self._snapshot.read().trip
+        return Trip.of(trip) if trip.rule else None
+
+    def rules(self) -> list[Rule]:
+        """Every rule of supervision with its thresholds and the largest value so far."""
+        settings, now = self._settings[self._number].value, self._snapshot.read()
+        given, n = settings.rules, self._joints
+        speed = array_at(settings.velocity_limits, n)
+        following, fast = array_at(given.following, n), array_at(given.speed, n)
+        start = given.start_speed * fast if given.start_speed > 0.0 else np.full(n, np.inf)
+        near = given.start_displacement * following if given.start_displacement > 0.0 else np.full(n, np.inf)
+        swing = given.oscillation * speed if given.oscillation > 0.0 else np.full(n, np.inf)
+        thresholds = {
+            "following_error": following,
+            "pose_error": np.array(list(given.pose)),
+            "overspeed": fast,
+            "oscillation": swing,
+            "start_speed": start,
+            "start_displacement": near,
+            "repeated_faults": np.array([2.0]),
+        }
+        found = []
+        for number, (name, quantity) in enumerate(RULES.items()):
+            info = self._library.rd_rule_table(number)
+            if not info or (name == "pose_error" and not given.pose[0]):
+                continue
+            reaction, reset = (ffi().string(text).decode() for text in (info.reaction, info.reset))
+            values = tuple(float(value) for value in thresholds[name])
+            found.append(
+                Rule(
+                    number, name, quantity, values, info.duration, info.release, reaction, reset,
+                    float(now.largest[number]),
+                )
+            )  # fmt: skip
+        return found
+
+    def low_gains(self) -> list[str]:
+        """Joints or legs whose derived following error is large, in words."""
+        settings = self._settings[self._number].value
+        found = []
+        for j, value in enumerate(array_at(settings.rules.following, self._joints).tolist()):
+            name, unit = self.joint_of(Trip(0, "following_error", j, 0.0, 0.0, 0.0, False, False))
+            if LOW_GAINS[unit] < value < math.inf:
+                found.append(
+                    f"{name} may come {value:.3g} {unit} from its reference before a protective stop: kp is"
+                    " low for its weight, friction and inertia"
+                )
+        return found
+
+    def protect(self, rule: str = "repeated_faults") -> None:
+        """Begin with a protective stop that an earlier controller has left in force."""
+        self._library.rd_core_protect(self._core, list(RULES).index(rule))
+
+    def words_of_trip(self, trip: Trip) -> str:
+        """A trip as a line: joint, measured, limit, what the controller did, how to go on."""
+        value = ffi().new(
+            "rd_trip *",
+            {
+                "measured": trip.measured,
+                "allowed": trip.allowed,
+                "rule": list(RULES).index(trip.rule),
+                "joint": trip.joint,
+                "stops": trip.stops,
+            },
+        )
+        name, unit = self.joint_of(trip)
+        text = ffi().new("char[]", _LONGEST_LINE)
+        self._library.rd_trip_text(value, name.encode(), unit.encode(), text, _LONGEST_LINE)
+        return str(ffi().string(text).decode(errors="replace"))
+
+    def joint_of(self, trip: Trip) -> tuple[str, str]:
+        """Name of the joint or robot that a trip concerns, and its unit."""
+        raise NotImplementedError
+
+    def reset_fault(self) -> str:
+        """End a protective stop, which moves nothing; the reason where there is none."""
+        if not self._snapshot.read().trip.latched:
+            return "no protective stop is in force"
+        if self._run_elsewhere is not None:
+            self._run_elsewhere("reset_fault")
+        else:
+            self._library.rd_core_reset_fault(self._core)
+        return ""
 
     # The cycle
 

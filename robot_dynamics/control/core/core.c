@@ -48,7 +48,9 @@ static void take_plan(rd_core *core, double now)
     core->considered = plan->number;
     core->late = now - plan->times[0];
     const int due = plan->continues ? is_followed(core, plan->continues) : plan->epoch == core->epoch;
-    if (!due || !rd_controls(core->phase)) {
+    if (core->trip.latched && !plan->while_latched) {
+        core->verdict = RD_LATCHED;
+    } else if (!due || !rd_controls(core->phase)) {
         core->verdict = RD_SUPERSEDED;
     } else if (core->late > 0.0) {
         core->verdict = RD_LATE;
@@ -57,7 +59,7 @@ static void take_plan(rd_core *core, double now)
     } else {
         core->verdict = RD_ACCEPTED;
         core->epoch += plan->continues == 0;
-        core->phase = RD_TRACKING;
+        core->phase = rd_phase_of(core, core->stopping.kind && plan->times[0] > core->time ? RD_STOPPING : RD_TRACKING);
     }
 }
 
@@ -81,36 +83,23 @@ static void measure_period(rd_core *core, double elapsed)
 
 /* The cycle */
 
-static void capture(rd_core *core)
+/* Stop straight on from the measured state. */
+void rd_capture(rd_core *core, int kind)
 {
-    rd_stop(core);
+    rd_stop_straight(core, kind);
     core->knows_inertia = 0;
     core->has_sent = 0; /* from here on the efforts are others, as was asked for */
-    core->phase = RD_HOLDING;
 }
 
-static void limit(rd_core *core, const double *effort)
+double rd_control_period(const rd_core *core, const rd_settings *settings)
 {
-    const rd_machine *machine = core->settings->machine;
-    if (effort != core->unlimited) {
-        rd_copy(core->unlimited, effort, core->n);
-    }
-    if (machine->limit) {
-        machine->limit(core, core->unlimited, core->effort);
-        return;
-    }
-    for (int j = 0; j < core->n; ++j) {
-        const double most = core->settings->limits[j];
-        const double least = effort[j] > -most ? effort[j] : -most;
-        core->effort[j] = least < most ? least : most;
-    }
+    return settings->control_period != 0.0 ? settings->control_period : core->period;
 }
 
 static int find_effort(rd_core *core, double time, double *effort)
 {
     const rd_settings *settings = core->settings, *replaced = core->replaced;
-    const double period = settings->control_period != 0.0 ? settings->control_period : core->period;
-    const double half = settings->looks_ahead ? 0.5 * period : 0.0;
+    const double half = settings->looks_ahead ? 0.5 * rd_control_period(core, settings) : 0.0;
     const rd_motion *ahead = &core->reference;
     core->replaced = NULL;
     if (half > 0.0) {
@@ -148,23 +137,23 @@ static int answer(rd_core *core, double time)
     if (!rd_all_finite(core->unlimited, core->n)) {
         return -1;
     }
-    limit(core, core->unlimited);
+    rd_limit(core, core->unlimited, core->effort);
     return 1;
 }
 
-/* The command for this cycle, or a hold instead where it is too far from the last one; as answer(). */
+/* The command for this cycle, or a stop instead where it is too far from the last one; as answer(). */
 static int command(rd_core *core, double time)
 {
     int answered = answer(core, time);
-    const double step = answered > 0 && core->has_sent ? rd_effort_step(core) : 0.0;
+    const double step = answered > 0 && core->has_sent && !core->stopping.kind ? rd_effort_step(core) : 0.0;
     if (step > 0.0) {
         rd_note(core, RD_EFFORT_STEP, step, 0.0);
-        capture(core);
+        rd_capture(core, RD_STOP_EMERGENCY);
         core->fades = 0;
+        answered = answer(core, time); /* as much of it leaves as a step may be */
+    }
+    if (answered > 0 && rd_supervise(core)) {
         answered = answer(core, time);
-        if (answered > 0 && rd_effort_step(core) > 0.0) {
-            return -1;
-        }
     }
     return answered;
 }
@@ -180,7 +169,7 @@ static void watch(rd_core *core)
     core->is_beyond = machine->watch(core);
     if (core->is_beyond && !before) {
         ++core->beyond;
-        capture(core);
+        rd_capture(core, RD_STOP_EMERGENCY);
     } else {
         core->discontinuity = RD_CONTINUOUS;
     }
@@ -207,31 +196,42 @@ int rd_core_update(rd_core *core, double time, const double *position, const dou
         rd_core_publish(core);
         return 0;
     }
-    const int lost = !rd_controls(core->phase);
+    const int before_phase = core->phase, lost = !rd_controls(core->phase);
     core->fault_began = core->phase == RD_FAULT ? core->fault_began : time;
     rd_check_state(core, time, position, velocity, !lost);
     measure_period(core, time - core->time);
-    core->set_back += time < before ? before - time : 0.0;
+    if (time < before) {
+        core->set_back += before - time;
+        rd_supervision_set_back(core, before - time);
+    }
     core->time = time;
+    const int doubted = (lost || core->discontinuity) && rd_speed_is_doubted(core);
     if (lost || core->discontinuity) {
-        capture(core);
+        rd_capture(core, RD_STOP_EMERGENCY);
         core->fades = 0;
         core->replaced = NULL;
         core->is_beyond = 0; /* whoever answered it has been overtaken by this */
+        rd_supervision_restart(core);
+    }
+    if (before_phase == RD_WAITING && !core->departs) {
+        rd_supervision_begin(core);
     }
     if (core->discontinuity) {
         core->departs = 0;
     }
     if (core->recaptures && !lost && !core->discontinuity) {
-        capture(core);
+        rd_capture(core, core->recaptures);
     }
-    core->recaptures = 0;
+    core->recaptures = doubted ? RD_STOP_EMERGENCY : RD_NO_STOP;
     take_plan(core, before);
     rd_advance(core, time);
-    if (!rd_has_plan(core)) {
-        core->phase = RD_HOLDING;
-    }
+    rd_advance_stop(core, time);
+    core->phase =
+        rd_phase_of(core, core->stopping.kind ? RD_STOPPING : rd_has_plan(core) ? RD_TRACKING : RD_HOLDING);
     const int answered = core->discontinuity == RD_TOO_FAST ? -1 : command(core, time);
+    if (answered <= 0 && before_phase != RD_FAULT) {
+        rd_count_fault(core);
+    }
     if (answered < 0) {
         core->phase = RD_FAULT;
         rd_core_safe_command(core, fmax(0.0, time - core->fault_began));
@@ -251,18 +251,33 @@ int rd_core_update(rd_core *core, double time, const double *position, const dou
 void rd_core_observe(rd_core *core, const double *position)
 {
     rd_core_take_settings(core);
-    find_place(core, core->time, position, core->zero);
+    if (find_place(core, core->time, position, core->zero)) {
+        core->stopping.kind = RD_NO_STOP; /* the place is known: a stop by the model alone has ended */
+        core->blind.active = 0;
+    }
+    rd_core_publish(core);
+}
+
+static void stop_along(rd_core *core, int kind)
+{
+    if (rd_controls(core->phase)) {
+        const int moved = core->stopping.kind || rd_has_plan(core);
+        rd_stop_along(core, kind);
+        if (moved) {
+            core->knows_inertia = core->has_sent = 0;
+        }
+    }
     rd_core_publish(core);
 }
 
 void rd_core_hold(rd_core *core)
 {
-    if (core->phase == RD_HOLDING && !rd_has_plan(core)) {
-        ++core->epoch; /* the reference stays: taken anew each time, it would sink under a load that the model lacks */
-    } else if (rd_controls(core->phase)) {
-        capture(core);
-    }
-    rd_core_publish(core);
+    stop_along(core, RD_STOP_HOLD);
+}
+
+void rd_core_emergency_stop(rd_core *core)
+{
+    stop_along(core, RD_STOP_EMERGENCY);
 }
 
 void rd_core_lost_states(rd_core *core, double age)
@@ -271,7 +286,9 @@ void rd_core_lost_states(rd_core *core, double age)
         core->unseen = age;
     }
     if (core->phase != RD_WAITING) {
-        rd_stop(core);
+        if (!core->blind.active && !(rd_controls(core->phase) && rd_begin_blind(core, age))) {
+            rd_stop(core);
+        }
         core->phase = RD_STALE;
         core->departs = core->has_sent = 0;
     }
@@ -308,16 +325,23 @@ void rd_core_safe_command(rd_core *core, double since)
     const rd_settings *settings = core->settings;
     const double share = rd_ramp_down(since, settings->safe_fade_time);
     double *effort = core->before;
-    if (!settle(core, since)) {
+    const int blind = core->blind.active && rd_blind_effort(core, since, effort);
+    if (blind) {
+        rd_copy(core->unlimited, effort, core->n);
+        rd_limit_each(core, effort, core->effort);
+    } else if (!settle(core, since)) {
         int carries = settings->safe_output != RD_ZERO && isfinite(core->time) && share > 0.0;
         carries = carries && settings->machine->load(core, settings, effort) && rd_all_finite(effort, core->n);
         for (int j = 0; j < core->n; ++j) {
             effort[j] = carries ? share * effort[j] : 0.0;
         }
-        limit(core, effort);
+        rd_copy(core->unlimited, effort, core->n);
+        rd_limit_each(core, effort, core->effort);
     }
     rd_brake(core, core->time + since);
     rd_leave(core, 1);
-    rd_rest(core, &core->reference, core->place);
+    if (!blind) {
+        rd_rest(core, &core->reference, core->place);
+    }
     rd_core_publish(core);
 }

@@ -36,7 +36,17 @@ enum rd_phase {
     RD_HOLDING,                   /* holding position */
     RD_TRACKING,                  /* following a trajectory */
     RD_STALE,                     /* no joint state: safe output */
-    RD_FAULT                      /* the model gave no usable effort: safe output */
+    RD_FAULT,                     /* the model gave no usable effort: safe output */
+    RD_PROTECTIVE_STOP,           /* protective stop: holding until ~/reset_fault */
+    RD_STOPPING,                  /* slowing down to a stop */
+    RD_GUIDED                     /* carrying the weight only: not holding position */
+};
+
+/* Stops: a later one of a lower kind never weakens one that is active. */
+enum rd_stop_kind {
+    RD_NO_STOP,
+    RD_STOP_HOLD,                 /* with rd_settings.hold_deceleration */
+    RD_STOP_EMERGENCY             /* with rd_settings.stop_deceleration */
 };
 
 /* What is sent when the controller cannot control. */
@@ -55,8 +65,42 @@ enum rd_discontinuity {
     RD_CONTINUOUS, RD_BACKWARDS, RD_JUMPED, RD_AHEAD, RD_TOO_FAST, RD_EFFORT_STEP, RD_BEYOND
 };
 
+/* Rules of supervision; supervision.c has the line of each in its table. The comment is the quantity that is watched. */
+enum rd_rule {
+    RD_NO_RULE,
+    RD_FOLLOWING_ERROR,           /* distance from the reference */
+    RD_POSE_ERROR,                /* distance of the pose from its reference */
+    RD_OVERSPEED,                 /* speed */
+    RD_OSCILLATION,               /* speed of an oscillation that the feedback feeds */
+    RD_START_SPEED,               /* speed in the first second */
+    RD_START_DISPLACEMENT,        /* displacement in the first second */
+    RD_START_LOAD,                /* effort at rest beside the model's weight */
+    RD_REPEATED_FAULTS            /* faults within 5 s */
+};
+enum { RD_RULES = 9 };            /* rules, RD_NO_RULE included */
+
+/* The line of a rule in the table. */
+typedef struct {
+    const char *name;
+    double duration;              /* beyond the threshold until it trips [s] */
+    double release;               /* share of the threshold below which it has ended */
+    int32_t observable;           /* whether it only warns where rd_rules.observes */
+    const char *reaction, *reset, *remedy;
+} rd_rule_info;
+
+/* The last trip of a rule. */
+typedef struct {
+    uint64_t count;               /* trips since the core began */
+    double time;                  /* [s] */
+    double measured, allowed;
+    int32_t rule;                 /* RD_NO_RULE: none yet */
+    int32_t joint;                /* -1: the whole robot */
+    int32_t latched;              /* whether the protective stop is in force */
+    int32_t stops;                /* whether this trip began it; 0: a warning */
+} rd_trip;
+
 /* What became of a plan. */
-enum rd_verdict { RD_PENDING, RD_ACCEPTED, RD_SUPERSEDED, RD_LATE, RD_QUEUE_FULL };
+enum rd_verdict { RD_PENDING, RD_ACCEPTED, RD_SUPERSEDED, RD_LATE, RD_QUEUE_FULL, RD_LATCHED };
 
 enum { RD_MOST_WAITING = 10 };    /* plans that wait for their start */
 
@@ -83,6 +127,16 @@ typedef struct {
 /* A law that is called: fills the effort (n); whether it has one. */
 typedef int (*rd_law)(void *context, const rd_law_input *input, double *effort);
 
+/* Thresholds of supervision for one robot; infinite or zero where a rule is off. */
+typedef struct rd_rules {
+    const double *following;      /* (n) distance from the reference [rad or m] */
+    const double *speed;          /* (n) of joints or legs [rad/s or m/s] */
+    double pose[2];               /* distance of a platform's pose from its reference [m, rad] */
+    double oscillation;           /* share of the velocity limit; 0: off */
+    double start_speed, start_displacement; /* shares of `speed` and `following` in the first second */
+    int32_t observes;             /* rules of trajectories and errors only warn */
+} rd_rules;
+
 /* Model, law and parameters. Never changed once it is handed over; read only while it is in use. */
 typedef struct rd_settings {
     uint64_t number;              /* of the settings: 1, 2, ... in the order in which they are handed over */
@@ -93,6 +147,7 @@ typedef struct rd_settings {
     rd_law called;                /* of the mode RD_CALLED */
     void *called_context;
     const struct rd_platform_model *platform; /* of a platform; else NULL */
+    const rd_rules *rules;        /* of supervision; NULL: none */
     const double *gravity;        /* (3), NULL where it is no input [m/s^2] */
     const double *payload;        /* (10), NULL where it is no input: m, m c (3), inertia xx, xy, yy, xz, yz, zz
                                      about the tip frame's origin [kg, kg m, kg m^2] */
@@ -100,7 +155,13 @@ typedef struct rd_settings {
     const double *friction;       /* (n, RD_FRICTION_PARAMETERS) */
     const double *limits;         /* (n), infinite where there is none */
     const double *velocity_bounds, *effort_steps; /* (n) of robot_dynamics.control.plausibility.Bounds */
+    const double *velocity_limits; /* (n), infinite where there is none */
+    const double *position_limits; /* (2 n) lowest, then highest, of an arm; infinite where there is none */
+    /* Of stops, in coordinates of the references, as groups of rd_machine have them: decelerations of a hold and of an
+     * emergency stop, and the distance from the reference beyond which a stop no longer follows its path; (n). */
+    const double *hold_deceleration, *stop_deceleration, *following;
     const double *kp, *kv;        /* (n) */
+    const double *ki, *settled;   /* (n) of an arm: gain of the disturbance estimate [1/s^3]; errors that it leaves */
     double control_period, state_timeout, safe_fade_time, model_change_time, front_timeout; /* [s] */
     double state_jump, stamp_step; /* [rad or m], [s] */
     double brake_from, brake_fade; /* see brakes; on the core's clock [s] */
@@ -125,10 +186,11 @@ typedef struct {
     const double *times;          /* (K) on the controller's clock [s] */
     const double *coefficients;   /* (K - 1, 6, n) of the powers of the share of the segment that has passed */
     const rd_stream *stream;      /* instead of coefficients, from the first knot's to the last one's time; or NULL */
+    int32_t while_latched;        /* whether it is taken up during a protective stop: a way to brakes */
 } rd_plan;
 
-/* The picture that other threads may read. The arrays follow it: hold, position, velocity (n), and what the machine
- * reports. */
+/* The picture that other threads may read. The arrays follow it: hold, position, velocity, and the reference's position,
+ * velocity and acceleration, (n) each, and what the machine reports. */
 typedef struct rd_snapshot {
     uint64_t epoch;
     uint64_t current;             /* number of the plan in force; 0: none */
@@ -138,6 +200,9 @@ typedef struct rd_snapshot {
     uint64_t oldest_plan;
     uint64_t beyond;              /* how often a measured state has come to be beyond what the machine may do */
     double time, period, late;
+    rd_trip trip;
+    double rests;                 /* while it stops: when it will rest if its deceleration stays; else `time` [s] */
+    double largest[RD_RULES];     /* largest value of each rule so far, as a share of its threshold */
     int32_t phase, verdict;
 } rd_snapshot;
 
@@ -147,6 +212,7 @@ typedef struct {
     const double *position, *velocity, *acceleration;  /* (n) of the reference */
     double discontinuity_size, discontinuity_more;
     int32_t discontinuity, phase;
+    rd_trip trip;
 } rd_results;
 
 const rd_machine *rd_machine_arm(void);
@@ -155,16 +221,31 @@ const rd_machine *rd_machine_arm(void);
 rd_core *rd_core_new(int n, const rd_settings *settings);
 void rd_core_free(rd_core *core);
 
+/* Following errors (n) that an arm may have by its model: of joints with these positions and velocities (n), infinite
+ * where there is no limit, of which some slide. Whether the model has finite efforts. */
+int rd_arm_following(const rd_settings *settings, int n, const double *lower, const double *upper, const double *velocity,
+                     const int32_t *slides, double *following);
+
 /* The cycle: the command for a state. 0 where the model has no effort for the state: the caller then calls
  * rd_core_lost_states and sends rd_core_safe_command. */
 int rd_core_update(rd_core *core, double time, const double *position, const double *velocity);
 /* Keeps the place fresh while nothing is controlled. */
 void rd_core_observe(rd_core *core, const double *position);
 void rd_core_lost_states(rd_core *core, double age);
+/* Slow down along the path that is followed, and hold there; see stopping.c. */
 void rd_core_hold(rd_core *core);
+void rd_core_emergency_stop(rd_core *core);
+/* Begin a protective stop from outside, as for a latch that is remembered. */
+void rd_core_protect(rd_core *core, int rule);
+/* End a protective stop: the robot is held where it is, and what was dropped stays dropped. */
+void rd_core_reset_fault(rd_core *core);
 /* The fail-safe output, `since` seconds after the fault began. */
 void rd_core_safe_command(rd_core *core, double since);
 void rd_core_results(const rd_core *core, rd_results *results);
+/* The line of a rule; NULL: there is none. */
+const rd_rule_info *rd_rule_table(int rule);
+/* A trip in words, in `text` of so many bytes; the name of the joint or robot, and its unit. */
+void rd_trip_text(const rd_trip *trip, const char *joint, const char *unit, char *text, size_t bytes);
 /* A discontinuity in words, in `text` of so many bytes; empty for RD_CONTINUOUS and from RD_BEYOND on. */
 void rd_discontinuity_text(int discontinuity, double size, double more, char *text, size_t bytes);
 

@@ -1,6 +1,8 @@
 /* What comes and goes in ramps: a law that is replaced, a load that is let go, efforts beside brakes. */
 #include "internal.h"
 
+static const double SOON = 0.1; /* in which a stop lets go of a change of model or law [s] */
+
 double rd_ramp_down(double since, double duration)
 {
     const double share = duration > 0.0 ? 1.0 - since / duration : 0.0;
@@ -34,6 +36,18 @@ void rd_begin_fading(rd_core *core, double time, double *before, const double *e
     core->fade_began = time;
     core->fade_duration = core->settings->model_change_time;
     core->fades = 1;
+}
+
+void rd_end_fading_soon(rd_core *core, double time)
+{
+    if (core->fades && core->fade_began + core->fade_duration > time + SOON) {
+        const double share = rd_ramp_down(time - core->fade_began, core->fade_duration);
+        for (int j = 0; j < core->n; ++j) {
+            core->difference[j] *= share;
+        }
+        core->fade_began = time;
+        core->fade_duration = SOON;
+    }
 }
 
 /* What is under way counts on from where it was when the clock is set back. */

@@ -6,7 +6,12 @@
 #include <string.h>
 #include <time.h>
 
+/* References are joined whose velocity the arm's maximum acceleration reaches in such a time [s]. */
+static const double JOINING = 0.01;
+
 enum { FOLLOWER_ARRAYS = 11 }; /* of n doubles in a follower's store */
+
+static const double NEAR = 0.02, SLOW = 0.02; /* of a reference at rest where the arm is [rad or m, rad/s or m/s] */
 
 struct rd_follower {
     rd_loop loop;
@@ -15,7 +20,7 @@ struct rd_follower {
     rd_stream stream;
     rd_plan plan;                 /* leads to the stream */
     double times[2];
-    int knows_last;
+    int knows_last, waits_for_rest;
     rd_motion last;               /* reference of the last cycle */
     double *effort;               /* (n) what was sent last */
     int64_t now, fault_since;     /* steady [ns]; RD_NO_EPOCH: the fail-safe output is not active */
@@ -85,7 +90,7 @@ void rd_follower_activate(rd_follower *follower, int64_t steady, int lockstep)
     rd_loop_init(&follower->loop, steady_clock, keep_effort, follower, lockstep);
     follower->loop.last_state = steady;
     follower->session->estimates = follower->session->troubled = 0;
-    follower->knows_last = 0;
+    follower->knows_last = follower->waits_for_rest = 0;
     follower->now = steady;
     follower->fault_since = RD_NO_EPOCH;
     memset(follower->effort, 0, sizeof(double) * (size_t)follower->session->core->n);
@@ -98,6 +103,7 @@ const double *rd_follower_deactivate(rd_follower *follower)
     rd_core *core = follower->session->core;
     const int controlled = rd_controls(core->phase);
     rd_core_lost_states(core, 0.0);
+    rd_stop(core); /* an effort that stays must be that of the load at rest */
     if (controlled) {
         rd_core_safe_command(core, 0.0);
         rd_copy(follower->effort, core->effort, core->n);
@@ -119,6 +125,18 @@ static int is_far(int n, const double *from, const double *to, double most)
         }
     }
     return 0;
+}
+
+/* Whether a reference goes on from where the core's own is, by position and velocity. */
+static int is_joined(const rd_core *core, const rd_motion *begins, double most)
+{
+    for (int j = 0; j < core->n; ++j) {
+        const double speed = JOINING * core->settings->hold_deceleration[j];
+        if (!(fabs(begins->velocity[j] - core->reference.velocity[j]) <= speed)) {
+            return 0;
+        }
+    }
+    return !is_far(core->n, core->reference.position, begins->position, most);
 }
 
 static int is_given(const rd_cycle *cycle, int n)
@@ -162,6 +180,7 @@ static void take_reference(rd_follower *follower, const rd_cycle *cycle)
     const int stepped = given && follower->knows_last
         && is_far(core->n, follower->last.position, cycle->reference[0], cycle->most_step);
     int follows = rd_has_plan(core);
+    follower->waits_for_rest |= core->trip.latched;
     if (!given || stepped) {
         follower->knows_last = 0;
         if (follows) {
@@ -173,8 +192,13 @@ static void take_reference(rd_follower *follower, const rd_cycle *cycle)
         return;
     }
     write_stream(follower, cycle, core->n);
-    const double *begins = follower->stream.now.position;
-    if (!follows && rd_controls(core->phase) && !is_far(core->n, core->hold, begins, cycle->most_step)) {
+    if (follower->waits_for_rest) {
+        /* A reset moves nothing: what was followed goes on only where the arm is. */
+        follower->waits_for_rest = core->trip.latched || is_far(core->n, core->hold, follower->stream.now.position, NEAR)
+            || is_far(core->n, core->zero, follower->stream.now.velocity, SLOW);
+        return;
+    }
+    if (!follows && rd_controls(core->phase) && is_joined(core, &follower->stream.now, cycle->most_step)) {
         follower->times[0] = core->time;
         ++follower->plan.number;
         follower->plan.epoch = core->epoch;
@@ -200,6 +224,11 @@ const double *rd_follower_update(rd_follower *follower, const rd_cycle *cycle)
         follower->fault_since = cycle->steady;
     }
     return follower->effort;
+}
+
+void rd_follower_reset_fault(rd_follower *follower)
+{
+    rd_loop_request(&follower->loop, RD_RESET_FAULT);
 }
 
 void rd_follower_offer_settings(rd_follower *follower, const rd_settings *settings)

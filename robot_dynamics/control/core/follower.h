@@ -35,8 +35,8 @@ void rd_follower_free(rd_follower *follower);
 void rd_follower_activate(rd_follower *follower, int64_t steady, int lockstep);
 /* The efforts (n) of this cycle; zero before the first state.
  *
- * A reference that is finite, and no more than most_step from where the arm holds, is followed. Without one, or after
- * a longer step, the arm holds where it is until one is near again. */
+ * A reference that is finite, and no more than most_step from where the arm holds, is followed where its velocity is the
+ * arm's, too. Without one, or after a longer step, the arm stops on the last one's line until one is near again. */
 const double *rd_follower_update(rd_follower *follower, const rd_cycle *cycle);
 /* How long the fail-safe output has been active [s]; 0 while it is not. */
 double rd_follower_fault_age(const rd_follower *follower);
@@ -44,6 +44,8 @@ double rd_follower_fault_age(const rd_follower *follower);
  * that is active. */
 const double *rd_follower_deactivate(rd_follower *follower);
 
+/* From another thread: end a protective stop. References are followed again when they are at rest where the arm is. */
+void rd_follower_reset_fault(rd_follower *follower);
 /* From another thread. Settings must stay until the oldest that are in use are newer ones. */
 void rd_follower_offer_settings(rd_follower *follower, const rd_settings *settings);
 uint64_t rd_follower_oldest_settings(rd_follower *follower);

@@ -6,11 +6,11 @@
 
 #include <math.h>
 
-enum { RD_FRICTION_PARAMETERS = 5 };
-/* Parameters p of a joint: damping, friction, static_friction, stribeck_velocity, friction_offset. */
+enum { RD_FRICTION_PARAMETERS = 6 };
+/* Parameters p of a joint: damping, friction, static_friction, stribeck_velocity, friction_offset, load_friction. */
 
-/* Effort that overcomes friction at a velocity along a heading [N m or N]. */
-static inline double rd_friction(const double *p, double velocity, double heading)
+/* Effort that overcomes friction at a velocity along a heading, under a load of the gear [N m or N]. */
+static inline double rd_friction(const double *p, double velocity, double heading, double load)
 {
     const double t0 = heading / 0.005;
     const double t1 = t0 > 1.0 ? 1.0 : t0 < -1.0 ? -1.0 : t0;
@@ -24,8 +24,11 @@ static inline double rd_friction(const double *p, double velocity, double headin
     const double t9 = p[1] + t8;
     const double t10 = p[4] * t5;
     const double t11 = t9 + t10;
-    const double t12 = t5 * t11;
-    return t6 + t12;
+    const double t12 = fabs(load);
+    const double t13 = p[5] * t12;
+    const double t14 = t11 + t13;
+    const double t15 = t5 * t14;
+    return t6 + t15;
 }
 
 /* Not negative where friction drives no joint [N m or N]. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARRAYS = 26 }; /* of n doubles in a core's store */
+enum { ARRAYS = 36 }; /* of n doubles in a core's store */
 
 _Static_assert(sizeof(rd_snapshot) % sizeof(uint64_t) == 0, "a snapshot is published word by word");
 
@@ -25,7 +25,9 @@ static void publish_words(rd_core *core)
 void rd_core_publish(rd_core *core)
 {
     rd_snapshot *shown = core->shown;
-    const rd_plan *oldest = core->current.plan ? core->current.plan : core->waits ? core->waiting[0].plan : NULL;
+    const rd_plan *next = core->waits ? core->waiting[0].plan : NULL;
+    const rd_plan *stopped = core->stopping.kind ? core->stopping.path.plan : NULL;
+    const rd_plan *oldest = stopped ? stopped : core->current.plan ? core->current.plan : next;
     shown->epoch = core->epoch;
     shown->current = core->current.plan ? core->current.plan->number : 0;
     for (int i = 0; i < RD_MOST_WAITING; ++i) {
@@ -39,14 +41,22 @@ void rd_core_publish(rd_core *core)
     shown->time = core->time;
     shown->period = core->period;
     shown->late = core->late;
+    shown->trip = core->trip;
+    shown->rests = core->stopping.kind ? rd_stop_end(core) : core->time;
+    for (int rule = 0; rule < RD_RULES; ++rule) {
+        shown->largest[rule] = core->supervision.rules[rule].largest;
+    }
     shown->phase = core->phase;
     shown->verdict = core->verdict;
     double *values = (double *)(shown + 1);
     rd_copy(values, core->hold, core->n);
     rd_copy(values + core->n, core->state.position, core->n);
     rd_copy(values + 2 * core->n, core->state.velocity, core->n);
+    rd_copy(values + 3 * core->n, core->reference.position, core->n);
+    rd_copy(values + 4 * core->n, core->reference.velocity, core->n);
+    rd_copy(values + 5 * core->n, core->reference.acceleration, core->n);
     if (core->settings->machine->tell) {
-        core->settings->machine->tell(core, values + 3 * core->n);
+        core->settings->machine->tell(core, values + 6 * core->n);
     }
     publish_words(core);
 }
@@ -77,9 +87,10 @@ rd_core *rd_core_new(int n, const rd_settings *settings)
     const rd_machine *machine = settings->machine;
     const size_t each = (size_t)n;
     if (core) {
-        core->words = sizeof(rd_snapshot) / sizeof(uint64_t) + 3 * each + (size_t)machine->told;
+        core->words = sizeof(rd_snapshot) / sizeof(uint64_t) + 6 * each + (size_t)machine->told;
     }
-    if (!core || !(core->store = calloc(ARRAYS * each, sizeof(double)))
+    if (!core || !(core->store = calloc((ARRAYS + each) * each, sizeof(double)))
+        || !(core->swings = calloc(each, sizeof *core->swings))
         || !(core->machine_state = calloc(1, machine->state_size + 1))
         || !(core->shown = calloc(core->words, sizeof(uint64_t)))
         || !(core->published = calloc(core->words, sizeof *core->published))) {
@@ -93,14 +104,20 @@ rd_core *rd_core_new(int n, const rd_settings *settings)
         &core->hold, &core->last_effort, &core->departing, &core->difference, &core->inertia, &core->effort,
         &core->unlimited, &core->last_position, &core->last_velocity, &core->before, &core->scratch[0],
         &core->scratch[1], &core->scratch[2], &core->scratch[3], &core->zero, &core->sent, &core->place,
-        &core->left,
+        &core->left, &core->stopping.place, &core->stopping.rate,
+        &core->believed,
+        &core->blind.position, &core->blind.velocity, &core->blind.acceleration,
+        &core->disturbance, &core->undisturbed,
+        &core->supervision.place, &core->supervision.stopped,
     };
     for (int i = 0; i < ARRAYS; ++i, place += n) {
         *arrays[i] = place;
     }
+    core->matrix = place;
     core->n = n;
+    core->softness = 1.0;
     core->settings = settings;
-    core->time = core->last_time = -INFINITY;
+    core->time = core->last_time = core->supervision.stopped_at = -INFINITY;
     if (!machine->find_place) {
         core->place = core->state.position;
     }
@@ -116,6 +133,7 @@ void rd_core_free(rd_core *core)
 {
     if (core) {
         free(core->store);
+        free(core->swings);
         free(core->machine_state);
         free(core->shown);
         free(core->published);
@@ -128,7 +146,7 @@ void rd_core_results(const rd_core *core, rd_results *results)
     *results = (rd_results){
         core->effort, core->unlimited, core->reference.position, core->reference.velocity,
         core->reference.acceleration, core->discontinuity_size, core->discontinuity_more,
-        core->discontinuity, core->phase,
+        core->discontinuity, core->phase, core->trip,
     };
 }
 
@@ -165,7 +183,9 @@ void rd_core_take_settings(rd_core *core)
     /* The reference has not been kept to, or will not be: afterwards the robot may be anywhere else. */
     const int strayed = offered->machine->without_feedback >> before->mode & 1U;
     const int ends = offered->machine->without_reference >> offered->mode & 1U;
-    core->recaptures |= offered->mode != before->mode && (strayed || ends);
+    if (offered->mode != before->mode && (strayed || ends) && core->recaptures == RD_NO_STOP) {
+        core->recaptures = RD_STOP_HOLD;
+    }
     if (offered->law != before->law) {
         if (offered->machine->change_law) {
             offered->machine->change_law(core);

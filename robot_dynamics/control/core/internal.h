@@ -4,6 +4,7 @@
 
 #include "core.h"
 
+#include <math.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -21,22 +22,81 @@ struct rd_machine {
     int (*effort)(struct rd_core *core, const struct rd_settings *settings, const rd_motion *ahead, double half_period,
                   double *effort);
     int (*load)(const struct rd_core *core, const struct rd_settings *settings, double *effort);
-    /* The effort that the drives can give instead of one beyond a limit; NULL: joint by joint. */
-    void (*limit)(struct rd_core *core, const double *unlimited, double *effort);
+    int group;                    /* coordinates that a deceleration limits together by their norm; 0: each alone */
+    /* The effort of a state and an acceleration (n), with the friction of a rate; NULL: none is simulated. */
+    int (*dynamics)(struct rd_core *core, const struct rd_settings *settings, const double *position,
+                    const double *velocity, const double *acceleration, const double *rate, double *effort);
+    /* The effort of a motion of the references; whether the model has one. */
+    int (*reference_effort)(struct rd_core *core, const struct rd_settings *settings, const rd_motion *motion,
+                            double *effort);
+    /* Rates of the references' coordinates in the measured state; NULL: the joints' velocities. */
+    void (*find_rate)(const struct rd_core *core, double *rate);
+    /* The effort that bears the robot at its velocity without any acceleration; whether the model has one. */
+    int (*bearing)(struct rd_core *core, const struct rd_settings *settings, double *effort);
     /* Whether the measured state is beyond what the machine may do; notes what. The machine then holds. */
     int (*watch)(struct rd_core *core);
     /* The effort of a safe output of the machine's own, `since` seconds after the fault began; it `begins` when it is the
      * first one since the core has controlled. Whether there is one. */
     int (*settle)(struct rd_core *core, double since, int begins, double *effort);
+    /* Distances from core->reference: of each joint (n), and of the pose, linear and angular; NULL: joint by joint. */
+    void (*stray)(const struct rd_core *core, double *joints, double *linear, double *angular);
+    /* Rates (n) of those distances of the joints. */
+    void (*stray_rate)(const struct rd_core *core, double *joints);
     void (*change_law)(struct rd_core *core); /* other gains or another mode are in core->settings */
     void (*tell)(const struct rd_core *core, double *told);
 };
+
+enum { RD_MOST_FAULTS = 3 };      /* within the duration of RD_REPEATED_FAULTS that latch */
+
+/* A rule at work: values as shares of its threshold. */
+typedef struct {
+    double share, largest, since;
+    int states, warned;
+} rd_rule_state;
+
+/* Velocity error of a joint; see oscillation.c. */
+typedef struct {
+    double seen, turned;          /* time of the last state, and of the last change of sign [s] */
+    double speed, pull, peak, last, work, spent;
+    int sign, count;
+} rd_swing;
+
+/* What supervision keeps; see supervision.c. */
+typedef struct {
+    rd_rule_state rules[RD_RULES];
+    double *place;                /* (n) where an overspeed began */
+    double path, seen;            /* that its velocities tell; time of the last state [s] */
+    double *stopped, stopped_at;  /* (n) place of the last protective stop, and its time [s] */
+    double fault_times[RD_MOST_FAULTS];
+    int faults;
+    int begins;                   /* whether the first second has not passed */
+    double began, first;          /* [s]; share of the speed then; negative: not seen yet */
+} rd_supervision;
 
 /* A plan and the segment where it was sampled last. */
 typedef struct {
     const rd_plan *plan;
     size_t segment;
 } rd_cursor;
+
+/* A stop; see stopping.c. */
+typedef struct {
+    int kind;                     /* of rd_stop_kind */
+    rd_cursor path;               /* its plan is NULL on a straight line */
+    double *place, *rate;         /* (n) of the straight line: place at parameter 0, derivative */
+    double at;                    /* time of what follows [s] */
+    double where;                 /* parameter of the path: time of the plan, or since the line began [s] */
+    double pace, change;          /* rate of the parameter, 1 to 0, and its rate [1/s] */
+    const double *deceleration;   /* (n) */
+} rd_stopping;
+
+/* A stop without states; see blind.c. */
+typedef struct {
+    int active;
+    double since;                 /* time of the simulated arm, since the fault began [s] */
+    double rested;                /* when its reference came to rest [s]; negative: not yet */
+    double *position, *velocity, *acceleration; /* (n) simulated; scratch */
+} rd_blind;
 
 struct rd_core {
     int n;
@@ -50,6 +110,12 @@ struct rd_core {
     rd_cursor current;
     rd_cursor waiting[RD_MOST_WAITING]; /* in the order of their starts */
     int waits;                    /* how many */
+    rd_stopping stopping;
+    rd_blind blind;
+    double *matrix;               /* (n, n) scratch */
+    double *disturbance;          /* (n) of an arm: estimated acceleration that the model lacks [rad/s^2 or m/s^2] */
+    double *undisturbed;          /* (n) its value when the error was small last */
+    double disturbance_time;      /* [s] */
     uint64_t finished;            /* number of the last plan that was followed to its end; 0: none */
     uint64_t considered;          /* number of the last plan that was looked at, and what became of it */
     int verdict;
@@ -57,10 +123,16 @@ struct rd_core {
     int knows_last, knows_effort, departs, fades, knows_inertia;
     int is_beyond;                /* the measured state was in the last cycle, see watch of rd_machine */
     uint64_t beyond;              /* how often it has come to be */
-    int recaptures;               /* the place of the next state is to be held, see take_settings */
+    int recaptures;               /* stop (enum rd_stop_kind) that begins anew from the next state; see take_settings */
     int settles;                  /* the safe output of the machine's own has begun */
+    rd_trip trip;                 /* of supervision; `latched` is the protective stop in force */
+    rd_supervision supervision;
+    rd_swing *swings;             /* (n) */
+    double softness;              /* share of kv in force, and its square of kp */
     double unseen;                /* from the last state until it was noticed that no more come [s] */
     double set_back;              /* by which the clock was set back since the settings in force came [s] */
+    int cut;                      /* whether limits have cut the last effort of the law */
+    double by_joint;              /* how far each joint is limited by itself, 0 to 1; see limiting.c */
     int braked;                   /* whether brakes have taken anything from the last effort */
     int has_sent;                 /* whether the next effort has to follow the one in sent */
     int has_left;                 /* whether anything has left, and is in left */
@@ -77,6 +149,7 @@ struct rd_core {
     double *sent;                 /* (n) the last command of the law */
     double *left;                 /* (n) what left last, safe outputs too */
     double *last_position, *last_velocity; /* (n) of the state that was checked last */
+    double *believed;             /* (n) measured velocities as far as the state before confirms them, within limits */
     double *before;               /* (n) scratch of the cycle */
     double *scratch[4];           /* (n) scratch of the law */
     double *zero;                 /* (n) */
@@ -100,13 +173,23 @@ static inline void rd_copy(double *to, const double *from, int n)
     memcpy(to, from, sizeof(double) * (size_t)n);
 }
 
+/* What a reference's velocity has beyond the noise of a stream: a pose at rest that is sent at 60 Hz with a noise of
+ * 0.1 mm moves at up to 6 mm/s [rad/s or m/s]. */
+static inline double rd_beyond_noise(double velocity)
+{
+    const double noise = 0.01, size = fabs(velocity) - noise;
+    return size > 0.0 ? copysign(size, velocity) : 0.0;
+}
+
 void rd_core_publish(rd_core *core);
 void rd_note(rd_core *core, int why, double size, double more);
+int rd_speed_is_doubted(const rd_core *core);
 void rd_check_state(rd_core *core, double time, const double *position, const double *velocity, int expected);
 double rd_effort_step(const rd_core *core);
 static inline int rd_controls(int phase)
 {
-    return phase == RD_HOLDING || phase == RD_TRACKING;
+    return phase == RD_HOLDING || phase == RD_TRACKING || phase == RD_PROTECTIVE_STOP || phase == RD_STOPPING
+        || phase == RD_GUIDED;
 }
 /* The last stage of what leaves: steps from what left before are bounded; a safe output may take away at once. */
 void rd_leave(rd_core *core, int safe);
@@ -119,13 +202,63 @@ int rd_all_finite(const double *values, int n);
 double rd_ramp_down(double since, double duration);
 void rd_add_fading(rd_core *core, double time, double *effort);
 void rd_begin_fading(rd_core *core, double time, double *before, const double *effort);
+void rd_end_fading_soon(rd_core *core, double time); /* what is left of a change goes within a moment */
+/* Efforts within the limits: of a law, and each by itself. */
+void rd_limit(rd_core *core, const double *unlimited, double *effort);
+void rd_limit_each(const rd_core *core, const double *unlimited, double *effort);
 void rd_brake(rd_core *core, double time); /* leaves of the command what brakes leave */
 void rd_sample(rd_cursor *cursor, int n, double time, const rd_motion *out);
+/* Stop straight on from the measured state. */
+void rd_capture(rd_core *core, int kind);
+
+/* Period of the settings, else the measured one; 0 while there is none [s]. */
+double rd_control_period(const rd_core *core, const rd_settings *settings);
+/* Phase of a core that follows nothing, and of one that follows a plan. */
+static inline int rd_phase_of(const rd_core *core, int phase)
+{
+    const int guided = core->settings->machine->without_reference >> core->settings->mode & 1U;
+    return core->trip.latched ? RD_PROTECTIVE_STOP : guided && phase == RD_HOLDING ? RD_GUIDED : phase;
+}
+/* Law in force: a protective stop needs feedback, which the law of the mode may lack. */
+static inline int rd_lacks_feedback(const rd_core *core, const rd_settings *settings)
+{
+    return settings->machine->without_feedback >> settings->mode & 1U && core->trip.latched;
+}
+/* A rule has tripped at a joint (-1: whole robot): note it, latch, and begin the protective stop. */
+void rd_trip_rule(rd_core *core, int rule, int joint, double measured, double allowed);
+/* Apply the rules to the state and the reference of this cycle; whether one begins a protective stop. */
+int rd_supervise(rd_core *core);
+/* States do not follow one from the other; the core begins to control; a cycle had no usable effort. */
+void rd_supervision_restart(rd_core *core);
+void rd_supervision_begin(rd_core *core);
+void rd_count_fault(rd_core *core);
+
+/* The clock was set back by so much [s]: what supervision remembers stays as long ago as it was. */
+void rd_supervision_set_back(rd_core *core, double by);
+/* The joint that oscillates with the feedback's help, with its speed and the least that counts; -1: none. */
+int rd_find_oscillation(rd_core *core, double share, double *measured, double *allowed);
+void rd_forget_oscillation(rd_core *core);
+/* Whether a velocity beyond all bounds is real: the state before and both positions show it. */
+int rd_confirmed_speed(const rd_core *core, int joint, double elapsed, double position, double velocity);
+/* Bring the robot to rest; `rule` is the reason. */
+void rd_begin_protective_stop(rd_core *core, int rule);
 void rd_rest(const rd_core *core, const rd_motion *out, const double *place);
 void rd_refer(rd_core *core, double time, const rd_motion *out); /* the reference at a time */
 void rd_stop(rd_core *core);                                    /* drop what is followed, for the present place */
 void rd_advance(rd_core *core, double time);                    /* begin and end plans */
 int rd_follow(rd_core *core, const rd_plan *plan);              /* take it up at its start; 0: too many wait */
+/* Stops; see stopping.c. Drop what is followed and slow down along its path, or straight on from the measured state. */
+void rd_stop_along(rd_core *core, int kind);
+void rd_stop_straight(rd_core *core, int kind);
+/* The same `age` after the last state, of a robot that is at a place with a velocity then; whether it moves. */
+int rd_stop_from(rd_core *core, double age, const double *place, const double *velocity);
+/* States are lost for `age`: whether there is a stop to play by the model alone, and its effort (n). */
+int rd_begin_blind(rd_core *core, double age);
+int rd_blind_effort(rd_core *core, double since, double *effort);
+void rd_advance_stop(rd_core *core, double time);
+void rd_refer_stop(rd_core *core, double time, const rd_motion *out);
+double rd_stop_end(const rd_core *core); /* see rd_snapshot.rests */
+
 static inline int rd_has_plan(const rd_core *core)
 {
     return core->current.plan || core->waits;

@@ -5,12 +5,17 @@
 #include <math.h>
 #include <string.h>
 
-/* Least velocity gain by which an acceleration is turned into a velocity to be reached [1/s]. */
-static const double SLOWEST = 1.0;
+static const double ESTIMATE_GAP = 0.05;   /* between two states; over a longer one nothing is integrated [s] */
+static const double GUIDED = 0.25;         /* share of the velocity limit that an arm moved by hand may have */
+static const double GUIDED_GAIN = 10.0;    /* of its braking, at least [1/s] */
+static const double GUIDED_DAMPING = 0.5;  /* [1/s] */
 
-/* Links and drives; dry friction is overcome along heading. Whether the model gave finite efforts. */
+/* Links and drives; friction is overcome at the velocity `rate`, under the links' load. Whether the model gave finite efforts.
+ *
+ * A law takes the reference's velocity for it: friction of the measured one would feed a motion wherever a joint has
+ * less friction than is declared, and friction along the error would hunt at rest. */
 static int inverse_dynamics(int n, const rd_settings *s, const double *q, const double *qd, const double *qdd,
-                            const double *heading, double *effort)
+                            const double *rate, double *effort)
 {
     const double *in[] = {q, qd, qdd, s->gravity, s->payload};
     if (!s->inverse_dynamics(in, effort)) {
@@ -18,39 +23,79 @@ static int inverse_dynamics(int n, const rd_settings *s, const double *q, const 
     }
     if (s->driven) {
         for (int j = 0; j < n; ++j) {
-            const double friction = rd_friction(s->friction + RD_FRICTION_PARAMETERS * j, qd[j], heading[j]);
+            const double *p = s->friction + RD_FRICTION_PARAMETERS * j;
+            const double friction = rd_friction(p, rate[j], rd_beyond_noise(rate[j]), effort[j]);
             effort[j] = effort[j] + s->rotor_inertia[j] * qdd[j] + friction;
         }
     }
     return 1;
 }
 
+static int arm_bearing(rd_core *core, const rd_settings *s, double *effort)
+{
+    return inverse_dynamics(core->n, s, core->state.position, core->state.velocity, core->disturbance,
+                            core->state.velocity, effort);
+}
+
 static int arm_load(const rd_core *core, const rd_settings *s, double *effort)
 {
-    return inverse_dynamics(core->n, s, core->state.position, core->zero, core->zero, core->zero, effort);
+    return inverse_dynamics(core->n, s, core->state.position, core->zero, core->disturbance, core->zero, effort);
+}
+
+/* Integrate the position error of each joint to an acceleration that the model lacks: z' = ki e, at most kp times the
+ * following error. Nothing is integrated over a gap, while limits or brakes take part of the efforts, where the error is
+ * small enough, and where it is beyond half the following error: what blocks a joint there is no load. */
+static void estimate_load(rd_core *core, const rd_settings *s)
+{
+    const double elapsed = core->time - core->disturbance_time;
+    core->disturbance_time = core->time;
+    for (int j = 0; j < core->n; ++j) {
+        const double error = core->reference.position[j] - core->state.position[j], size = fabs(error);
+        double *z = &core->disturbance[j];
+        if (size <= s->settled[j]) {
+            core->undisturbed[j] = *z;
+        } else if (s->ki[j] > 0.0 && 0.0 < elapsed && elapsed < ESTIMATE_GAP && !core->cut && !core->braked
+                   && size < 0.5 * s->following[j]) {
+            const double most = s->kp[j] * s->following[j];
+            *z = fmin(fmax(*z + s->ki[j] * elapsed * error, -most), most);
+        }
+    }
+}
+
+/* Acceleration of the feedback at a joint. The error asks for no more speed than there is: v_d + (kp/kv) e stays within
+ * the velocity limit. */
+static double feedback_of(const rd_core *core, const rd_settings *s, int j)
+{
+    const rd_motion *r = &core->reference;
+    const double kv = core->softness * s->kv[j], most = s->velocity_limits[j], rate = r->velocity[j];
+    double pull = core->softness * core->softness * s->kp[j] * (r->position[j] - core->state.position[j]);
+    if (kv > 0.0) {
+        pull = fmin(fmax(pull, fmin(0.0, kv * (-most - rate))), fmax(0.0, kv * (most - rate)));
+    }
+    return kv * (rate - core->state.velocity[j]) + pull;
 }
 
 static int computed_torque(rd_core *core, const rd_settings *s, const rd_motion *ahead, double half, double *effort)
 {
     double *acceleration = core->scratch[0], *velocity = core->scratch[1], *position = core->scratch[2];
-    double *heading = core->scratch[3];
     const double *q = core->state.position, *qd = core->state.velocity;
-    const rd_motion *r = &core->reference;
+    if (s == core->settings) {
+        estimate_load(core, s);
+    }
     for (int j = 0; j < core->n; ++j) {
-        const double feedback = s->kv[j] * (r->velocity[j] - qd[j]) + s->kp[j] * (r->position[j] - q[j]);
-        const double a = acceleration[j] = ahead->acceleration[j] + feedback;
+        const double a = acceleration[j] =
+            ahead->acceleration[j] + feedback_of(core, s, j) + core->disturbance[j];
         velocity[j] = qd[j] + half * a;
         position[j] = q[j] + half * (qd[j] + 0.5 * half * a);
-        heading[j] = qd[j] + a / (s->kv[j] > SLOWEST ? s->kv[j] : SLOWEST);
     }
-    return inverse_dynamics(core->n, s, position, velocity, acceleration, heading, effort);
+    return inverse_dynamics(core->n, s, position, velocity, acceleration, ahead->velocity, effort);
 }
 
 /* The diagonal of the mass matrix: effort per own acceleration. */
 static int joint_inertia(rd_core *core, const rd_settings *s)
 {
     double *load = core->scratch[0], *unit = core->scratch[1], *effort = core->scratch[2];
-    if (!arm_load(core, s, load)) {
+    if (!inverse_dynamics(core->n, s, core->state.position, core->zero, core->zero, core->zero, load)) {
         return 0;
     }
     memset(unit, 0, sizeof(double) * (size_t)core->n);
@@ -74,26 +119,50 @@ static int proportional_derivative(rd_core *core, const rd_settings *s, const rd
         return 0;
     }
     for (int j = 0; j < core->n; ++j) {
-        const double error = core->reference.position[j] - core->state.position[j];
-        const double rate = core->reference.velocity[j] - core->state.velocity[j];
-        effort[j] = core->inertia[j] * (s->kv[j] * rate + s->kp[j] * error);
+        effort[j] = core->inertia[j] * feedback_of(core, s, j);
     }
     return 1;
 }
 
+static int arm_dynamics(rd_core *core, const rd_settings *s, const double *q, const double *qd, const double *qdd,
+                        const double *rate, double *effort)
+{
+    return inverse_dynamics(core->n, s, q, qd, qdd, rate, effort);
+}
+
+static int reference_effort(rd_core *core, const rd_settings *s, const rd_motion *r, double *effort)
+{
+    return inverse_dynamics(core->n, s, r->position, r->velocity, r->acceleration, r->velocity, effort);
+}
+
 static int feedforward(rd_core *core, const rd_settings *s, const rd_motion *ahead, double half, double *effort)
 {
-    const rd_motion *r = &core->reference;
     (void)ahead;
     (void)half;
-    return inverse_dynamics(core->n, s, r->position, r->velocity, r->acceleration, r->velocity, effort);
+    return reference_effort(core, s, &core->reference, effort);
+}
+
+/* Acceleration of a joint that may be moved by hand: slight damping, and braking of what is faster than GUIDED of the
+ * velocity limit or than the way to the position limit allows; from beyond the limit it is pushed back. */
+static double guided_acceleration(const rd_core *core, const rd_settings *s, int j)
+{
+    const double q = core->state.position[j], qd = core->state.velocity[j], cap = GUIDED * s->velocity_limits[j];
+    const double gain = fmax(s->kv[j], GUIDED_GAIN), per_way = 0.5 * gain;
+    const double up = fmax(-cap, fmin(cap, per_way * (s->position_limits[core->n + j] - q)));
+    const double down = fmax(-cap, fmin(cap, per_way * (q - s->position_limits[j])));
+    const double excess = qd > up ? qd - up : qd < -down ? qd + down : 0.0;
+    return -GUIDED_DAMPING * qd - gain * excess;
 }
 
 static int gravity_compensation(rd_core *core, const rd_settings *s, const rd_motion *ahead, double half, double *effort)
 {
+    double *acceleration = core->scratch[0];
     (void)ahead;
     (void)half;
-    return arm_load(core, s, effort);
+    for (int j = 0; j < core->n; ++j) {
+        acceleration[j] = guided_acceleration(core, s, j);
+    }
+    return inverse_dynamics(core->n, s, core->state.position, core->zero, acceleration, core->zero, effort);
 }
 
 /* A law from outside: it is given what the others use, too. */
@@ -118,18 +187,24 @@ static int (*const LAWS[])(rd_core *, const rd_settings *, const rd_motion *, do
 
 static int arm_effort(rd_core *core, const rd_settings *s, const rd_motion *ahead, double half, double *effort)
 {
-    return LAWS[s->mode](core, s, ahead, half, effort);
+    return LAWS[rd_lacks_feedback(core, s) ? RD_COMPUTED_TORQUE : s->mode](core, s, ahead, half, effort);
 }
 
-static void forget_inertia(rd_core *core)
+static void change_law(rd_core *core)
 {
     core->knows_inertia = 0;
+    for (int j = 0; j < core->n; ++j) {
+        if (core->settings->ki[j] == 0.0 || core->settings->mode != RD_COMPUTED_TORQUE) {
+            core->disturbance[j] = core->undisturbed[j] = 0.0;
+        }
+    }
 }
 
 static const rd_machine ARM = {
     .without_feedback = 1U << RD_FEEDFORWARD | 1U << RD_GRAVITY_COMPENSATION,
     .without_reference = 1U << RD_GRAVITY_COMPENSATION,
-    .effort = arm_effort, .load = arm_load, .change_law = forget_inertia,
+    .reference_effort = reference_effort, .dynamics = arm_dynamics, .bearing = arm_bearing, .effort = arm_effort,
+    .load = arm_load, .change_law = change_law,
 };
 
 const rd_machine *rd_machine_arm(void)

@@ -5,6 +5,8 @@
 
 static const int64_t SAFE_PERIOD = 10000000;   /* between two commands of the safe output [ns] */
 static const int64_t LONGEST_TICK = 100000000; /* between two looks at requests that nobody woke us for [ns] */
+static const int64_t LONGEST_OLD = 1000000000; /* states that seem old for longer are of another clock [ns] */
+static const int64_t LONGEST_END = 3000000000; /* a halt waits at most so long until the robot rests [ns] */
 static const double CUTOFF = 2.0 * M_PI * 50.0; /* of the velocity estimator [1/s] */
 
 rd_session rd_nothing;
@@ -14,7 +16,7 @@ void rd_loop_init(rd_loop *loop, int64_t (*clock)(void),
 {
     *loop = (rd_loop){.clock = clock, .send = send, .to = to, .lockstep = lockstep};
     loop->front_seen = clock();
-    loop->last_state = RD_NO_EPOCH;
+    loop->last_state = loop->lag = loop->old_since = RD_NO_EPOCH;
     rd_time_init(&loop->time);
     atomic_init(&loop->shown_last_state, RD_NO_EPOCH);
 }
@@ -59,8 +61,12 @@ void rd_loop_request(rd_loop *loop, int what)
 {
     if (what == RD_HOLD) {
         atomic_fetch_add_explicit(&loop->hold_requests, 1, memory_order_release);
+    } else if (what == RD_EMERGENCY_STOP) {
+        atomic_fetch_add_explicit(&loop->stop_requests, 1, memory_order_release);
     } else if (what == RD_TAKE_PLAN) {
         atomic_fetch_add_explicit(&loop->plan_requests, 1, memory_order_release);
+    } else if (what == RD_RESET_FAULT) {
+        atomic_fetch_add_explicit(&loop->reset_requests, 1, memory_order_release);
     } else {
         const uint_fast32_t before = atomic_load_explicit(&loop->wanted, memory_order_relaxed);
         atomic_store_explicit(&loop->wanted, (before | 1) + (what == RD_ACTIVATE ? 2 : 1), memory_order_release);
@@ -87,17 +93,40 @@ static void begin_safe_output(rd_loop *loop, int64_t steady)
 
 static void show(rd_loop *loop)
 {
-    atomic_store_explicit(&loop->shown_active, loop->active, memory_order_release);
-    atomic_store_explicit(&loop->shown_halting, loop->safe != NULL, memory_order_release);
+    atomic_store_explicit(&loop->shown_active, loop->active && !loop->ending, memory_order_release);
+    atomic_store_explicit(&loop->shown_halting, loop->safe != NULL || loop->ending, memory_order_release);
     atomic_store_explicit(&loop->shown_last_state, loop->last_state, memory_order_release);
     atomic_store_explicit(&loop->shown_session, loop->session, memory_order_release);
     atomic_store_explicit(&loop->shown_safe, loop->safe, memory_order_release);
+}
+
+/* Halt: the fail-safe output begins, at rest where states still come. */
+static void halt(rd_loop *loop, int64_t steady)
+{
+    loop->ending = loop->active = 0;
+    begin_safe_output(loop, steady);
+}
+
+static int is_moving(const rd_core *core)
+{
+    return rd_controls(core->phase) && (core->stopping.kind || rd_has_plan(core));
+}
+
+static void look_for_end(rd_loop *loop, int64_t steady)
+{
+    if (loop->ending && (loop->safe || !loop->session || !is_moving(loop->session->core)
+                         || steady - loop->ending_since > LONGEST_END)) {
+        halt(loop, steady);
+    }
 }
 
 static void meet_requests(rd_loop *loop, int64_t steady)
 {
     const uint_fast32_t asked = atomic_load_explicit(&loop->asked, memory_order_acquire);
     rd_session *offered = atomic_exchange_explicit(&loop->offered, NULL, memory_order_acquire);
+    if (offered && loop->ending) {
+        halt(loop, steady);
+    }
     if (offered) {
         loop->session = offered == &rd_nothing ? NULL : offered;
     }
@@ -106,10 +135,17 @@ static void meet_requests(rd_loop *loop, int64_t steady)
         loop->lifecycle = (uint32_t)wanted;
         if (wanted & 1) {
             loop->active = 1;
+            loop->ending = 0;
             loop->safe = NULL;
+            if (loop->session) {
+                rd_supervision_begin(loop->session->core);
+            }
+        } else if (loop->active && loop->session && !loop->safe && is_moving(loop->session->core)) {
+            rd_core_hold(loop->session->core);
+            loop->ending = 1;
+            loop->ending_since = steady;
         } else if (loop->active) {
-            loop->active = 0;
-            begin_safe_output(loop, steady);
+            halt(loop, steady);
         }
     }
     const uint_fast32_t holds = atomic_load_explicit(&loop->hold_requests, memory_order_acquire);
@@ -117,6 +153,20 @@ static void meet_requests(rd_loop *loop, int64_t steady)
         loop->held = (uint32_t)holds;
         if (loop->session) {
             rd_core_hold(loop->session->core);
+        }
+    }
+    const uint_fast32_t stops = atomic_load_explicit(&loop->stop_requests, memory_order_acquire);
+    if (stops != loop->stopped) {
+        loop->stopped = (uint32_t)stops;
+        if (loop->session) {
+            rd_core_emergency_stop(loop->session->core);
+        }
+    }
+    const uint_fast32_t resets = atomic_load_explicit(&loop->reset_requests, memory_order_acquire);
+    if (resets != loop->faults_reset) {
+        loop->faults_reset = (uint32_t)resets;
+        if (loop->session) {
+            rd_core_reset_fault(loop->session->core);
         }
     }
     const uint_fast32_t plans = atomic_load_explicit(&loop->plan_requests, memory_order_acquire);
@@ -138,7 +188,7 @@ static double front_silence(rd_loop *loop, int64_t steady)
     const rd_core *core = loop->session->core;
     const double timeout = core->settings->front_timeout;
     const int64_t seen = atomic_load_explicit(&loop->front_seen, memory_order_relaxed);
-    if (rd_has_plan(core)) {
+    if (rd_has_plan(core) || core->phase == RD_STOPPING) {
         loop->last_busy = steady;
     }
     const double silent = 1e-9 * (double)(steady - (seen > loop->last_busy ? seen : loop->last_busy));
@@ -148,6 +198,29 @@ static double front_silence(rd_loop *loop, int64_t steady)
 static int64_t timeout_of(const rd_session *session)
 {
     return (int64_t)(1e9 * session->core->settings->state_timeout);
+}
+
+/* Whether a state that comes after a loss was measured before it: messages that waited are no place to hold. */
+static int is_old(rd_loop *loop, int64_t stamp, int64_t steady, int lost)
+{
+    if (loop->lockstep || loop->time.used || stamp == 0) {
+        return 0;
+    }
+    const int64_t lag = steady - stamp;
+    if (loop->lag == RD_NO_EPOCH || lag < loop->lag) {
+        loop->lag = lag;
+    }
+    if (!lost || lag - loop->lag < timeout_of(loop->session)) {
+        loop->lag += lost ? 0 : (lag - loop->lag) / 1024;
+        loop->old_since = RD_NO_EPOCH;
+        return 0;
+    }
+    loop->old_since = loop->old_since == RD_NO_EPOCH ? steady : loop->old_since;
+    if (steady - loop->old_since > LONGEST_OLD) {
+        loop->lag = lag;
+        return 0;
+    }
+    return 1;
 }
 
 /* Begin the safe output where states or the front have been silent too long. A state that comes after such a silence,
@@ -215,8 +288,11 @@ void rd_loop_state(rd_loop *loop, int64_t stamp, int64_t steady, const double *p
         return;
     }
     rd_core *core = session->core;
+    const int lost = core->phase != RD_WAITING && loop->active
+        && (loop->safe != NULL || steady - loop->last_state >= timeout_of(session));
+    const int old = is_old(loop, stamp, steady, lost);
     if (loop->active && !loop->safe) {
-        look_for_losses(loop, steady, 1);
+        look_for_losses(loop, steady, !old);
     }
     const int clockless = clock_fails(loop, stamp, steady);
     if (stamp == 0 && loop->time.now != RD_NO_EPOCH) {
@@ -229,6 +305,13 @@ void rd_loop_state(rd_loop *loop, int64_t stamp, int64_t steady, const double *p
     atomic_fetch_add_explicit(&loop->states, 1, memory_order_relaxed);
     if (!velocity) {
         velocity = estimate_velocity(session, now, position);
+    }
+    if (old) {
+        about.phase = core->phase;
+        about.left = loop->clock();
+        rd_session_note(session, &about);
+        show(loop);
+        return;
     }
     if (!loop->active || clockless || (loop->safe && loop->safe_for_front && front_silence(loop, steady) > 0.0)) {
         rd_core_observe(core, position);
@@ -258,6 +341,7 @@ void rd_loop_state(rd_loop *loop, int64_t stamp, int64_t steady, const double *p
     about.phase = core->phase;
     about.left = loop->clock();
     rd_session_note(session, &about);
+    look_for_end(loop, steady);
     show(loop);
 }
 
@@ -304,6 +388,7 @@ int64_t rd_loop_tick(rd_loop *loop, int64_t steady, int64_t wall)
     if (!loop->safe && loop->session && loop->active) {
         look_for_losses(loop, steady, 0);
     }
+    look_for_end(loop, steady);
     if (loop->safe && steady >= loop->safe_due) {
         send_safe_output(loop, steady, wall);
     }

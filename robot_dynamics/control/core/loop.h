@@ -31,6 +31,7 @@ typedef struct {
     int64_t arrived, left;        /* steady time of the state and of its answer [ns] */
     double time, age;             /* of the state on the core's clock; of what is lost [s] */
     double discontinuity_size, discontinuity_more;
+    rd_trip trip;                 /* of this cycle; RD_NO_RULE: none */
     int32_t kind, phase, discontinuity;
     int32_t back;                 /* the safe output ended with this state */
 } rd_record;
@@ -75,7 +76,7 @@ double rd_time_lost(const rd_sim_time *time, int64_t last_state, int64_t steady,
 /* From another thread. */
 void rd_loop_offer(rd_loop *loop, rd_session *session); /* NULL: none */
 void rd_loop_request(rd_loop *loop, int what);          /* RD_HOLD, ... */
-enum rd_request { RD_HOLD, RD_ACTIVATE, RD_HALT, RD_TAKE_PLAN };
+enum rd_request { RD_HOLD, RD_ACTIVATE, RD_HALT, RD_TAKE_PLAN, RD_RESET_FAULT, RD_EMERGENCY_STOP };
 
 /* end of API */
 
@@ -97,6 +98,7 @@ struct rd_session {
     int estimates;                /* whether the estimator knows a place */
     double estimated_at;          /* [s] */
     double *estimated_place, *estimated_velocity; /* (n) */
+    uint64_t trips;               /* that have been noted */
     int troubled;
     double trouble_began, trouble_latest; /* [s] */
     rd_ring ring;
@@ -115,12 +117,16 @@ struct rd_loop {
     rd_session *safe;             /* whose safe output is being sent */
     int safe_for_front;           /* because of the front */
     int active;
+    int64_t lag, old_since;       /* least age of states at arrival, by both clocks; since when they are older [ns] */
+    int ending;                   /* a halt has been asked for; the robot comes to rest first */
+    int64_t ending_since;         /* steady [ns] */
     int64_t last_state, last_busy, safe_began, safe_due; /* steady [ns]; busy: with a plan */
-    uint32_t held, plans_taken;   /* requests to hold, and to take a plan, that have been met */
+    /* Requests to hold, to stop, to take a plan, to reset a fault, that have been met. */
+    uint32_t held, stopped, plans_taken, faults_reset;
     uint32_t lifecycle;           /* last request to activate or halt that has been met */
 
     _Atomic(rd_session *) offered;        /* to use from now on; &rd_nothing: none at all */
-    atomic_uint_fast32_t hold_requests, plan_requests;
+    atomic_uint_fast32_t hold_requests, stop_requests, plan_requests, reset_requests;
     atomic_uint_fast32_t wanted;          /* 2 k + 1: the k-th request, activate; 2 k: halt */
     atomic_int_fast64_t front_seen;       /* steady time of the front's last sign of life [ns] */
     /* For others to read. */

@@ -9,7 +9,7 @@ import numpy as np
 
 from robot_dynamics.control.core.library import doubles, ffi
 from robot_dynamics.control.core.snapshot import PHASES, VERDICTS, Snapshot
-from robot_dynamics.control.protocol import VOID, Planned, R, R_co, Trajectory, late
+from robot_dynamics.control.protocol import LATCHED, VOID, Planned, R, R_co, Trajectory, late
 from robot_dynamics.control.spline import QuinticSpline
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.spatial import Array
@@ -31,10 +31,13 @@ def along_a_spline(trajectory: Trajectory[R]) -> TypeGuard[SplineTrajectory[R]]:
     return isinstance(getattr(trajectory, "spline", None), QuinticSpline)
 
 
-def plan_value(spline: QuinticSpline, number: int, epoch: int, continues: int) -> tuple[Any, tuple[Any, Any]]:
+def plan_value(
+    spline: QuinticSpline, number: int, epoch: int, continues: int, while_latched: bool = False
+) -> tuple[Any, tuple[Any, Any]]:
     """A spline as ``rd_plan *``, and the arrays that must live as long."""
     arrays = doubles(np.ascontiguousarray(spline.times)), doubles(np.ascontiguousarray(spline.coefficients))
-    return ffi().new("rd_plan *", [number, epoch, continues, len(spline.times), *arrays]), arrays
+    head = [number, epoch, continues, len(spline.times), *arrays, ffi().NULL, while_latched]
+    return ffi().new("rd_plan *", head), arrays
 
 
 class _Kept(NamedTuple, Generic[R]):
@@ -54,6 +57,7 @@ class Plans(Generic[R]):
         joints: n, of the machine.
         snapshot: of the core.
         at_rest: the reference that stays at a place (n,).
+        moving: the reference with a place, rates and second derivatives (n,).
         take: lets the core look at the plan that was handed over.
     """
 
@@ -64,11 +68,12 @@ class Plans(Generic[R]):
         joints: int,
         snapshot: Snapshot,
         at_rest: Callable[[Array], R],
+        moving: Callable[[Array, Array, Array], R],
         take: Callable[[], None],
     ) -> None:
         self._library, self._core, self._snapshot = library, core, snapshot
         self._joints = joints
-        self._at_rest = at_rest
+        self._at_rest, self._moving = at_rest, moving
         self._take = take
         self._kept: dict[int, _Kept[R]] = {}
 
@@ -91,11 +96,21 @@ class Plans(Generic[R]):
         return max(self._kept, default=0)
 
     def reference(self, time: float) -> R:
-        """The reference at ``time`` [s], as the core will have it if nothing comes in between."""
+        """The reference at ``time`` [s], as the core will have it if nothing comes in between.
+
+        Of a stop it is the one whose present deceleration stays, which is near for some milliseconds.
+        """
         now = self._snapshot.read()
         for number in (self.waiting(now), *reversed(list(now.waiting)), now.current):
             if number and time >= self._kept[number].trajectory.start:
                 return self._kept[number].trajectory.sample(time)
+        if now.rests > now.time:
+            place, rate, acceleration = self._snapshot.motion
+            since = min(max(0.0, time - now.time), max(0.0, now.rests - now.time))
+            moved = place + since * (rate + 0.5 * since * acceleration)
+            if time >= now.rests:
+                return self._at_rest(moved)
+            return self._moving(moved, rate + since * acceleration, acceleration.copy())
         return self._at_rest(self._snapshot.hold)
 
     def follows(self, trajectory: object) -> bool:
@@ -106,13 +121,16 @@ class Plans(Generic[R]):
             for number in (self.waiting(now), *now.waiting, now.current, now.finished)
         )
 
-    def accept(self, planned: Planned[R], continues: int = 0, at_once: bool = False) -> str:
+    def accept(
+        self, planned: Planned[R], continues: int = 0, at_once: bool = False, while_latched: bool = False
+    ) -> str:
         """Hand a plan over, or tell why it is void already.
 
         Args:
             planned: the plan, along a spline.
             continues: number of the plan in force, if it only goes on with that; 0: it is another one.
             at_once: in place of one that waits, even if that begins earlier.
+            while_latched: whether it is taken up during a protective stop.
 
         Raises:
             TrajectoryError: it is not along quintics, or not of this machine.
@@ -125,6 +143,8 @@ class Plans(Generic[R]):
             raise TrajectoryError(f"the plan moves {moved} coordinates; this machine has {self._joints}")
         now = self._snapshot.read()
         waiting = self.waiting(now)
+        if now.trip.latched and not while_latched:
+            return LATCHED
         if planned.epoch != self.epoch(now) or not PHASES[now.phase].controls:
             return VOID
         if waiting and not at_once and trajectory.start > self._kept[waiting].trajectory.start:
@@ -133,7 +153,7 @@ class Plans(Generic[R]):
             return late(now.time - trajectory.start)
         number = max([int(now.considered), *self._kept]) + 1
         # It takes the place of one that waits: that one would never have been followed.
-        given, arrays = plan_value(spline, number, now.epoch, continues)
+        given, arrays = plan_value(spline, number, now.epoch, continues, while_latched)
         oldest, finished = now.oldest_plan, now.finished
         self._kept = {n: kept for n, kept in self._kept.items() if n >= oldest or n == finished}
         self._kept[number] = _Kept(trajectory, given, arrays)
@@ -155,5 +175,5 @@ class Plans(Generic[R]):
         """
         now = self.considered()
         verdict = "accepted" if self.waiting(now) else VERDICTS[now.verdict]
-        reasons = {"accepted": "", "late": late(now.late), "queue_full": QUEUE_FULL}
+        reasons = {"accepted": "", "late": late(now.late), "queue_full": QUEUE_FULL, "latched": LATCHED}
         return reasons.get(verdict, VOID)

@@ -5,6 +5,9 @@
 #include <stdio.h>
 
 static const double ACCELERATION = 500.0, SPEED_MARGIN = 3.0;
+static const double STOP_STEP = 0.2; /* share of its limit that an effort of a stop may step at least */
+/* Difference of two speeds from which on a stop begins anew when the next state has confirmed one [rad/s or m/s]. */
+static const double DOUBTED = 0.05;
 /* Of a step of the effort: rounding must not pass it either. */
 static const double WITHIN = 1.0 - 1e-12;
 
@@ -47,13 +50,13 @@ void rd_discontinuity_text(int discontinuity, double size, double more, char *te
     }
 }
 
-static void check_speed(rd_core *core, const double *velocity)
+static void check_speed(rd_core *core, double elapsed, const double *position, const double *velocity)
 {
     const double *bounds = core->settings->velocity_bounds;
     double largest = 1.0;
     for (int j = 0; j < core->n; ++j) {
         const double share = fabs(velocity[j]) / bounds[j];
-        if (share > largest) {
+        if (share > largest && !rd_confirmed_speed(core, j, elapsed, position[j], velocity[j])) {
             largest = share;
             rd_note(core, RD_TOO_FAST, fabs(velocity[j]), bounds[j]);
         }
@@ -77,11 +80,32 @@ static void check_jump(rd_core *core, double elapsed, const double *position, co
     }
 }
 
+/* A stop starts from the measured velocity, which must not be a value that was told only once. */
+static void believe(rd_core *core, const double *velocity)
+{
+    for (int j = 0; j < core->n; ++j) {
+        const double last = core->knows_last ? core->last_velocity[j] : velocity[j];
+        const double size = fmin(fmin(fabs(velocity[j]), fabs(last)), core->settings->velocity_limits[j]);
+        core->believed[j] = velocity[j] * last > 0.0 ? copysign(size, last) : 0.0;
+    }
+}
+
+/* Whether the measured speed is far from the believed one: the next state tells which of them is right. */
+int rd_speed_is_doubted(const rd_core *core)
+{
+    for (int j = 0; j < core->n; ++j) {
+        if (fabs(core->state.velocity[j] - core->believed[j]) > DOUBTED) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 void rd_check_state(rd_core *core, double time, const double *position, const double *velocity, int expected)
 {
     const double elapsed = time - core->last_time;
     core->discontinuity = RD_CONTINUOUS;
-    check_speed(core, velocity);
+    check_speed(core, elapsed, position, velocity);
     if (core->discontinuity) {
         /* No effort is computed from a velocity that no joint has. */
     } else if (elapsed < 0.0) {
@@ -91,6 +115,7 @@ void rd_check_state(rd_core *core, double time, const double *position, const do
     } else if (core->knows_last) {
         check_jump(core, elapsed, position, velocity);
     }
+    believe(core, velocity);
     rd_copy(core->last_position, position, core->n);
     rd_copy(core->last_velocity, velocity, core->n);
     core->last_time = time;
@@ -128,8 +153,15 @@ void rd_bound_steps(int n, const double *last, const double *steps, const double
 void rd_leave(rd_core *core, int safe)
 {
     const rd_settings *settings = core->settings;
+    const double *steps = settings->effort_steps;
+    if (core->stopping.kind) {
+        for (int j = 0; j < core->n; ++j) {
+            core->before[j] = fmax(steps[j], STOP_STEP * settings->limits[j]);
+        }
+        steps = core->before;
+    }
     if (core->has_left) {
-        rd_bound_steps(core->n, core->left, settings->effort_steps, settings->limits, safe, core->effort);
+        rd_bound_steps(core->n, core->left, steps, settings->limits, safe, core->effort);
     }
     rd_copy(core->left, core->effort, core->n);
     core->has_left = 1;

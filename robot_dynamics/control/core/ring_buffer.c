@@ -56,10 +56,10 @@ void rd_ring_commit(rd_ring *ring)
 
 /* Slots that a record leaves free. A reader that hangs for long misses cycles; that states jumped it misses only after
  * many of them, and that the safe output began or ended not at all: those come no faster than their timeouts. */
-static size_t spare(const rd_record *about)
+static size_t spare(const rd_record *about, int tripped)
 {
     enum { FOR_JUMPS = 16, FOR_LOSSES = 16 };
-    if (about->kind >= RD_STATES_LOST || about->back) {
+    if (about->kind >= RD_STATES_LOST || about->back || tripped) {
         return 0;
     }
     return about->discontinuity ? FOR_LOSSES : FOR_JUMPS + FOR_LOSSES;
@@ -67,16 +67,21 @@ static size_t spare(const rd_record *about)
 
 void rd_session_note(rd_session *session, const rd_record *about)
 {
-    rd_record *slot = rd_ring_slot(&session->ring, spare(about));
+    const rd_core *core = session->core;
+    const int tripped = core->trip.count != session->trips;
+    rd_record *slot = rd_ring_slot(&session->ring, spare(about, tripped));
     if (!slot) {
         return;
     }
-    const rd_core *core = session->core;
     const double *arrays[RD_RECORD_ARRAYS] = {
         core->state.position, core->state.velocity, core->reference.position, core->reference.velocity,
         core->reference.acceleration, core->unlimited, core->effort,
     };
     *slot = *about;
+    if (tripped) {
+        slot->trip = core->trip;
+        session->trips = core->trip.count;
+    }
     double *place = (double *)(slot + 1);
     for (int i = 0; i < RD_RECORD_ARRAYS; ++i, place += core->n) {
         rd_copy(place, arrays[i], core->n);
@@ -85,7 +90,7 @@ void rd_session_note(rd_session *session, const rd_record *about)
         core->settings->machine->tell(core, place);
     }
     rd_ring_commit(&session->ring);
-    session->ring.urgent |= about->kind >= RD_NO_EFFORT || about->back || about->discontinuity;
+    session->ring.urgent |= about->kind >= RD_NO_EFFORT || about->back || about->discontinuity || tripped;
 }
 
 int rd_ring_read(rd_ring *ring, rd_record *record)

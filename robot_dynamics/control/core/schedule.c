@@ -85,6 +85,8 @@ void rd_refer(rd_core *core, double time, const rd_motion *out)
     }
     if (cursor) {
         rd_sample(cursor, core->n, time, out);
+    } else if (core->stopping.kind) {
+        rd_refer_stop(core, time, out);
     } else {
         rd_rest(core, out, core->hold);
     }
@@ -95,6 +97,8 @@ void rd_stop(rd_core *core)
     rd_copy(core->hold, core->place, core->n);
     core->current.plan = NULL;
     core->waits = 0;
+    core->stopping.kind = RD_NO_STOP;
+    core->blind.active = 0;
     ++core->epoch;
 }
 
@@ -118,6 +122,7 @@ void rd_advance(rd_core *core, double time)
     int begun = 0;
     while (begun < core->waits && time >= core->waiting[begun].plan->times[0]) {
         core->current = core->waiting[begun++];
+        core->stopping.kind = RD_NO_STOP;
     }
     core->waits -= begun;
     memmove(core->waiting, core->waiting + begun, sizeof(rd_cursor) * (size_t)core->waits);

@@ -23,6 +23,7 @@ class Snapshot:
         hold: (n,) place where the robot is held without a plan [rad or m].
         position: (n,) measured last [rad or m].
         velocity: (n,) measured last [rad/s or m/s].
+        motion: (3, n) position, velocity and acceleration of the last cycle's reference, in its coordinates.
         told: values that the robot reports beside, see ``rd_machine`` in internal.h.
 
     Args:
@@ -38,7 +39,8 @@ class Snapshot:
         self._head = ffi().cast("rd_snapshot *", doubles(self._picture))
         arrays = self._picture[size // 8 :]
         self.hold, self.position, self.velocity = arrays[: 3 * joints].reshape(3, joints)
-        self.told = arrays[3 * joints :]
+        self.motion = arrays[3 * joints : 6 * joints].reshape(3, joints)
+        self.told = arrays[6 * joints :]
 
     def read(self) -> Any:
         """Take the picture; its head (``rd_snapshot *``) stays as it is, whatever is read later."""

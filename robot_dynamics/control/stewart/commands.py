@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.control.core.controller import CoreController
-from robot_dynamics.control.protocol import Departure, Phase, Planned
+from robot_dynamics.control.protocol import LATCHED, Departure, Phase, Planned
 from robot_dynamics.control.stewart.governed_motion import GovernedMotion, StreamGoal
 from robot_dynamics.control.stewart.operating_modes import OperatingMode, OperatingModes
 from robot_dynamics.control.stewart.reference_governor import GovernedReference
@@ -16,9 +16,6 @@ from robot_dynamics.control.stop_memory import StopState
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.inputs.arrays import of_type
 from robot_dynamics.stewart import Motion
-
-STANDING = 1e-3
-"""A slower reference needs no governed stop [m/s, rad/s]."""
 
 
 class PlatformCommands(CoreController[Motion]):
@@ -58,8 +55,14 @@ class PlatformCommands(CoreController[Motion]):
         """Let the core follow the brakes' command and the operating mode."""
         raise NotImplementedError
 
-    def capture(self) -> None:
-        """Hold where the platform is, at once."""
+    def drop_motion(self) -> None:
+        """Lead along no governed motion any more."""
+        raise NotImplementedError
+
+    def halt(self) -> None:
+        """Drop what is followed and slow down along its path."""
+        self.modes.release()
+        self.drop_motion()
         CoreController.hold(self)
 
     # State
@@ -81,6 +84,8 @@ class PlatformCommands(CoreController[Motion]):
         modes = self.modes
         if modes.mode is OperatingMode.OPERATIONAL:
             return ""
+        if modes.mode in (OperatingMode.PROTECTING, OperatingMode.PROTECTED):
+            return LATCHED
         remedy = "; call ~/unpark" if modes.resting or modes.mode is OperatingMode.STOPPING else ""
         return f"the platform is not ready for a trajectory: {self.state}{remedy}"
 
@@ -134,18 +139,14 @@ class PlatformCommands(CoreController[Motion]):
         self.take_up(motion)
 
     def hold(self) -> None:
-        """Stop within the pace of governed motions and hold there; what rests on brakes stays there."""
+        """Slow down along the path and hold there; what rests on brakes stays there."""
         modes = self.modes
-        if not self.phase.controls or modes.resting or modes.mode is OperatingMode.STOPPING:
+        ending = (OperatingMode.STOPPING, OperatingMode.PROTECTING)
+        if not self.phase.controls or modes.resting or modes.mode in ending:
             return
         if self._stream is not None and modes.motion is not None:
             self._stopped_stream = self.time
-        modes.release()
-        present = self.present
-        if np.abs(present.twist).max() > STANDING:
-            self.take_up(modes.stop(present.time, present))
-        else:
-            self.capture()
+        self.halt()
 
     def park(self) -> str:
         """Settle down to the park pose; the reason where that is impossible."""
@@ -157,30 +158,49 @@ class PlatformCommands(CoreController[Motion]):
 
     def unpark(self) -> str:
         """Leave the brakes, and from the park pose go home; the reason where that is impossible."""
+        if self.phase is Phase.PROTECTIVE_STOP or self.modes.mode is OperatingMode.PROTECTED:
+            return LATCHED
         if not self.modes.resting:
             return f"the platform is neither parked nor stopped: {self.state}"
         if not self.phase.controls:
             return f"the controller is not ready to carry the platform: {self.phase.value}"
-        self.capture()
+        self.halt()
         self.modes.rise(self.time)
         self.offer_brakes()
         return ""
 
     def emergency_stop(self) -> str:
         """Stop and brake, without states as soon as they are back; no reason hinders it."""
-        if self.modes.resting:
+        if self.modes.resting or self.modes.mode is OperatingMode.PROTECTING:
             return ""
         if self.phase is Phase.WAITING:
             self.modes.rest(StopState.STOPPED)
         elif not self.phase.controls:
             self.modes.mode = OperatingMode.STOPPING
         else:
-            present = self.present
-            self.take_up(self.modes.emergency_stop(present.time, present))
+            self.modes.emergency_stop()
+            self.drop_motion()
+            self.stop_at_once()
         self.offer_brakes()
         return ""
+
+    def reset_fault(self) -> str:
+        """See :class:`CoreController`; the brakes stay engaged until :meth:`unpark`."""
+        reason = super().reset_fault()
+        if not reason:
+            self.modes.end_protection(self.time)
+            self.offer_brakes()
+        return reason
+
+    def support(self) -> None:
+        """Carry the platform until engaged brakes hold: somebody else has released them."""
+        if self.phase.controls:
+            self.modes.brakes.engage_again(self.time)
+            self.offer_brakes()
 
     def begin_at_rest(self, state: StopState) -> None:
         """Begin as an earlier controller was left: brakes engaged and no forces until :meth:`unpark`."""
         self.modes.rest(state)
+        if state is StopState.PROTECTED:
+            self.protect()
         self.offer_brakes()

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.control.core.controller import Settings
+from robot_dynamics.control.core.controller import Settings, supervised
 from robot_dynamics.control.core.library import doubles
 from robot_dynamics.control.core.plans import plan_value
 from robot_dynamics.control.core.snapshot import PHASES
 from robot_dynamics.control.core.sources import enumerators
 from robot_dynamics.control.protocol import Command, Departure, Planned
 from robot_dynamics.control.stewart.commands import PlatformCommands
+from robot_dynamics.control.stewart.following import platform_rules
 from robot_dynamics.control.stewart.governed_motion import GovernedMotion
 from robot_dynamics.control.stewart.governing import Governing
 from robot_dynamics.control.stewart.operating_modes import DESCENT_PARAMETERS, OperatingMode, OperatingModes
@@ -25,6 +26,7 @@ from robot_dynamics.control.stewart.platform_model import (
     REPORTED,
     ReportedPose,
     checked_wrench,
+    compensated,
     is_refusal,
     loaded,
     platform_bounds,
@@ -34,6 +36,7 @@ from robot_dynamics.control.stewart.platform_model import (
 )
 from robot_dynamics.control.stewart.reference_governor import GovernedReference
 from robot_dynamics.control.stewart.trajectory import PoseTrajectory, PoseWaypoint, plan_pose
+from robot_dynamics.control.supervision import Trip
 from robot_dynamics.errors import RobotDynamicsError, SingularityError, StateError, TrajectoryError
 from robot_dynamics.inputs.arrays import of_type, real_vector
 from robot_dynamics.model.chain import RigidBody
@@ -49,6 +52,8 @@ REFERENCE_SIZE = 24
 GAINS = ("mode", "kp", "kv", "ki", "disturbance_limit")
 """Parameters of the law; with others it is another law."""
 NO_WRENCH = np.zeros(6)
+STANDING_STILL = 5e-3
+"""Slower than that a platform stands, and its brakes may engage [m/s, rad/s]."""
 
 
 class StewartController(PlatformCommands):
@@ -88,7 +93,7 @@ class StewartController(PlatformCommands):
         self._zero = np.zeros(6) if zero_lengths is None else real_vector("zero_lengths", zero_lengths, 6)
         self.platform = platform
         self._parameters = parameters
-        self._compiled = platform.compile()
+        self._compiled = compensated(platform).compile()
         self._payload: RigidBody | None = None
         self._wrench, self._wrench_until = NO_WRENCH, -np.inf
         modes = OperatingModes(platform.machine, self.model_forces, parameters)
@@ -113,7 +118,7 @@ class StewartController(PlatformCommands):
     def core_settings(self) -> Settings:
         """See :class:`CoreController`."""
         parameters, pace = self._parameters, self.modes.pace
-        model = platform_model(self.platform.machine, self._payload, parameters, self._zero)
+        model = platform_model(self._compiled.machine, self._payload, parameters, self._zero)
         if self._descent is not None:
             model.descent = self._descent[0]
             model.blind_speed = parameters.blind_speed
@@ -121,7 +126,17 @@ class StewartController(PlatformCommands):
         settings = platform_settings(self._compiled, model, parameters)
         value = settings.value
         model.watches, value.brakes, value.brake_from, value.brake_fade = self._brakes
-        return Settings(value, (settings.kept, self._descent))
+        carried = Settings(value, (settings.kept, self._descent))
+        rules = platform_rules(
+            self.platform.machine, lambda motions: self._forces(value, motions), parameters
+        )
+        return supervised(carried, rules)
+
+    def _forces(self, settings: Any, motions: Array) -> Array:
+        """Forces (N, 6) of motions (N, MOTION_SIZE), to whose wrenches the payload is added."""
+        forces = np.empty((len(motions), 6))
+        self._library.rd_platform_forces_of(settings, len(motions), doubles(motions), doubles(forces))
+        return forces
 
     @property
     def parameters(self) -> StewartParameters:
@@ -147,7 +162,7 @@ class StewartController(PlatformCommands):
             platform: with the same geometry and limits.
         """
         of_type("platform", platform, StewartPlatform)
-        self._compiled = platform.compile()
+        self._compiled = compensated(platform).compile()
         self.offer_settings(model=True, law=False)
 
     def change_payload(self, payload: RigidBody) -> None:
@@ -191,6 +206,13 @@ class StewartController(PlatformCommands):
     def effort_limits(self) -> Array:
         """(6,) [N], infinite where there is none."""
         return platform_bounds(self.platform.machine, self._parameters).effort
+
+    def joint_of(self, trip: Trip) -> tuple[str, str]:
+        """See :class:`CoreController`."""
+        machine = self.platform.machine
+        if trip.rule == "pose_error":
+            return f"{machine.name}, its pose,", ("m", "rad")[trip.joint]
+        return (machine.leg_names[trip.joint] if trip.joint >= 0 else machine.name), "m"
 
     @property
     def command_offset(self) -> Array:
@@ -285,10 +307,7 @@ class StewartController(PlatformCommands):
         motions[:, 0:3], motions[:, 3:7], motions[:, 7:13] = positions, quaternions, twists
         motions[:, 13:19] = accelerations + self.pose.disturbance
         motions[:, 19:25] = self.wrench
-        forces = np.empty((len(positions), 6))
-        settings = self._settings[self._number].value
-        self._library.rd_platform_forces_of(settings, len(motions), doubles(motions), doubles(forces))
-        return forces
+        return self._forces(self._settings[self._number].value, motions)
 
     # Operation
 
@@ -303,9 +322,12 @@ class StewartController(PlatformCommands):
         try:
             self._governing.begin(motion)
         except TrajectoryError:  # holds, jumps or losses come faster than it can be handed over
-            self.modes.release()
-            self.capture()
+            self.halt()
         self.offer_brakes()
+
+    def drop_motion(self) -> None:
+        """See :class:`PlatformCommands`."""
+        self._governing.drop()
 
     # The cycle
 
@@ -351,12 +373,18 @@ class StewartController(PlatformCommands):
     def after_state(self) -> None:
         """See :class:`CoreController`: change modes and brakes at the core's present time."""
         now = self._snapshot.read()
+        if now.trip.latched and PHASES[now.phase].controls:
+            self._governing.drop()
+            self.modes.protect(now.time, float(np.abs(self.pose.twist).max()) < STANDING_STILL)
         if PHASES[now.phase].controls:
             if now.beyond != self._beyond and self.modes.mode is OperatingMode.OPERATIONAL:
                 here = GovernedReference.measured(self._governing.departure, self.pose)
                 self.take_up(self.modes.settle(now.time, here))
             if self.modes.changes(now.time):
-                motion = self.modes.next_motion(now.time, self.present)
+                rests = now.rests <= now.time and not (
+                    now.current or now.waiting[0] or self._plans.waiting(now)
+                )
+                motion = self.modes.next_motion(now.time, self.present, rests)
                 if motion is not None:
                     self.take_up(motion)
                 else:

@@ -1,4 +1,4 @@
-"""Governed motions: stops, ways to a pose, and streams, led step by step by a reference governor."""
+"""Governed motions: ways to a pose, and streams, led step by step by a reference governor."""
 
 from __future__ import annotations
 
@@ -63,17 +63,16 @@ class GovernedMotion:
 
     Attributes:
         governor: leads it.
-        goal: where to; None: stop on the spot.
+        goal: where to.
         end: [s], on the controller's clock; infinite until the goal is reached.
     """
 
-    def __init__(self, governor: ReferenceGovernor, goal: GovernorGoal | None) -> None:
+    def __init__(self, governor: ReferenceGovernor, goal: GovernorGoal) -> None:
         self.governor, self.goal = governor, goal
         self.end = math.inf
 
     def advance(self, time: float) -> None:
         """Continue to ``time`` [s] on the way to a goal."""
-        assert self.goal is not None
         self.governor.advance(time, self.goal.target(time, time - self.governor.reference.time))
         if self.goal.reached(self.governor, time):
             self.end = time

@@ -152,20 +152,15 @@ class Governing:
         motion = self.motion
         assert motion is not None
         governor = motion.governor
-        if motion.goal is None:
-            # All of it is known at once.
-            stop_time = float(governor.pace.stop_time(governor.reference.twist))
-            motion.end, free = departs + stop_time, 0.0 if stop_time else FREE[0]
-        else:
-            # A stream may be approached as quickly as segments come: the governor takes four steps for it.
-            follows = isinstance(motion.goal, StreamGoal)
-            step, least = (0.25 * self._interval, FREE[0]) if follows else (self._interval, FREE_TO_A_PLACE)
-            free = min(max(least, AHEAD * self._interval), FREE[1])
-            governor.advance(departs, motion.goal.target(departs, self._interval), step, free)
-            # Poses that had come by then have been taken meanwhile.
-            if motion.goal.reached(governor, self._seen):
-                motion.end = departs
-            stop_time = self._stop_time(governor, free)
+        # A stream may be approached as quickly as segments come: the governor takes four steps for it.
+        follows = isinstance(motion.goal, StreamGoal)
+        step, least = (0.25 * self._interval, FREE[0]) if follows else (self._interval, FREE_TO_A_PLACE)
+        free = min(max(least, AHEAD * self._interval), FREE[1])
+        governor.advance(departs, motion.goal.target(departs, self._interval), step, free)
+        # Poses that had come by then have been taken meanwhile.
+        if motion.goal.reached(governor, self._seen):
+            motion.end = departs
+        stop_time = self._stop_time(governor, free)
         segments = segments_with_stop(governor.reference, free, stop_time)
         reason = self._plans.accept(Planned(segments, epoch), continues, at_once=True)
         self._number = self._plans.last

@@ -4,8 +4,9 @@
 |---|---|---|
 | operational | trajectories, streams, holds | settling, stopping |
 | settling | the descent to the park pose | parked; stranded, where no way leads on; operational by a hold |
-| stopping | the governor's stop, begun again after a jump or a loss of states | stopped |
-| parked, stopped, stranded | nothing: the brakes are engaged and the forces fade | rising, by un-park |
+| stopping | the core's stop, along the path or, after a jump or a loss of states, straight on | stopped |
+| protecting | the core's protective stop, whatever was active before | protected |
+| parked, stopped, stranded, protected | nothing: brakes hold and the forces fade | rising, by un-park |
 | rising | forces come back, brakes let go; from the park pose the way home | operational |
 """
 
@@ -29,6 +30,8 @@ from robot_dynamics.stewart.kinematics import leg_geometry
 from robot_dynamics.stewart.machine import Machine
 from robot_dynamics.stewart.orientation import rotation_from_roll_pitch_yaw
 
+PROTECTING_PATIENCE = 1.0
+"""Time after which the brakes engage in a protective stop, whether the platform stands or not [s]."""
 ROUNDING = 1e-9
 """A smaller share of the forces is none."""
 DESCENT_PARAMETERS = (
@@ -58,18 +61,22 @@ class OperatingMode(enum.Enum):
     STOPPING = "emergency stop: stopping"
     STOPPED = "stopped by an emergency stop"
     RISING = "leaving the brakes"
+    PROTECTING = "protective stop: stopping"
+    PROTECTED = "protective stop: brakes engaged until ~/reset_fault and ~/unpark"
 
 
 RESTING = {
     StopState.PARKED: OperatingMode.PARKED,
     StopState.STRANDED: OperatingMode.STRANDED,
     StopState.STOPPED: OperatingMode.STOPPED,
+    StopState.PROTECTED: OperatingMode.PROTECTED,
 }
 """Modes in which the platform is left to brakes or stops, by what is remembered of them."""
 _STOP_STATES = {mode: state for state, mode in RESTING.items()} | {
     OperatingMode.OPERATIONAL: StopState.RELEASED,
     OperatingMode.SETTLING: StopState.PARKED,
     OperatingMode.STOPPING: StopState.STOPPED,
+    OperatingMode.PROTECTING: StopState.PROTECTED,
 }
 
 
@@ -125,6 +132,11 @@ class Brakes:
             # Where anything is missing the brakes have held all the time.
             held = self.timing.engage + missing * self.timing.fade if missing > ROUNDING else 0.0
             self.engaging, self.since = True, time - held
+
+    def engage_again(self, time: float) -> None:
+        """Brake at ``time`` [s] although the brakes were to hold already: with all forces, at once."""
+        if self.engaging:
+            self.since = time
 
     def release(self, time: float) -> None:
         """Let go at ``time`` [s]; forces that have not faded yet go up from where they are."""
@@ -182,6 +194,7 @@ class OperatingModes:
         self._home_next = parameters.start_parked
         self.brakes = Brakes(_timing(parameters), parked=parameters.start_parked)
         self._parameters = parameters
+        self._protected = -math.inf
 
     def use(self, parameters: StewartParameters) -> None:
         """Use other parameters from now on; an active motion keeps its pace."""
@@ -225,19 +238,14 @@ class OperatingModes:
 
     # Motions
 
-    def stop(self, time: float, start: GovernedReference) -> GovernedMotion:
-        """Stop on the spot."""
-        return self._lead(time, start, None)
-
     def settle(self, time: float, start: GovernedReference) -> GovernedMotion:
         """Go down to the park pose."""
         self.mode = OperatingMode.SETTLING
         return self._lead(time, start, PoseGoal(self.park_pose), self._parameters.settle_speed)
 
-    def emergency_stop(self, time: float, start: GovernedReference) -> GovernedMotion:
-        """Stop, and brake when the platform stands."""
-        self.mode = OperatingMode.STOPPING
-        return self._lead(time, start, None)
+    def emergency_stop(self) -> None:
+        """Brake when the core's stop has come to rest."""
+        self.mode, self.motion = OperatingMode.STOPPING, None
 
     def stream(self, time: float, start: GovernedReference) -> tuple[StreamInterpolator, GovernedMotion]:
         """Follow poses that come one by one; the stream that takes them, and the motion along it."""
@@ -253,7 +261,7 @@ class OperatingModes:
         self.brakes.release(time)
 
     def _lead(
-        self, time: float, start: GovernedReference, goal: GovernorGoal | None, leg_speed: float = np.inf
+        self, time: float, start: GovernedReference, goal: GovernorGoal, leg_speed: float = np.inf
     ) -> GovernedMotion:
         """Begin a governed motion at a reference."""
         self.motion = self._motion(self._envelope, start.at(time), goal, leg_speed)
@@ -263,7 +271,7 @@ class OperatingModes:
         self,
         envelope: ReferenceEnvelope,
         start: GovernedReference,
-        goal: GovernorGoal | None,
+        goal: GovernorGoal,
         leg_speed: float,
     ) -> GovernedMotion:
         envelope.widen(start.position, start.rotation)
@@ -278,16 +286,27 @@ class OperatingModes:
             return self.active
         return self.mode is OperatingMode.RISING or self.motion.end <= time
 
-    def next_motion(self, time: float, start: GovernedReference) -> GovernedMotion | None:
-        """Change the mode at ``time`` [s]; the motion that follows from the reference ``start``, if any."""
+    def next_motion(self, time: float, start: GovernedReference, rests: bool) -> GovernedMotion | None:
+        """Change the mode.
+
+        Args:
+            time: [s].
+            start: reference of now.
+            rests: whether the core follows nothing, and has come to rest.
+
+        Returns:
+            The motion that follows from ``start``, if any.
+        """
         if self.mode is OperatingMode.RISING and self.brakes.free(time):
             self.mode = OperatingMode.OPERATIONAL
             self.brakes.forget()
             home = PoseGoal(PoseTarget.rest(self._machine.home_position, self._machine.home_rotation))
             return self._lead(time, start, home, self._parameters.settle_speed) if self._home_next else None
         if self.motion is None:
-            # A jump or a loss of states has come between: an emergency stop is still to be done.
-            return self.emergency_stop(time, start) if self.mode is OperatingMode.STOPPING else None
+            if self.mode is OperatingMode.STOPPING and rests:
+                self.mode = OperatingMode.STOPPED
+                self.brakes.engage(time)
+            return None
         if self.motion.end > time:
             return None
         ended, self.motion = self.motion, None
@@ -296,10 +315,23 @@ class OperatingModes:
         if self.mode is OperatingMode.SETTLING:
             self.mode = OperatingMode.STRANDED if ended.governor.stuck else OperatingMode.PARKED
             self.brakes.engage(time)
-        elif self.mode is OperatingMode.STOPPING:
-            self.mode = OperatingMode.STOPPED
-            self.brakes.engage(time)
         return None
+
+    def protect(self, time: float, standing: bool) -> None:
+        """Leave the platform to the core's protective stop; brake it when it stands, or after a while."""
+        if self.resting:
+            return
+        if self.mode is not OperatingMode.PROTECTING:
+            self.mode, self.motion, self._protected = OperatingMode.PROTECTING, None, time
+        if standing or time - self._protected > PROTECTING_PATIENCE:
+            self.mode = OperatingMode.PROTECTED
+            self.brakes.engage(time)
+
+    def end_protection(self, time: float) -> None:
+        """Leave the platform on its brakes as after an emergency stop."""
+        if self.mode in (OperatingMode.PROTECTED, OperatingMode.PROTECTING):
+            self.brakes.engage(time)
+            self.mode = OperatingMode.STOPPED
 
     def release(self) -> None:
         """Drop the governed motion, and settling with it, because of a hold."""

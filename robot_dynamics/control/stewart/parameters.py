@@ -63,7 +63,7 @@ class StewartParameters(LoopParameters):
     )
     max_acceleration: float = parameter(
         4.0,
-        "Maximum acceleration of governed references: stops, settling, streams",
+        "Maximum acceleration of governed references: holds, settling, streams",
         unit="m/s²",
         minimum=1e-3,
         maximum=1e3,
@@ -75,6 +75,14 @@ class StewartParameters(LoopParameters):
         unit="rad/s²",
         minimum=0.0,
         maximum=1e4,
+    )
+    stop_deceleration: float = parameter(
+        0.0,
+        "Deceleration of an emergency stop, a protective stop and a stop after a jump, as far as the forces"
+        " permit; divided by the characteristic length, its angular deceleration; 0: twice max_acceleration",
+        unit="m/s²",
+        minimum=0.0,
+        maximum=1e3,
     )
     governed_share: float = parameter(
         0.9,
@@ -114,6 +122,14 @@ class StewartParameters(LoopParameters):
         maximum=10.0,
     )
     brake_release_time: float = parameter(0.1, "Brake release delay", unit="s", minimum=0.0, maximum=10.0)
+    max_pose_error: tuple[float, ...] = parameter(
+        (0.0, 0.0),
+        "Distance and angle of the pose from its reference beyond which a protective stop begins; 0: derived"
+        " from weight, friction, inertia and kp; -1: off",
+        unit="m, rad",
+        minimum=-1.0,
+        maximum=1e6,
+    )
     stream_timeout: float = parameter(
         0.1,
         "Age of the last pose command at which a stream has ended; the platform settles then",
@@ -144,6 +160,10 @@ class StewartParameters(LoopParameters):
                     f"parameter '{name}' has {len(getattr(self, name))} values; give 1, or 6: x, y, z and"
                     " about x, y, z"
                 )
+        if len(self.max_pose_error) != 2:
+            raise ParameterError(
+                f"parameter 'max_pose_error' has {len(self.max_pose_error)} values; give distance and angle"
+            )
         if len(self.park_pose) not in (0, 6):
             raise ParameterError(
                 f"parameter 'park_pose' has {len(self.park_pose)} values; give none, or 6: x, y, z, roll,"

@@ -11,7 +11,7 @@ import numpy as np
 from robot_dynamics.control.core.controller import Settings, loop_settings
 from robot_dynamics.control.core.library import ffi
 from robot_dynamics.control.core.sources import enumerators
-from robot_dynamics.control.plausibility import Bounds
+from robot_dynamics.control.plausibility import Bounds, StopLimits
 from robot_dynamics.control.stewart.parameters import LAWS, StewartParameters
 from robot_dynamics.errors import BackendError, StateError, quoted
 from robot_dynamics.inputs.arrays import real_array
@@ -22,8 +22,9 @@ from robot_dynamics.spatial import Array, quaternion_rows
 from robot_dynamics.stewart.actuators import coulomb_friction
 from robot_dynamics.stewart.compiled import CompiledStewart
 from robot_dynamics.stewart.kinematics import condition_number, leg_geometry
-from robot_dynamics.stewart.machine import Machine
+from robot_dynamics.stewart.machine import JointFriction, Machine
 from robot_dynamics.stewart.orientation import quaternion_from_rotation
+from robot_dynamics.stewart.platform import StewartPlatform
 from robot_dynamics.stewart.verified_limits import MachineLimits
 
 BEYOND = list(enumerators("rd_discontinuity")).index("beyond")
@@ -32,6 +33,8 @@ KINDS = enumerators("rd_platform_beyond")
 CONDITION, NO_POSE, SINGULAR, ILL_CONDITIONED = map(
     list(KINDS).index, ("condition", "no_pose", "singular", "ill_conditioned")
 )
+FOLLOWING = (0.05, 0.2)
+"""Distance from the reference beyond which a stop leaves its path [m, rad]."""
 REPORTED = {"pose": 7, "twist": 6, "rates": 6, "disturbance": 6, "condition": 1}
 """Values that the core reports of a platform, and how many numbers each has."""
 
@@ -58,6 +61,7 @@ def platform_settings(compiled: CompiledStewart, model: Any, parameters: Stewart
         kernel.single_address,
         parameters,
         platform_bounds(compiled.machine, parameters),
+        platform_stops(compiled.machine, parameters),
         {"kp": kp, "kv": kv},
         platform=model,
         mode=list(LAWS).index(parameters.mode),
@@ -87,12 +91,14 @@ def platform_model(
     model.condition_limit = machine.condition_limit
     model.payload_mass = 0.0 if payload is None else payload.mass
     model.disturbance_gain = parameters.ki
+    model.turning_friction = any(leg.friction.universal or leg.friction.spherical for leg in machine.legs)
     arrays = {
         "home": np.concatenate([machine.home_position, quaternion_from_rotation(machine.home_rotation)]),
         "up": -machine.gravity / max(float(np.linalg.norm(machine.gravity)), 1e-12),
         "zero_lengths": zero_lengths,
         "gravity": machine.gravity,
         "coulomb": coulomb_friction(machine),
+        "viscous": np.array([leg.friction.prismatic for leg in machine.legs]),
         "disturbance_bounds": np.array([linear, linear / machine.characteristic_length]),
         "longest": limits.longest,
         "shortest": limits.shortest,
@@ -109,6 +115,18 @@ def platform_model(
     return model
 
 
+def compensated(platform: StewartPlatform) -> StewartPlatform:
+    """The platform as its controller computes with it: friction that is guessed is left out.
+
+    Feedback corrects a guessed weight. Compensated friction beyond the real one drives the motion.
+    """
+    machine = platform.machine
+    if "friction" not in machine.guessed:
+        return platform
+    legs = tuple(replace(leg, friction=JointFriction(0.0, 0.0, 0.0)) for leg in machine.legs)
+    return StewartPlatform(replace(machine, legs=legs))
+
+
 def loaded(machine: Machine, payload: RigidBody) -> Machine:
     """Machine with a body (platform frame) fixed to its platform."""
     if payload.mass == 0.0:
@@ -121,6 +139,15 @@ def platform_bounds(machine: Machine, parameters: StewartParameters) -> Bounds:
     limits = [leg.limits for leg in machine.legs]
     forces, speeds = ([each.force for each in limits], [each.speed for each in limits])
     return Bounds.of(parameters, np.array(forces), np.array(speeds))
+
+
+def platform_stops(machine: Machine, parameters: StewartParameters) -> StopLimits:
+    """Limits of a platform's stops."""
+    length, linear = machine.characteristic_length, parameters.max_acceleration
+    hardest = parameters.stop_deceleration or 2.0 * linear
+    hold = (linear, parameters.max_angular_acceleration or linear / length)
+    stop = (hardest, max(hardest / length, hold[1]))
+    return StopLimits(*(np.repeat(pair, 3) for pair in (hold, stop, FOLLOWING)))
 
 
 def checked_wrench(force: Sequence[float], torque: Sequence[float]) -> Array:

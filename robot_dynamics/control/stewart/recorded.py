@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics.control.spline import QuinticSpline, minimum_jerk_spline
+from robot_dynamics.control.shape import waypoint_spline
+from robot_dynamics.control.spline import QuinticSpline
 from robot_dynamics.control.stewart.trajectory import LARGEST_PITCH
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.spatial import Array
@@ -19,7 +20,7 @@ from robot_dynamics.stewart.orientation import (
 
 
 class RecordedMotion:
-    """Poses over time, joined by the spline of least squared jerk in x, y, z, roll, pitch and yaw.
+    """Poses over time, joined by a spline in x, y, z, roll, pitch and yaw that stays between them.
 
     Args:
         table: at least two poses.
@@ -38,7 +39,7 @@ class RecordedMotion:
         # Two poses are joined by a straight line; without this, any parabola would do.
         bends = np.zeros_like(places) if len(places) == 2 else free.copy()
         self.times: Array = table.time
-        self._spline: QuinticSpline = minimum_jerk_spline(table.time, places, free, bends)
+        self._spline: QuinticSpline = waypoint_spline(table.time, places, free, bends)
 
     @property
     def duration(self) -> float:

@@ -1,7 +1,7 @@
 """Pose trajectories of a platform: smooth paths through the waypoints of a user.
 
-Positions and roll, pitch, yaw run along one minimum-jerk spline; twists and accelerations that a waypoint
-gives are met, the others are chosen for the least squared jerk.
+Positions and roll, pitch, yaw run along splines that stay between their waypoints. Twists and accelerations
+that a waypoint gives are met, the others are chosen for the least squared jerk that keeps the path there.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics.control.spline import QuinticSpline, minimum_jerk_spline
+from robot_dynamics.control.moving_start import decelerations, moving_spline
+from robot_dynamics.control.spline import QuinticSpline
 from robot_dynamics.control.waypoints import LONGEST_TRAJECTORY, check_times, waypoints_ahead
 from robot_dynamics.errors import StateError, TrajectoryError
 from robot_dynamics.inputs.arrays import listed, of_type, real_array, real_vector
@@ -158,24 +159,13 @@ def smooth_pose(
         if what == "velocity" and np.abs(last).max() > 1e-6:
             raise TrajectoryError("the last waypoint moves; a trajectory must end at rest")
     knots = np.concatenate(([departure], times[ahead] + start_time))
-    spline = _smoothest(knots, places, rates, accelerations)
+    free = np.full(6, np.inf)
+    braking = decelerations(free, free, rates[0], accelerations[0])
+    spline = moving_spline(knots, places, rates, accelerations, braking)
     pitch = QuinticSpline(spline.times, spline.coefficients[:, :, 4:5])
     if np.abs(np.array(pitch.extremes()[:2])).max() > LARGEST_PITCH:
         raise TrajectoryError("the path tilts the platform by more than 80 degrees about y")
     return PoseTrajectory(spline)
-
-
-def _smoothest(knots: Array, places: Array, rates: Array, accelerations: Array) -> QuinticSpline:
-    """Spline of all coordinates; position and orientation separately where different values are given."""
-    linear, angular = slice(0, 3), slice(3, 6)
-    open_ = np.isnan(np.stack([rates, accelerations]))
-    if np.array_equal(open_[:, :, linear].any(axis=2), open_[:, :, angular].any(axis=2)):
-        return minimum_jerk_spline(knots, places, rates, accelerations)
-    coefficients = [
-        minimum_jerk_spline(knots, places[:, part], rates[:, part], accelerations[:, part]).coefficients
-        for part in (linear, angular)
-    ]
-    return QuinticSpline(knots, np.concatenate(coefficients, axis=2))
 
 
 def trajectory_violations(

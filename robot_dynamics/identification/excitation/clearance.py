@@ -63,6 +63,7 @@ class Clearance:
         floor: height of the floor in the root frame [m]; None without one.
         folder: of relative mesh names.
         locked: where joints are held that take no part [rad or m].
+        touching: pairs of links whose distance does not count, as an SRDF file has them.
 
     Raises:
         RobotDynamicsError: MuJoCo is missing, or a moving link cannot keep clear of the floor.
@@ -76,6 +77,7 @@ class Clearance:
         floor: float | None = None,
         folder: Path | None = None,
         locked: Mapping[str, float] | None = None,
+        touching: frozenset[frozenset[str]] = frozenset(),
     ) -> None:
         try:
             import mujoco as untyped_mujoco
@@ -105,7 +107,7 @@ class Clearance:
         self._shapes = [_Shape(*entry, number) for number, entry in enumerate(found)]
         for shape in self._shapes:
             self._centre_mesh(shape)
-        self.pairs = self._pairs(bounds, floor, tuple(skipped))
+        self.pairs = self._pairs(bounds, floor, tuple(skipped), touching)
 
     @property
     def shaped(self) -> bool:
@@ -122,11 +124,19 @@ class Clearance:
             own[:3, :3], own[:3, 3] = rotation.reshape(3, 3), self._model.mesh_pos[mesh]
             shape.place[:] = shape.place @ own
 
-    def _pairs(self, bounds: Bounds, floor: float | None, skipped: tuple[str, ...]) -> Pairs:
+    def _pairs(
+        self,
+        bounds: Bounds,
+        floor: float | None,
+        skipped: tuple[str, ...],
+        touching: frozenset[frozenset[str]],
+    ) -> Pairs:
         considered = []
         for a, b in itertools.combinations(range(len(self._shapes)), 2):
             one, other = self._shapes[a], self._shapes[b]
             floored = "the floor" in (one.name, other.name)
+            if frozenset((one.name, other.name)) in touching:
+                continue
             if one.body != other.body and (abs(one.body - other.body) > 1 or floored):
                 considered.append((a, b))
         farthest = np.full(len(considered), -np.inf)
@@ -137,10 +147,10 @@ class Clearance:
                 one, other = (self._shapes[index] for index in considered[k])
                 farthest[k] = max(farthest[k], self._distance(one, other, 1.0)[0])
         free = farthest > 0.0
-        touching = {
+        always = {
             " and ".join(self._shapes[index].name for index in considered[k]) for k in np.flatnonzero(~free)
         }
-        floored_links = sorted(name for name in touching if "the floor" in name)
+        floored_links = sorted(name for name in always if "the floor" in name)
         if floored_links:
             raise RobotDynamicsError(
                 f"{floored_links[0]} touch wherever the arm is: is {floor:g} m its height?"
@@ -149,7 +159,7 @@ class Clearance:
         return Pairs(
             pairs,
             tuple(np.minimum(1.0, 0.5 * farthest[free] / bounds.clearance)),
-            tuple(sorted(touching)),
+            tuple(sorted(always)),
             skipped,
         )
 

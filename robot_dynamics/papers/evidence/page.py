@@ -113,9 +113,8 @@ def _evidence(papers: Sequence[Paper], items: Sequence[Item]) -> str:
     lines = [
         "# Evidence",
         "",
-        "What the five papers print and what came out, as `robot_dynamics reproduce all --markdown docs`"
-        " wrote it."
-        " `make report` makes it as one HTML page.",
+        "What the five papers print and what came out, as `robot_dynamics reproduce all"
+        " --markdown docs/papers` wrote it. `make report` makes it as one HTML page.",
         INTRODUCTION + " Errors of the print, with derivations: [errata](errata.md).",
         "",
         f"| paper | {' | '.join(verdict.value for verdict in Verdict)} |",

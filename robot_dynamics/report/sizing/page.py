@@ -7,17 +7,16 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from robot_dynamics.control.stewart.platform_model import loaded
-from robot_dynamics.errors import RobotDynamicsError, shown
-from robot_dynamics.extras import lacking
+from robot_dynamics.errors import shown
 from robot_dynamics.inputs.files import write_files
 from robot_dynamics.model.chain import RigidBody
+from robot_dynamics.report.pages import rendered
 from robot_dynamics.report.sizing import pictures
 from robot_dynamics.report.sizing.axes import NAMES, PLANES, is_turn, shown_unit, shown_value
 from robot_dynamics.report.sizing.box import Box, largest_box
@@ -129,17 +128,12 @@ def write(found: Study, folder: Path) -> list[Path]:
 
 
 def _html(found: Study, tables: dict[str, tuple[str, str]]) -> str:
-    try:
-        from jinja2 import Environment, StrictUndefined
-    except ImportError as error:
-        raise RobotDynamicsError(lacking("the page needs", "jinja2")) from error
     machine, loads = found.machine, found.loads
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    template = files("robot_dynamics.report.sizing").joinpath("page.html.j2").read_text("utf-8")
     limit = min(leg.limits.force for leg in machine.legs)
     planes = [f"{NAMES[a]} and {NAMES[b]}" for a, b in PLANES]
     curves = pictures.load_curves(machine, loads)
-    return environment.from_string(template).render(
+    return rendered(
+        "report/sizing/page.html.j2",
         title=f"{shown(machine.name)}: what it reaches, what it can do, what it needs",
         summary=_summary(machine),
         characteristic=f"{machine.characteristic_length:g}",

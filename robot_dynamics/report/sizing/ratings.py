@@ -16,8 +16,8 @@ from robot_dynamics.stewart.motion import motion_of
 from robot_dynamics.stewart.orientation import rotation_from_quaternion
 from robot_dynamics.stewart.platform import StewartPlatform
 
-FALL_STEP = 0.002
-"""Step of the simulated fall [s]."""
+FALL_STEP, LANDING_STEP = 0.005, 0.0005
+"""Steps of the simulated fall, and of the moment in which it ends [s]."""
 LONGEST_FALL = 3.0
 """Time after which a platform is taken to be held by its friction [s]."""
 
@@ -148,11 +148,8 @@ def fall(platform: StewartPlatform) -> Fall:
         except SingularityError:
             return nowhere
         for before, after, begin in zip(states, states[1:], times, strict=False):
-            over = _beyond(machine, after)
-            if over.max() > 0.0:
-                leg = int(over.argmax())
-                share = over[leg] / max(over[leg] - _beyond(machine, before)[leg], 1e-300)
-                return _landing(machine, after, leg, time + begin + FALL_STEP * (1.0 - share), holding)
+            if _beyond(machine, after).max() > 0.0:
+                return _landing(platform, before, time + begin, holding)
         start, time = states[-1], time + 0.1
     return nowhere
 
@@ -165,7 +162,15 @@ def _beyond(machine: Machine, state: State) -> Array:
     return np.asarray(np.maximum(shortest - lengths, lengths - longest))
 
 
-def _landing(machine: Machine, state: State, leg: int, time: float, holding: Array) -> Fall:
+def _landing(platform: StewartPlatform, start: State, time: float, holding: Array) -> Fall:
+    """The end of a fall that has no more than a step left from ``start``, at ``time`` [s]."""
+    machine = platform.machine
+    _, states = platform.simulate(lambda t, state: np.zeros(6), FALL_STEP, LANDING_STEP, start)
+    last = len(states) - 1
+    end = next((k for k in range(1, last) if _beyond(machine, states[k]).max() > 0.0), last)
+    state, over = states[end], _beyond(machine, states[end])
+    leg = int(over.argmax())
+    share = over[leg] / max(over[leg] - _beyond(machine, states[end - 1])[leg], 1e-300)
     rotation = rotation_from_quaternion(state.orientation)
     motion = motion_of(state.position, [0.0, 0.0, 0.0])._replace(
         rotation=rotation, linear_velocity=state.linear_velocity, angular_velocity=state.angular_velocity
@@ -173,4 +178,5 @@ def _landing(machine: Machine, state: State, leg: int, time: float, holding: Arr
     dynamics = task_space_dynamics(machine, motion)
     twist = np.concatenate([state.linear_velocity, state.angular_velocity])
     energy = float(twist @ dynamics.mass_matrix @ twist) / 2.0
-    return Fall(time, machine.leg_names[leg], dynamics.jacobian @ twist, energy, holding)
+    landed = time + LANDING_STEP * (end - share)
+    return Fall(landed, machine.leg_names[leg], dynamics.jacobian @ twist, energy, holding)

@@ -16,7 +16,7 @@ except ImportError:
     FollowJointTrajectory = None
 
 AVAILABLE = FollowJointTrajectory is not None
-"""Whether ``control_msgs`` is installed."""
+"""True where ``control_msgs`` is installed."""
 NAME = "~/follow_joint_trajectory"
 
 

@@ -23,7 +23,7 @@ from robot_dynamics.control.arm.tolerances import (
     Tolerances,
 )
 from robot_dynamics.control.arm.trajectory import ANY_PATH, Reference
-from robot_dynamics.control.protocol import Trajectory
+from robot_dynamics.control.protocol import Phase, Trajectory
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
 from robot_dynamics.ros.actions.constraints import Constraints
 from robot_dynamics.ros.actions.deferred_server import DeferredActionServer, FollowJointTrajectory
@@ -56,7 +56,7 @@ class _Running(NamedTuple):
 
 
 class GoalAnswer(NamedTuple):
-    """What becomes of a goal while its trajectory is planned.
+    """Fate of a goal while its trajectory is planned.
 
     Attributes:
         followed: to be called when the trajectory is followed from now on.
@@ -119,7 +119,7 @@ class TrajectoryAction:
 
     @property
     def running(self) -> bool:
-        """Whether a goal is being followed."""
+        """Return whether a goal is being followed."""
         return self._running is not None
 
     def observe(self, cycle: Cycle, controller: ArmController) -> None:
@@ -133,7 +133,9 @@ class TrajectoryAction:
         verdict = running.monitor.judge(now, reference, cycle.position, cycle.velocity)
         if verdict.outcome is Outcome.RUNNING:
             if now < running.trajectory.end and not controller.follows(running.trajectory):
-                reason = controller.discontinuity or "a hold, or missing joint states"
+                trip = controller.trip if controller.phase is Phase.PROTECTIVE_STOP else None
+                line = controller.words_of_trip(trip) if trip is not None else ""
+                reason = line or controller.discontinuity or "a hold, or missing joint states"
                 self.drop(f"the controller has left the trajectory: {reason}")
             return
         if verdict.outcome is Outcome.REACHED:
@@ -171,7 +173,7 @@ class TrajectoryAction:
         return reason
 
     def _objection(self, goal: Any) -> str:
-        """What makes a goal useless whatever its plan would be; empty when nothing does."""
+        """Reason why a goal is useless whatever its plan would be; empty when nothing does."""
         controller = self._loop.controller
         if not self._loop.active or controller is None:
             return "the controller is not active"

@@ -1,1 +1,1 @@
-"""What nodes have that close a control loop over DDS: loop, watchdog, halt, lifecycle, safe output."""
+"""Parts of nodes that close a control loop over DDS: loop, watchdog, halt, lifecycle, safe output."""

@@ -1,33 +1,46 @@
-"""The two topics on which efforts leave."""
+"""The topics on which efforts and the brake command leave."""
 
 from __future__ import annotations
 
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
+from std_msgs.msg import Bool, Float64MultiArray
 
 from robot_dynamics.ros.support import qos
 
 
 class CommandTopics:
-    """Publishers of efforts.
+    """Publishers of efforts, and of the brake command of a robot that has brakes.
 
     Args:
         node: gets the publishers.
         command: topic of unstamped efforts.
         stamped: topic of the same with names and stamps.
+        brake: topic of the brake command; empty: there are no brakes.
+
+    Attributes:
+        names: topics of unstamped efforts and of the brake command, before remapping.
+        brake: publisher of the brake command; None where there are no brakes.
     """
 
-    def __init__(self, node: Node, command: str, stamped: str) -> None:
-        self._node = node
+    def __init__(self, node: Node, command: str, stamped: str, brake: str = "") -> None:
+        self.names = command, brake
         self._commands = qos.publisher(node, Float64MultiArray, command, qos.COMMAND)
         self._stamped = qos.publisher(node, JointState, stamped, qos.LOCKSTEP)
+        self.brake: Publisher | None = None
+        if brake:
+            self.brake = node.create_publisher(Bool, brake, qos.DESCRIPTION)
 
     @property
     def publishers(self) -> tuple[Publisher, Publisher]:
         """Of stamped and of unstamped efforts, for who sends bytes."""
         return self._stamped, self._commands
+
+    @property
+    def topic(self) -> str:
+        """Full name of the topic of unstamped efforts."""
+        return str(self._commands.topic_name)
 
     def publish(self, stamped: bytes, command: bytes) -> None:
         """Send the same efforts on both topics, as messages in bytes."""
@@ -35,12 +48,8 @@ class CommandTopics:
         self._stamped.publish(stamped)
         self._commands.publish(command)
 
-    def others(self) -> str:
-        """Other senders of efforts; empty where there are none."""
-        name = self._commands.topic_name
-        senders = self._node.count_publishers(name)
-        return f"{senders} publishers on {name}: efforts of others get in between" if senders > 1 else ""
-
     def flush(self) -> None:
-        """Wait until the last command has arrived: it is no effort; lost, the one before would stay."""
+        """Wait until the last commands have arrived: lost, the ones before would stay."""
         self._commands.wait_for_all_acked(qos.LAST_WORD)
+        if self.brake is not None:
+            self.brake.wait_for_all_acked(qos.LAST_WORD)

@@ -19,14 +19,16 @@ from robot_dynamics.ros.control.events import LoopEvents
 from robot_dynamics.ros.control.host import C, Host
 from robot_dynamics.ros.control.host_choice import choose_host
 from robot_dynamics.ros.control.lifecycle import Lifecycle
+from robot_dynamics.ros.control.ownership import Ownership
 from robot_dynamics.ros.control.planner import Planner
 from robot_dynamics.ros.control.records import Cycles
+from robot_dynamics.ros.control.supervision_report import SupervisionReport, log_rules
 from robot_dynamics.ros.support import diagnostics, parameters
 
 
 @dataclass(frozen=True)
 class Autostart:
-    """Who manages the node's lifecycle."""
+    """Manager of the node's lifecycle."""
 
     autostart: bool = parameter(True, "Configure and activate as soon as the model is there", read_only=True)
 
@@ -36,7 +38,7 @@ class Autostart:
 
 @dataclass(frozen=True)
 class NodeParameters(Autostart):
-    """How the node takes part in the ROS graph."""
+    """Part of the node in the ROS graph."""
 
     lockstep: bool = parameter(
         False,
@@ -58,7 +60,7 @@ class ControlledRobot(Protocol[C]):
     """The part of a node that is particular to its robot."""
 
     def missing(self) -> str:
-        """Why no controller can be built now; empty when one can."""
+        """Reason why no controller can be built now; empty when one can."""
 
     def build(self) -> tuple[C, Sequence[str]]:
         """A new controller and the names of its joints, in its order.
@@ -80,7 +82,7 @@ class ControlledRobot(Protocol[C]):
         """Identity of the model and more, for the diagnostics."""
 
     def warnings(self, controller: C) -> list[str]:
-        """What is not as it should be, for a warning in the diagnostics."""
+        """Faults for a warning in the diagnostics."""
 
     def summary(self) -> Mapping[str, object]:
         """Results of the run for the log, beside those of every loop."""
@@ -118,6 +120,7 @@ class ControllerNode(Generic[C]):
         active_trajectory: what is followed.
         events: what the loop tells.
         loop: answers the joint states.
+        ownership: notices others that command the robot.
         planner: of trajectories for it.
         lifecycle: of the node.
 
@@ -126,6 +129,7 @@ class ControllerNode(Generic[C]):
         machine: what is under control.
         command_topic: unstamped efforts out.
         stamped_topic: the same with names and stamps.
+        brake_topic: of the brake command; empty: there are no brakes.
     """
 
     def __init__(
@@ -134,6 +138,7 @@ class ControllerNode(Generic[C]):
         machine: ControlledRobot[C],
         command_topic: str,
         stamped_topic: str,
+        brake_topic: str = "",
     ) -> None:
         settings = parameters.declare(node, NodeParameters)
         self.autostart = settings.autostart
@@ -142,8 +147,10 @@ class ControllerNode(Generic[C]):
         self._machine = machine
         self._diagnostics = diagnostics.DiagnosticsPublisher(node, self._status)
         self.events = LoopEvents(node, self._diagnostics.publish)
-        topics = CommandTopics(node, command_topic, stamped_topic)
+        topics = CommandTopics(node, command_topic, stamped_topic, brake_topic)
         self.loop: Host[C] = choose_host(node, topics, settings.lockstep, self.events, machine.on_cycles)
+        self.ownership = Ownership(node, topics, self.loop)
+        self.ownership.on_yielded = self._on_yielded
         self.planner = Planner(node, self.loop, settings.lockstep)
         self.active_trajectory = ActiveTrajectory(
             lambda: self.loop.controller.time if self.loop.controller else np.inf
@@ -151,12 +158,16 @@ class ControllerNode(Generic[C]):
         self.events.dropped = self.active_trajectory.dropped
         self.lifecycle = Lifecycle(node, self)
         node.create_service(Trigger, "~/hold", self._on_hold)
+        node.create_service(Trigger, "~/reset_fault", self._on_reset_fault)
+        SupervisionReport(node, lambda: self.loop.controller)
 
     # Stages of the lifecycle
 
     def start_if_due(self) -> None:
         """With ``autostart``: configure and activate once a controller can be built."""
-        if self.autostart and not self._machine.missing():
+        if not self.autostart or self.lifecycle.started or self._machine.missing():
+            return
+        if self.lifecycle.configure_once() and self.ownership.when_clear(self.start_if_due):
             self.lifecycle.start_once()
 
     def renew(self) -> None:
@@ -177,9 +188,16 @@ class ControllerNode(Generic[C]):
         if reason:
             raise ParameterError(reason)
         self.renew()
+        if self.loop.controller is not None:
+            log_rules(self._node, self.loop.controller)
 
     def activate(self) -> None:
-        """Answer joint states with commands from now on."""
+        """Answer joint states with commands from now on.
+
+        Raises:
+            RobotDynamicsError: somebody else commands the robot, or a parameter does not fit it.
+        """
+        self.ownership.check()
         self.renew()
         self.loop.activate()
 
@@ -197,7 +215,7 @@ class ControllerNode(Generic[C]):
 
     @property
     def starting(self) -> str:
-        """Why a node that is to start by itself does not control yet; empty where it does, or is not to."""
+        """Reason why a node with autostart does not control yet; empty where it does, or has none."""
         controller = self.loop.controller
         if controller is not None and self.loop.active:
             return controller.phase.value if controller.phase is Phase.WAITING else ""
@@ -232,6 +250,29 @@ class ControllerNode(Generic[C]):
         response.message = controller.phase.value
         return response
 
+    def _on_reset_fault(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        controller = self.loop.controller
+        if controller is None or not self.loop.active:
+            response.message = "the controller is not active"
+            return response
+        reason = controller.reset_fault()
+        response.success, response.message = not reason, reason or controller.phase.value
+        if not reason:
+            self._node.get_logger().info("the protective stop is reset; nothing is followed")
+            self._diagnostics.publish()
+        return response
+
+    def _on_yielded(self, reason: str, newcomer: bool) -> None:
+        """The loop is silent already: the node follows it."""
+        lost = self.active_trajectory.dropped()
+        self._node.get_logger().error(
+            f"{reason}: this node is silent from now on, without a stop, and inactive{lost}"
+        )
+        self._node.trigger_deactivate()
+        if newcomer and self.autostart:
+            self.lifecycle.started = False
+            self.start_if_due()
+
     # Diagnostics
 
     def _status(self) -> diagnostics.Status:
@@ -243,6 +284,8 @@ class ControllerNode(Generic[C]):
             "refused messages": self.events.refused,
             "refused trajectories": self.events.refused_requests,
             "last refusal": self.events.last_refused or "none",
+            "trips": self.events.trips,
+            "last trip": self.events.last_trip or "none",
             **(self._machine.describe(controller) if controller is not None else {}),
         }
         return diagnostics.Status(*self._judge(), values)
@@ -262,7 +305,9 @@ class ControllerNode(Generic[C]):
             return diagnostics.STALE, controller.phase.value
         if not controller.phase.controls:
             return diagnostics.ERROR, controller.phase.value
-        others = self.loop.senders()
+        if controller.phase is Phase.PROTECTIVE_STOP:
+            return diagnostics.ERROR, f"{controller.phase.value}: {events.last_trip}".removesuffix(": ")
+        others = self.ownership.warning()
         warnings = [
             *self._machine.warnings(controller),
             *self.loop.late(),

@@ -8,6 +8,7 @@ import numpy as np
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectoryPoint
 
+from robot_dynamics.control.protocol import Phase
 from robot_dynamics.ros.control.records import Cycle, Cycles
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.messages import set_stamp, to_array
@@ -19,7 +20,7 @@ except ImportError:
     JointTrajectoryControllerState = None
 
 AVAILABLE = JointTrajectoryControllerState is not None
-"""Whether ``control_msgs`` is installed."""
+"""True where ``control_msgs`` is installed."""
 PERIOD = 20_000_000
 """Nanoseconds of the states' clock between two messages."""
 
@@ -74,5 +75,5 @@ class ControllerStatePublisher:
         message.error = state_point(reference.position - position, reference.velocity - velocity)
         message.output = JointTrajectoryPoint(effort=to_array(command.effort))
         if hasattr(message, "speed_scaling_factor"):
-            message.speed_scaling_factor = 1.0
+            message.speed_scaling_factor = float(command.phase is not Phase.PROTECTIVE_STOP)
         self._publisher.publish(message)

@@ -15,6 +15,7 @@ from robot_dynamics.control.core.controller import CoreController
 from robot_dynamics.control.core.snapshot import PHASES
 from robot_dynamics.control.core.sources import enumerators
 from robot_dynamics.control.protocol import Command, Phase
+from robot_dynamics.control.supervision import TRIP_FIELDS, Trip
 from robot_dynamics.errors import short
 from robot_dynamics.ros.control.cycle_monitor import CycleMonitor
 from robot_dynamics.ros.control.records import CALM, Cycles, Rows
@@ -43,6 +44,9 @@ class LoopEvents:
         saturated: names of the joints whose efforts were cut in the last cycle.
         refused_requests: trajectories and goals that are not followed.
         last_refused: the last of them, with the reason; empty before the first.
+        trips: how often a rule of supervision was broken.
+        last_trip: the last of them in words; empty before the first.
+        on_stop: called when a rule has begun a protective stop.
         dropped: tells what is dropped when the machine leaves what it follows, for the log.
 
     Args:
@@ -56,6 +60,9 @@ class LoopEvents:
         self.saturated: Sequence[str] = ()
         self.refused_requests = 0
         self.last_refused = ""
+        self.trips = 0
+        self.last_trip = ""
+        self.on_stop: Callable[[], None] = lambda: None
         self.dropped: Callable[[], str] = str
         self._log = node.get_logger()
         self._complain = BurstLog(self._log)
@@ -69,7 +76,7 @@ class LoopEvents:
         self._mention(reason)
 
     def refuse_request(self, reason: str) -> None:
-        """What somebody has asked for is not done."""
+        """Report that a request is refused."""
         self.refused += 1
         self.refused_requests += 1
         self.last_refused = reason
@@ -97,6 +104,8 @@ class LoopEvents:
             [name for name, one in zip(joint_names, cut, strict=True) if one] if cut.any() else ()
         )
         sent = "holding here" if command.phase.controls else f"safe output {safe_output}"
+        if command.phase is Phase.STOPPING:
+            sent = "stopping here"
         if discontinuity:
             self.jumps += 1
             dropped = self.dropped()
@@ -114,8 +123,20 @@ class LoopEvents:
 
     @property
     def limited(self) -> str:
-        """Which efforts were cut, in words."""
+        """Names of the efforts that were cut, in words."""
         return f"effort limited at {', '.join(self.saturated)}"
+
+    def tripped(self, line: str, stops: bool) -> None:
+        """A rule of supervision was broken; it ``stops`` the robot, or is reported only."""
+        self.trips += 1
+        self.last_trip = line
+        if stops:
+            self.on_stop()
+        if stops:
+            self._log.error(f"protective stop: {line}{self.dropped()}")
+        else:
+            self._log.warning(line)
+        self._changed()
 
     def states_lost(self, age: float, safe_output: str) -> None:
         """None came for ``age`` [s]; without a ``safe_output`` one has come before that began."""
@@ -202,6 +223,9 @@ class RecordReader:
     def _report(self, session: Session, row: Any) -> None:
         """Report the event of one record."""
         head, controller = row["head"], session.controller
+        if head["trip"]["rule"]:
+            trip = Trip.of(SimpleNamespace(**{name: head["trip"][name].item() for name in TRIP_FIELDS}))
+            self._events.tripped(controller.words_of_trip(trip), trip.stops)
         kind, age, back = int(head["kind"]), float(head["age"]), bool(head["back"])
         safe_output = controller.parameters.safe_output
         if kind == _STATES_LOST:
@@ -238,8 +262,8 @@ def _notable(rows: Rows, answered: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """
     head = rows["head"]
     calm: NDArray[np.bool_] = answered & np.isin(head["phase"], _CONTROLS)
-    calm &= (head["discontinuity"] == 0) & (head["back"] == 0)
-    notable: NDArray[np.bool_] = ~calm & (head["kind"] != _OBSERVED)
+    calm &= (head["discontinuity"] == 0) & (head["back"] == 0) & (head["trip"]["rule"] == 0)
+    notable: NDArray[np.bool_] = ~calm & ((head["kind"] != _OBSERVED) | (head["trip"]["rule"] != 0))
     for usual in (calm, calm & (rows["unlimited"] != rows["effort"]).any(axis=1)):
         notable[np.flatnonzero(usual)[-1:]] = True
     return notable

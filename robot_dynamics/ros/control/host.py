@@ -5,6 +5,7 @@ Cycle, watchdog, fail-safe output and record are the loop's (``control/core/loop
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
@@ -21,6 +22,7 @@ from robot_dynamics.ros.control.command_publisher import CommandTopics
 from robot_dynamics.ros.control.cycle_monitor import CycleMonitor
 from robot_dynamics.ros.control.events import LoopEvents, RecordReader
 from robot_dynamics.ros.control.native.library import ffi
+from robot_dynamics.ros.control.native.listener import Listener
 from robot_dynamics.ros.control.records import CALM, Cycles
 from robot_dynamics.ros.control.session import Session, StateClock
 from robot_dynamics.ros.support.messages import JointSample
@@ -46,6 +48,7 @@ class Host(Generic[C]):
         library: of the host.
         loop: ``rd_loop *``.
         runs_python: whether a law in Python can be called.
+        look_around: called now and then, in the node's thread.
     """
 
     name: str
@@ -64,6 +67,7 @@ class Host(Generic[C]):
         on_cycles: Callable[[Cycles, Any], float],
     ) -> None:
         self.ahead: Sequence[Subscription] = ()
+        self.look_around: Callable[[], None] = lambda: None
         self._node = node
         self._topics = topics
         self._lockstep = lockstep
@@ -73,8 +77,10 @@ class Host(Generic[C]):
         self._reader = RecordReader(events, self._monitor, on_cycles)
         self._sessions: list[Session] = []
         self._in_force: Session | None = None
+        self._listener: Listener | None = None
         self._active = False
         self._status = ffi().new("rd_host_status *")
+        self._others = ffi().new("rd_others *")
 
     # What is known
 
@@ -121,9 +127,24 @@ class Host(Generic[C]):
             return []
         return self._monitor.warnings(self.controller.parameters.state_timeout, self.look().last_state)
 
-    def senders(self) -> str:
-        """Other senders of efforts; empty where there are none."""
-        return self._topics.others()
+    @property
+    def hears(self) -> bool:
+        """True where efforts and brake commands of others are noticed."""
+        return self._listener is not None
+
+    @property
+    def identity(self) -> bytes:
+        """Of the publisher of efforts, as DDS knows it; empty where others are not noticed."""
+        return b"" if self._listener is None else self._listener.identity
+
+    def others(self) -> Any:
+        """``rd_others *``: efforts and brake commands of others until now."""
+        self.library.rd_host_others(self._host, self._others)
+        return self._others
+
+    def listen(self) -> None:
+        """Look now for what others have sent."""
+        self._until_met()
 
     def look(self) -> Any:
         """``rd_host_status *`` of now."""
@@ -153,12 +174,17 @@ class Host(Generic[C]):
     def activate(self) -> None:
         """Answer joint states from now on."""
         self._active = True
+        self.library.rd_host_claim(self._host, time.monotonic_ns())
         self._request("activate")
 
     def halt(self) -> None:
         """Answer no more: the fail-safe output is sent until it has faded."""
         self._active = False
         self._request("halt")
+
+    def brake(self, engaged: bool) -> None:
+        """Command the brakes; the loop repeats it while it is active, and engages them when it halts."""
+        self.library.rd_host_brake(self._host, engaged)
 
     def drain(self) -> None:
         """The process ends: halt, and return when the last effort has faded and arrived."""
@@ -205,7 +231,7 @@ class Host(Generic[C]):
     # Messages that the loop does not read by itself
 
     def _decode(self, data: bytes) -> JointSample | None:
-        """The joint state of any form of message; None where it is refused."""
+        """The joint state of any form of message; None where it is refused, or has none of the joints."""
         session = self._in_force
         if session is None:
             return None
@@ -213,6 +239,10 @@ class Host(Generic[C]):
             message = deserialize_message(data, JointState)
         except Exception as error:  # whatever the decoder thinks of these bytes
             self._events.refuse(f"joint state refused: it cannot be decoded: {error}")
+            return None
+        if message.name and session.order.has_none(message.name):
+            if not session.full:
+                session.know(message.name, ())
             return None
         try:
             sample = session.order.read(message)

@@ -24,7 +24,7 @@ _SUCCESS = TransitionCallbackReturn.SUCCESS
 
 
 class Stages(Protocol):
-    """What a node does in its transitions."""
+    """Actions of a node in its transitions."""
 
     def configure(self) -> None:
         """Make what is needed.
@@ -68,7 +68,7 @@ class Lifecycle(ManagedEntity):
         self._node = node
         self._stages = stages
         self._failing = False
-        self.started = False
+        self.started = self._configured = False
         for service in node.services:
             if service.srv_type is ChangeState:
                 service.callback = partial(self._change_state, service.callback)
@@ -81,16 +81,24 @@ class Lifecycle(ManagedEntity):
         """Label of the present state, such as ``active``."""
         return str(self._get_state(GetState.Request(), GetState.Response()).current_state.label)
 
+    def configure_once(self) -> bool:
+        """Configure, for ``autostart``; returns whether the node can be activated.
+
+        Raises:
+            ParameterError: a parameter was set that nobody has: nothing is commanded then.
+        """
+        if self.state == "unconfigured" and not self._configured:
+            refuse_undeclared(self._node)
+            self._configured = self._node.trigger_configure() == _SUCCESS
+        return self._configured and self.state == "inactive"
+
     def start_once(self) -> None:
         """Configure and activate, for ``autostart``; only until that has succeeded for the first time.
 
         Raises:
             ParameterError: a parameter was set that nobody has: nothing is commanded then.
         """
-        if self.started or self.state != "unconfigured":
-            return
-        refuse_undeclared(self._node)
-        if self._node.trigger_configure() == _SUCCESS:
+        if not self.started and self.configure_once():
             self.started = self._node.trigger_activate() == _SUCCESS
 
     # Transitions

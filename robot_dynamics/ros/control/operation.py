@@ -1,4 +1,4 @@
-"""How people and machines run a platform: streams of poses, parking, emergency stop, and its brakes."""
+"""Operation of a platform: streams of poses, parking, emergency stop, and its brakes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from geometry_msgs.msg import PoseStamped, TwistStamped
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
-from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
 from robot_dynamics.control.stewart.controller import StewartController
@@ -53,9 +52,10 @@ class Operation:
         self._node, self._controller_node, self._base_frame = node, controller_node, base_frame
         self._stops, self._machine = stops, machine
         self._twists: deque[tuple[int, Array]] = deque(maxlen=TWISTS)
-        self._brake: bool | None = None
         self._state = ""
-        self._brakes = node.create_publisher(Bool, "~/brake", qos.DESCRIPTION)
+        ownership = controller_node.ownership
+        ownership.on_disputed = ownership.on_braked = self._protect
+        ownership.on_released = self._support
         poses = node.create_subscription(PoseStamped, "~/pose_command", self._on_pose, qos.STREAM)
         self._twist_commands = node.create_subscription(
             TwistStamped, "~/twist_command", self._on_twist, qos.STREAM
@@ -75,7 +75,7 @@ class Operation:
         """Tell the brakes and the log what has changed; called after each answer, and now and then."""
         controller = self._controller_node.loop.controller
         acting = controller is not None and self._controller_node.loop.active
-        self.brake(controller is None or not acting or controller.brake)
+        self._controller_node.loop.brake(controller is None or not acting or controller.brake)
         if controller is not None and acting:
             self._stops.look(controller)
         state = controller.state if controller is not None and acting else ""
@@ -84,11 +84,30 @@ class Operation:
             if state:
                 self._node.get_logger().info(f"the platform: {state}")
 
-    def brake(self, engaged: bool) -> None:
-        """Command the brakes."""
-        if engaged != self._brake:
-            self._brake = engaged
-            self._brakes.publish(Bool(data=engaged))
+    def _protect(self, reason: str) -> None:
+        """Others interfere with a moving platform: stop it until somebody calls ``~/unpark``."""
+        controller = self._acting
+        if controller is not None:
+            controller.emergency_stop()
+            self.look()
+        self._node.get_logger().error(
+            f"{reason}: emergency stop{self._controller_node.active_trajectory.dropped()}; call ~/unpark"
+        )
+
+    def _support(self, reason: str) -> None:
+        """Others have released brakes on which the platform rests: carry it until they hold again."""
+        controller = self._acting
+        if controller is not None:
+            controller.support()
+        self._node.get_logger().error(
+            f"{reason}: engaged again, and the forces carry the platform until the brakes hold"
+        )
+
+    @property
+    def _acting(self) -> StewartController | None:
+        """The controller, where it is active."""
+        loop = self._controller_node.loop
+        return loop.controller if loop.active else None
 
     def _service(
         self, ask: Callable[[StewartController], str], inactive: Callable[[], tuple[bool, str]]

@@ -12,15 +12,15 @@ from rclpy.node import Node
 
 from robot_dynamics.control.core.plans import PLAN_WAITS
 from robot_dynamics.control.protocol import VOID, Departure, Planned, Trajectory
-from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.errors import StoppingError, TrajectoryError
 from robot_dynamics.ros.control.session import StateClock
 from robot_dynamics.ros.support.background import Background
 from robot_dynamics.ros.support.faults import explain
 
 ALLOWANCE = 0.02
-"""What a plan gets at first between the last state and its departure [s of the states' clock]."""
+"""Time that a plan gets at first between the last state and its departure [s of the states' clock]."""
 MOST_ATTEMPTS = 6
-"""How often a plan that came too late is made again, with more time each time."""
+"""Number of times that a plan that came too late is made again, with more time each time."""
 MOST_WAITING = 10
 """Trajectories that wait to be planned; further ones are refused."""
 RETRY = 0.05
@@ -28,7 +28,7 @@ RETRY = 0.05
 
 
 class Followed(Protocol):
-    """What follows the plans: a controller, or what stands for one. See ``protocol.Controller``."""
+    """Follower of the plans: a controller, or what stands for one. See ``protocol.Controller``."""
 
     @property
     def time(self) -> float:
@@ -42,7 +42,7 @@ class Followed(Protocol):
         """Stop following."""
 
     def departure(self, start: float | None, allowance: float) -> Departure[Any]:
-        """Where a plan may begin that is ready within ``allowance`` [s]."""
+        """Departure of a plan that is ready within ``allowance`` [s]."""
 
     def accept(self, planned: Planned[Any]) -> str:
         """Follow a finished plan, or tell why it is discarded."""
@@ -53,7 +53,7 @@ F_co = TypeVar("F_co", bound=Followed, covariant=True)
 
 
 class HasController(Protocol[F_co]):
-    """Who has what follows the plans."""
+    """Owner of the follower of the plans."""
 
     @property
     def controller(self) -> F_co | None:
@@ -61,7 +61,7 @@ class HasController(Protocol[F_co]):
 
     @property
     def active(self) -> bool:
-        """Whether trajectories are followed."""
+        """Return whether trajectories are followed."""
 
     @property
     def clock(self) -> StateClock:
@@ -70,7 +70,7 @@ class HasController(Protocol[F_co]):
 
 @dataclass(frozen=True)
 class PlanRequest:
-    """What a message asks for, decoded.
+    """Request of a message, decoded.
 
     Attributes:
         stamp: when time 0 of its points is [ns]; 0: as soon as possible.
@@ -107,9 +107,10 @@ class _Job(Generic[F]):
 class Planner(Generic[F]):
     """Decodes and plans one trajectory after the other in a thread, and hands them over in the node's own.
 
-    A plan departs at now and its allowance. It is discarded when a hold, a jump, a loss of states or another
-    controller came after the trajectory had been sent; one that comes late is made again with more time. In
-    lockstep, where the plant waits for each answer, everything is done at once, so that runs can be repeated.
+    A plan departs at now and its allowance, or when a stop has come to rest. It is discarded when a hold, a
+    jump, a loss of states or another controller came after the trajectory had been sent; one that comes late
+    is made again with more time. In lockstep, where the plant waits for each answer, everything is done at
+    once, so that runs can be repeated.
 
     Args:
         node: whose callbacks hand the plans over.
@@ -167,6 +168,8 @@ class Planner(Generic[F]):
             else:
                 job.controller.hold()
                 job.followed(None)
+        except StoppingError:
+            self._wait(lambda: self._repeat(job))
         except Exception as error:  # whatever it is, what was followed before goes on
             job.refused(explain(error))
 
@@ -188,7 +191,11 @@ class Planner(Generic[F]):
             job.controller.hold()
             self._end(lambda: job.followed(None))
             return
-        departure = self._departure(job, wanted, allowance)
+        try:
+            departure = self._departure(job, wanted, allowance)
+        except StoppingError:
+            self._wait(lambda: self._again(job, wanted))
+            return
 
         def take(planned: Planned[Any]) -> None:
             reason = self._hand_over(job, planned)
@@ -220,6 +227,12 @@ class Planner(Generic[F]):
             self._plan(job, wanted)
         except TrajectoryError as error:
             self._refuse(job, str(error))
+
+    def _repeat(self, job: _Job[F]) -> None:
+        if self._loop.active:
+            self._at_once(job)
+        else:
+            job.refused("the controller is not active")
 
     def _refuse(self, job: _Job[F], reason: str) -> None:
         if self._jobs and self._jobs[0] is job:

@@ -10,6 +10,7 @@ from typing import Any
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Bool
 
 from robot_dynamics.control.protocol import Phase
 from robot_dynamics.errors import BackendError
@@ -17,12 +18,15 @@ from robot_dynamics.ros.control.command_publisher import CommandTopics
 from robot_dynamics.ros.control.events import LoopEvents
 from robot_dynamics.ros.control.host import C, Host
 from robot_dynamics.ros.control.native.library import ffi, load_hosts, load_node
+from robot_dynamics.ros.control.native.listener import Listener
 from robot_dynamics.ros.control.records import Cycles
 from robot_dynamics.ros.control.watchdog import Loan, Watchdog
 from robot_dynamics.ros.support import qos
-from robot_dynamics.ros.support.hot_loop import spin_on, take_all
+from robot_dynamics.ros.support.hot_loop import spin_on, take_all, take_one
 from robot_dynamics.ros.support.spin import StopEvent
 
+MOST_TAKEN = 64
+"""Messages of a burst between two looks at everything else."""
 SAFE_PERIOD = 0.01
 """Steady seconds between two commands of the fail-safe output, and two looks at the age of the states."""
 
@@ -58,19 +62,25 @@ class PythonHost(Host[C]):
         self._unwatch: Callable[[], object] = lambda: None
         state_qos = qos.LOCKSTEP if lockstep else qos.STATE_SUBSCRIPTION
         self._states = qos.subscription(node, JointState, "joint_states", self._on_state, state_qos, raw=True)
-        if unwatched and not lockstep:
-            node.get_logger().warning(f"no watchdog guards the control loop: {unwatched}")
+        if not unwatched:
+            self._guard(lockstep)
         elif not lockstep:
-            self._watch()
+            node.get_logger().warning(
+                "no watchdog guards the control loop, and commands of other nodes are not noticed:"
+                f" {unwatched}"
+            )
         node.create_timer(SAFE_PERIOD, self._tick, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
-    def _watch(self) -> None:
-        """Guard the loop by a thread that sends what Python cannot while it hangs."""
-        stamped, command = self._topics.publishers
-        loan = Loan({"stamped": stamped, "command": command})
-        watchdog = Watchdog(self.library, self._host, loan, 0)
-        # It ends before what it uses does, however this process ends.
-        self._unwatch = weakref.finalize(self, _end, watchdog, loan)
+    def _guard(self, lockstep: bool) -> None:
+        """Hear others, and guard the loop by a thread that sends what Python cannot while it hangs."""
+        self._listener = listener = Listener(self.library, self._node, self._topics)
+        watchdog, loan = None, None
+        if not lockstep:
+            stamped, command = self._topics.publishers
+            loan = Loan({"stamped": stamped, "command": command})
+            watchdog = Watchdog(self.library, self._host, loan, 0)
+        # They end before what they use does, however this process ends.
+        self._unwatch = weakref.finalize(self, _end, watchdog, loan, listener)
 
     def look(self) -> Any:
         """``rd_host_status *`` of now."""
@@ -94,18 +104,20 @@ class PythonHost(Host[C]):
 
     # The cycle
 
-    def _on_state(self, data: bytes) -> None:
+    def _on_state(self, data: bytes | None) -> None:
+        """Answer a state; by the wall clock the newest that has arrived."""
+        newest: Any = None
+        for _ in range(MOST_TAKEN):
+            if data is None:
+                break
+            newest = self._read(data, newest)
+            data = None if self._lockstep else take_one(self._states)
         session = self._in_force
-        if session is None:
+        if newest is None or session is None:
             return
-        state = self.library.rd_host_read(self._host, data, len(data))
-        if not state:
-            sample = self._decode(data)
-            if sample is None:
-                return
-            given = self._given(session, sample)
-            state = given[0]
+        state = newest[0]
         self._look_at_clock()
+        self._look_at_others()
         if self._active:
             for subscription in self.ahead:
                 take_all(subscription)
@@ -118,12 +130,28 @@ class PythonHost(Host[C]):
         session.controller.after_state()
         self._read_records()
 
+    def _read(self, data: bytes, before: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
+        """``rd_given_state *`` of a message and what it points to, in place of the state before it.
+
+        A message without the controller's joints displaces none.
+        """
+        session = self._in_force
+        if session is None:
+            return None
+        state = self.library.rd_host_read(self._host, data, len(data))
+        if state:
+            return (state,) if state.session else before
+        sample = self._decode(data)
+        return None if sample is None else self._given(session, sample)
+
     def _tick(self) -> None:
         """Everything that is not a state: requests, the age of the states, the fail-safe output."""
         self._look_at_clock()
+        self._look_at_others()
         self.library.rd_host_tick(self._host)
         self._publish()
         self._read_records()
+        self.look_around()
 
     _until_met = _tick
 
@@ -139,8 +167,17 @@ class PythonHost(Host[C]):
         alone = overdue and not self._node.count_publishers(self._states.topic_name)
         self.library.rd_host_alone(self._host, alone)
 
+    def _look_at_others(self) -> None:
+        """Hear what others send before anything is answered."""
+        if self._listener is not None and self._listener.handle:
+            self.library.rd_listener_look(self._listener.handle, self._host)
+
     def _publish(self) -> None:
-        """Send the command that the last call has left in the outbox, if there is one."""
+        """Send the command to the brakes, and what the last call has left in the outbox."""
+        if self._topics.brake is not None:
+            command = self.library.rd_host_brake_command(self._host, time.monotonic_ns())
+            if command >= 0:
+                self._topics.brake.publish(Bool(data=bool(command)))
         outbox = self._outbox
         if outbox.count != self._sent:
             self._sent = outbox.count
@@ -152,6 +189,9 @@ class PythonHost(Host[C]):
             )
 
 
-def _end(watchdog: Watchdog, loan: Loan) -> None:
-    watchdog.stop()
-    loan.end()
+def _end(watchdog: Watchdog | None, loan: Loan | None, listener: Listener) -> None:
+    if watchdog is not None:
+        watchdog.stop()
+    if loan is not None:
+        loan.end()
+    listener.end()

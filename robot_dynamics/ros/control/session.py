@@ -94,12 +94,12 @@ class NameLayout:
 
     Args:
         message_names: every name of the message, in its order.
-        places: of the controller's joints among them, in the controller's order.
+        places: of the controller's joints among them, in the controller's order; empty: none is there.
     """
 
     def __init__(self, message_names: Sequence[str], places: Sequence[int]) -> None:
         self._names = Names(message_names)
-        self._places = ffi().new("uint32_t[]", list(places))
+        self._places = ffi().new("uint32_t[]", list(places)) if places else ffi().NULL
         names = self._names
         self.pointer = ffi().new("rd_layout *", [names.count, names.lengths, names.text, self._places])
 
@@ -144,6 +144,8 @@ class Session:
 
     def know(self, names: Sequence[str], places: Sequence[int]) -> None:
         """Let the loop read messages with these names by itself; the joints are at ``places``.
+
+        Without places the loop leaves such messages out.
 
         Layouts are few; beyond that the oldest but the controller's own is known no longer.
         """

@@ -1,4 +1,4 @@
-"""What a platform under control shows of itself: poses, its transform, and a picture for rviz."""
+"""Reports of a platform under control: poses, its transform, and a picture for rviz."""
 
 from __future__ import annotations
 

@@ -23,6 +23,7 @@ from robot_dynamics.ros.control.command_publisher import CommandTopics
 from robot_dynamics.ros.control.events import LoopEvents
 from robot_dynamics.ros.control.host import C, Host
 from robot_dynamics.ros.control.native.library import ffi, load_node
+from robot_dynamics.ros.control.native.listener import Listener
 from robot_dynamics.ros.control.records import Cycles
 from robot_dynamics.ros.control.scheduling import SchedulingParameters
 from robot_dynamics.ros.control.session import Session
@@ -111,13 +112,15 @@ class ThreadHost(Host[C]):
             "command": topics.publishers[1],
             "wake": self._wake_thread,
             "front": self._called,
+            **({"brake": topics.brake} if topics.brake else {}),
         }
         if self._simulated:
             entities["clock"] = node.create_subscription(
                 Clock, "/clock", lambda message: None, qos.CLOCK_SUBSCRIPTION, callback_group=PrivateGroup()
             )
         self._loan = Loan(entities, self._event)
-        self._thread: Any = self._start(lockstep, scheduling)
+        self._listener = listener = Listener(self.library, node, topics)
+        self._thread: Any = self._start(listener, lockstep, scheduling)
         self._host = self.library.rd_node_host(self._thread)
         watchdog = Watchdog(
             self.library,
@@ -128,15 +131,24 @@ class ThreadHost(Host[C]):
         self.loop = self.library.rd_host_loop(self._host)
         # The thread ends before what it uses does, however this process ends.
         self._stop = weakref.finalize(
-            self, _end, self.library, self._thread, self._wake_thread, watchdog, self._loan, self._event
+            self,
+            _end,
+            self.library,
+            self._thread,
+            self._wake_thread,
+            watchdog,
+            listener,
+            self._loan,
+            self._event,
         )
         self.refused_scheduling = self._refused_scheduling()
         arrange_threads(LOOP_NAME, scheduling.realtime_priority)
 
-    def _start(self, lockstep: bool, scheduling: SchedulingParameters) -> Any:
+    def _start(self, listener: Listener, lockstep: bool, scheduling: SchedulingParameters) -> Any:
         reason = ffi().new("char[]", _REASON_BYTES)
         thread = self.library.rd_node_start(
             self._loan.pointer,
+            listener.handle,
             lockstep,
             scheduling.realtime_priority,
             scheduling.realtime_cpu,
@@ -144,6 +156,7 @@ class ThreadHost(Host[C]):
             _REASON_BYTES,
         )
         if not thread:
+            listener.end()
             self._loan.end()
             os.close(self._event)
             raise BackendError(f"rcl: {ffi().string(reason).decode(errors='replace')}")
@@ -171,6 +184,11 @@ class ThreadHost(Host[C]):
             for what, error in errors.items()
             if error > 0
         ]
+
+    def brake(self, engaged: bool) -> None:
+        """See :class:`Host`."""
+        super().brake(engaged)
+        self._wake_thread.trigger()
 
     # Requests
 
@@ -255,6 +273,7 @@ class ThreadHost(Host[C]):
         while size := self.library.rd_node_undecoded(self._thread, self._undecoded):
             self._give(bytes(ffi().buffer(self._undecoded, size)))
         patience = self._read_records()
+        self.look_around()
         for subscription in self.ahead:
             take_all(subscription)
         if self._in_force is not None:
@@ -282,11 +301,14 @@ class ThreadHost(Host[C]):
         self._wake_thread.trigger()
 
 
-def _end(library: Any, thread: Any, wake: Any, watchdog: Watchdog, loan: Loan, event: int) -> None:
+def _end(
+    library: Any, thread: Any, wake: Any, watchdog: Watchdog, listener: Listener, loan: Loan, event: int
+) -> None:
     """The threads no longer use the loan and the event when these end; a thread that hangs keeps them."""
     library.rd_node_ask_to_stop(thread)
     wake.trigger()
     watchdog.stop()
     if library.rd_node_stop(thread):
+        listener.end()
         loan.end()
         os.close(event)

@@ -1,4 +1,4 @@
-"""How an arm follows its reference: the reference as a topic, and the largest errors of the run."""
+"""Tracking of an arm's reference: the reference as a topic, and the largest errors of the run."""
 
 from __future__ import annotations
 

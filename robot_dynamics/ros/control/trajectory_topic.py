@@ -72,7 +72,7 @@ class TrajectoryTopic(Generic[C]):
         self._timer.reset()
 
     def _look(self) -> None:
-        """Whether the trajectory that waits has waited long enough."""
+        """Return whether the trajectory that waits has waited long enough."""
         data, reason = self._waiting, self._controller_node.starting
         if data is not None and reason and time.monotonic() - self._since < self._controller_node.patience:
             return
@@ -117,10 +117,17 @@ class TrajectoryTopic(Generic[C]):
         self._controller_node.active_trajectory.began(f"a trajectory of {points} points", trajectory)
         duration = trajectory.end - trajectory.start
         self._log.info(f"following a trajectory of {points} points for {duration:.3f} s")
+        for remark in remarks(trajectory):
+            self._log.warning(remark)
         self._followed()
 
     def _refuse(self, reason: str) -> None:
         self._controller_node.events.refuse_request(f"trajectory refused: {reason}")
+
+
+def remarks(trajectory: object) -> tuple[str, ...]:
+    """Warnings about a trajectory that is followed all the same."""
+    return tuple(getattr(trajectory, "remarks", ()))
 
 
 def _nothing(_: Any) -> Any:

@@ -49,7 +49,7 @@ HOGGED = "robot_dynamics.ros.demo.hogged"
 
 @dataclass(frozen=True)
 class Conditions:
-    """What a round of the controller is like.
+    """Conditions of a round of the controller.
 
     Attributes:
         title: for people.
@@ -66,7 +66,7 @@ class Conditions:
 
 
 class Round(NamedTuple):
-    """What came of one round: as the simulator saw it, as the controller did, and what was recorded."""
+    """Result of one round: as the simulator saw it, as the controller did, and what was recorded."""
 
     timing: Timing
     results: Timing

@@ -1,4 +1,4 @@
-"""What a demonstration leaves."""
+"""Outcome of a demonstration."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Outcome:
 
     @property
     def passed(self) -> bool:
-        """Whether everything was within its limits."""
+        """Return whether everything was within its limits."""
         return not self.failure
 
 

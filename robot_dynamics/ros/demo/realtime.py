@@ -93,7 +93,7 @@ def run(
 
 
 def _refused_priority() -> str:
-    """Why no thread may have the priority; empty when it may."""
+    """Reason why no thread may have the priority; empty when it may."""
     if refused := run_first([0], PRIORITY):
         return refused
     os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
@@ -101,7 +101,7 @@ def _refused_priority() -> str:
 
 
 def _about(refused: str) -> str:
-    """What the columns stand for, as far as the system permits it."""
+    """Meaning of the columns, as far as the system permits it."""
     beside = "recorded: a recorder of all topics beside it; loaded: its interpreter kept busy"
     if refused:
         return f"{beside}; no real-time priority for the robot ({refused}): other work delays it"

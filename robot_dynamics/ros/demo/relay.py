@@ -20,7 +20,7 @@ from robot_dynamics.ros.support import qos, spin
 from robot_dynamics.ros.support.messages import to_array
 
 STAMP = slice(4, 12)
-"""Where the stamp is in a message that begins with a header [bytes]."""
+"""Offset of the stamp in a message that begins with a header [bytes]."""
 
 
 class Relay(Node):

@@ -22,7 +22,7 @@ SHOWN = (
     "node_cpu_us",
     "robot_cpu_us",
 )
-"""What the simulator saw, from state to answer and of its own lateness; processor time in a cycle, of who
+"""Delays from state to answer and of the simulator itself; processor time in a cycle, of who
 answers and of the simulator, in all their threads [µs]."""
 
 
@@ -66,7 +66,7 @@ JUDGED = ("controller", "priority", "loaded", "loaded, priority")
 
 
 def aims(columns: Mapping[str, Timing]) -> list[str]:
-    """What of the aims is met, line by line; it is told and not judged, for other work disturbs it."""
+    """Aims that are met, line by line; it is told and not judged, for other work disturbs it."""
     lines = []
     for who in [name for name in JUDGED if name in columns]:
         controller = columns[who]
@@ -87,7 +87,7 @@ HELD_UP = 5e-3
 def tracking_failure(
     error: float, limit: float, controllers: Sequence[Timing], plants: Sequence[Timing]
 ) -> str:
-    """Why the tracking is not as it should be; empty when it is.
+    """Reason why the tracking is not as it should be; empty when it is.
 
     Args:
         error: largest of all joints [rad].

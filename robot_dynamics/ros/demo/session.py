@@ -1,4 +1,4 @@
-"""What one call of the demonstration does, and what comes of it."""
+"""One call of the demonstration, and its result."""
 
 from __future__ import annotations
 

@@ -123,12 +123,12 @@ def _speed(pace: NodeProcess) -> float:
 
 
 def _unseen(seen: Mapping[str, bool]) -> list[str]:
-    """What moved before a browser had drawn it."""
+    """Names of what moved before a browser had drawn it."""
     return [f"no browser had drawn the {what} when it moved" for what, drawn in seen.items() if not drawn]
 
 
 def _pace(speeds: Mapping[str, float]) -> str:
-    """How fast it was shown, and why when that was slow."""
+    """Speed at which it was shown, and the reason when that was slow."""
     shares = ", ".join(f"{name} {100 * min(1.0, share):.0f} %" for name, share in speeds.items())
     text = f"shown at a speed, of real time: {shares}"
     if min(speeds.values()) < SLOW:

@@ -1,1 +1,1 @@
-"""What feeds a trajectory controller with efforts: plans, goals that are passed on, a stream of efforts."""
+"""Parts of the feedforward node: plans, goals that are passed on, a stream of efforts."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from rclpy.node import Node
@@ -12,6 +13,7 @@ from trajectory_msgs.msg import JointTrajectory
 from robot_dynamics.control.arm.feedforward import Feedforward
 from robot_dynamics.control.arm.feedforward_parameters import EffortPath, FeedforwardParameters
 from robot_dynamics.control.arm.feeding import PathDeparture, Plan
+from robot_dynamics.control.arm.path_rules import TorqueCheckParameters
 from robot_dynamics.control.protocol import Planned
 from robot_dynamics.errors import StateError, TrajectoryError
 from robot_dynamics.ros.actions.goal_trajectory import GoalTrajectory
@@ -20,7 +22,7 @@ from robot_dynamics.ros.control.planner import Planner, PlanRequest
 from robot_dynamics.ros.control.session import StateClock
 from robot_dynamics.ros.feedforward.messages import FilledTrajectory, hold_message
 from robot_dynamics.ros.feedforward.state_watch import StateWatch
-from robot_dynamics.ros.support import qos
+from robot_dynamics.ros.support import parameters, qos
 from robot_dynamics.ros.support.burst_log import BurstLog
 from robot_dynamics.ros.support.joint_limits import declared_rules, without_joint
 from robot_dynamics.ros.support.messages import JointOrder
@@ -28,7 +30,7 @@ from robot_dynamics.ros.support.messages import JointOrder
 THROTTLE = 2.0
 """Seconds between two log lines about the same fault."""
 DELIVERY = (0.02, 0.5)
-"""What a trajectory gets at least, and at most, for its way to the controller [s]."""
+"""Time that a trajectory gets at least, and at most, for its way to the controller [s]."""
 MARGIN, FORGETTING = 1.5, 0.9
 """A goal gets this much more time than the slowest before it took, which is forgotten by and by."""
 
@@ -59,7 +61,7 @@ class Follower:
         """Nothing: whoever sent a trajectory without points is told so."""
 
     def departure(self, start: float | None, allowance: float) -> PathDeparture:
-        """Where a plan may begin that is ready within ``allowance`` [s].
+        """Departure of a plan that is ready within ``allowance`` [s].
 
         Raises:
             TrajectoryError: no trajectory is taken now.
@@ -69,13 +71,13 @@ class Follower:
         return self._feedforward.departure(start, self.time, allowance, self._feeder.delivery)
 
     def accept(self, planned: Planned[Any]) -> str:
-        """Why a finished plan is not sent; empty when it is."""
+        """Reason why a finished plan is not sent; empty when it is."""
         assert isinstance(planned, Plan)
         return self._feeder.refusal() or self._feedforward.objection(planned, self.time)
 
 
 class Feeder:
-    """What stands between those who send trajectories and the controller that follows them.
+    """Relay between those who send trajectories and the controller that follows them.
 
     Attributes:
         active: whether trajectories are taken.
@@ -104,6 +106,7 @@ class Feeder:
         self.refused = 0
         self.delivery = DELIVERY[0]
         self.rules = declared_rules(node)
+        parameters.watch(node, self.rules.torque, self._on_torque_check)
         self._node = node
         self._log = node.get_logger()
         self._complain = BurstLog(self._log)
@@ -118,6 +121,9 @@ class Feeder:
         self._planner: Planner[Follower] = Planner(node, self, lockstep=False)
         self._out = qos.publisher(node, JointTrajectory, f"{downstream}/joint_trajectory", qos.TRAJECTORY)
         qos.subscription(node, JointState, "joint_states", self._on_state, qos.STATE_SUBSCRIPTION)
+
+    def _on_torque_check(self, accepted: TorqueCheckParameters) -> None:
+        self.rules = replace(self.rules, torque=accepted)
 
     def use(self, feedforward: Feedforward) -> None:
         """Plan with another model from now on; where the arm is must be told anew."""
@@ -147,13 +153,13 @@ class Feeder:
         return "" if self._out.get_subscription_count() else str(self._out.topic_name)
 
     def refusal(self) -> str:
-        """Why no trajectory is taken now; empty when one is."""
+        """Reason why no trajectory is taken now; empty when one is."""
         if not self.active or self.feedforward is None:
             return "the node is not active"
         return self.blindness()
 
     def blindness(self) -> str:
-        """Why it is not known where the arm is; empty when it is."""
+        """Reason why it is not known where the arm is; empty when it is."""
         return self._watch.objection(self.settings.state_timeout)
 
     def follow(
@@ -198,8 +204,8 @@ class Feeder:
                 refused("the trajectory has no points")
                 return
             plan, filled = made[0]
-            if plan.beyond:
-                self._log.warning(f"the trajectory needs more than the limit of {', '.join(plan.beyond)}")
+            for remark in plan.trajectory.remarks:
+                self._log.warning(remark)
             planned(plan, filled)
 
         self._planner.follow(decode, take, refused, wanted)

@@ -74,12 +74,12 @@ class GoalRelay:
 
     @property
     def busy(self) -> bool:
-        """Whether a goal is under way, or being planned."""
+        """Return whether a goal is under way, or being planned."""
         return bool(self._goals or self._planned)
 
     @property
     def passing(self) -> bool:
-        """Whether a goal is on its way to the controller, or under way there."""
+        """Return whether a goal is on its way to the controller, or under way there."""
         return bool(self._goals)
 
     def take_over(self, plan: Plan, filled: FilledTrajectory) -> None:
@@ -111,7 +111,7 @@ class GoalRelay:
     # Goals of clients
 
     def _refuses(self, goal: Any) -> str:
-        """Why a goal is rejected, as the controller itself would do it; empty when it goes on."""
+        """Reason why a goal is rejected, as the controller itself would do it; empty when it goes on."""
         reason = self._objection(goal)
         if reason:
             self._feeder.refuse(f"goal rejected: {reason}")

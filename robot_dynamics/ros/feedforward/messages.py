@@ -21,7 +21,7 @@ POINT_FIELDS = ("positions", "velocities", "accelerations", "effort")
 
 
 class FilledTrajectory:
-    """What is sent on for a plan: its points, with those that lead to them, each for its moment.
+    """Message for a plan: its points, with those that lead to them, each for its moment.
 
     Without a stamp the controller would begin when the message arrives, and be behind the plan from then on:
     the next trajectory, which departs from the plan, would step its reference. It begins in the past, with

@@ -33,7 +33,7 @@ class StateWatch:
         self._age.note(*self._now(), stamp, timeout)
 
     def forget(self) -> None:
-        """Where the arm is must be told anew."""
+        """Forget where the arm is."""
         self._age.forget()
 
     def seconds(self, timeout: float) -> float:
@@ -41,7 +41,7 @@ class StateWatch:
         return self._age.seconds(*self._now(), timeout)
 
     def objection(self, timeout: float) -> str:
-        """Why nobody knows where the arm is, ``timeout`` [s] without a state; empty where it is known."""
+        """Reason why the arm's place is unknown, ``timeout`` [s] without a state; empty where it is known."""
         return self._age.objection(*self._now(), timeout)
 
     def _now(self) -> tuple[int, int]:

@@ -1,1 +1,1 @@
-"""What the launch files in ``launch/`` are made of."""
+"""Parts of the launch files in ``launch/``."""

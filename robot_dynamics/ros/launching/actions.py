@@ -1,4 +1,4 @@
-"""What launch files are made of: declared arguments, nodes, steps, other launch files.
+"""Parts of launch files: declared arguments, nodes, steps, other launch files.
 
 A launch file names its arguments and gives a function that gets their values as text:
 
@@ -252,7 +252,7 @@ def _failure(program: str, code: int) -> RobotDynamicsError:
 
 
 def installed(package: str) -> bool:
-    """Whether a ROS package is installed."""
+    """Return whether a ROS package is installed."""
     try:
         get_package_prefix(package)
     except LookupError:

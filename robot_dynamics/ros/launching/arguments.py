@@ -132,7 +132,9 @@ ARGUMENTS = {
     ),
     "entity": Argument("Name of the robot in Gazebo's world; empty: the one in its description"),
     "root": Argument("Root link of the controlled chain; empty: the root of the description"),
-    "tip": Argument("Tip link of the controlled chain; empty: the only possible one"),
+    "tip": Argument(
+        "Tip link of the controlled chain; empty: the end of the arm; a robot with several arms needs a name"
+    ),
     "remappings": Argument(
         "Other names for topics and services of the nodes, as FROM:=TO with spaces between several"
     ),

@@ -1,4 +1,4 @@
-"""What the launch files of an arm share: arguments, description, plant, and the nodes of views."""
+"""Shared parts of an arm's launch files: arguments, description, plant, and the nodes of views."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def drive_parameters(given: Given, controller: str = "effort_controller") -> lis
 
 
 def simulated_by_ros2_control(given: Given, controller: str) -> bool:
-    """Whether a controller of ros2_control stands between the nodes and a simulated arm."""
+    """Return whether a controller of ros2_control stands between the nodes and a simulated arm."""
     return given["plant"] == "gazebo" or (given["plant"], controller) == ("simulator", FOLLOWER)
 
 

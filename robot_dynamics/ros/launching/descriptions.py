@@ -1,4 +1,4 @@
-"""What the launch arguments name: descriptions of arms and platforms, Gazebo's world, rviz configurations."""
+"""Files that launch arguments name: descriptions, Gazebo's world, rviz configurations."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from robot_dynamics.stewart.machine import Machine
 
 MOVING = ("revolute", "continuous", "prismatic")
 NO_LIMIT = "1000000"
-"""What Gazebo gets for an effort or velocity limit that is not given [SI]: more than any joint reaches."""
+"""Limit of effort or velocity for Gazebo where none is given [SI]: more than any joint reaches."""
 TOPIC_PACKAGE = "joint_state_topic_hardware_interface"
 """Hardware of ros2_control that is two topics."""
 TOPIC_HARDWARE = f"{TOPIC_PACKAGE}/JointStateTopicSystem"

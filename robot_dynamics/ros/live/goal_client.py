@@ -14,7 +14,7 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.ros.actions.deferred_server import AVAILABLE, FollowJointTrajectory
 
 _LATE = Duration(sec=1)
-"""How much later than the motion the arm may arrive."""
+"""Time after the motion in which the arm may arrive."""
 
 Spin = Callable[[Callable[[], bool]], bool]
 """Spins the node until a condition holds or patience ends; whether it holds."""
@@ -36,12 +36,12 @@ class GoalClient:
 
     @property
     def possible(self) -> bool:
-        """Whether ``control_msgs`` is installed."""
+        """Return whether ``control_msgs`` is installed."""
         return self._client is not None
 
     @property
     def ready(self) -> bool:
-        """Whether a server answers."""
+        """Return whether a server answers."""
         return self._client is not None and bool(self._client.server_is_ready())
 
     def send(self, trajectory: JointTrajectory, spin: Spin) -> Any:
@@ -61,7 +61,7 @@ class GoalClient:
         return handle.get_result_async()
 
     def check(self, ended: Any) -> None:
-        """Whether the goal was reached.
+        """Return whether the goal was reached.
 
         Raises:
             RobotDynamicsError: it was not; in the controller's words.

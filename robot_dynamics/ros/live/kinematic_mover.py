@@ -30,7 +30,7 @@ from robot_dynamics.ros.support.trajectories import waypoints
 
 @dataclass(frozen=True)
 class MoverParameters(ChainParameters):
-    """Which arm moves, and how often it tells where it is."""
+    """Arm that moves, and the rate of its states."""
 
     robot_description: str = parameter("", "URDF of the robot as XML text", read_only=True)
     rate: float = parameter(

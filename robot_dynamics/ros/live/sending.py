@@ -35,7 +35,7 @@ ARRIVED = 0.05
 BRAKING = 0.5
 """Seconds in which a motion on the topic is brought to rest."""
 _DISCOVERY = 1.0
-"""How much later than its topic a controller's action may be seen [s]."""
+"""Time after its topic at which a controller's action may be seen [s]."""
 
 Progress = Callable[[str, float], None]
 

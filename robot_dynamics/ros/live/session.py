@@ -1,4 +1,4 @@
-"""What ``robot_dynamics view`` starts: controller, simulator and page, in a ROS domain of their own."""
+"""Processes of ``robot_dynamics view``: controller, simulator and page, in a ROS domain of their own."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Progress = Callable[[str, float], None]
 
 @dataclass(frozen=True)
 class SessionOptions:
-    """How the machine is shown.
+    """Choices of a view.
 
     Attributes:
         port: of the page; None for the first free one.
@@ -56,7 +56,7 @@ class SessionOptions:
 
 
 class Exhibit(Protocol):
-    """What is shown: its nodes, and its tour."""
+    """Subject of a view: its nodes, and its tour."""
 
     name: str
 
@@ -68,7 +68,7 @@ class Exhibit(Protocol):
 
     @property
     def paced(self) -> bool:
-        """Whether there is a lockstep at all."""
+        """Return whether there is a lockstep at all."""
 
     def page(self) -> dict[str, Any]:
         """Parameters of the page."""

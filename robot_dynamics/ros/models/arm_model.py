@@ -11,13 +11,14 @@ from rclpy.parameter import Parameter
 from std_srvs.srv import SetBool
 
 from robot_dynamics import compile_dynamics, load_urdf
+from robot_dynamics.control.arm.gravity import check_gravity
 from robot_dynamics.control.arm.payload import PayloadParameters
 from robot_dynamics.dynamics.compiled import CompiledDynamics
 from robot_dynamics.errors import ModelError, ParameterError, RobotDynamicsError, escaped, shown
-from robot_dynamics.model.chain import KinematicChain
+from robot_dynamics.model.chain import KinematicChain, same_model
 from robot_dynamics.model.chain_parameters import ChainParameters
 from robot_dynamics.native.build_process import BUILDS
-from robot_dynamics.parameters import parameter, validate
+from robot_dynamics.parameters import describe, parameter, validate
 from robot_dynamics.ros.models.description import DescriptionSource
 from robot_dynamics.ros.models.imu_gravity import ImuGravity
 from robot_dynamics.ros.models.live_parameters import LiveFollower
@@ -32,7 +33,7 @@ _COMPENSATES = "robot_compensates_gravity"
 
 @dataclass(frozen=True)
 class ModelParameters(ChainParameters):
-    """Which chain of the robot, where down is, and who carries the weight."""
+    """Chain of the robot, direction of gravity, and who carries the weight."""
 
     gravity: tuple[float, ...] = parameter(
         (0.0, 0.0, -9.81),
@@ -51,6 +52,7 @@ class ModelParameters(ChainParameters):
             raise ParameterError(
                 f"parameter 'gravity' has {len(self.gravity)} values; it must have 3: x, y, z"
             )
+        check_gravity(self.gravity)
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,11 @@ class ArmModel:
     gravity: tuple[float, ...]
     payload: PayloadParameters
     compensated: bool
+
+    @property
+    def values(self) -> tuple[object, ...]:
+        """Payload, gravity and who carries it: what may change while the arm is the same."""
+        return self.payload, self.gravity, self.compensated
 
     def in_force(self) -> dict[str, str]:
         """Payload, gravity and who carries it, for the diagnostics."""
@@ -137,10 +144,11 @@ class ModelLoader:
         self._background = Background(node)
         self._changes = node.create_guard_condition(self._build_change)
         parameters.watch(node, self.parameters, self._on_parameters, check=self._check)
-        parameters.watch(node, self.payload, self._on_payload)
+        parameters.watch(node, self.payload, self._on_payload, check=self._check_payload)
         node.create_service(SetBool, f"~/{_COMPENSATES}", self._on_compensates)
         self._imu = ImuGravity(node, self._change)
-        if follows and parameters.declare(node, FollowParameters).follow_robot_model:
+        self._follows = follows and parameters.declare(node, FollowParameters).follow_robot_model
+        if self._follows:
             if self._imu.used:
                 raise ParameterError("follow_robot_model and gravity_from_imu cannot both be true")
             LiveFollower(node)
@@ -156,7 +164,7 @@ class ModelLoader:
 
     @property
     def missing(self) -> str:
-        """Why there is no model yet; empty when there is one."""
+        """Reason why there is no model yet; empty when there is one."""
         return "" if self.model is not None else self._source.missing
 
     @property
@@ -166,12 +174,12 @@ class ModelLoader:
 
     @property
     def gravity_from_imu(self) -> bool:
-        """Whether gravity comes from the accelerometer."""
+        """Return whether gravity comes from the accelerometer."""
         return self._imu.used
 
     @property
     def warnings(self) -> list[str]:
-        """What may be wrong with the model in use, for a warning in the diagnostics."""
+        """Possible faults of the model in use, for a warning in the diagnostics."""
         found = [self._imu.warning] if self._imu.warning else []
         if self.model is not None and self.model.dynamics.backend != "c":
             found.append("the model is generated Python, slower than compiled C; install a C compiler")
@@ -192,6 +200,10 @@ class ModelLoader:
     def _check(self, candidate: ModelParameters) -> None:
         if self._imu.used and candidate.gravity != self.parameters.gravity:
             raise ParameterError("parameter 'gravity' has no effect while gravity_from_imu is true")
+
+    def _check_payload(self, candidate: PayloadParameters) -> None:
+        if self.model is not None:
+            candidate.on(self.model.bare)
 
     def _on_parameters(self, accepted: ModelParameters) -> None:
         self.parameters = accepted
@@ -225,15 +237,28 @@ class ModelLoader:
             self._node.get_logger().error(f"the new {what} is refused, the old model stays: {reason}")
             if what == "description":
                 self._source.refuse(reason)
+            else:
+                self._show_model_in_force()
 
         self._background.submit(what, work, self._use, refused)
+
+    def _show_model_in_force(self) -> None:
+        """Set payload and gravity back to those of the model that stays."""
+        if self.model is None or self._follows:
+            return
+        values = {
+            about.name: getattr(self.model.payload, about.name) for about in describe(PayloadParameters)
+        }
+        if not self._imu.used:
+            values["gravity"] = self.model.gravity
+        self._node.set_parameters([Parameter(name, value=value) for name, value in values.items()])
 
     def _use(self, model: ArmModel) -> None:
         old, self.model = self.model, model
         try:
             if old is None or old.bare is not model.bare:
                 self._on_model(model)
-            else:
+            elif old.values != model.values:
                 self._on_change(model)
                 self._tell(old, model)
         except Exception:
@@ -260,6 +285,9 @@ class ModelLoader:
             raise ModelError(f"no model can be made of it: {explain(error)}") from error
 
     def _loaded(self, chain: KinematicChain) -> ArmModel:
+        if self._built is not None and same_model(chain, self._built.bare):
+            self._node.get_logger().info("the new description has the same model: nothing changes")
+            return self._variant(self._built.bare)
         for warning in chain.warnings:
             self._node.get_logger().warning(escaped(warning))
         model = self._variant(chain)

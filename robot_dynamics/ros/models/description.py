@@ -97,7 +97,7 @@ class DescriptionSource:
 
     @property
     def missing(self) -> str:
-        """Why there is no description in use, where there is none."""
+        """Reason why there is no description in use, where there is none."""
         return f"the description was refused: {self.refusal}" if self.refusal else NONE_YET
 
     def refuse(self, reason: str) -> None:

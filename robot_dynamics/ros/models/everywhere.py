@@ -26,13 +26,13 @@ OF_SIMULATOR = "physics_timestep"
 
 
 def set_everywhere(
-    wanted: Mapping[str, Any], namespace: str, simulator: bool, patience: float
+    wanted: Mapping[str, Any], namespace: str | None, simulator: bool, patience: float
 ) -> dict[str, list[str]]:
     """Set parameters at every node that has them; where one refuses, all get their old values back.
 
     Args:
         wanted: names among ``live_parameters.SHARED`` with their values.
-        namespace: of the robot; nodes below it count too.
+        namespace: of the robot; nodes below it count too. None: of the only robot that there is.
         simulator: whether a simulator's own count as well.
         patience: how long to look for the first node [s].
 
@@ -40,7 +40,8 @@ def set_everywhere(
         Names of the parameters that were set, by node.
 
     Raises:
-        RobotDynamicsError: no node has them, one does not answer, or one refuses; the text says which.
+        RobotDynamicsError: no node has them, one does not answer, or one refuses; the text says which. Or
+            there are several robots, and no namespace.
     """
     unknown = [name for name in wanted if name not in SHARED]
     if unknown:
@@ -51,10 +52,17 @@ def set_everywhere(
     node = Node("set", context=context, use_global_arguments=False, start_parameter_services=False)
     caller = _Caller(node, SingleThreadedExecutor(context=context))
     try:
-        found = caller.nodes_with(list(wanted), namespace, simulator, patience)
+        below = namespace or "/"
+        found = caller.nodes_with(list(wanted), below, simulator, patience)
         if not found:
             raise RobotDynamicsError(
-                f"no node below {namespace} has {', '.join(wanted)}, or none was found in {patience:g} s"
+                f"no node below {below} has {', '.join(wanted)}, or none was found in {patience:g} s"
+            )
+        spaces = sorted({owner.rpartition("/")[0] or "/" for owner in found})
+        if namespace is None and len(spaces) > 1:
+            raise RobotDynamicsError(
+                f"there are several robots: nodes in {', '.join(spaces)} have {', '.join(wanted)}; give"
+                " --namespace of one, or --all"
             )
         return caller.set_all(found, wanted)
     finally:
@@ -73,7 +81,7 @@ class _Caller:
     def nodes_with(
         self, names: Sequence[str], namespace: str, simulator: bool, patience: float
     ) -> dict[str, list[str]]:
-        """Which of these parameters each node has, when no further node comes up."""
+        """Names of these parameters that each node has, when no further node comes up."""
         below = namespace.rstrip("/") + "/"
         found: dict[str, list[str]] = {}
         heard = time.monotonic()
@@ -113,7 +121,7 @@ class _Caller:
         return dict(found)
 
     def _values(self, owner: str, names: Sequence[str]) -> list[Parameter]:
-        """What a node has, one by one: of several it tells none where one has no value yet."""
+        """Values of a node, one by one: of several it tells none where one has no value yet."""
         found = []
         for name in names:
             answer = self.call(GetParameters, f"{owner}/get_parameters", GetParameters.Request(names=[name]))

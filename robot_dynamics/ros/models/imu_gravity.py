@@ -42,7 +42,7 @@ class ImuGravity:
 
     @property
     def warning(self) -> str:
-        """Why gravity may not be what it was; empty when the samples are fresh, or not used."""
+        """Reason why gravity may not be what it was; empty when the samples are fresh, or not used."""
         if not self.used:
             return ""
         if self.vector is None:

@@ -1,1 +1,1 @@
-"""What passes on topics, kept in files."""
+"""Recordings of topics in files."""

@@ -78,7 +78,7 @@ class MotionPlayer(Node):
             self._ask_to_hold()
 
     def _heard(self, state: JointState) -> bool:
-        """Whether the platform's node hears this one: told by a twist, which moves nothing without a pose."""
+        """Return whether the platform's node hears this one, by a twist: it moves nothing without a pose."""
         for publisher in (self._poses, self._twists):
             ends = self.get_subscriptions_info_by_topic(publisher.topic_name)
             if not any(end.node_name == self._platform for end in ends):

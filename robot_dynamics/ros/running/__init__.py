@@ -1,1 +1,1 @@
-"""What runs beside a loop that is watched: an observer of its topics, and a pacemaker."""
+"""Processes beside a loop that is watched: an observer of its topics, and a pacemaker."""

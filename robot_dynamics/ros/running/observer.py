@@ -102,7 +102,7 @@ class Observer:
                 raise RobotDynamicsError(f"{what}: {reason}\n{logs}")
 
     def beyond(self, stamp: int) -> bool:
-        """Whether something later than ``stamp`` [ns] was recorded."""
+        """Return whether something later than ``stamp`` [ns] was recorded."""
         return self.latest > stamp
 
     def _look(self) -> None:

@@ -67,7 +67,7 @@ def page_address(port: int | None = None) -> tuple[int, str]:
 
 
 def has_browser() -> bool:
-    """Whether a page can be opened for somebody to see."""
+    """Return whether a page can be opened for somebody to see."""
     try:
         webbrowser.get()
     except webbrowser.Error:

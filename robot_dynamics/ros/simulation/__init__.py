@@ -1,1 +1,1 @@
-"""What the simulator's node is made of: plants, their motion, their states as messages, the loop."""
+"""Parts of the simulator's node: plants, their motion, their states as messages, the loop."""

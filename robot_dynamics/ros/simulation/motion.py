@@ -44,7 +44,7 @@ class Motion:
 
     @property
     def commanded(self) -> bool:
-        """Whether a command is in force."""
+        """Return whether a command is in force."""
         return self._commanded_at is not None
 
     @property

@@ -95,7 +95,7 @@ class StateOutput:
         )
 
     def _wall_stamp(self, simulated: int) -> int:
-        """When by the wall clock an instant of simulated time is due [ns].
+        """Time of the wall clock at which an instant of simulated time is due [ns].
 
         Not when it is published: a cycle that begins late computes the state of its deadline.
         """

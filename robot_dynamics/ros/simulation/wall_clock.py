@@ -74,7 +74,7 @@ class WallClock:
         return {"rate [Hz]": f"{self.pacer.rate:.2f}", **self.pacer.lateness.summary()}
 
     def warnings(self) -> list[str]:
-        """What is wrong with the loop's timing."""
+        """Fault of the loop's timing."""
         share = self.pacer.lateness.share
         return [f"{100.0 * share:.1f} % of the cycles late by more than a period"] if share > MISSED else []
 
@@ -83,7 +83,7 @@ class WallClock:
         return {"rate_hz": round(self.pacer.rate, 3), **self.pacer.lateness.summary()}
 
     def latency_summary(self) -> Mapping[str, object]:
-        """How late the answers were, where that was measured."""
+        """Delay of the answers, where that was measured."""
         if not self.latency.cycles:
             return {}
         return {"answers": self.latency.cycles, **self.latency.percentiles("answer")}

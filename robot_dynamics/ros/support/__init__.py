@@ -1,1 +1,1 @@
-"""What every node shares: parameters, QoS, message conversion, diagnostics, faults, start and stop."""
+"""Parts that every node shares: parameters, QoS, message conversion, diagnostics, faults, start and stop."""

@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class Log(Protocol):
-    """What a line is written to: the logger of a node."""
+    """Target of a line: the logger of a node."""
 
     def error(self, message: str, /) -> object:
         """Write a line about an error."""

@@ -19,7 +19,7 @@ MISSED = 0.01
 
 @dataclass(frozen=True)
 class Status:
-    """What a node says of itself.
+    """Status that a node reports.
 
     Attributes:
         level: OK, WARN, ERROR, or STALE for nothing new to tell of.

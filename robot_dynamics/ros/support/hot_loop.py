@@ -84,6 +84,16 @@ def _loop(node: Node, stop: spin.StopEvent, subscription: Subscription, housekee
                 hand_over(node, error)
 
 
+def take_one(subscription: Subscription) -> Any:
+    """The next message that has arrived on a subscription, past its callback; None where there is none."""
+    try:
+        with subscription.handle:
+            taken = subscription.handle.take_message(subscription.msg_type, subscription.raw)
+    except (AttributeError, TypeError):  # another rclpy: the executor hands the messages over one by one
+        return None
+    return None if taken is None else taken[0]
+
+
 def take_all(subscription: Subscription) -> bool:
     """Hand the messages that have arrived on a subscription to its callback.
 

@@ -108,7 +108,7 @@ def _on_this_host(kind: str) -> dict[str, str]:
 
 
 def _chosen(variables: Mapping[str, str]) -> bool:
-    """Whether the user has chosen the transports of Fast DDS."""
+    """Return whether the user has chosen the transports of Fast DDS."""
     if any(variables.get(name) for name in (TRANSPORTS, *_PROFILES)):
         return True
     return variables.get(_SKIP) != "1" and any(Path(name).exists() for name in _IN_WORKING_DIRECTORY)

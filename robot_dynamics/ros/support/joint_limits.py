@@ -1,4 +1,4 @@
-"""Rules of trajectories from parameters: joints that may be left out, and limits under MoveIt's names.
+"""Rules of trajectories from parameters: joints that may be left out, limits under MoveIt's names, torque.
 
 ``joint_limits.<joint>.has_velocity_limits``, ``.max_velocity``, ``.has_acceleration_limits`` and
 ``.max_acceleration``, as in ``joint_limits.yaml`` of a MoveIt configuration.
@@ -13,7 +13,11 @@ from collections.abc import Sequence
 from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.node import Node
 
-from robot_dynamics.control.arm.path_rules import PartialGoalParameters, PathRules
+from robot_dynamics.control.arm.path_rules import (
+    PartialGoalParameters,
+    PathRules,
+    TorqueCheckParameters,
+)
 from robot_dynamics.errors import ParameterError, quoted
 from robot_dynamics.ros.support import parameters
 
@@ -40,7 +44,8 @@ def declared_rules(node: Node) -> PathRules:
         limit = _limit(node, f"joint_limits.{joint}", kind)
         if limit is not None:
             limits[kind][joint] = limit
-    return PathRules(partial, limits["velocity"], limits["acceleration"])
+    torque = parameters.declare(node, TorqueCheckParameters)
+    return PathRules(partial, limits["velocity"], limits["acceleration"], torque)
 
 
 def without_joint(rules: PathRules, joint_names: Sequence[str]) -> str:

@@ -74,7 +74,7 @@ class JointOrder:
 
     @property
     def places(self) -> Sequence[int]:
-        """Where the joints stood in the last message that was read."""
+        """Places of the joints in the last message that was read."""
         return self._places
 
     def read(self, message: JointState) -> JointSample:
@@ -94,6 +94,10 @@ class JointOrder:
             self._optional(message, "velocity"),
             self._optional(message, "effort"),
         )
+
+    def has_none(self, names: Sequence[str]) -> bool:
+        """Check whether none of the joints is among these names: the message is about something else."""
+        return not set(self.joint_names).intersection(names)
 
     def read_effort(self, message: JointState) -> Array:
         """(n,) the chain's efforts from a command [N·m or N].

@@ -23,6 +23,8 @@ from robot_dynamics.ros.support.isolation import this_host_only
 from robot_dynamics.ros.support.scheduling import run_first
 
 LAST_DOMAIN = 101
+OWN_DOMAIN = "ROBOT_DYNAMICS_OWN_DOMAIN"
+"""Variable that is 1 where no other run's nodes can be in the ROS domain: nodes need not listen first."""
 
 _held: list[IO[str]] = []
 
@@ -64,6 +66,7 @@ def node_environment(domain: int) -> dict[str, str]:
     return {
         **this_host_only(os.environ),
         "ROS_DOMAIN_ID": str(domain),
+        OWN_DOMAIN: "1",
         "PYTHONUNBUFFERED": "1",
         "RCUTILS_LOGGING_BUFFERED_STREAM": "0",
     }
@@ -71,7 +74,7 @@ def node_environment(domain: int) -> dict[str, str]:
 
 @functools.cache
 def _ends_with_parent() -> tuple[str, ...]:
-    """What to put before a command so that it gets SIGINT when this process dies, however it dies."""
+    """Words before a command so that it gets SIGINT when this process dies, however it dies."""
     setpriv = shutil.which("setpriv")
     return (setpriv, "--pdeathsig", "INT") if setpriv else ()
 
@@ -161,7 +164,7 @@ class NodeProcess:
 
     @property
     def running(self) -> bool:
-        """Whether the process lives."""
+        """Return whether the process lives."""
         return self._process.poll() is None
 
     @property

@@ -33,8 +33,9 @@ DESCRIPTION = _profile(1, reliable=True, latched=True)
 STATE_PUBLISHER = _profile(10, reliable=True)
 """``joint_states`` out: reliable, so that every kind of subscription matches."""
 
-STATE_SUBSCRIPTION = _profile(1, reliable=False)
-"""``joint_states`` in, for control by the wall clock: any publisher matches, only the newest state counts."""
+STATE_SUBSCRIPTION = _profile(10, reliable=False)
+"""``joint_states`` in, for control by the wall clock: any publisher matches, and messages of
+grippers find room. Of the states with the controller's joints only the newest counts."""
 
 LOCKSTEP = _profile(1000, reliable=True)
 """``joint_states`` in and ``joint_command`` both ways in lockstep, where a lost message costs a time-out;
@@ -62,7 +63,7 @@ NEWEST = _profile(2, reliable=False)
 """The newest messages, for who looks now and then."""
 
 LAST_WORD = Duration(seconds=3.0)
-"""How long a process that ends waits for its last message to arrive."""
+"""Time for which a process that ends waits for its last message to arrive."""
 
 RECORDING = _profile(5000, reliable=True)
 """Everything that passes, for recorders: nothing may be lost."""

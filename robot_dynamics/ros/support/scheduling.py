@@ -1,4 +1,4 @@
-"""What the operating system does for a process that must not be late."""
+"""Services of the operating system for a process that must not be late."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SCHED_SETATTR = {"x86_64": 314, "aarch64": 274, "riscv64": 274}
 SHORT_TURN = 100_000
 """Of a thread that wants to be asked early: the least that Linux grants [ns]."""
 EVENT_THREADS = ("dds.ev",)
-"""How the names of those threads of DDS begin that only bring up the rear: heartbeats of Fast DDS."""
+"""Prefixes of the names of those threads of DDS that only bring up the rear: heartbeats of Fast DDS."""
 
 
 def lock_memory() -> str:

@@ -29,7 +29,7 @@ from robot_dynamics.inputs.files import read_bytes
 from robot_dynamics.native.build_process import BUILDS, Interrupted
 from robot_dynamics.ros.support.faults import explain, hand_over
 from robot_dynamics.ros.support.isolation import use_sockets
-from robot_dynamics.ros.support.undeclared import refuse_undeclared
+from robot_dynamics.ros.support.undeclared import refuse_undeclared, unmatched_files
 
 N = TypeVar("N", bound=Node)
 
@@ -81,10 +81,16 @@ def run(
         )
         return 2
     with _stop_event() as stop:
-        return _live(name, build, loop or spin, stop)
+        return _live(name, build, loop or spin, stop, _parameter_files(given))
 
 
-def _live(name: str, build: Callable[[], N], loop: Callable[[N, StopEvent], None], stop: StopEvent) -> int:
+def _live(
+    name: str,
+    build: Callable[[], N],
+    loop: Callable[[N, StopEvent], None],
+    stop: StopEvent,
+    files: Sequence[str],
+) -> int:
     """The node's life; returns the exit code."""
     node: N | None = None
     forward = _RosLog(name)
@@ -92,6 +98,8 @@ def _live(name: str, build: Callable[[], N], loop: Callable[[N, StopEvent], None
     try:
         node = build()
         refuse_undeclared(node)
+        for reason in unmatched_files(node.get_fully_qualified_name(), files):
+            node.get_logger().warning(reason)
         loop(node, stop)
         if hasattr(node, "on_stop"):
             node.on_stop()
@@ -120,9 +128,13 @@ def check_parameter_files(arguments: Sequence[str]) -> None:
     Raises:
         ParameterError: a file is missing, no regular one, or too large.
     """
-    for flag, path in itertools.pairwise(arguments):
-        if flag == "--params-file":
-            read_bytes(path, "parameter file", ParameterError)
+    for path in _parameter_files(arguments):
+        read_bytes(path, "parameter file", ParameterError)
+
+
+def _parameter_files(arguments: Sequence[str]) -> list[str]:
+    """Paths of the parameter files among the arguments."""
+    return [path for flag, path in itertools.pairwise(arguments) if flag == "--params-file"]
 
 
 def _quoted(argument: str) -> str:

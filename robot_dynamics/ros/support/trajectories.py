@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from builtin_interfaces.msg import Duration
@@ -9,7 +10,7 @@ from geometry_msgs.msg import Twist, Vector3
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint, MultiDOFJointTrajectory
 
 from robot_dynamics.control.stewart.trajectory import PoseWaypoint
-from robot_dynamics.control.waypoints import Waypoint
+from robot_dynamics.control.waypoints import Waypoint, WaypointTable
 from robot_dynamics.errors import TrajectoryError
 
 if TYPE_CHECKING:
@@ -26,6 +27,24 @@ def points_message(points: Points) -> JointTrajectory:
                 positions=points.positions[k].tolist(),
                 velocities=points.velocities[k].tolist(),
                 accelerations=points.accelerations[k].tolist(),
+                time_from_start=Duration(sec=nanoseconds // 10**9, nanosec=nanoseconds % 10**9),
+            )
+        )
+    return message
+
+
+def table_message(table: WaypointTable, joint_names: Sequence[str]) -> JointTrajectory:
+    """Waypoints of joints as a message, the first at its time, too."""
+    message = JointTrajectory(joint_names=list(joint_names))
+    rows = zip(table.times, table.positions, table.velocities, table.accelerations, strict=True)
+    for time, *values in rows:
+        nanoseconds = round(1e9 * float(time))
+        positions, velocities, accelerations = (row.tolist() for row in values)
+        message.points.append(
+            JointTrajectoryPoint(
+                positions=positions,
+                velocities=velocities,
+                accelerations=accelerations,
                 time_from_start=Duration(sec=nanoseconds // 10**9, nanosec=nanoseconds % 10**9),
             )
         )

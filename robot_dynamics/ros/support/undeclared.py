@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
+from pathlib import Path
+from typing import Any
 
 from rclpy.node import Node
 
-from robot_dynamics.errors import ParameterError
+from robot_dynamics.errors import ParameterError, shown
+from robot_dynamics.inputs.documents import parse_yaml
 from robot_dynamics.inputs.files import read_text
 from robot_dynamics.resources import share_directory
 
@@ -66,6 +69,40 @@ def refuse_undeclared(node: Node) -> None:
         raise ParameterError("; ".join(faults))
 
 
+def unmatched_files(node: str, files: Collection[str]) -> list[str]:
+    """Parameter files without a section for a node, each in a sentence for the log.
+
+    Args:
+        node: its full name.
+        files: paths, readable.
+    """
+    found = []
+    for path in files:
+        sections = list(_sections(parse_yaml(read_text(Path(path), "parameter file"), path, ParameterError)))
+        if sections and not any(_matches(section, node) for section in sections):
+            nearest = max(sections, key=lambda one: difflib.SequenceMatcher(None, one, node).ratio())
+            found.append(
+                f"no section of the parameter file {path} is for the node {node}; the nearest is for"
+                f" {shown(nearest)}: nothing in the file counts"
+            )
+    return found
+
+
+def _sections(document: Mapping[str, Any], space: str = "") -> Iterator[str]:
+    """Patterns of the nodes in a parameter file, as full names."""
+    for name, below in document.items():
+        if name == "ros__parameters":
+            yield space
+        elif isinstance(below, Mapping):
+            yield from _sections(below, f"{space}/{str(name).strip('/')}")
+
+
+def _matches(section: str, node: str) -> bool:
+    """Check whether a section is for a node: ``*`` is one name, ``**`` any number of them, as in ROS."""
+    pattern = re.escape(section).replace(r"/\*\*", r"(/\w+)*").replace(r"/\*", r"/\w+")
+    return re.fullmatch(pattern, node) is not None
+
+
 def _unknown(name: str, known: set[str] | frozenset[str]) -> str:
     nearest = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.6)
     hint = f"; '{nearest[0]}' may be meant" if nearest else ""
@@ -73,7 +110,7 @@ def _unknown(name: str, known: set[str] | frozenset[str]) -> str:
 
 
 def _faulty_override(name: str, topics: Collection[str]) -> str:
-    """What is wrong with an override of a topic's quality of service; empty where nothing is.
+    """Fault of an override of a topic's quality of service; empty where nothing is.
 
     Args:
         name: of the parameter, which the node has not declared.
@@ -103,7 +140,7 @@ def _nearest(word: str, right: Collection[str]) -> str:
 
 
 def _alike(given: str, topic: str) -> bool:
-    """Whether one part of a topic's name is misspelt; ``arm_1`` and ``arm_2`` are two names."""
+    """Return whether one part of a topic's name is misspelt; ``arm_1`` and ``arm_2`` are two names."""
     ours, theirs = topic.split("/"), given.split("/")
     differing = [pair for pair in zip(ours, theirs, strict=False) if pair[0] != pair[1]]
     if len(ours) != len(theirs) or len(differing) != 1:

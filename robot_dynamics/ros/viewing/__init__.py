@@ -1,1 +1,1 @@
-"""What displays show of an arm or a platform, from topics, and what the web view sends to them."""
+"""Displays of an arm or a platform from topics, and messages of the web view to them."""

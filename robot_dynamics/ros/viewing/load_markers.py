@@ -47,7 +47,7 @@ class LoadMarkers:
         self._arrows = geometry.weight_arrows(self._gravity)
 
     def describe(self) -> str:
-        """What is drawn, in words."""
+        """Words for the drawing."""
         return f"{self.geometry.tree.name}: {len(self._scales)} joints, {len(self._arrows)} weights"
 
     def picture(self, state: JointValues, efforts: Mapping[str, float]) -> list[Marker]:
@@ -82,7 +82,7 @@ class LoadMarkers:
         efforts: Mapping[str, float],
         load: Mapping[str, float],
     ) -> list[Marker]:
-        """What cannot be read off the arcs, one above the other over the robot, with a line to each joint."""
+        """Loads that no arc shows, one above the other over the robot, with a line to each joint."""
         geometry = self.geometry
         joints = [joint for joint in geometry.independent_joints if joint.name in state.position]
         if not joints:

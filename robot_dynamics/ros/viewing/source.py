@@ -1,4 +1,4 @@
-"""What both kinds of machine have in common between topics and page."""
+"""Common part of both kinds of robot between topics and page."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class MachineSource(ABC):
 
     @abstractmethod
     def sample(self) -> StateSample | None:
-        """What is known at this moment; None when there is nothing to show."""
+        """State of this moment; None when there is nothing to show."""
 
     @abstractmethod
     def trajectory(self, goal: MoveGoal) -> Any:
@@ -78,7 +78,7 @@ class MachineSource(ABC):
         return f"no controller takes trajectories on {self._trajectories.topic_name}"
 
     def complaints(self) -> dict[str, str]:
-        """What is wrong with the topics, by subject; empty texts for what is not."""
+        """Faults of the topics, by subject; empty texts for what is not."""
         return {"states": self._states_complaint(), "reference": self._reference_complaint()}
 
     def _states_complaint(self) -> str:

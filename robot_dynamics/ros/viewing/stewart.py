@@ -20,7 +20,7 @@ from robot_dynamics.view.stewart_geometry import StewartGeometry, pose_errors, p
 
 Pose = dict[str, float]
 FOUND = 1e-6
-"""How well the leg lengths must be met [m]."""
+"""Tolerance of the leg lengths [m]."""
 
 
 class StewartSource(MachineSource):
@@ -53,7 +53,7 @@ class StewartSource(MachineSource):
         return self._geometry.machine.leg_names
 
     def complaints(self) -> dict[str, str]:
-        """What is wrong with the topics, and with the lengths of the legs."""
+        """Faults of the topics, and with the lengths of the legs."""
         return {**super().complaints(), "pose": self._fault}
 
     def sample(self) -> StateSample | None:

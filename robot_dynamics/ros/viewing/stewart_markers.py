@@ -56,7 +56,7 @@ def _picture(platform: StewartPlatform, frame: str) -> _Picture:
 
 
 class _Picture:
-    """What the pictures of one machine have in common."""
+    """Common part of the pictures of one platform."""
 
     def __init__(self, platform: StewartPlatform, frame: str) -> None:
         self._geometry = StewartGeometry(platform)

@@ -20,7 +20,7 @@ KEPT = 10
 
 
 class Stamped(Protocol):
-    """What is kept of a message."""
+    """Part of a message that is kept."""
 
     @property
     def nanoseconds(self) -> int:
@@ -55,7 +55,7 @@ class Stream(Generic[T]):
         self._arrived = self._heard = -math.inf
 
     def read(self, message: Any) -> T:
-        """What is kept of a message; may set ``fault``.
+        """Part of a message that is kept; may set ``fault``.
 
         Raises:
             StateError: the message is of no use.
@@ -83,7 +83,7 @@ class Stream(Generic[T]):
 
     @property
     def silent(self) -> bool:
-        """Whether no message comes, not even a useless one."""
+        """Return whether no message comes, not even a useless one."""
         return time.monotonic() - self._heard > STALE
 
     def at(self, nanoseconds: int) -> T | None:

@@ -165,27 +165,74 @@ static void estimate_disturbance(rd_core *core, const rd_platform_model *model, 
     rd_platform *platform = rd_platform_of(core);
     const double elapsed = platform->time - platform->disturbance_time;
     platform->disturbance_time = platform->time;
-    if (!platform->frozen && !core->braked && 0.0 < elapsed && elapsed < LONGEST_GAP) {
+    if (!core->cut && !core->braked && 0.0 < elapsed && elapsed < LONGEST_GAP) {
         for (int i = 0; i < 6; ++i) {
             platform->disturbance[i] += model->disturbance_gain * elapsed * error[i];
         }
         bound_disturbance(model, platform->disturbance);
     }
-    platform->frozen = 0;
 }
 
 /* The laws */
 
-/* Coulomb friction of magnitude 1 of the legs under a twist, smooth through zero. */
-static void legs_friction(const double jacobian[36], const double twist[6], double out[6])
+/* Rates (6) of the legs under a twist. */
+static void legs_rates(const double jacobian[36], const double twist[6], double rates[6])
 {
     for (int i = 0; i < 6; ++i) {
-        double rate = 0.0;
+        rates[i] = 0.0;
         for (int j = 0; j < 6; ++j) {
-            rate += jacobian[6 * i + j] * twist[j];
+            rates[i] += jacobian[6 * i + j] * twist[j];
         }
-        out[i] = rd_direction(rate);
     }
+}
+
+/* Add what friction has more at the reference's twist than at the one that the model was given; see inverse_dynamics()
+ * of law.c. Viscous friction is what changes its sign with the twist: of actuators alone it is known, of the joints at
+ * their ends the model says it. */
+static int add_friction(const rd_core *core, const rd_settings *s, const double pose[7], const double given[6],
+                        const double reference[6], double *effort)
+{
+    const rd_platform_model *model = s->platform;
+    const double *jacobian = rd_platform_of(core)->jacobian;
+    double more[6], less[6], rates[6], led[6], known[6], ahead[6], back[6];
+    for (int i = 0; i < 6; ++i) {
+        more[i] = reference[i] - given[i];
+        less[i] = -more[i];
+    }
+    legs_rates(jacobian, more, rates);
+    legs_rates(jacobian, reference, led);
+    legs_rates(jacobian, given, known);
+    if (model->turning_friction && (!rd_platform_forces(core, s, pose, more, RD_AT_REST, ahead)
+                                    || !rd_platform_forces(core, s, pose, less, RD_AT_REST, back))) {
+        return 0;
+    }
+    for (int i = 0; i < 6; ++i) {
+        const double dry = model->coulomb[i];
+        effort[i] += model->turning_friction ? 0.5 * (ahead[i] - back[i]) - dry * rd_direction(rates[i])
+                                             : model->viscous[i] * rates[i];
+        effort[i] += dry * (rd_direction(rd_beyond_noise(led[i])) - rd_direction(known[i]));
+    }
+    return 1;
+}
+
+/* Share of the pose error with which it asks no leg for more speed than there is, see feedback_of() of law.c. */
+static double pull_share(const rd_core *core, const rd_settings *s, const double rate[6], const double error[6])
+{
+    double pull[6], asked[6], led[6], share = 1.0;
+    for (int i = 0; i < 6; ++i) {
+        pull[i] = s->kv[i] > 0.0 ? s->kp[i] / s->kv[i] * error[i] : 0.0;
+    }
+    legs_rates(rd_platform_of(core)->jacobian, pull, asked);
+    legs_rates(rd_platform_of(core)->jacobian, rate, led);
+    for (int i = 0; i < 6; ++i) {
+        const double most = s->velocity_limits[i];
+        if (fabs(led[i] + asked[i]) > most && led[i] * asked[i] >= 0.0) {
+            share = fmin(share, fmax(0.0, (most - fabs(led[i])) / fabs(asked[i])));
+        } else if (fabs(led[i] + asked[i]) > most) {
+            share = fmin(share, (most + fabs(led[i])) / fabs(asked[i]));
+        }
+    }
+    return share;
 }
 
 static int computed_force(rd_core *core, const rd_settings *s, const rd_motion *ahead, double half, double *effort)
@@ -193,14 +240,16 @@ static int computed_force(rd_core *core, const rd_settings *s, const rd_motion *
     const rd_platform_model *model = s->platform;
     rd_platform *platform = rd_platform_of(core);
     const double *v = platform->twist;
-    double wanted[7], rate[6], unused[6], a[6], error[6], later[7], later_twist[6], led[6], turn[3];
+    double wanted[7], rate[6], unused[6], a[6], error[6], later[7], later_twist[6], lead[6], turn[3];
     rd_platform_motion(ahead, wanted, rate, a);
+    rd_copy(lead, rate, 6);
     if (ahead != &core->reference) {
         rd_platform_motion(&core->reference, wanted, rate, unused);
     }
     rd_pose_error(wanted, platform->pose, error);
+    const double share = pull_share(core, s, rate, error);
     for (int i = 0; i < 6; ++i) {
-        a[i] = a[i] + s->kv[i] * (rate[i] - v[i]) + s->kp[i] * error[i];
+        a[i] = a[i] + core->softness * (s->kv[i] * (rate[i] - v[i]) + core->softness * share * s->kp[i] * error[i]);
     }
     if (model->disturbance_gain > 0.0) {
         estimate_disturbance(core, model, error);
@@ -213,35 +262,58 @@ static int computed_force(rd_core *core, const rd_settings *s, const rd_motion *
         const double step = half * (v[i] + 0.5 * half * a[i]);
         *(i < 3 ? &later[i] : &turn[i - 3]) = i < 3 ? later[i] + step : step;
         later_twist[i] = v[i] + half * a[i];
-        led[i] = v[i] + (s->kv[i] > 0.0 ? a[i] / s->kv[i] : 0.0);
     }
     stewart_turn(later + 3, turn);
-    if (!rd_platform_forces(core, s, later, later_twist, a, effort)) {
-        return 0;
-    }
-    /* Dry friction is overcome along v + a / Kv, the twist to which the law leads: a leg that sticks would else get no
-     * help to leave. The model has included that of the twist that it was given. */
-    double heading[6], known[6];
-    legs_friction(platform->jacobian, led, heading);
-    legs_friction(platform->jacobian, later_twist, known);
-    for (int i = 0; i < 6; ++i) {
-        effort[i] += model->coulomb[i] * (heading[i] - known[i]);
-    }
-    return 1;
+    return rd_platform_forces(core, s, later, later_twist, a, effort)
+        && add_friction(core, s, later, later_twist, lead, effort);
+}
+
+int rd_platform_reference_effort(rd_core *core, const rd_settings *s, const rd_motion *motion, double *effort)
+{
+    double pose[7], twist[6], acceleration[6];
+    rd_platform_motion(motion, pose, twist, acceleration);
+    return rd_platform_forces(core, s, pose, twist, acceleration, effort);
 }
 
 int rd_platform_effort(rd_core *core, const rd_settings *s, const rd_motion *ahead, double half, double *effort)
 {
-    if (s->mode == RD_PLATFORM_COMPUTED_FORCE) {
+    if (s->mode == RD_PLATFORM_COMPUTED_FORCE || rd_lacks_feedback(core, s)) {
         return computed_force(core, s, ahead, half, effort);
     }
-    double pose[7], twist[6], acceleration[6];
-    rd_platform_motion(ahead, pose, twist, acceleration);
-    return rd_platform_forces(core, s, pose, twist, acceleration, effort);
+    return rd_platform_reference_effort(core, s, ahead, effort);
+}
+
+int rd_platform_bearing(rd_core *core, const rd_settings *s, double *effort)
+{
+    const rd_platform *platform = rd_platform_of(core);
+    return rd_platform_forces(core, s, platform->pose, platform->twist, platform->disturbance, effort);
 }
 
 int rd_platform_load(const rd_core *core, const rd_settings *s, double *effort)
 {
     const rd_platform *platform = rd_platform_of(core);
     return rd_platform_forces(core, s, platform->pose, RD_AT_REST, platform->disturbance, effort);
+}
+
+/* Legs by the Jacobian: the following error is small. */
+void rd_platform_stray(const rd_core *core, double *legs, double *linear, double *angular)
+{
+    const rd_platform *platform = rd_platform_of(core);
+    double wanted[7], unused[6], twist[6], error[6];
+    rd_platform_motion(&core->reference, wanted, twist, unused);
+    rd_pose_error(wanted, platform->pose, error);
+    legs_rates(platform->jacobian, error, legs);
+    *linear = sqrt(error[0] * error[0] + error[1] * error[1] + error[2] * error[2]);
+    *angular = sqrt(error[3] * error[3] + error[4] * error[4] + error[5] * error[5]);
+}
+
+void rd_platform_stray_rate(const rd_core *core, double *legs)
+{
+    const rd_platform *platform = rd_platform_of(core);
+    double pose[7], twist[6], unused[6];
+    rd_platform_motion(&core->reference, pose, twist, unused);
+    for (int i = 0; i < 6; ++i) {
+        twist[i] -= platform->twist[i];
+    }
+    legs_rates(platform->jacobian, twist, legs);
 }

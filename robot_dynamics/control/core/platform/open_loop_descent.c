@@ -21,15 +21,6 @@ static double length_of(const double vector[3])
     return sqrt(vector[0] * vector[0] + vector[1] * vector[1] + vector[2] * vector[2]);
 }
 
-/* Rates of roll, pitch and yaw under an angular velocity. */
-static void angle_rates(const double angles[3], const double velocity[3], double rates[3])
-{
-    const double cy = cos(angles[1]), sy = sin(angles[1]), cz = cos(angles[2]), sz = sin(angles[2]);
-    rates[0] = (cz * velocity[0] + sz * velocity[1]) / cy;
-    rates[1] = cz * velocity[1] - sz * velocity[0];
-    rates[2] = velocity[2] + sy * rates[0];
-}
-
 /* The time of the descent's knot that is nearest to a place (6), with angles by the characteristic length. */
 static double nearest_knot(const rd_plan *descent, const double place[6], double length)
 {
@@ -185,7 +176,7 @@ static void begin(rd_core *core, double since)
     rd_rotation(open->pose + 3, rotation);
     rd_roll_pitch_yaw(rotation, open->place + 3);
     rd_copy(open->rate, open->twist, 3);
-    angle_rates(open->place + 3, open->twist + 3, open->rate + 3);
+    rd_angle_rates(open->place + 3, open->twist + 3, open->rate + 3);
     open->stop_time = fmax(length_of(open->twist) / model->pace[0], length_of(open->twist + 3) / model->pace[1]);
     for (int i = 0; i < 6; ++i) {
         stands[i] = open->place[i] + 0.5 * open->stop_time * open->rate[i];

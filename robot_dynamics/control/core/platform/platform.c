@@ -1,58 +1,7 @@
-/* A platform as a machine of the control core: limits of the forces, watch over measured states, and the table of
- * functions. */
+/* A platform as a machine of the control core: watch over measured states, and the table of functions. */
 #include "platform.h"
 
 #include <math.h>
-
-/* The limits */
-
-/* Greatest share (0 to 1) of a step (6) after which start (6) keeps to the limits. */
-static double share_within(const double *start, const double *step, const double *limits)
-{
-    double share = 1.0;
-    for (int i = 0; i < 6; ++i) {
-        if (fabs(start[i] + step[i]) > limits[i]) {
-            share = fmin(share, (copysign(limits[i], step[i]) - start[i]) / step[i]);
-        }
-    }
-    return share > 0.0 ? share : 0.0;
-}
-
-static int within(const double *forces, const double *limits)
-{
-    int kept = 1;
-    for (int i = 0; i < 6; ++i) {
-        kept &= fabs(forces[i]) <= limits[i];
-    }
-    return kept;
-}
-
-/* Forces depend linearly on the acceleration, F = F0 + A a. Beyond the limits, the forces between F0 and F that the legs
- * can give accelerate the platform less, in the same direction; cut leg by leg, a brake could become a heave. */
-void rd_platform_limit(rd_core *core, const double *unlimited, double *effort)
-{
-    rd_platform *platform = rd_platform_of(core);
-    const double *limits = core->settings->limits;
-    double start[6], step[6];
-    if (within(unlimited, limits)) {
-        rd_copy(effort, unlimited, 6);
-        return;
-    }
-    platform->frozen = 1;
-    const int borne =
-        rd_platform_forces(core, core->settings, platform->pose, platform->twist, platform->disturbance, start);
-    const double carried = borne ? share_within(core->zero, start, limits) : 0.0;
-    for (int i = 0; i < 6; ++i) {
-        start[i] = borne ? carried * start[i] : 0.0;
-        step[i] = unlimited[i] - start[i];
-    }
-    const double share = share_within(start, step, limits);
-    for (int i = 0; i < 6; ++i) {
-        const double cut = start[i] + share * step[i];
-        /* Rounding must not pass a limit either. */
-        effort[i] = fmin(fmax(cut, -limits[i]), limits[i]);
-    }
-}
 
 /* The watch */
 
@@ -145,11 +94,16 @@ static const rd_machine PLATFORM = {
     .without_feedback = 1U << RD_PLATFORM_FEEDFORWARD,
     .told = RD_TOLD,
     .begin = begin_at_home,
+    .group = 3,
     .find_place = rd_platform_find_place,
+    .find_rate = rd_platform_find_rate,
+    .reference_effort = rd_platform_reference_effort,
     .effort = rd_platform_effort,
     .load = rd_platform_load,
-    .limit = rd_platform_limit,
+    .bearing = rd_platform_bearing,
     .watch = rd_platform_watch,
+    .stray = rd_platform_stray,
+    .stray_rate = rd_platform_stray_rate,
     .settle = rd_platform_settle,
     .change_law = rd_platform_keep_disturbance,
     .tell = tell_pose,

@@ -49,6 +49,8 @@ typedef struct rd_platform_model {
     double payload_center[3];     /* platform frame [m] */
     double payload_inertia[9];    /* about its centre of mass, row by row, platform frame [kg m^2] */
     double coulomb[6];            /* dry friction of the actuators [N] */
+    double viscous[6];            /* friction of the actuators [N s/m] */
+    int32_t turning_friction;     /* whether base or platform joints have friction */
     double disturbance_gain;      /* [1/s^3]; 0: no observer */
     double disturbance_bounds[2]; /* of its linear and angular part [m/s^2, rad/s^2] */
     double longest[6], shortest[6], speed[6];  /* of legs that are watched [m, m/s]; infinite where there is none */
@@ -108,7 +110,6 @@ typedef struct {
     double given[7];              /* the wrench read last, and until when it counts */
     double disturbance[6];        /* estimated: an acceleration that the model lacks */
     double disturbance_time;      /* [s] */
-    int frozen;                   /* the last forces were cut: the error tells nothing of a disturbance */
     rd_wrench_box box;
     rd_open_loop open_loop;
 } rd_platform;
@@ -127,6 +128,9 @@ void rd_rotation(const double quaternion[4], double rotation[9]);
 void rd_roll_pitch_yaw(const double rotation[9], double angles[3]);
 void rd_quaternion(const double angles[3], double quaternion[4]);
 /* Whether the condition number of the measured pose is no greater than a limit. */
+/* Rates of roll, pitch and yaw under an angular velocity; rates of the references' coordinates as measured. */
+void rd_angle_rates(const double angles[3], const double velocity[3], double rates[3]);
+void rd_platform_find_rate(const rd_core *core, double *rate);
 int rd_platform_conditioned(rd_core *core, double limit);
 int rd_platform_find_place(rd_core *core, double time, const double *position, const double *velocity);
 
@@ -140,6 +144,10 @@ int rd_platform_forces(const rd_core *core, const rd_settings *settings, const d
                        const double acceleration[6], double *forces);
 int rd_platform_effort(rd_core *core, const rd_settings *settings, const rd_motion *ahead, double half_period,
                        double *effort);
+int rd_platform_reference_effort(rd_core *core, const rd_settings *settings, const rd_motion *motion, double *effort);
+int rd_platform_bearing(rd_core *core, const rd_settings *settings, double *effort);
+void rd_platform_stray(const rd_core *core, double *legs, double *linear, double *angular);
+void rd_platform_stray_rate(const rd_core *core, double *legs);
 int rd_platform_load(const rd_core *core, const rd_settings *settings, double *effort);
 /* Keep the estimated disturbance within the bounds of other gains; zero where there is no observer. */
 void rd_platform_keep_disturbance(rd_core *core);
@@ -150,7 +158,6 @@ int rd_platform_settle(rd_core *core, double since, int begins, double *effort);
 
 /* Limits (platform.c) */
 
-void rd_platform_limit(rd_core *core, const double *unlimited, double *effort);
 int rd_platform_watch(rd_core *core);
 
 #endif

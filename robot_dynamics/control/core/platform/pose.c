@@ -39,6 +39,21 @@ void rd_quaternion(const double angles[3], double q[4])
     q[3] = cx * cy * cz + sx * sy * sz;
 }
 
+void rd_angle_rates(const double angles[3], const double velocity[3], double rates[3])
+{
+    const double cy = cos(angles[1]), sy = sin(angles[1]), cz = cos(angles[2]), sz = sin(angles[2]);
+    rates[0] = (cz * velocity[0] + sz * velocity[1]) / cy;
+    rates[1] = cz * velocity[1] - sz * velocity[0];
+    rates[2] = velocity[2] + sy * rates[0];
+}
+
+void rd_platform_find_rate(const rd_core *core, double *rate)
+{
+    const rd_platform *platform = rd_platform_of(core);
+    rd_copy(rate, platform->twist, 3);
+    rd_angle_rates(core->place + 3, platform->twist + 3, rate + 3);
+}
+
 /* Whether a pose is upright, on home's side of the singular ones: the determinant has the same sign. */
 static int is_this_machines(const rd_platform_model *model, const double pose[7])
 {

@@ -20,7 +20,7 @@ typedef struct {
     uint32_t names;             /* number of names */
     const uint32_t *lengths;    /* (names) of each, without the zero at its end */
     const char *text;           /* all names in a row, without zeros */
-    const uint32_t *places;     /* (n) of the controller's joints */
+    const uint32_t *places;     /* (n) of the controller's joints; NULL: none of them is there */
 } rd_layout;
 
 typedef struct {

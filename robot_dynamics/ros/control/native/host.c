@@ -178,6 +178,9 @@ void rd_host_init(rd_host *host, int lockstep, int simulated, void (*publish)(rd
     host->publish = publish;
     rd_loop_init(&host->loop, rd_steady_now, send_efforts, host, lockstep);
     host->loop.time.used = simulated;
+    host->ownership.brake_sent = -1;
+    host->ownership.looked = host->ownership.resumed = host->ownership.last = RD_NO_EPOCH;
+    atomic_init(&host->ownership.brake, -1);
 }
 
 rd_host *rd_host_new(int lockstep, int simulated)
@@ -227,6 +230,11 @@ const rd_given_state *rd_host_read(rd_host *host, const uint8_t *bytes, size_t s
             break;
         }
     }
+    if (layout && !layout->places) {
+        static const rd_given_state not_ours = {0};
+        return &not_ours;
+    }
+    host->spoiled = layout != NULL; /* the arrays of the state before are being written */
     if (!layout || !rd_cdr_pick(state.position, layout, n, messages->position)) {
         return NULL;
     }
@@ -276,11 +284,15 @@ int64_t rd_host_tick(rd_host *host)
     const rd_sim_time *time = &host->loop.time;
     const int64_t simulated = time->now == RD_NO_EPOCH ? host->last_stamp : time->now;
     note_front(host, steady);
-    const int64_t due = rd_loop_tick(&host->loop, steady, host->simulated ? simulated : read_clock(CLOCK_REALTIME));
+    int64_t due = rd_loop_tick(&host->loop, steady, host->simulated ? simulated : read_clock(CLOCK_REALTIME));
     if (!host->loop.active && !host->loop.safe && host->guard.messages) {
         rd_host_forget(host, host->guard.messages); /* nothing is sent any more */
     }
     recover(host);
+    const int64_t brakes = host->ownership.brake_at + RD_REPEAT_BRAKE;
+    if (atomic_load(&host->ownership.brake) >= 0 && (host->loop.active || host->loop.safe) && brakes < due) {
+        due = brakes;
+    }
     return due;
 }
 

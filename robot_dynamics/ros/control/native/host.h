@@ -21,7 +21,7 @@ typedef struct rd_host rd_host;
 
 /* A decoded state. */
 typedef struct {
-    const rd_session *session;    /* for which */
+    const rd_session *session;    /* for which; NULL: a message without the controller's joints, which asks for nothing */
     int64_t stamp;                /* [ns]; 0 in simulated time: none */
     const double *position, *velocity; /* (n); no velocity: NULL */
 } rd_given_state;
@@ -105,14 +105,33 @@ typedef struct {
     double fade;                                /* [s] */
 } rd_guard;
 
+#define RD_REPEAT_BRAKE 50000000                /* between two brake commands [ns] */
+
+/* Other senders, see ownership.h: efforts and right under the guard's lock, the rest is the loop's. */
+typedef struct {
+    uint64_t efforts, disputes;
+    int64_t began, last;                        /* of the efforts of others, steady [ns] */
+    int64_t looked, resumed;                    /* last look of the loop; when it went on after a pause [ns] */
+    int64_t claimed;                            /* when this node was activated [ns] */
+    int32_t right, paused, newcomer;
+    uint8_t own[16], sender[16];                /* identities of publishers */
+    atomic_int brake;                           /* command of the front; -1: there are no brakes */
+    atomic_uint_fast64_t braked, released;
+    int imposed;                                /* others engaged the brakes; 2: the front has done so as well */
+    int spoke, brake_sent;                      /* whether a command is being repeated, and which; -1: none */
+    int64_t brake_at;                           /* when it was sent [ns] */
+} rd_ownership;
+
 struct rd_host {
     rd_loop loop;
     int simulated;
     int is_front;                               /* whoever runs the loop reads the records as well */
     int64_t last_stamp;                         /* of a state [ns] */
     rd_given_state given;
+    int spoiled;                                /* whether the last read, a failed one, has overwritten `given` */
     rd_outbox outbox;
     rd_guard guard;
+    rd_ownership ownership;
     void (*publish)(rd_host *host, const rd_outbox *outbox); /* NULL: the outbox is read */
 };
 

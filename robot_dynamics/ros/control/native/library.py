@@ -17,11 +17,14 @@ from robot_dynamics.native.prebuilt import joined_source
 
 PACKAGE = "robot_dynamics.ros.control.native"
 _CORE_HEADERS = ("friction.h", "core.h", "internal.h", "loop.h")
-_HEADERS = ("cdr.h", "host.h", "node.h", "watchdog.h")
-_HOST = ("cdr.h", "cdr.c", "cdr_trajectory.c", "host.h", "messages.c", "host.c")
-_NODE = ("node.h", "node.c", "watchdog.h", "watchdog.c")
+_HEADERS = ("cdr.h", "host.h", "ownership.h", "node.h", "listener.h", "watchdog.h")
+_HOST = (
+    *("cdr.h", "cdr.c", "cdr_trajectory.c", "host.h", "messages.c", "host.c"),
+    *("ownership.h", "ownership.c"),
+)
+_NODE = ("node.h", "listener.h", "listener.c", "node.c", "watchdog.h", "watchdog.c")
 _RCL = ("librcl.so", "librcutils.so")
-_NUMPY = {"int64_t": np.int64, "int32_t": np.int32, "double": np.float64}
+_NUMPY = {"int64_t": np.int64, "uint64_t": np.uint64, "int32_t": np.int32, "double": np.float64}
 
 
 @lru_cache(maxsize=1)
@@ -52,7 +55,7 @@ def load_node() -> Any:
     Raises:
         BackendError: there is no compiler or it fails, or rcl or its headers are not found.
     """
-    libraries = [loaded_library(name) for name in _RCL]
+    libraries = [*(loaded_library(name) for name in _RCL), _middleware()]
     headers = _headers(libraries[0])
     includes = [f"-isystem{folder}" for folder in sorted(headers.iterdir()) if folder.is_dir()]
     # The headers are part of what is compiled: their version stands in the package beside them.
@@ -81,16 +84,22 @@ def row_type(structure: str, arrays: Mapping[str, tuple[int, ...]]) -> np.dtype[
         structure: its name.
         arrays: shape of each array by name, in their order.
     """
-    fields = ffi().typeof(structure).fields
-    head = np.dtype(
+    head = _format(ffi().typeof(structure))
+    return np.dtype([("head", head), *((name, float, shape) for name, shape in arrays.items())])
+
+
+def _format(kind: Any) -> Any:
+    """The numpy type of a C type."""
+    if kind.kind != "struct":
+        return _NUMPY[kind.cname]
+    return np.dtype(
         {
-            "names": [name for name, _ in fields],
-            "formats": [_NUMPY[field.type.cname] for _, field in fields],
-            "offsets": [field.offset for _, field in fields],
-            "itemsize": ffi().sizeof(structure),
+            "names": [name for name, _ in kind.fields],
+            "formats": [_format(field.type) for _, field in kind.fields],
+            "offsets": [field.offset for _, field in kind.fields],
+            "itemsize": ffi().sizeof(kind),
         }
     )
-    return np.dtype([("head", head), *((name, float, shape) for name, shape in arrays.items())])
 
 
 def loaded_library(name: str) -> Path:
@@ -104,6 +113,16 @@ def loaded_library(name: str) -> Path:
     except OSError as error:
         raise BackendError(f"the libraries of this process cannot be listed: {error}") from error
     raise BackendError(f"{name} is not loaded in this process")
+
+
+def _middleware() -> Path:
+    """Path of the library with the functions of rmw that rcl itself calls."""
+    try:
+        return loaded_library("librmw_implementation.so")
+    except BackendError:
+        from rclpy.utilities import get_rmw_implementation_identifier
+
+        return loaded_library(f"lib{get_rmw_implementation_identifier()}.so")
 
 
 def _headers(library: Path) -> Path:

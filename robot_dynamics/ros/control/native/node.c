@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "node.h"
 
+#include "listener.h"
+
 #include <pthread.h>
 #include <rcl/error_handling.h>
 #include <sched.h>
@@ -26,8 +28,9 @@ typedef struct {
 struct rd_node {
     rd_host host;                               /* first: a host is its node */
     rd_borrowed borrowed;
+    rd_listener *listener;
     rcl_wait_set_t wait_set;
-    rcl_serialized_message_t taken, newer;
+    rcl_serialized_message_t taken;
     undecoded_ring undecoded;
     _Atomic(const rd_given_state *) given;
     int64_t looked_around;                      /* steady time when it was looked who publishes states [ns] */
@@ -86,19 +89,6 @@ static void pass_on(rd_node *node, const rcl_serialized_message_t *message)
     rd_wake_front(&node->borrowed);
 }
 
-static void handle(rd_node *node, const rcl_serialized_message_t *message)
-{
-    if (!node->host.loop.session) {
-        return;
-    }
-    const rd_given_state *state = rd_host_read(&node->host, message->buffer, message->buffer_length);
-    if (state) {
-        rd_host_answer(&node->host, state);
-    } else {
-        pass_on(node, message);
-    }
-}
-
 /* The next message of a subscription; whether there was one. */
 static int take(const rcl_subscription_t *from, rcl_serialized_message_t *message)
 {
@@ -109,31 +99,37 @@ static int take(const rcl_subscription_t *from, rcl_serialized_message_t *messag
     return result == RCL_RET_OK;
 }
 
-/* By the wall clock only the newest state counts; in lockstep each one is answered. */
+/* By the wall clock only the newest state counts; in lockstep each one is answered. Messages without the controller's
+ * joints, such as a gripper's, are left out: they displace none. */
 static void take_states(rd_node *node)
 {
-    const int lockstep = node->host.loop.lockstep;
-    int taken = 0;
-    for (int i = 0; i < MOST_TAKEN && take(node->borrowed.states, &node->newer); ++i) {
-        const rcl_serialized_message_t newest = node->newer;
-        node->newer = node->taken;
-        node->taken = newest;
-        taken = !lockstep;
-        if (lockstep) {
-            handle(node, &node->taken);
+    rd_host *host = &node->host;
+    const rd_given_state *newest = NULL;
+    for (int i = 0; i < MOST_TAKEN && take(node->borrowed.states, &node->taken); ++i) {
+        const rd_given_state *state =
+            host->loop.session ? rd_host_read(host, node->taken.buffer, node->taken.buffer_length) : NULL;
+        if (state) {
+            newest = state->session ? state : newest;
+        } else if (host->loop.session) {
+            newest = host->spoiled ? NULL : newest;
+            pass_on(node, &node->taken);
+        }
+        if (newest && host->loop.lockstep) {
+            rd_host_answer(host, newest);
+            newest = NULL;
         }
     }
-    if (taken) {
-        handle(node, &node->taken);
+    if (newest) {
+        rd_host_answer(host, newest);
     }
 }
 
 /* What time it is, where that is published; the newest message counts. */
 static void take_clock(rd_node *node)
 {
-    for (int i = 0; i < MOST_TAKEN && take(node->borrowed.clock, &node->newer); ++i) {
+    for (int i = 0; i < MOST_TAKEN && take(node->borrowed.clock, &node->taken); ++i) {
         int64_t now;
-        if (rd_cdr_read_time(node->newer.buffer, node->newer.buffer_length, &now)) {
+        if (rd_cdr_read_time(node->taken.buffer, node->taken.buffer_length, &now)) {
             rd_host_clock(&node->host, now);
         }
     }
@@ -159,6 +155,27 @@ static void take_given(rd_node *node)
     if (state) {
         rd_host_answer(&node->host, state);
         atomic_store_explicit(&node->given, NULL, memory_order_release);
+    }
+}
+
+/* Hear what others send before anything is answered; the front is woken for what changes. */
+static void look_for_others(rd_node *node)
+{
+    const rd_ownership *ownership = &node->host.ownership;
+    const int32_t right = ownership->right;
+    const uint64_t brakes = ownership->braked + ownership->released;
+    rd_listener_look(node->listener, &node->host);
+    if (ownership->right != right || ownership->braked + ownership->released != brakes) {
+        rd_wake_front(&node->borrowed);
+    }
+}
+
+static void command_brakes(rd_node *node)
+{
+    const int command = node->borrowed.brake ? rd_host_brake_command(&node->host, rd_steady_now()) : -1;
+    if (command >= 0) {
+        const uint8_t message[] = {0, 1, 0, 0, (uint8_t)command, 0, 0, 0};
+        publish(node->borrowed.brake, message, sizeof message);
     }
 }
 
@@ -225,12 +242,14 @@ static void *run(void *argument)
         if (node->borrowed.clock && node->wait_set.subscriptions[1]) {
             take_clock(node);
         }
+        look_for_others(node);
         if (node->wait_set.subscriptions[0]) {
             take_states(node);
         }
         take_given(node);
         look_around(node);
         due = rd_host_tick(&node->host);
+        command_brakes(node);
         const uint_fast32_t done = atomic_load_explicit(&node->host.loop.done, memory_order_relaxed);
         if (rd_host_urgent(&node->host) || done != met) {
             met = done;
@@ -250,9 +269,8 @@ static int prepare(rd_node *node)
         return 0;
     }
     node->ready |= WAIT_SET;
-    node->taken = node->newer = rcutils_get_zero_initialized_uint8_array();
-    return rcutils_uint8_array_init(&node->taken, FIRST_CAPACITY, &allocator) == RCUTILS_RET_OK
-           && rcutils_uint8_array_init(&node->newer, FIRST_CAPACITY, &allocator) == RCUTILS_RET_OK;
+    node->taken = rcutils_get_zero_initialized_uint8_array();
+    return rcutils_uint8_array_init(&node->taken, FIRST_CAPACITY, &allocator) == RCUTILS_RET_OK;
 }
 
 void rd_node_ask_to_stop(rd_node *node)
@@ -279,7 +297,6 @@ int rd_node_stop(rd_node *node)
         pthread_join(node->thread, NULL);
     }
     release(&node->taken);
-    release(&node->newer);
     if (node->ready & WAIT_SET && rcl_wait_set_fini(&node->wait_set) != RCL_RET_OK) {
         rcl_reset_error();
     }
@@ -288,8 +305,8 @@ int rd_node_stop(rd_node *node)
     return 1;
 }
 
-rd_node *rd_node_start(const rd_borrowed *borrowed, int lockstep, int priority, int cpu, char *reason,
-                       size_t reason_size)
+rd_node *rd_node_start(const rd_borrowed *borrowed, rd_listener *listener, int lockstep, int priority, int cpu,
+                       char *reason, size_t reason_size)
 {
     rd_node *node = calloc(1, sizeof *node);
     if (!node) {
@@ -297,6 +314,7 @@ rd_node *rd_node_start(const rd_borrowed *borrowed, int lockstep, int priority, 
         return NULL;
     }
     node->borrowed = *borrowed;
+    node->listener = listener;
     node->priority = priority;
     node->cpu = cpu;
     atomic_init(&node->priority_error, -1);

@@ -14,6 +14,7 @@
 enum { RD_UNDECODED_BYTES = 65536 };            /* longest message that is passed on */
 
 typedef struct rd_node rd_node;
+typedef struct rd_listener rd_listener;         /* see listener.h */
 
 typedef struct {
     uint64_t undecoded_lost;                    /* messages that were too long or too many to be passed on */
@@ -24,14 +25,15 @@ typedef struct {
 typedef struct {
     void *context, *states, *stamped, *command; /* context, subscription, publishers */
     void *wake, *front;                         /* guard conditions: wakes the thread; wakes the node's own */
+    void *brake;                                /* publisher of the brake command; NULL: there are no brakes */
     void *clock;                                /* subscription of simulated time; NULL: the clock on the wall counts */
     int event;                                  /* descriptor that wakes the node's own thread while it rests */
 } rd_borrowed;
 
 /* NULL with rcl's reason in `reason` (so many bytes) if it cannot be.
- * priority: real-time priority, 0: none; cpu: processor, -1: any. */
-rd_node *rd_node_start(const rd_borrowed *borrowed, int lockstep, int priority, int cpu, char *reason,
-                       size_t reason_size);
+ * listener: of others; it must outlive the thread. priority: real-time priority, 0: none; cpu: processor, -1: any. */
+rd_node *rd_node_start(const rd_borrowed *borrowed, rd_listener *listener, int lockstep, int priority, int cpu,
+                       char *reason, size_t reason_size);
 /* To stop at once: ask, wake, stop. A thread that hangs is left to the end of the process: returns 0. */
 void rd_node_ask_to_stop(rd_node *node);
 int rd_node_stop(rd_node *node);

@@ -1,4 +1,4 @@
-"""What the simulator node can simulate.
+"""Plants of the simulator node.
 
 A plant is one module here and one line in ``KINDS``; the first kind that the settings choose is taken.
 """

@@ -1,4 +1,4 @@
-"""What the simulator node needs to know of a kind of plant."""
+"""Description of a kind of plant for the simulator node."""
 
 from __future__ import annotations
 

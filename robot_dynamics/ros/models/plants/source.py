@@ -73,7 +73,7 @@ class PlantSource:
 
     @property
     def missing(self) -> str:
-        """Why there is no plant yet."""
+        """Reason why there is no plant yet."""
         return "waiting for a robot description" if self._source is None else self._source.missing
 
     def _on_description(self, text: str) -> None:

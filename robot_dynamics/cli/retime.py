@@ -1,0 +1,138 @@
+"""``robot_dynamics retime``: the fastest timing of a path within the limits of an arm, torque included."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+
+from robot_dynamics.cli import streams
+from robot_dynamics.cli.chain_source import add_gravity_argument
+from robot_dynamics.cli.check import (
+    EXCEEDED,
+    KEPT,
+    UNUSABLE,
+    add_load_arguments,
+    add_path_arguments,
+    limited_arm,
+    path_of,
+)
+from robot_dynamics.cli.machine_source import is_machine
+from robot_dynamics.cli.needs import need
+from robot_dynamics.cli.path_source import LARGEST_YAML, YAML_SUFFIXES
+from robot_dynamics.control.retiming.executable import executable
+from robot_dynamics.control.retiming.retime import INTERVALS
+from robot_dynamics.control.spline import QuinticSpline
+from robot_dynamics.control.waypoints import WaypointTable
+from robot_dynamics.errors import ParameterError, RobotDynamicsError, shown
+from robot_dynamics.inputs.files import check_output, open_output
+from robot_dynamics.native.loading import BACKENDS
+from robot_dynamics.spatial import Array
+
+INTERVALS_OF_YAML = 250
+"""A file with many more points is larger than what commands read."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.description = (
+        "The fastest motion along a path within velocity, acceleration and effort limits. Its geometry stays."
+        " The result is verified at every moment, as robot_dynamics check does. Exit code 0: the result keeps"
+        " every limit; 1: it does not; 2: the input cannot be used, or no motion along the path is possible."
+    )
+    add_path_arguments(parser)
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        required=True,
+        help="file of the result: CSV with time, positions, velocities, accelerations and efforts, or a"
+        " JointTrajectory where its name ends in .yaml",
+    )
+    parser.add_argument(
+        "--slower", action="store_true", help="never faster than the path's own timing: slow down only"
+    )
+    add_gravity_argument(parser)
+    add_load_arguments(parser)
+    parser.add_argument(
+        "--plot", metavar="FILE.png", help="picture of the efforts before and after, and of the path speed"
+    )
+    parser.add_argument("--backend", choices=BACKENDS, default="auto", help="default: %(default)s")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the motion and print the verdict."""
+    try:
+        return _retimed(arguments)
+    except RobotDynamicsError as error:
+        streams.complain(error)
+        return UNUSABLE
+
+
+def _retimed(arguments: argparse.Namespace) -> int:
+    if is_machine(arguments.urdf or ""):
+        raise ParameterError(f"{shown(arguments.urdf)} is a Stewart platform: this command retimes arms")
+    for place in filter(None, (arguments.output, arguments.plot)):
+        check_output(place)
+    if arguments.plot is not None:
+        need("--plot", "matplotlib")
+    chain, spline = path_of(arguments)
+    model, rules, efforts = limited_arm(chain, arguments)
+    as_yaml = Path(arguments.output).suffix.lower() in YAML_SUFFIXES
+    intervals = INTERVALS_OF_YAML if as_yaml else INTERVALS
+    table, made, verdict = executable(chain, model, spline, efforts, rules, arguments.slower, intervals)
+    needed = model.inverse_dynamics(table.positions, table.velocities, table.accelerations)
+    if as_yaml:
+        _write_yaml(arguments.output, chain.joint_names, table, needed)
+    else:
+        _write_csv(arguments.output, chain.joint_names, table, needed)
+    before = float(spline.times[-1] - spline.times[0])
+    print(f"{shown(arguments.path)}: {before:.3f} s become {made.duration:.3f} s; {verdict.sentence}")
+    print(shown(arguments.output))
+    if arguments.plot is not None:
+        from robot_dynamics.report.retiming_plot import retiming_plot
+
+        own = QuinticSpline(spline.times - spline.times[0], spline.coefficients)
+        retiming_plot(chain, model, own, made, efforts, Path(arguments.plot))
+        print(shown(arguments.plot))
+    return EXCEEDED if verdict.exceeded else KEPT
+
+
+def _write_csv(path: str, names: tuple[str, ...], table: WaypointTable, efforts: Array) -> None:
+    kinds = ("position", "velocity", "acceleration", "effort")
+    columns = ["time", *(f"{name}.{kind}" for kind in kinds for name in names)]
+    values = np.column_stack(
+        [table.times, table.positions, table.velocities, table.accelerations, efforts]
+    ).tolist()
+    with open_output(path) as stream:
+        csv.writer(stream, lineterminator="\n").writerow(columns)
+        stream.write("".join(",".join(map(repr, row)) + "\n" for row in values))
+
+
+def _write_yaml(path: str, names: tuple[str, ...], table: WaypointTable, efforts: Array) -> None:
+    """A JointTrajectory as ``ros2 topic pub`` takes it; JSON is YAML, and much faster to write."""
+    lines = []
+    fields = ("positions", "velocities", "accelerations", "effort")
+    for time, *rows in zip(
+        table.times, table.positions, table.velocities, table.accelerations, efforts, strict=True
+    ):
+        nanoseconds = round(1e9 * float(time))
+        stamp = {"sec": nanoseconds // 10**9, "nanosec": nanoseconds % 10**9}
+        point = {field: [_short(v) for v in row.tolist()] for field, row in zip(fields, rows, strict=True)}
+        lines.append("- " + json.dumps({**point, "time_from_start": stamp}))
+    text = f"joint_names: {json.dumps(list(names))}\npoints:\n" + "\n".join(lines) + "\n"
+    with open_output(path) as stream:
+        stream.write(text)
+    if len(text) > LARGEST_YAML:
+        streams.note(
+            f"robot_dynamics: note: {len(lines)} points make a larger YAML file than robot_dynamics reads;"
+            " give the output a name in .csv"
+        )
+
+
+def _short(value: float) -> float:
+    """The number with ten digits."""
+    return float(f"{value:.10g}")

@@ -1,0 +1,392 @@
+/* What the controller watches while it controls, and the protective stop in which a rule ends.
+ *
+ * A rule compares a measured value with its threshold in every cycle. It trips when the value has been beyond the
+ * threshold for the rule's duration and for three states, both in the states' own time: a pause, a step or a reset of a
+ * simulation is none. A protective stop brings the robot to rest with feedback and is latched: nothing is followed until
+ * the fault is reset. A reset moves nothing. */
+#include "internal.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* States in a row; a second stop sooner takes no new place [s]; faults within so long latch [s], and how many. */
+enum { STATES = 3 };
+static const double AGAIN = 5.0;
+/* How long after activation or the release of brakes the robot has to stay where it is [s]. */
+static const double BEGINNING = 1.0;
+/* Share of the movement that a measured velocity tells which positions must show. */
+static const double CONFIRMED = 0.5;
+/* Least share of kv that an oscillation leaves. */
+static const double SOFTEST = 1.0 / 64.0;
+
+static const rd_rule_info RULES[RD_RULES] = {
+    [RD_FOLLOWING_ERROR] = {"following_error", 0.02, 0.8, 1, "protective stop where the joint is",
+                            "~/reset_fault",
+                            "free the joint, or check payload, masses, friction and gains; then call ~/reset_fault"},
+    [RD_POSE_ERROR] = {"pose_error", 0.02, 0.8, 1, "protective stop where the platform is", "~/reset_fault",
+                       "free the platform, or check payload, masses, friction and gains; then call ~/reset_fault"},
+    [RD_OVERSPEED] = {"overspeed", 0.02, 0.8, 0, "the motion is braked, then protective stop", "~/reset_fault",
+                      "check masses, payload and gains; then call ~/reset_fault"},
+    [RD_OSCILLATION] = {"oscillation", 0.0, 0.8, 0, "protective stop with lower gains", "~/reset_fault",
+                        "the feedback feeds it: check rotor_inertia and friction of this joint, kp and kv; then call"
+                        " ~/reset_fault"},
+    [RD_START_SPEED] = {"start_speed", 0.01, 0.8, 0, "protective stop", "~/reset_fault",
+                        "gravity, payload or a mass of the model differs from the robot's: check them, then call"
+                        " ~/reset_fault"},
+    [RD_START_DISPLACEMENT] = {"start_displacement", 0.01, 0.8, 0, "protective stop", "~/reset_fault",
+                               "gravity, payload or a mass of the model differs from the robot's: check them, then call"
+                               " ~/reset_fault"},
+    [RD_REPEATED_FAULTS] = {"repeated_faults", 5.0, 0.0, 0, "protective stop as soon as states are usable",
+                            "~/reset_fault", "see the lines before for their cause; then call ~/reset_fault"},
+};
+
+const rd_rule_info *rd_rule_table(int rule)
+{
+    return rule > RD_NO_RULE && rule < RD_RULES && RULES[rule].name ? &RULES[rule] : NULL;
+}
+
+/* Trips */
+
+/* Whether the place of a stop within the last seconds is still near: another stop takes no new one, or each would sink a
+ * little lower. */
+static int stopped_here(const rd_core *core)
+{
+    const rd_supervision *watch = &core->supervision;
+    int near = core->time - watch->stopped_at < AGAIN;
+    for (int j = 0; near && j < core->n; ++j) {
+        near = fabs(core->place[j] - watch->stopped[j]) <= core->settings->following[j];
+    }
+    return near;
+}
+
+/* Bring the robot to rest: along its path where no rule doubts that it follows, else straight on from where it is. */
+void rd_begin_protective_stop(rd_core *core, int rule)
+{
+    rd_copy(core->disturbance, core->undisturbed, core->n); /* before the error grew */
+    rd_supervision *watch = &core->supervision;
+    const int again = rule != RD_OVERSPEED && stopped_here(core);
+    if (rule == RD_NO_RULE || rule == RD_REPEATED_FAULTS) {
+        rd_stop_along(core, RD_STOP_EMERGENCY);
+        core->knows_inertia = core->has_sent = 0;
+    } else {
+        rd_capture(core, RD_STOP_EMERGENCY);
+    }
+    if (again) {
+        core->stopping.kind = RD_NO_STOP;
+        rd_copy(core->hold, watch->stopped, core->n);
+    } else {
+        rd_copy(watch->stopped, core->hold, core->n);
+        watch->stopped_at = core->time;
+    }
+    core->fades = 0;
+    core->replaced = NULL;
+}
+
+static void note_trip(rd_core *core, int rule, int joint, double measured, double allowed, int stops)
+{
+    const int latched = core->trip.latched || stops;
+    core->trip = (rd_trip){.count = core->trip.count + 1, .time = core->time, .measured = measured, .allowed = allowed,
+                           .rule = rule, .joint = joint, .latched = latched, .stops = stops};
+}
+
+void rd_trip_rule(rd_core *core, int rule, int joint, double measured, double allowed)
+{
+    const int latched = core->trip.latched;
+    note_trip(core, rule, joint, measured, allowed, 1);
+    if (!latched || rule == RD_OVERSPEED) {
+        rd_begin_protective_stop(core, rule);
+    }
+}
+
+void rd_core_protect(rd_core *core, int rule)
+{
+    if (!core->trip.latched) {
+        core->trip.rule = rule;
+        core->trip.joint = -1;
+        core->trip.latched = 1;
+        if (rd_controls(core->phase)) {
+            rd_begin_protective_stop(core, rule);
+        }
+    }
+    rd_core_publish(core);
+}
+
+void rd_core_reset_fault(rd_core *core)
+{
+    if (!core->trip.latched) {
+        return;
+    }
+    if (rd_lacks_feedback(core, core->settings) && core->knows_effort) {
+        rd_copy(core->departing, core->last_effort, core->n); /* the law of the mode is another one */
+        core->departs = 1;
+    }
+    core->trip.latched = 0;
+    core->softness = 1.0;
+    rd_forget_oscillation(core);
+    core->supervision.faults = 0;
+    core->has_sent = 0;
+    core->phase = core->phase == RD_PROTECTIVE_STOP ? RD_HOLDING : core->phase;
+    ++core->epoch; /* what was planned before stays dropped */
+    rd_core_publish(core);
+}
+
+/* The rules */
+
+/* Where a value stands beside its threshold: share 1 is the threshold. */
+typedef struct {
+    double share, measured, allowed;
+    int joint;
+} reading;
+
+static void take_worse(reading *worst, int joint, double measured, double allowed)
+{
+    const double share = allowed > 0.0 ? measured / allowed : 0.0;
+    if (share > worst->share) {
+        *worst = (reading){share, measured, allowed, joint};
+    }
+}
+
+/* Keep what was seen, and count how long it has been beyond its threshold; whether the rule trips now. */
+static int counts(rd_core *core, int rule, const reading *value)
+{
+    rd_rule_state *state = &core->supervision.rules[rule];
+    const rd_rule_info *info = &RULES[rule];
+    state->share = value->share;
+    state->largest = fmax(state->largest, value->share);
+    if (!(value->share > 1.0)) {
+        state->states = 0;
+        state->warned &= value->share > info->release;
+        return 0;
+    }
+    if (state->states == 0) {
+        state->since = core->time;
+    }
+    ++state->states;
+    return state->states >= STATES && core->time - state->since >= info->duration - 1e-9;
+}
+
+/* Apply a rule to what was measured; whether it begins a protective stop. */
+static int apply(rd_core *core, int rule, const reading *value)
+{
+    rd_rule_state *state = &core->supervision.rules[rule];
+    if (!counts(core, rule, value) || (core->trip.latched && rule != RD_OVERSPEED)) {
+        return 0;
+    }
+    if (core->settings->rules->observes && RULES[rule].observable) {
+        if (!state->warned) {
+            note_trip(core, rule, value->joint, value->measured, value->allowed, 0);
+        }
+        state->warned = 1;
+        return 0;
+    }
+    state->warned = 1;
+    state->states = 0;
+    rd_trip_rule(core, rule, value->joint, value->measured, value->allowed);
+    return 1;
+}
+
+static int follows_nothing(const rd_core *core)
+{
+    const rd_settings *settings = core->settings;
+    return settings->machine->without_reference >> settings->mode & 1U && !core->trip.latched;
+}
+
+static int watch_following(rd_core *core, const rd_rules *rules)
+{
+    const rd_machine *machine = core->settings->machine;
+    reading legs = {.joint = -1}, pose = {.joint = -1};
+    if (follows_nothing(core) || core->braked) {
+        return 0;
+    }
+    const double *error = core->before;
+    double linear = 0.0, angular = 0.0;
+    if (machine->stray) {
+        machine->stray(core, core->before, &linear, &angular);
+        take_worse(&pose, 0, linear, rules->pose[0]);
+        take_worse(&pose, 1, angular, rules->pose[1]);
+    } else {
+        for (int j = 0; j < core->n; ++j) {
+            core->before[j] = core->reference.position[j] - core->state.position[j];
+        }
+    }
+    for (int j = 0; j < core->n; ++j) {
+        take_worse(&legs, j, fabs(error[j]), rules->following[j]);
+    }
+    return apply(core, RD_FOLLOWING_ERROR, &legs) || (machine->stray && apply(core, RD_POSE_ERROR, &pose));
+}
+
+/* Speed beyond the limit that positions confirm: what positions show since it began. */
+static int watch_speed(rd_core *core, const rd_rules *rules)
+{
+    rd_supervision *watch = &core->supervision;
+    reading worst = {.joint = -1};
+    for (int j = 0; j < core->n; ++j) {
+        take_worse(&worst, j, fabs(core->state.velocity[j]), rules->speed[j]);
+    }
+    const int j = worst.joint;
+    if (j >= 0 && worst.share > 1.0) {
+        const double velocity = core->state.velocity[j];
+        if (watch->rules[RD_OVERSPEED].states == 0) {
+            rd_copy(watch->place, core->state.position, core->n);
+            watch->path = 0.0;
+        } else {
+            watch->path += fabs(velocity) * (core->time - watch->seen);
+            const double moved = copysign(1.0, velocity) * (core->state.position[j] - watch->place[j]);
+            worst.share = moved >= CONFIRMED * watch->path ? worst.share : 0.0;
+        }
+    }
+    watch->seen = core->time;
+    return apply(core, RD_OVERSPEED, &worst);
+}
+
+/* Gains that an oscillation has lowered go on falling while it lasts. */
+static int watch_oscillation(rd_core *core, const rd_rules *rules)
+{
+    reading swing = {.joint = -1};
+    double measured, allowed;
+    if (!(rules->oscillation > 0.0) || core->braked || follows_nothing(core)) {
+        return 0;
+    }
+    const int joint = rd_find_oscillation(core, rules->oscillation, &measured, &allowed);
+    if (joint >= 0) {
+        take_worse(&swing, joint, measured, allowed);
+        core->softness = fmax(SOFTEST, 0.5 * core->softness);
+        rd_forget_oscillation(core);
+    }
+    core->supervision.rules[RD_OSCILLATION].largest = fmax(core->supervision.rules[RD_OSCILLATION].largest, swing.share);
+    if (joint >= 0 && !core->trip.latched) {
+        rd_trip_rule(core, RD_OSCILLATION, joint, measured, allowed);
+        return 1;
+    }
+    return 0;
+}
+
+/* In the first second the robot stays where it is, unless it follows something. */
+static int watch_beginning(rd_core *core, const rd_rules *rules)
+{
+    rd_supervision *watch = &core->supervision;
+    reading speed = {.joint = -1}, distance = {.joint = -1};
+    if (core->braked || !watch->begins) {
+        watch->begins = core->braked; /* it begins when brakes have let go */
+        watch->began = core->time;
+        watch->first = -1.0;
+        return 0;
+    }
+    if (core->time - watch->began > BEGINNING || rd_has_plan(core) || core->trip.latched || follows_nothing(core)) {
+        watch->begins = 0;
+        return 0;
+    }
+    if (core->settings->machine->stray) {
+        double linear, angular;
+        core->settings->machine->stray(core, core->before, &linear, &angular);
+    } else {
+        for (int j = 0; j < core->n; ++j) {
+            core->before[j] = core->reference.position[j] - core->state.position[j];
+        }
+    }
+    for (int j = 0; j < core->n; ++j) {
+        /* An unknown part of the weight makes no joint faster than this share of the following error's spring. */
+        const double settling = 0.75 * sqrt(core->settings->kp[j]) * rules->following[j];
+        const double most = rules->start_speed > 0.0 ? fmax(rules->start_speed * rules->speed[j], settling) : 0.0;
+        take_worse(&speed, j, fabs(core->state.velocity[j]), most);
+        take_worse(&distance, j, fabs(core->before[j]), rules->start_displacement * rules->following[j]);
+    }
+    if (watch->first < 0.0) {
+        watch->first = speed.share; /* a robot that moves already has so much to lose */
+    }
+    speed.share /= fmax(1.0, 1.1 * watch->first);
+    return apply(core, RD_START_SPEED, &speed) || apply(core, RD_START_DISPLACEMENT, &distance);
+}
+
+int rd_supervise(rd_core *core)
+{
+    const rd_rules *rules = core->settings->rules;
+    if (!rules) {
+        return 0;
+    }
+    if (core->trip.latched && !core->stopping.kind) {
+        rd_copy(core->supervision.stopped, core->hold, core->n);
+    }
+    return watch_oscillation(core, rules) || watch_speed(core, rules) || watch_beginning(core, rules) || watch_following(core, rules);
+}
+
+void rd_supervision_restart(rd_core *core)
+{
+    for (int rule = 0; rule < RD_RULES; ++rule) {
+        core->supervision.rules[rule].states = 0;
+    }
+    core->supervision.seen = core->time;
+    rd_forget_oscillation(core);
+}
+
+void rd_supervision_begin(rd_core *core)
+{
+    rd_supervision_restart(core);
+    core->supervision.begins = 1;
+    core->supervision.began = core->time;
+    core->supervision.first = -1.0;
+}
+
+void rd_supervision_set_back(rd_core *core, double by)
+{
+    rd_supervision *watch = &core->supervision;
+    watch->stopped_at -= by;
+    watch->began -= by;
+    for (int i = 0; i < watch->faults; ++i) {
+        watch->fault_times[i] -= by;
+    }
+}
+
+/* Several faults in a short time latch. */
+void rd_count_fault(rd_core *core)
+{
+    rd_supervision *watch = &core->supervision;
+    const int limit = RD_MOST_FAULTS;
+    if (!core->settings->rules) {
+        return;
+    }
+    while (watch->faults > 0 && !(core->time - watch->fault_times[0] <= RULES[RD_REPEATED_FAULTS].duration)) {
+        memmove(watch->fault_times, watch->fault_times + 1, sizeof(double) * (size_t)--watch->faults);
+    }
+    if (watch->faults == limit) {
+        return;
+    }
+    watch->fault_times[watch->faults++] = core->time;
+    if (watch->faults == limit && !core->trip.latched) {
+        note_trip(core, RD_REPEATED_FAULTS, -1, limit, limit - 1, 1);
+    }
+}
+
+int rd_confirmed_speed(const rd_core *core, int joint, double elapsed, double position, double velocity)
+{
+    const rd_rules *rules = core->settings->rules;
+    const double moved = copysign(1.0, velocity) * (position - core->last_position[joint]);
+    const double before = copysign(1.0, velocity) * core->last_velocity[joint];
+    return rules && core->knows_last && elapsed > 0.0 && before > rules->speed[joint] && moved >= CONFIRMED * before * elapsed;
+}
+
+/* Words */
+
+void rd_trip_text(const rd_trip *trip, const char *joint, const char *unit, char *text, size_t bytes)
+{
+    static const char *const QUANTITIES[RD_RULES] = {
+        [RD_FOLLOWING_ERROR] = "is %.4g %s from its reference", [RD_POSE_ERROR] = "is %.4g %s from its reference",
+        [RD_OVERSPEED] = "moves at %.4g %s/s", [RD_OSCILLATION] = "oscillates at %.4g %s/s",
+        [RD_START_SPEED] = "moves at %.4g %s/s just after the start",
+        [RD_START_DISPLACEMENT] = "is %.4g %s from where the start found it",
+        [RD_REPEATED_FAULTS] = "has had %.0f faults within 5 s",
+    };
+    static const char *const BOUNDS[RD_RULES] = {
+        [RD_OVERSPEED] = "%.4g %s/s", [RD_OSCILLATION] = "%.4g %s/s", [RD_START_SPEED] = "%.4g %s/s", [RD_REPEATED_FAULTS] = "%.0f",
+    };
+    const rd_rule_info *info = rd_rule_table(trip->rule);
+    char measured[80], allowed[40];
+    if (!info || !QUANTITIES[trip->rule]) {
+        snprintf(text, bytes, "protective stop; remove its cause, then call ~/reset_fault");
+        return;
+    }
+    snprintf(measured, sizeof measured, QUANTITIES[trip->rule], trip->measured, unit);
+    snprintf(allowed, sizeof allowed, BOUNDS[trip->rule] ? BOUNDS[trip->rule] : "%.4g %s", trip->allowed, unit);
+    snprintf(text, bytes, "%s %s, allowed are %s: %s; %s", joint, measured, allowed,
+             trip->stops ? info->reaction : "reported only (supervision: observe)", info->remedy);
+}

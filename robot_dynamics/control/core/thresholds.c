@@ -1,0 +1,127 @@
+/* Thresholds of supervision that are derived from the model of an arm. */
+#include "internal.h"
+
+#include <stdlib.h>
+
+enum { POSES = 64 };
+/* Share of the weight that a model may lack or have too much: a robot that is a fifth lighter than its model is also so
+ * much quicker. Of a law without a model the whole weight, and as much of it. */
+static const double UNKNOWN_WEIGHT = 0.2 / 0.8, MARGIN = 1.5;
+/* Least threshold: encoder noise and delays [rad, m]; a larger range is no range [rad or m]. */
+static const double LEAST[] = {0.02, 0.005}, ENDLESS = 1e3;
+static const double SHARE_OF_RANGE = 0.1;
+
+/* Element of the sequence of van der Corput in a base: even, and the same in every run. */
+static double scattered(int index, int base)
+{
+    double share = 1.0, value = 0.0;
+    for (; index > 0; index /= base) {
+        share /= base;
+        value += share * (index % base);
+    }
+    return value;
+}
+
+static void place(int index, int n, const double *lower, const double *upper, double *q)
+{
+    static const int BASES[] = {2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53};
+    for (int j = 0; j < n; ++j) {
+        const int ranged = upper[j] - lower[j] < ENDLESS;
+        const double low = ranged ? lower[j] : -M_PI, high = ranged ? upper[j] : M_PI;
+        q[j] = low + (high - low) * scattered(index + 1 + j / 16, BASES[j % 16]);
+    }
+}
+
+/* Solve A x = b for a symmetric positive matrix (n, n) by Cholesky's factors, which take its place. */
+static int solve(int n, double *a, double *b)
+{
+    for (int i = 0; i < n; ++i) {
+        for (int j = 0; j <= i; ++j) {
+            double sum = a[i * n + j];
+            for (int k = 0; k < j; ++k) {
+                sum -= a[i * n + k] * a[j * n + k];
+            }
+            if (i != j) {
+                a[i * n + j] = sum / a[j * n + j];
+            } else if (sum > 0.0) {
+                a[i * n + i] = sqrt(sum);
+            } else {
+                return 0;
+            }
+        }
+    }
+    for (int i = 0; i < n; ++i) {
+        for (int k = 0; k < i; ++k) {
+            b[i] -= a[i * n + k] * b[k];
+        }
+        b[i] /= a[i * n + i];
+    }
+    for (int i = n - 1; i >= 0; --i) {
+        for (int k = i + 1; k < n; ++k) {
+            b[i] -= a[k * n + i] * b[k];
+        }
+        b[i] /= a[i * n + i];
+    }
+    return 1;
+}
+
+/* Acceleration that an unknown part of the weight and of the friction give each joint (n) at a pose: of its own inertia,
+ * and through the other joints. */
+static int unknown_acceleration(const rd_settings *s, int n, const double *q, double *work, double *out)
+{
+    double *rest = work, *unit = rest + n, *load = unit + n, *column = load + n, *matrix = column + n;
+    double *through = matrix + n * n;
+    const double *in[] = {q, rest, unit, s->gravity, s->payload};
+    const double weight = s->mode == RD_PD ? 1.0 + UNKNOWN_WEIGHT : UNKNOWN_WEIGHT;
+    memset(work, 0, sizeof(double) * 2 * (size_t)n);
+    if (!s->inverse_dynamics(in, load)) {
+        return 0;
+    }
+    for (int j = 0; j < n; ++j) {
+        unit[j] = 1.0;
+        if (!s->inverse_dynamics(in, column)) {
+            return 0;
+        }
+        unit[j] = 0.0;
+        for (int i = 0; i < n; ++i) {
+            matrix[i * n + j] = column[i] - load[i];
+        }
+        matrix[j * n + j] += s->driven ? s->rotor_inertia[j] : 0.0;
+    }
+    for (int j = 0; j < n; ++j) {
+        const double *p = s->friction + RD_FRICTION_PARAMETERS * j;
+        const double friction = s->driven ? fmax(p[1], p[2]) + fabs(p[4]) : 0.0;
+        const double own = (weight * fabs(load[j]) + friction) / matrix[j * n + j];
+        out[j] = matrix[j * n + j] > 0.0 && isfinite(own) ? own : 0.0;
+        through[j] = weight * load[j];
+    }
+    if (solve(n, matrix, through)) {
+        for (int j = 0; j < n; ++j) {
+            out[j] = fmax(out[j], fabs(through[j]));
+        }
+    }
+    return 1;
+}
+
+int rd_arm_following(const rd_settings *s, int n, const double *lower, const double *upper, const double *velocity,
+                     const int32_t *slides, double *out)
+{
+    double *work = calloc((size_t)(n * (n + 8)), sizeof(double)), *q = work + n * (n + 5), *found = q + n;
+    int finite = work != NULL;
+    memset(out, 0, sizeof(double) * (size_t)n);
+    for (int index = 0; finite && index < POSES; ++index) {
+        place(index, n, lower, upper, q);
+        finite = unknown_acceleration(s, n, q, work, found);
+        for (int j = 0; finite && j < n; ++j) {
+            out[j] = fmax(out[j], found[j]);
+        }
+    }
+    for (int j = 0; finite && j < n; ++j) {
+        const double least = LEAST[slides[j] != 0], range = upper[j] - lower[j];
+        const double most = fmin(range < ENDLESS ? SHARE_OF_RANGE * range : INFINITY, s->kv[j] * velocity[j] / s->kp[j]);
+        const double wanted = s->kp[j] > 0.0 ? MARGIN * out[j] / s->kp[j] + least : INFINITY;
+        out[j] = fmax(least, fmin(wanted, isnan(most) ? INFINITY : most));
+    }
+    free(work);
+    return finite;
+}

@@ -1,0 +1,1 @@
+"""Time-optimal retiming of joint paths."""

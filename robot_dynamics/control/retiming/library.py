@@ -1,0 +1,30 @@
+"""The retiming's library: built as the control core is, called through cffi."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from robot_dynamics.control.core.library import built, opened
+from robot_dynamics.control.core.sources import api_of
+from robot_dynamics.control.retiming.sources import FLAGS, PACKAGE, retiming_source
+
+
+@lru_cache(maxsize=1)
+def ffi() -> Any:
+    """The declarations of the library's header, for cffi."""
+    import cffi  # reading the declarations takes longer than everything else that is imported here
+
+    declared = cffi.FFI()
+    declared.cdef(api_of(PACKAGE, "retime.h"))
+    return declared
+
+
+@lru_cache(maxsize=1)
+def load_retiming() -> Any:
+    """The library; its functions are those of :func:`ffi`.
+
+    Raises:
+        BackendError: there is no compiler, or it fails.
+    """
+    return opened(ffi(), built(retiming_source(), FLAGS))

@@ -1,0 +1,70 @@
+"""Limits of a retimed path."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.errors import ParameterError, quoted
+from robot_dynamics.inputs.arrays import of_type, real_array
+from robot_dynamics.model.chain import KinematicChain
+from robot_dynamics.spatial import Array
+
+_UNITS = {
+    "velocity": "rad/s or m/s",
+    "acceleration": "rad/s² or m/s²",
+    "effort": "N·m or N",
+}
+
+
+@dataclass(frozen=True)
+class PathLimits:
+    """Limits of each joint, in chain order; None where there are none, infinite for single joints.
+
+    Attributes:
+        velocity: (n,) or one for all [rad/s or m/s].
+        acceleration: the same [rad/s² or m/s²].
+        effort: the same [N·m or N].
+    """
+
+    velocity: Any = None
+    acceleration: Any = None
+    effort: Any = None
+
+    @staticmethod
+    def of(chain: KinematicChain) -> PathLimits:
+        """Limits of a description: velocities and efforts."""
+        of_type("chain", chain, KinematicChain)
+        limits = [chain.driving_joint(j).limits for j in range(chain.dof)]
+        return PathLimits(
+            velocity=np.array([limit.velocity for limit in limits]),
+            effort=np.array([limit.effort for limit in limits]),
+        )
+
+    def arrays(self, chain: KinematicChain) -> dict[str, Array]:
+        """(n,) of each kind by its name, infinite where nothing is given.
+
+        Raises:
+            ParameterError: a wrong number of limits, or one that is zero, negative or NaN; names the joint.
+        """
+        made = {}
+        for field in fields(self):
+            given = getattr(self, field.name)
+            if given is None:
+                made[field.name] = np.full(chain.dof, np.inf)
+                continue
+            values = real_array(f"limits: {field.name}", given, ParameterError)
+            if values.shape not in ((), (1,), (chain.dof,)):
+                raise ParameterError(
+                    f"limits: {field.name} is {quoted(given)}; give one number, or {chain.dof}: one per joint"
+                )
+            values = np.array(np.broadcast_to(values, (chain.dof,)), dtype=float)
+            for j in np.flatnonzero(~(values > 0.0)).tolist():
+                raise ParameterError(
+                    f"limits: {field.name} of joint {chain.joint_names[j]!r} is {values[j]:g}"
+                    f" {_UNITS[field.name]}; it must be above 0"
+                )
+            made[field.name] = values
+        return made

@@ -1,0 +1,415 @@
+/* Largest x along the path: sets from which the end can be reached, backwards, then forwards the largest x. */
+#include "retime.h"
+
+#include "friction.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define RD_STEPS 100
+#define RD_CLOSE 1e-11
+/* Slower than this a joint stands: x is never quite zero in a root's tangent. */
+#define RD_STILL 1e-5
+/* Friction is linear in x near a place; x farther away by this share makes it linear anew. */
+#define RD_NEARBY 0.02
+
+/* Lines in the plane of x at an interval's beginning and y at its end: low + slope x <= y <= high + slope x. */
+struct rd_lines {
+    int count;
+    double *high, *low, *slope;
+};
+
+/* Bounds of y for one x, and their slopes. */
+struct rd_span {
+    double high, low, high_slope, low_slope;
+};
+
+/* Bound of a row without its friction, of which a share is that of the load. */
+static inline double rd_loaded(double bound, double share, int sign, double speed)
+{
+    /* Friction helps to brake, but not a joint that stands. */
+    const double help = speed < RD_SLOW ? share * rd_direction(0.95 * speed) : share;
+    const double with = bound * sign >= 0.0 ? 1.0 + share : 1.0 - help;
+    return bound / with;
+}
+
+/* Friction of a row along its tangent at x: bounds at x = 0, and slope. */
+static inline void rd_tangent(const double *p, double speed, double root, int sign, double *upper, double *lower,
+                              double *slope)
+{
+    const double v = speed * root;
+    double rate;
+    rd_dry(p, v > RD_STILL ? v : 0.0, sign, upper, lower, &rate);
+    *slope = sign * (p[0] + rate) * speed * 0.5 / root;
+    const double constant = sign * p[0] * v - *slope * root * root;
+    *upper += constant, *lower += constant;
+}
+
+/* Lines of row k of interval i, for friction of any kind. */
+static void rd_odd_line(const struct rd_retiming *r, const struct rd_rows *w, int i, int k, double rx, double ry,
+                        double least, struct rd_lines *t)
+{
+    const int m = w->count, j = w->joint[k];
+    const size_t at = (size_t)i * m + k;
+    const double half = 0.5 / (r->s[i + 1] - r->s[i]), share = r->load_friction[j], *p = r->friction + 5 * j;
+    const int sign = w->sign[at];
+    double f, g, f1, g1, rate, rate1, scale = 1.0;
+    rd_tangent(p, w->speed[at], rx, sign, &f, &g, &rate);
+    rd_tangent(p, w->speed[at + m], ry, sign, &f1, &g1, &rate1);
+    double up = w->upper[at] - f, lo = w->lower[at] - g, up1 = w->upper[at] - f1, lo1 = w->lower[at] - g1;
+    if (share != 0.0) {
+        const double v0 = w->speed[at] * rx, v1 = w->speed[at + m] * ry;
+        up = rd_loaded(up, share, sign, v0), lo = rd_loaded(lo, share, sign, v0);
+        up1 = rd_loaded(up1, share, sign, v1), lo1 = rd_loaded(lo1, share, sign, v1);
+        scale = 1.0 / (1.0 + share);
+    }
+    double left = w->a[at] * half, right = w->a[at + m] * half + w->b[at + m] + scale * rate1;
+    left = fabs(left) > least ? left : least;
+    right = fabs(right) > least ? right : least;
+    const double i0 = 1.0 / left, i1 = 1.0 / right;
+    const double y0 = (up - w->c[at]) * i0, y1 = (lo - w->c[at]) * i0;
+    const double z0 = (up1 - w->c[at + m]) * i1, z1 = (lo1 - w->c[at + m]) * i1;
+    t->high[k] = RD_MAX(y0, y1), t->low[k] = RD_MIN(y0, y1);
+    t->high[m + k] = RD_MAX(z0, z1), t->low[m + k] = RD_MIN(z0, z1);
+    t->slope[k] = 1.0 - (w->b[at] + scale * rate) * i0;
+    t->slope[m + k] = w->a[at + m] * half * i1;
+}
+
+/* Lines of interval i; friction is linear near x and y. */
+static void rd_lines_of(const struct rd_retiming *r, const struct rd_rows *w, int i, double x, double y,
+                        struct rd_lines *t)
+{
+    const int m = w->count;
+    const size_t at = (size_t)i * m;
+    const double half = 0.5 / (r->s[i + 1] - r->s[i]);
+    const double *a = w->a + at, *b = w->b + at, *c = w->c + at, *limit = w->limit, *upper = w->upper + at;
+    const double *lower = w->lower + at, *speed = w->speed + at, *drag = w->drag + at, *push = w->push + at;
+    const double most = w->most[i] < 1e100 ? w->most[i] + 1e-200 : 1e100, tiny = 1e-10 / most;
+    const double floor = 1e-12 * most, rx = sqrt(RD_MAX(x, floor)), ry = sqrt(RD_MAX(y, floor));
+    const double hx = 0.5 * rx, hy = 0.5 * ry, gx = 0.5 / rx, gy = 0.5 / ry;
+    rd_mask slow = {0, 0, 0, 0};
+    t->count = 2 * m;
+    for (int k = 0; k < m; k += 4) {
+        const rd_four f0 = FOUR(drag, k) * FOUR(speed, k), f1 = FOUR(drag, k) * FOUR(speed, m + k), p = FOUR(push, k);
+        const rd_four up = FOUR(upper, k) - p, lo = FOUR(lower, k) - p, least = tiny * FOUR(limit, k);
+        const rd_four left = FOUR(a, k) * half, a1 = FOUR(a, m + k) * half, right = a1 + FOUR(b, m + k) + f1 * gy;
+        const rd_four c0 = FOUR(c, k) + f0 * hx, c1 = FOUR(c, m + k) + f1 * hy;
+        const rd_four i0 = 1.0 / rd_chosen((left > least) | (left < -least), left, least);
+        const rd_four i1 = 1.0 / rd_chosen((right > least) | (right < -least), right, least);
+        const rd_four y0 = (up - c0) * i0, y1 = (lo - c0) * i0, z0 = (up - c1) * i1, z1 = (lo - c1) * i1;
+        FOUR(t->high, k) = rd_chosen(y0 > y1, y0, y1), FOUR(t->low, k) = rd_chosen(y0 > y1, y1, y0);
+        FOUR(t->high, m + k) = rd_chosen(z0 > z1, z0, z1), FOUR(t->low, m + k) = rd_chosen(z0 > z1, z1, z0);
+        FOUR(t->slope, k) = 1.0 - (FOUR(b, k) + f0 * gx) * i0, FOUR(t->slope, m + k) = a1 * i1;
+        slow |= (p != 0.0) & ((FOUR(speed, k) * rx < RD_SLOW) | (FOUR(speed, m + k) * ry < RD_SLOW));
+    }
+    if (w->dry || !(w->any_odd || rd_any(slow)))
+        return;
+    for (int k = 0; k < w->efforts; k++)
+        if (w->sign[at + k] != 0 &&
+            (w->odd[k] || (push[k] != 0.0 && (speed[k] * rx < RD_SLOW || speed[m + k] * ry < RD_SLOW))))
+            rd_odd_line(r, w, i, k, rx, ry, tiny * limit[k], t);
+}
+
+static inline void rd_span_at(const struct rd_lines *t, double x, double low, double high, struct rd_span *span)
+{
+    rd_four above = {high, high, high, high}, below = {low, low, low, low};
+    rd_four above_slope = {0.0, 0.0, 0.0, 0.0}, below_slope = above_slope;
+    for (int k = 0; k < t->count; k += 4) {
+        const rd_four slope = FOUR(t->slope, k), top = FOUR(t->high, k) + slope * x, bottom = FOUR(t->low, k) + slope * x;
+        const rd_mask less = top < above, more = bottom > below;
+        above = rd_chosen(less, top, above), above_slope = rd_chosen(less, slope, above_slope);
+        below = rd_chosen(more, bottom, below), below_slope = rd_chosen(more, slope, below_slope);
+    }
+    int first = 0, second = 0;
+    for (int k = 1; k < 4; k++) {
+        first = above[k] < above[first] ? k : first;
+        second = below[k] > below[second] ? k : second;
+    }
+    span->high = above[first], span->high_slope = above_slope[first];
+    span->low = below[second], span->low_slope = below_slope[second];
+}
+
+static inline double rd_within(double y, double low, double high)
+{
+    return y < low ? low : y > high ? high : y;
+}
+
+static inline int rd_nearby(double value, double place)
+{
+    return fabs(value - place) <= RD_NEARBY * place;
+}
+
+/* Largest (sense 1) or smallest (-1) x in [from, to] with a y in [low, high], beginning at a guess; negative: there
+ * is none. */
+static double rd_extreme(const struct rd_retiming *r, const struct rd_rows *w, struct rd_lines *lines, int i,
+                         int sense, double from, double to, double low, double high, double guess)
+{
+    const double end = sense > 0 ? to : from;
+    double x = rd_within(guess, from, to), at = x, near = sense > 0 ? high : low;
+    double good = -1.0, bad = -1.0;
+    int renewed = 0;
+    rd_lines_of(r, w, i, at, near, lines);
+    for (int k = 0; k < RD_STEPS; k++) {
+        struct rd_span t;
+        rd_span_at(lines, x, low, high, &t);
+        const double gap = t.high - t.low, slope = t.high_slope - t.low_slope;
+        const int fits = gap >= -RD_CLOSE * (fabs(t.high) + x);
+        double next = x - gap / slope;
+        if (fits)
+            good = x;
+        else
+            bad = x;
+        if (slope * sense >= 0.0 || !isfinite(next))
+            next = !fits ? (good >= 0.0 ? 0.5 * (good + bad) : -1.0) : bad >= 0.0 ? 0.5 * (good + bad) : end;
+        else
+            next = rd_within(next, from, to);
+        if (next >= 0.0 && good >= 0.0 && bad >= 0.0 && (next - good) * (next - bad) > 0.0)
+            next = 0.5 * (good + bad);
+        const int done = next < 0.0 || fabs(next - x) <= 1e-12 * x ||
+                         (good >= 0.0 && fabs(next - good) <= 1e-10 * (good + next));
+        if (done) {
+            double found = good;
+            if (good < 0.0 && next >= 0.0) { /* within rounding of the boundary, which may be steep */
+                found = rd_within(x - sense * 1e-9 * x, from, to);
+                rd_span_at(lines, found, low, high, &t);
+                found = t.high - t.low >= -1e-6 * (fabs(t.high) + x) ? found : -1.0;
+            }
+            const double middle = rd_within(0.5 * (t.high + t.low), low, high);
+            const int lost = found < 0.0 && at > 1e-9 * to; /* friction of a speed that is much too high */
+            if (w->dry || renewed > 15 || (!lost && rd_nearby(x, at) && rd_nearby(middle, near)))
+                return found;
+            at = lost ? RD_MIN(0.05 * at, x > 0.0 ? x : at) : x;
+            x = at, near = lost ? near : middle, renewed++, good = bad = -1.0;
+            rd_lines_of(r, w, i, at, near, lines);
+            continue;
+        }
+        x = next;
+    }
+    return good;
+}
+
+/* Effort in the rows of point i at standstill that is farthest beyond a limit, for the message. */
+static void rd_explain(struct rd_retiming *r, const struct rd_rows *w, int i)
+{
+    const int m = w->count, e = w->efforts;
+    double worst = -INFINITY;
+    r->failed_at = r->s[i], r->failed_joint = -1, r->failed_kind = RD_BY_EFFORT;
+    for (int point = i; point < i + 2 && point < r->points; point++)
+        for (int k = 0; k < e; k++) {
+            const int j = w->joint[k], sign = w->sign[(size_t)i * m + k];
+            double upper = 0.0, lower = 0.0, slope, tau = w->c[(size_t)point * m + k];
+            if (sign != 0)
+                rd_dry(r->friction + 5 * j, 0.0, sign, &upper, &lower, &slope);
+            tau += r->load_friction[j] * fabs(tau) * sign;
+            const double value = fabs(tau + upper) > fabs(tau + lower) ? tau + upper : tau + lower;
+            const double excess = fabs(value) / w->limit[k];
+            if (excess > 1.0 && excess > worst) {
+                worst = excess;
+                r->failed_at = r->s[point], r->failed_joint = j;
+                r->failed_value = value, r->failed_limit = w->limit[k];
+            }
+        }
+}
+
+/* Whether the arm can go on from point i to the next as slowly as it likes. */
+static int rd_can_crawl(const struct rd_retiming *r, const struct rd_rows *w, int i)
+{
+    const int m = w->count;
+    const double *upper = w->upper + (size_t)i * m, *lower = w->lower + (size_t)i * m;
+    for (int k = 0; k < w->efforts; k++) {
+        const int j = w->joint[k], sign = w->sign[(size_t)i * m + k];
+        double up = upper[k], low = lower[k];
+        if (sign != 0) {
+            double f, g, slope;
+            rd_dry(r->friction + 5 * j, 0.0, sign, &f, &g, &slope);
+            up = rd_loaded(up - f, r->load_friction[j], sign, 0.0);
+            low = rd_loaded(low - g, r->load_friction[j], sign, 0.0);
+        }
+        const double c0 = w->c[(size_t)i * m + k], c1 = w->c[(size_t)(i + 1) * m + k];
+        if (c0 > up || c1 > up || c0 < low || c1 < low)
+            return 0;
+    }
+    return 1;
+}
+
+static int rd_forwards(struct rd_retiming *r, const struct rd_rows *w, struct rd_lines *lines, const double *low,
+                       const double *high, int first)
+{
+    const int last = r->points - 1;
+    double x = r->x[first], ratio = 1.0;
+    for (int i = first; i < last; i++) {
+        double near = rd_within(x * ratio, low[i + 1], high[i + 1]), y = near;
+        for (int k = 0; k < 12; k++) {
+            struct rd_span t;
+            rd_lines_of(r, w, i, x, near, lines);
+            rd_span_at(lines, x, low[i + 1], high[i + 1], &t);
+            y = rd_within(t.high > t.low ? t.high : 0.5 * (t.high + t.low), low[i + 1], high[i + 1]);
+            if (w->dry || fabs(y - near) <= 1e-3 * (y + near))
+                break;
+            near = y;
+        }
+        if (y <= 0.0 && x <= 0.0) {
+            rd_explain(r, w, i);
+            return RD_EMPTY;
+        }
+        if (i > w->last && y == r->x[i + 1])
+            return RD_RETIMED; /* from here on it is the profile of the last solution */
+        ratio = x > 0.0 ? y / x : 1.0;
+        r->x[i + 1] = x = y;
+    }
+    return RD_RETIMED;
+}
+
+/* Solve anew where limits have changed since the last solution. */
+static int rd_retime_solve(struct rd_retiming *r, const struct rd_rows *w, struct rd_lines *lines, double *low, double *high)
+{
+    const int last = r->points - 1;
+    const double spare = 1e-9;
+    int first = 0;
+    r->failed_joint = -1, r->failed_value = r->failed_limit = 0.0;
+    high[last] = r->end >= 0.0 ? r->end : w->most[last];
+    low[last] = r->end >= 0.0 ? r->end : 0.0;
+    if (high[last] > w->most[last] * (1.0 + 4e-6)) {
+        r->failed_at = r->s[last], r->failed_value = sqrt(r->end), r->failed_limit = sqrt(w->most[last]);
+        return RD_END;
+    }
+    for (int i = w->last; i >= 0; i--) {
+        const double to = w->most[i], was_low = low[i], was_high = high[i];
+        const double guess = i + 2 <= last && high[i + 2] > 0.0 ? high[i + 1] * (high[i + 1] / high[i + 2]) : to;
+        double from = 0.0;
+        if (low[i + 1] > 0.0 || !rd_can_crawl(r, w, i))
+            from = rd_extreme(r, w, lines, i, -1, 0.0, to, low[i + 1], high[i + 1], 0.0);
+        low[i] = from;
+        high[i] = from < 0.0 ? -1.0 : rd_extreme(r, w, lines, i, 1, from, to, low[i + 1], high[i + 1], guess);
+        if (high[i] < 0.0 || (high[i] == 0.0 && i > 0)) {
+            rd_explain(r, w, i);
+            return RD_EMPTY;
+        }
+        if (i < w->first && low[i] == was_low && high[i] == was_high) {
+            first = i;
+            break;
+        }
+    }
+    if (first == 0) {
+        const double x = r->start >= 0.0 ? r->start : high[0];
+        if (x > high[0] * (1.0 + 4e-6) + spare || x < low[0] * (1.0 - 4e-6) - spare) {
+            r->failed_at = r->s[0], r->failed_value = sqrt(x);
+            r->failed_limit = x > high[0] ? sqrt(high[0]) : -sqrt(low[0]);
+            return RD_START;
+        }
+        r->x[0] = x;
+    }
+    return rd_forwards(r, w, lines, low, high, first);
+}
+
+static int rd_prepare(const struct rd_retiming *r, struct rd_rows *w)
+{
+    const int n = r->joints;
+    const size_t points = (size_t)r->points;
+    for (int kind = 0; kind < 2; kind++)
+        for (int j = 0; j < n; j++) {
+            const double limit = kind == 0 ? r->effort[j] : r->acceleration[j];
+            if (isfinite(limit)) {
+                w->joint[w->count] = j, w->limit[w->count++] = limit;
+                w->efforts += kind == 0;
+            }
+        }
+    w->dry = 1, w->any_odd = 0;
+    for (int k = 0; k < w->efforts; k++) {
+        const double *p = r->friction + 5 * w->joint[k];
+        w->odd[k] = p[1] != p[2] || r->load_friction[w->joint[k]] != 0.0;
+        w->any_odd |= w->odd[k];
+        if (p[0] != 0.0 || p[1] != 0.0 || p[2] != 0.0 || w->odd[k])
+            w->dry = 0;
+    }
+    /* Whole groups of four; rows beside the limits' bound nothing. */
+    for (; w->count % 4 != 0; w->count++)
+        w->joint[w->count] = -1, w->limit[w->count] = 1.0;
+    const size_t cells = points * (w->count > 0 ? w->count : 1);
+    double *room = malloc((8 * cells + points) * sizeof *room);
+    w->sign = malloc(cells + points), w->near = w->sign + cells;
+    if (room == NULL || w->sign == NULL) {
+        free(room);
+        return 0;
+    }
+    w->a = room, w->b = w->a + cells, w->c = w->b + cells, w->upper = w->c + cells, w->lower = w->upper + cells;
+    w->speed = w->lower + cells, w->drag = w->speed + cells, w->push = w->drag + cells, w->most = w->push + cells;
+    return 1;
+}
+
+/* Solutions on one grid, until its margins are kept. */
+static int rd_retime_on_grid(struct rd_retiming *r, struct rd_rows *w, double *sets)
+{
+    struct rd_lines lines = {0, sets + 2 * (size_t)r->capacity, NULL, NULL};
+    int result = RD_RETIMED;
+    lines.low = lines.high + 4 * (r->joints + 2), lines.slope = lines.low + 4 * (r->joints + 2);
+    w->first = 0, w->last = r->points - 2;
+    for (int i = 0; i < r->points; i++)
+        r->x[i] = -1.0, w->coarse[i] = 0;
+    for (int k = 0; result == RD_RETIMED && k < r->rounds; k++) {
+        result = rd_retime_solve(r, w, &lines, sets, sets + r->capacity);
+        r->rounds_taken++;
+        if (result != RD_RETIMED || k + 1 == r->rounds)
+            break;
+        w->spare = RD_SPARE * (k < 20 ? k : 20);
+        if (rd_retime_margins(r, w) > 0)
+            continue;
+        const int more = rd_retime_middles(r, w);
+        if (more < 0)
+            result = RD_NO_MEMORY;
+        if (more <= 0)
+            break;
+    }
+    return result;
+}
+
+/* Halve the intervals of segments in which the grid is too coarse; whether there are any. */
+static int rd_refine(struct rd_retiming *r, const struct rd_rows *w, int result)
+{
+    const double room = 0.5 * r->capacity - r->points;
+    int segment = 0, refined = 0, done = -1;
+    if (room < 0.0 || (result != RD_RETIMED && result != RD_EMPTY))
+        return 0;
+    for (int i = 0; i + 1 < r->points; i++) {
+        const int fails = result == RD_EMPTY && r->s[i] <= r->failed_at && r->failed_at <= r->s[i + 1];
+        if (!w->coarse[i] && !fails)
+            continue;
+        segment = rd_path_segment(r, segment, 0.5 * (r->s[i] + r->s[i + 1]));
+        if (segment != done && r->halved[segment] < r->refinements)
+            r->halved[segment]++, refined = 1;
+        done = segment;
+    }
+    return refined;
+}
+
+int rd_retime(struct rd_retiming *r)
+{
+    struct rd_rows w = {0};
+    int result = RD_NO_MEMORY;
+    w.knot = calloc(2 * (size_t)r->capacity, 1);
+    w.odd = calloc((size_t)r->joints + 1, 1);
+    w.joint = malloc((2 * (size_t)r->joints + 4) * sizeof *w.joint);
+    w.limit = malloc((2 * (size_t)r->joints + 4) * sizeof *w.limit);
+    double *sets = malloc((2 * (size_t)r->capacity + 12 * ((size_t)r->joints + 2)) * sizeof *sets);
+    const int ready = w.knot != NULL && w.joint != NULL && w.limit != NULL && w.odd != NULL && sets != NULL;
+    w.coarse = w.knot + (ready ? r->capacity : 0);
+    r->rounds_taken = 0;
+    while (ready) {
+        result = rd_retime_grid(r, w.knot);
+        free(w.sign), free(w.a);
+        w.sign = NULL, w.a = NULL, w.count = w.efforts = 0;
+        if (result == RD_RETIMED && !rd_prepare(r, &w))
+            result = RD_NO_MEMORY;
+        if (result == RD_RETIMED && !rd_retime_rows(r, &w))
+            result = RD_NOT_FINITE;
+        if (result != RD_RETIMED)
+            break;
+        result = rd_retime_on_grid(r, &w, sets);
+        if (!rd_refine(r, &w, result))
+            break;
+    }
+    if (result == RD_RETIMED)
+        rd_retime_shares(r, &w);
+    free(w.knot), free(w.odd), free(w.joint), free(w.limit), free(w.sign), free(w.a), free(sets);
+    return result;
+}

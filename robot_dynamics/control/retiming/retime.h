@@ -1,0 +1,124 @@
+/* Time-optimal retiming along a path: x = (ds/dt)^2 is linear and u = d2s/dt2 constant between grid points.
+ *
+ * Effort of a joint: tau = a u + b x + c + friction(q' sqrt(x)), from three batch calls of inverse dynamics.
+ * Backward pass: sets of x from which the end can be reached. Forward pass: the largest x in these sets.
+ * Pham, Pham, "A new approach to time-optimal path parameterization based on reachability analysis", IEEE T-RO
+ * 34 (2018) 645-659, with rows at both ends of each interval and friction that is not linear in x.
+ */
+#ifndef RD_RETIME_H
+#define RD_RETIME_H
+
+#include <stddef.h>
+
+/* API */
+enum rd_retime_result {
+    RD_RETIMED,
+    RD_NO_MEMORY,
+    RD_NOT_FINITE, /* efforts or path that are not finite */
+    RD_EMPTY,      /* no motion passes a point of the path within the limits */
+    RD_START,      /* the start's speed is outside of what the path allows */
+    RD_END,        /* the same of the end */
+};
+
+enum rd_retime_kind {
+    RD_BY_EFFORT,
+    RD_BY_VELOCITY,
+    RD_BY_ACCELERATION,
+    RD_BY_CAP, /* largest path speed that is asked for */
+};
+
+typedef int (*rd_efforts)(size_t count, const double *const *in, double *out);
+
+struct rd_retiming {
+    /* Path: quintics in the share of a segment, as control/spline.py has them. */
+    int joints, segments;
+    const double *knots;        /* (segments + 1) */
+    const double *coefficients; /* (segments, 6, joints) */
+    /* Model: rigid bodies and drives. */
+    rd_efforts efforts;
+    int constants;                  /* inputs after q, qd, qdd */
+    const double *const *constant;
+    const double *rotor;            /* (joints) */
+    const double *friction;         /* (joints, 5): see friction.h */
+    const double *load_friction;    /* (joints): share of the load that friction takes */
+    /* Limits, (joints); infinite where there is none. */
+    const double *velocity, *acceleration, *effort;
+    double start, end; /* x at the ends; negative: free */
+    double cap;        /* largest x */
+    int intervals;     /* wanted number */
+    int least;         /* of intervals per segment */
+    int refinements;   /* most halvings of the intervals of a segment */
+    signed char *halved; /* (segments): how often that was done */
+    int rounds;        /* most solutions with larger margins between the grid points */
+    /* Results; capacity: of the arrays with a row for each point. */
+    int capacity, points, rounds_taken;
+    double *s, *x;
+    double *q, *qp, *qpp;  /* (points, joints) by s */
+    double *a, *b, *c;     /* (points, joints), rotors included */
+    int *kind, *joint;     /* (points): the limit that is nearest behind each point, and whose */
+    double *share;         /* (points): how much of it is used */
+    /* What cannot be done. */
+    double failed_at, failed_value, failed_limit;
+    int failed_joint, failed_kind;
+};
+
+int rd_retime(struct rd_retiming *r);
+int rd_retime_spline(const struct rd_retiming *r, double *times, double *coefficients);
+/* end of API */
+
+struct rd_rows {
+    int count;         /* rows for each point: efforts, then accelerations, then empty ones to a multiple of four */
+    int efforts;       /* of them, of efforts */
+    int *joint;        /* (count); -1: empty */
+    double *limit;     /* (count) */
+    double *a, *b, *c; /* (points, count) */
+    double *upper, *lower; /* (points, count): limits less the margins of the interval behind the point */
+    double *speed;     /* (points, count): |q'| of rows of efforts */
+    double *drag;      /* (points, count): viscous friction per speed behind the point, with its sign */
+    double *push;      /* (points, count): dry friction behind the point, with its sign */
+    signed char *sign; /* (points, count): direction of motion behind the point */
+    signed char *odd;  /* (count): whether friction depends on speed in another way, or on the load */
+    signed char *knot; /* (points): whether a segment ends there */
+    signed char *near; /* (points): places behind the point at which efforts are computed again */
+    signed char *coarse; /* (points): whether the interval behind the point is too long */
+    double *most;      /* (points): largest x by velocities */
+    double spare;      /* the same of margins that are seen to be too small; grows with each solution */
+    int first, last;   /* intervals whose limits have changed since the last solution */
+    int any_odd;       /* whether any row is */
+    int dry;           /* whether no joint has friction */
+};
+
+/* Four numbers at once, wherever they lie. */
+typedef double rd_four __attribute__((vector_size(32), aligned(8), may_alias));
+typedef long long rd_mask __attribute__((vector_size(32)));
+#define FOUR(array, k) (*(rd_four *)((array) + (k)))
+
+static inline rd_four rd_chosen(rd_mask mask, rd_four yes, rd_four no)
+{
+    return (rd_four)((mask & (rd_mask)yes) | (~mask & (rd_mask)no));
+}
+
+static inline int rd_any(rd_mask mask)
+{
+    return (mask[0] | mask[1] | mask[2] | mask[3]) != 0;
+}
+
+/* Share by which margins are larger than their estimates. */
+#define RD_SPARE 0.1
+/* Below this speed the sign of dry friction is smooth [rad/s or m/s]. */
+#define RD_SLOW (0.005 / 0.95)
+#define RD_MIN(a, b) ((a) < (b) ? (a) : (b))
+#define RD_MAX(a, b) ((a) > (b) ? (a) : (b))
+
+int rd_call(const struct rd_retiming *r, int count, const double *q, const double *qd, const double *qdd, double *out);
+int rd_path_segment(const struct rd_retiming *r, int segment, double s);
+double rd_path_rate(const struct rd_retiming *r, int segment, int joint, double s);
+void rd_path_middle(const struct rd_retiming *r, int *segment, double s, double *q, double *qp, double *qpp);
+int rd_retime_grid(struct rd_retiming *r, signed char *knot);
+int rd_retime_rows(const struct rd_retiming *r, struct rd_rows *rows);
+int rd_retime_margins(const struct rd_retiming *r, struct rd_rows *rows);
+int rd_retime_middles(const struct rd_retiming *r, struct rd_rows *rows);
+void rd_retime_shares(const struct rd_retiming *r, const struct rd_rows *rows);
+void rd_dry(const double *p, double speed, int sign, double *upper, double *lower, double *slope);
+
+#endif

@@ -1,0 +1,341 @@
+/* Rows of limits at each point, and their margins for what happens between two points. */
+#include "retime.h"
+
+#include "friction.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Share of a limit that stays free of rounding. */
+#define RD_FREE 1e-6
+/* Below this share of a limit no margin is looked for. */
+#define RD_FAR 0.7
+/* Where efforts bend by more than this share of a limit within an interval, they are computed at more places. */
+#define RD_BENT 3e-4
+#define RD_INSIDE 7
+/* A larger margin, as a share of the limit, asks for a finer grid. */
+#define RD_COARSE 0.15
+/* A turning point counts as one at an end of its interval where the velocity there is this share of the other's. */
+#define RD_TURNS 1e-6
+
+/* Dry friction opposed to a motion of this speed and direction: its bounds while the motion begins, and the
+ * slope of its magnitude with the speed. */
+void rd_dry(const double *p, double speed, int sign, double *upper, double *lower, double *slope)
+{
+    const double drop = p[2] - p[1], fading = drop != 0.0 ? drop * exp(-speed / p[3]) : 0.0;
+    const double size = p[1] + fading + (sign > 0 ? p[4] : -p[4]);
+    /* A little less help from friction than there is: the speed is not known exactly. */
+    const double along = speed < RD_SLOW ? rd_direction(0.95 * speed) : 1.0;
+    *upper = sign > 0 ? size : -along * size;
+    *lower = sign > 0 ? along * size : -size;
+    *slope = drop != 0.0 ? -fading / p[3] : 0.0;
+}
+
+static int rd_has_friction(const double *p)
+{
+    return p[0] != 0.0 || p[1] != 0.0 || p[2] != 0.0;
+}
+
+int rd_retime_rows(const struct rd_retiming *r, struct rd_rows *w)
+{
+    const int n = r->joints, m = w->count, e = w->efforts;
+    for (int i = 0; i < r->points; i++) {
+        const size_t from = (size_t)i * n, to = (size_t)i * m;
+        for (int k = 0; k < m; k++) {
+            const int j = w->joint[k];
+            const int effort = k < e;
+            w->upper[to + k] = w->limit[k] * (1.0 - RD_FREE);
+            w->lower[to + k] = -w->upper[to + k];
+            w->speed[to + k] = w->drag[to + k] = w->push[to + k] = 0.0, w->sign[to + k] = 0;
+            if (j < 0) {
+                w->a[to + k] = w->b[to + k] = w->c[to + k] = 0.0;
+                continue;
+            }
+            w->a[to + k] = effort ? r->a[from + j] : r->qp[from + j];
+            w->b[to + k] = effort ? r->b[from + j] : r->qpp[from + j];
+            w->c[to + k] = effort ? r->c[from + j] : 0.0;
+            if (!(isfinite(w->a[to + k]) && isfinite(w->b[to + k]) && isfinite(w->c[to + k])))
+                return 0;
+            if (!effort)
+                continue;
+            const int last = i + 1 == r->points;
+            const double sum = r->qp[from + j] + (last ? 0.0 : r->qp[from + n + j]);
+            const int sign = sum > 0.0 ? 1 : sum < 0.0 ? -1 : 0;
+            const double *p = r->friction + 5 * j;
+            /* Where it turns, friction helps neither way. */
+            const double here = r->qp[from + j], before = i > 0 ? r->qp[from - n + j] + here : here;
+            const int turns = before * here < 0.0 || (!last && sum * here < 0.0);
+            w->speed[to + k] = turns ? 0.0 : fabs(r->qp[from + j]);
+            w->drag[to + k] = sign * p[0];
+            if (!last && r->qp[from + j] * r->qp[from + n + j] < -RD_TURNS * sum * sum) {
+                /* It turns between two points: dry friction may act either way. */
+                const double after = fabs(r->qp[from + n + j]), size1 = RD_MAX(fabs(here), after);
+                const double slower = RD_MIN(fabs(here), after) / size1 * RD_MIN(r->velocity[j], size1 * sqrt(r->cap));
+                const double size = RD_MAX(p[1], p[2]) + fabs(p[4]) + p[0] * slower;
+                w->upper[to + k] = RD_MAX((w->upper[to + k] - size) / (1.0 + r->load_friction[j]), 0.1 * w->limit[k]);
+                w->lower[to + k] = -w->upper[to + k];
+                continue;
+            }
+            w->sign[to + k] = (signed char)sign;
+            w->push[to + k] = sign != 0 ? sign * p[1] + p[4] : 0.0;
+        }
+    }
+    for (int i = 0; i < r->points; i++) {
+        double most = r->cap;
+        for (int j = 0; j < n; j++) {
+            const double rate = r->qp[(size_t)i * n + j], limit = r->velocity[j] * (1.0 - RD_FREE);
+            const double x = limit * limit / RD_MAX(rate * rate, 1e-200);
+            most = RD_MIN(most, x);
+        }
+        w->most[i] = most;
+    }
+    return 1;
+}
+
+/* a'' u + 4 b' u + b'' x + c'' of a row at a point from its neighbours, times the square of the step d / 8. */
+static double rd_bend(const struct rd_retiming *r, const struct rd_rows *w, int i, int k, double u, double x,
+                      double slope, double d)
+{
+    const int m = w->count;
+    const size_t at = (size_t)i * m + k;
+    const double h0 = r->s[i] - r->s[i - 1], h1 = r->s[i + 1] - r->s[i], half = 0.5 * (h0 + h1);
+    const double k0 = 1.0 / (h0 * half), k1 = 1.0 / (h1 * half);
+    const double a = k0 * (w->a[at - m] - w->a[at]) + k1 * (w->a[at + m] - w->a[at]);
+    const double b = k0 * (w->b[at - m] - w->b[at]) + k1 * (w->b[at + m] - w->b[at]);
+    const double c = k0 * (w->c[at - m] - w->c[at]) + k1 * (w->c[at + m] - w->c[at]);
+    return 0.125 * d * d * (a * u + 4.0 * slope * u + b * x + c);
+}
+
+/* Effort of friction, its larger magnitude where it jumps. */
+static double rd_friction_at(const double *p, double speed, int sign)
+{
+    double upper, lower, slope;
+    if (sign == 0 || !rd_has_friction(p))
+        return 0.0;
+    rd_dry(p, speed, sign, &upper, &lower, &slope);
+    return (sign > 0 ? upper : lower) + sign * p[0] * speed;
+}
+
+/* Lower the limits of interval i where the profile's rows may leave them between its ends; whether it did. */
+static int rd_row_margins(const struct rd_retiming *r, struct rd_rows *w, int i)
+{
+    const int m = w->count, e = w->efforts;
+    const double x = r->x[i], y = r->x[i + 1], d = r->s[i + 1] - r->s[i], u = (y - x) / (2.0 * d);
+    const double rx = sqrt(x), ry = sqrt(y), bow = rx + ry > 0.0 ? (ry - rx) * (ry - rx) / (4.0 * (rx + ry)) : 0.0;
+    int left = i > 0 && !w->knot[i], right = i + 2 < r->points && !w->knot[i + 1], moved = 0;
+    if (!left && !right)
+        left = i > 0, right = i + 2 < r->points;
+    rd_mask near = {0, 0, 0, 0};
+    for (int k = 0; k < m; k += 4) {
+        const size_t at = (size_t)i * m + k;
+        const rd_four limit = RD_FAR * FOUR(w->limit, k), push = FOUR(w->push, at), drag = FOUR(w->drag, at);
+        const rd_four g0 = FOUR(w->a, at) * u + FOUR(w->b, at) * x + FOUR(w->c, at) + push + drag * FOUR(w->speed, at) * rx;
+        const rd_four g1 = FOUR(w->a, at + m) * u + FOUR(w->b, at + m) * y + FOUR(w->c, at + m) + push +
+                           drag * FOUR(w->speed, at + m) * ry;
+        near |= (g0 > limit) | (g0 < -limit) | (g1 > limit) | (g1 < -limit);
+    }
+    w->near[i] = w->any_odd || rd_any(near);
+    if (!w->near[i])
+        return 0;
+    for (int k = 0; k < m; k++) {
+        const size_t at = (size_t)i * m + k;
+        if (w->joint[k] < 0)
+            break;
+        const double limit = w->limit[k];
+        double g0 = w->a[at] * u + w->b[at] * x + w->c[at];
+        double g1 = w->a[at + m] * u + w->b[at + m] * y + w->c[at + m];
+        double above = 0.0, below = 0.0;
+        const double *p = r->friction + 5 * w->joint[k];
+        const int sign = k < e ? w->sign[at] : 0, rubs = sign != 0 && rd_has_friction(p);
+        const double v0 = rubs ? w->speed[at] : 0.0, v1 = rubs ? w->speed[at + m] : 0.0;
+        if (sign != 0) {
+            g0 += sign * r->load_friction[w->joint[k]] * fabs(g0);
+            g1 += sign * r->load_friction[w->joint[k]] * fabs(g1);
+        }
+        if (rubs)
+            g0 += rd_friction_at(p, v0 * rx, sign), g1 += rd_friction_at(p, v1 * ry, sign);
+        const double top = RD_MAX(g0, g1), bottom = RD_MIN(g0, g1);
+        if (top < RD_FAR * limit && bottom > -RD_FAR * limit)
+            continue;
+        const double slope = (w->b[at + m] - w->b[at]) / d;
+        const double first = left ? rd_bend(r, w, i, k, u, x, slope, d) : 0.0;
+        const double second = right ? rd_bend(r, w, i + 1, k, u, y, slope, d) : first;
+        const double bend = left ? first : second;
+        above = -RD_MIN(RD_MIN(bend, second), 0.0), below = RD_MAX(RD_MAX(bend, second), 0.0);
+        if (rubs) {
+            const double arch = p[0] * RD_MAX(v0, v1) * bow, cross = 0.25 * p[0] * fabs(v1 - v0) * fabs(ry - rx);
+            const double turn = 0.25 * fabs(p[2] - p[1]) * RD_MIN(fabs(v1 * ry - v0 * rx) / p[3], 1.0);
+            above += (sign > 0 ? arch : 0.0) + cross + turn;
+            below += (sign < 0 ? arch : 0.0) + cross + turn;
+        }
+        if (RD_MAX(above, below) > RD_BENT * limit)
+            w->near[i] = RD_INSIDE;
+        const double most = RD_COARSE * limit, spare = 0.2 * RD_FREE * limit;
+        const double free = limit * (1.0 - RD_FREE);
+        above *= 1.0 + RD_SPARE, below *= 1.0 + RD_SPARE;
+        if ((above > most && top + above > free) || (below > most && bottom - below < -free))
+            w->coarse[i] = 1;
+        above = RD_MIN(above, most), below = RD_MIN(below, most);
+        if (top + above > free + spare && w->upper[at] > free - above)
+            w->upper[at] = free - above, moved = 1;
+        if (bottom - below < -free - spare && w->lower[at] < -free + below)
+            w->lower[at] = -free + below, moved = 1;
+    }
+    return moved;
+}
+
+/* Largest of values at equal distances, and of the parabolas through three of them. */
+static double rd_peak(const double *value, int count)
+{
+    double peak = RD_MAX(value[0], value[count - 1]);
+    for (int k = 1; k + 1 < count; k++) {
+        const double bend = value[k - 1] - 2.0 * value[k] + value[k + 1], tilt = value[k + 1] - value[k - 1];
+        peak = RD_MAX(peak, value[k]);
+        if (bend < 0.0 && fabs(tilt) < -2.0 * bend)
+            peak = RD_MAX(peak, value[k] - tilt * tilt / (8.0 * bend));
+    }
+    return peak;
+}
+
+/* Lower the largest x at both ends of interval i where a joint is too fast between them. */
+static int rd_speed_margins(const struct rd_retiming *r, struct rd_rows *w, int i, int segment)
+{
+    const int n = r->joints;
+    const double x = r->x[i], y = r->x[i + 1], d = r->s[i + 1] - r->s[i], high = RD_MAX(x, y);
+    const double *p = r->qp + (size_t)i * n, *pp = r->qpp + (size_t)i * n;
+    double over = 1.0;
+    for (int j = 0; j < n; j++) {
+        const double most = r->velocity[j] * r->velocity[j] * (1.0 - 1.5 * RD_FREE);
+        const double size = RD_MAX(fabs(p[j]), fabs(p[n + j])) + 0.25 * d * fabs(pp[j] - pp[n + j]);
+        if (!(size * size * high > most))
+            continue;
+        double used[17];
+        /* A parabola follows what hardly changes. */
+        const int even = fabs(fabs(p[j]) - fabs(p[n + j])) < 0.02 * size && fabs(x - y) < 0.02 * high;
+        const int last = even ? 2 : 16;
+        for (int k = 0; k <= last; k++) {
+            const double t = (double)k / last, rate = rd_path_rate(r, segment, j, r->s[i] + t * d);
+            used[k] = rate * rate * (x + t * (y - x)) / most;
+        }
+        over = RD_MAX(over, rd_peak(used, last + 1));
+    }
+    if (over <= 1.0)
+        return 0;
+    /* Below both ends, by a little more than what is too much. */
+    const double to = 1.0 / (1.0 + 1.05 * (over - 1.0));
+    if (i > 0)
+        w->most[i] = RD_MIN(w->most[i], x * to);
+    if (i + 2 < r->points)
+        w->most[i + 1] = RD_MIN(w->most[i + 1], y * to);
+    return 1;
+}
+
+/* Lower limits where a profile may leave them between two points; the number of intervals concerned, and the
+ * first and the last of them. */
+int rd_retime_margins(const struct rd_retiming *r, struct rd_rows *w)
+{
+    int changed = 0, segment = 0;
+    for (int i = 0; i + 1 < r->points; i++) {
+        segment = rd_path_segment(r, segment, 0.5 * (r->s[i] + r->s[i + 1]));
+        const int rows = rd_row_margins(r, w, i), speeds = rd_speed_margins(r, w, i, segment);
+        if (!rows && !speeds)
+            continue;
+        if (changed++ == 0)
+            w->first = i;
+        w->last = RD_MIN(i + speeds, r->points - 2);
+    }
+    return changed;
+}
+
+/* Lower the limits of the intervals within which the efforts of the profile are beyond them; their number, or -1. */
+int rd_retime_middles(const struct rd_retiming *r, struct rd_rows *w)
+{
+    const int n = r->joints, m = w->count, intervals = r->points - 1;
+    size_t count = 0;
+    for (int i = 0; i < intervals; i++)
+        count += w->near[i];
+    if (count == 0)
+        return 0;
+    double *room = malloc(4 * count * n * sizeof *room), *q = room, *qd = q + count * n;
+    double *qdd = qd + count * n, *effort = qdd + count * n;
+    int changed = 0, segment = 0;
+    if (room == NULL)
+        return -1;
+    size_t at = 0;
+    for (int i = 0; i < intervals; i++) {
+        const double x = r->x[i], d = r->s[i + 1] - r->s[i], u = (r->x[i + 1] - x) / (2.0 * d);
+        for (int k = 1; k <= w->near[i]; k++, at += n) {
+            const double t = (double)k / (w->near[i] + 1), here = x + t * (r->x[i + 1] - x), v = sqrt(here);
+            rd_path_middle(r, &segment, r->s[i] + t * d, q + at, qd + at, qdd + at);
+            for (int j = 0; j < n; j++) {
+                qdd[at + j] = qd[at + j] * u + qdd[at + j] * here;
+                qd[at + j] *= v;
+            }
+        }
+    }
+    const int done = rd_call(r, (int)count, q, qd, qdd, effort);
+    at = 0;
+    for (int i = 0; i < intervals && done; at += (size_t)w->near[i] * n, i++) {
+        int moved = 0;
+        for (int row = 0; row < w->efforts && w->near[i]; row++) {
+            const int j = w->joint[row];
+            const size_t place = (size_t)i * m + row;
+            const double free = w->limit[row] * (1.0 - RD_FREE), spare = 0.1 * RD_FREE * free;
+            double up[RD_INSIDE], down[RD_INSIDE];
+            for (int k = 0; k < w->near[i]; k++) {
+                const size_t from = at + (size_t)k * n + j;
+                const int sign = qd[from] > 0.0 ? 1 : qd[from] < 0.0 ? -1 : 0;
+                double tau = effort[from] + r->rotor[j] * qdd[from];
+                tau += sign * r->load_friction[j] * fabs(tau);
+                tau += rd_friction_at(r->friction + 5 * j, fabs(qd[from]), sign);
+                up[k] = tau, down[k] = -tau;
+            }
+            const double above = rd_peak(up, w->near[i]) - free, below = rd_peak(down, w->near[i]) - free;
+            const double most = RD_COARSE * w->limit[row];
+            if (above > most || below > most)
+                w->coarse[i] = 1;
+            if (above > spare)
+                w->upper[place] = RD_MAX(w->upper[place] - RD_MIN((1.0 + w->spare) * above, most), 0.5 * free), moved = 1;
+            if (below > spare)
+                w->lower[place] = RD_MIN(w->lower[place] + RD_MIN((1.0 + w->spare) * below, most), -0.5 * free), moved = 1;
+        }
+        if (moved) {
+            if (changed++ == 0)
+                w->first = i;
+            w->last = i;
+        }
+    }
+    free(room);
+    return done ? changed : -1;
+}
+
+void rd_retime_shares(const struct rd_retiming *r, const struct rd_rows *w)
+{
+    const int n = r->joints, m = w->count, e = w->efforts;
+    for (int i = 0; i < r->points; i++) {
+        const int last = i + 1 == r->points, k0 = last ? i - 1 : i;
+        const double x = r->x[i], v = sqrt(x), d = r->s[k0 + 1] - r->s[k0], u = (r->x[k0 + 1] - r->x[k0]) / (2.0 * d);
+        r->share[i] = isfinite(r->cap) ? sqrt(x / r->cap) : 0.0;
+        r->kind[i] = RD_BY_CAP, r->joint[i] = -1;
+        for (int k = 0; k < m; k++) {
+            const size_t at = (size_t)i * m + k;
+            const int j = w->joint[k], sign = k < e ? w->sign[(size_t)k0 * m + k] : 0;
+            if (j < 0)
+                break;
+            double tau = w->a[at] * u + w->b[at] * x + w->c[at], used;
+            if (k < e && !w->dry)
+                tau += r->load_friction[j] * fabs(tau) * sign + rd_friction_at(r->friction + 5 * j, w->speed[at] * v, sign);
+            used = fabs(tau) / w->limit[k];
+            if (used > r->share[i]) {
+                r->share[i] = used;
+                r->kind[i] = k < e ? RD_BY_EFFORT : RD_BY_ACCELERATION;
+                r->joint[i] = j;
+            }
+        }
+        for (int j = 0; j < n; j++) {
+            const double used = fabs(r->qp[(size_t)i * n + j]) * v / r->velocity[j];
+            if (used > r->share[i])
+                r->share[i] = used, r->kind[i] = RD_BY_VELOCITY, r->joint[i] = j;
+        }
+    }
+}

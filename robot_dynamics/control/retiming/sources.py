@@ -1,0 +1,15 @@
+"""The retiming's C as text; the package's installation reads it, too."""
+
+from __future__ import annotations
+
+from robot_dynamics.control.core.sources import CORE
+from robot_dynamics.native.prebuilt import joined_source
+
+PACKAGE = "robot_dynamics.control.retiming"
+SOURCES = ("retime.h", "grid.c", "rows.c", "profile.c")
+FLAGS = ("-std=gnu11", "-O3")
+
+
+def retiming_source() -> str:
+    """The library's files as one text."""
+    return "\n".join([joined_source(CORE, ["friction.h"]), joined_source(PACKAGE, SOURCES)])

@@ -1,0 +1,179 @@
+"""Supervision of a controller: parameters, thresholds and trips of its rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.control.core.sources import enumerators
+from robot_dynamics.parameters import parameter, validate
+from robot_dynamics.spatial import Array
+
+RULES = enumerators("rd_rule")
+"""Rules of supervision and the quantity that each watches, in the order of the core's enumeration."""
+OBSERVE = "observe"
+"""Value of the parameter ``supervision`` with which rules of trajectories and errors only warn."""
+OFF = -1.0
+"""Value of a rule's parameter that switches it off; 0 derives its threshold."""
+SPEED_SHARE = 1.2
+"""Speed beyond which a motion is braked, as a share of the limit."""
+OSCILLATION_SHARE = 0.02
+"""Speed of an oscillation, as a share of the velocity limit."""
+START_SPEED_SHARE, START_DISPLACEMENT_SHARE = 0.1, 0.75
+"""Speed and displacement in the first second, as shares of the thresholds of speed and following error."""
+LOW_GAINS = {"rad": 0.2, "m": 0.05}
+"""A derived following error beyond it says that the gains are too low."""
+_NAMES = tuple(RULES)
+TRIP_FIELDS = ("count", "rule", "joint", "time", "measured", "allowed", "latched", "stops")
+"""Fields of ``rd_trip``."""
+
+
+@dataclass(frozen=True)
+class Trip:
+    """A rule that was broken.
+
+    Attributes:
+        count: number of this trip since the controller began.
+        rule: its name in :data:`RULES`.
+        joint: place of the joint or leg; -1: the whole robot.
+        time: of the state [s].
+        measured: value that was measured.
+        allowed: value that the rule allows.
+        latched: whether the protective stop is still in force.
+        stops: whether the trip began it; False: it was reported only.
+    """
+
+    count: int
+    rule: str
+    joint: int
+    time: float
+    measured: float
+    allowed: float
+    latched: bool
+    stops: bool
+
+    @staticmethod
+    def of(value: Any) -> Trip:
+        """The trip of an ``rd_trip`` or of a cycle's record."""
+        given = {name: getattr(value, name) for name in TRIP_FIELDS}
+        return Trip(
+            **given
+            | {
+                "rule": _NAMES[given["rule"]],
+                "latched": bool(given["latched"]),
+                "stops": bool(given["stops"]),
+            }
+        )
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule in force for one robot.
+
+    Attributes:
+        number: place in the table.
+        name: its name in :data:`RULES`.
+        quantity: that it watches.
+        thresholds: one per joint or leg, or one; infinite: off.
+        duration: beyond the threshold until it trips [s].
+        release: share of the threshold below which it has ended.
+        reaction, reset: of the controller, and how it is ended.
+        largest: largest value so far, as a share of its threshold.
+    """
+
+    number: int
+    name: str
+    quantity: str
+    thresholds: tuple[float, ...]
+    duration: float
+    release: float
+    reaction: str
+    reset: str
+    largest: float
+
+    @property
+    def threshold(self) -> str:
+        """Thresholds in words."""
+        finite = [value for value in self.thresholds if np.isfinite(value)]
+        if not finite:
+            return "off"
+        same = len(set(self.thresholds)) == 1
+        shown = self.thresholds[:1] if same else self.thresholds
+        return ", ".join("off" if not np.isfinite(value) else f"{value:.3g}" for value in shown)
+
+
+@dataclass(frozen=True)
+class SupervisionParameters:
+    """Thresholds of the rules: 0 derives one, -1 switches the rule off."""
+
+    supervision: str = parameter(
+        "enforce",
+        "enforce ends in a protective stop; observe, for commissioning, only warns where a trajectory or an"
+        " error breaks a rule, until the next deactivation",
+        choices=["enforce", OBSERVE],
+    )
+    max_following_error: tuple[float, ...] = parameter(
+        (0.0,),
+        "Distance of a joint or leg from its reference beyond which a protective stop begins, one per joint"
+        " or one for all; 0: derived from weight, friction, inertia and kp; -1: off",
+        unit="rad or m",
+        minimum=-1.0,
+        maximum=1e6,
+    )
+    overspeed: float = parameter(
+        0.0,
+        "Share of the velocity limit beyond which a motion is braked to a protective stop; 0: 1.2; -1: off",
+        minimum=-1.0,
+        maximum=1e6,
+    )
+    oscillation: float = parameter(
+        0.0,
+        "Share of the velocity limit beyond which an oscillation that the feedback feeds ends in a protective"
+        " stop with lower gains; 0: 0.02; -1: off",
+        minimum=-1.0,
+        maximum=1.0,
+    )
+    start_motion: float = parameter(
+        0.0,
+        "Share of the velocity limit that a robot at rest may reach in the first second of control; it may"
+        " come three quarters of the following error from its place; 0: 0.1; -1: both off",
+        minimum=-1.0,
+        maximum=1.0,
+    )
+
+    def __post_init__(self) -> None:
+        validate(self)
+
+    def fields_of_rules(self, speed: Array) -> dict[str, Any]:
+        """Fields of ``rd_rules`` beside the following errors.
+
+        Args:
+            speed: (n,) velocity limits [rad/s or m/s], infinite where there is none.
+        """
+        share = self.start_motion or START_SPEED_SHARE
+        off = self.overspeed == OFF
+        return {
+            "speed": np.full_like(speed, np.inf) if off else (self.overspeed or SPEED_SHARE) * speed,
+            "oscillation": 0.0 if self.oscillation < 0.0 else self.oscillation or OSCILLATION_SHARE,
+            "start_speed": share if share > 0.0 else 0.0,
+            "start_displacement": START_DISPLACEMENT_SHARE if share > 0.0 else 0.0,
+            "observes": self.supervision == OBSERVE,
+        }
+
+    @property
+    def switched_off(self) -> list[str]:
+        """Names of the parameters that switch a rule off."""
+        rules = {
+            "max_following_error": OFF in self.max_following_error,
+            "overspeed": self.overspeed == OFF,
+            "oscillation": self.oscillation == OFF,
+            "start_motion": self.start_motion == OFF,
+        }
+        return [name for name, off in rules.items() if off]
+
+
+def thresholds(given: Array, derived: Array) -> Array:
+    """Thresholds (n,) of a rule: as given; derived where that is 0, infinite where it is negative."""
+    return np.where(given > 0.0, given, np.where(given < 0.0, np.inf, derived))

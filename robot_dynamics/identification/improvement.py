@@ -1,0 +1,176 @@
+"""Choice of the links and drives that the data tell better than the description does.
+
+Freeing the parameters of a link or a drive lowers their bias and raises their variance. Let δ be the change
+of all estimates and C its covariance by the noise. The expected square of the errors in any quantity with
+the weight W falls by δᵀWδ − 2 tr(W C) (Claeskens, Hjort, "The focused information criterion", JASA 98 (2003)
+900-916; Mallows' C_p, where W is that of the data). A group stays free where it falls by enough in the run
+and over the workspace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.identification.friction import DRIVE_COLUMNS
+from robot_dynamics.identification.inertial import (
+    COUNT,
+    divergence_hessian,
+    parameters_of_pseudo_inertia,
+)
+from robot_dynamics.identification.least_squares import Equations
+from robot_dynamics.identification.physical import Drives, prior_pseudo_inertia
+from robot_dynamics.model.chain import KinematicChain
+from robot_dynamics.spatial import Array
+
+SAFETY = 2.0
+"""By what the squared change must exceed twice its variance: chance alone reaches half of it."""
+
+LEAST_CHANGE = 2.0
+"""Least that counts as twice the variance in the run: below, the data see no change."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Parameters that keep their described values together, or are all free.
+
+    Attributes:
+        name: of the link or the joint.
+        places: of its unknowns, links first, then the drives' generators.
+        described: their values by the description.
+    """
+
+    name: str
+    places: NDArray[np.intp]
+    described: Array
+
+
+def groups_to_keep(
+    equations: Equations,
+    links: Array,
+    drives: Drives,
+    weight: float,
+    workspace: Array,
+    groups: Sequence[Group],
+) -> tuple[str, ...]:
+    """Names of the groups whose described values predict better than those of the data, worst first.
+
+    Args:
+        equations: whitened, in the parameters of the links and then of the drives.
+        links: (k, 10) of the description.
+        drives: the possible values of the others.
+        weight: λ of the links' prior.
+        workspace: (p, p) squared efforts over the workspace by the parameters.
+        groups: to be judged.
+    """
+    linear = _Linear(equations, links, drives, weight, workspace)
+    kept: list[Group] = []
+    while True:
+        free = linear.estimate(kept)
+        scores = {
+            group.name: linear.score(free, linear.estimate([*kept, group]))
+            for group in groups
+            if group not in kept
+        }
+        if not scores:
+            break
+        worst = min(scores, key=lambda name: scores[name])
+        if scores[worst] >= SAFETY:
+            break
+        kept.append(next(group for group in groups if group.name == worst))
+    return tuple(group.name for group in kept)
+
+
+@dataclass(frozen=True)
+class _Estimate:
+    """Unknowns (u,), and their change (u, u) by a change of the normal equations' right side."""
+
+    values: Array
+    gain: Array
+
+
+class _Linear:
+    """The programme of `physical_estimate` without its inequalities, to second order in the links."""
+
+    def __init__(
+        self, equations: Equations, links: Array, drives: Drives, weight: float, workspace: Array
+    ) -> None:
+        split = links.size
+        matrix = np.column_stack([equations.matrix[:, :split], equations.matrix[:, split:] @ drives.matrix])
+        right = equations.right - equations.matrix[:, split:] @ drives.given
+        size = matrix.shape[1]
+        information: Array = matrix.T @ matrix
+        prior = np.zeros((size, size))
+        described = np.zeros(size)
+        typical = float(np.mean(links[:, 0])) or 1.0
+        for index, link in enumerate(links):
+            own = slice(COUNT * index, COUNT * (index + 1))
+            possible = parameters_of_pseudo_inertia(prior_pseudo_inertia(link, typical))
+            prior[own, own] = weight * divergence_hessian(possible)
+            described[own] = link
+        others = np.arange(split, size)
+        prior[others, others] = 1.0 / drives.spread**2
+        # What neither data nor prior know stays at its described value.
+        prior[others, others] += 1e-12 * np.maximum(np.diag(information)[others], 1e-300)
+        self.information = information
+        self._whole = information + prior
+        self._target = matrix.T @ right + prior @ described
+        full = np.zeros((len(equations.matrix), size))
+        full[:split, :split] = np.eye(split)
+        full[split:, split:] = drives.matrix
+        self._workspace = full.T @ workspace @ full
+
+    def estimate(self, kept: Sequence[Group]) -> _Estimate:
+        """The unknowns with some groups at their described values."""
+        size = len(self._whole)
+        values: Array = np.zeros(size)
+        free = np.ones(size, dtype=bool)
+        for group in kept:
+            free[group.places] = False
+            values[group.places] = group.described
+        chosen = np.flatnonzero(free)
+        part = self._whole[np.ix_(chosen, chosen)]
+        scale = 1.0 / np.sqrt(np.diag(part))
+        inverse = np.linalg.pinv(part * np.outer(scale, scale), hermitian=True) * np.outer(scale, scale)
+        gain = np.zeros((size, size))
+        gain[np.ix_(chosen, chosen)] = inverse
+        values[chosen] = inverse @ (self._target - self._whole @ values)[chosen]
+        return _Estimate(values, gain)
+
+    def score(self, free: _Estimate, kept: _Estimate) -> float:
+        """The least ratio of the squared change to twice its variance, in the run and over the workspace."""
+        change, gain = free.values - kept.values, free.gain - kept.gain
+        covariance = gain @ self.information @ gain.T
+        ratios = []
+        for measure, least in ((self.information, LEAST_CHANGE), (self._workspace, 1e-300)):
+            variance = 2.0 * float(np.sum(measure * covariance))
+            ratios.append(float(change @ measure @ change) / max(variance, least))
+        return min(ratios)
+
+
+def groups_of(chain: KinematicChain, prior: Array, drives: Drives) -> list[Group]:
+    """A group for each moving link of ``chain``, and for each drive that the law of friction can describe.
+
+    Args:
+        chain: of the description.
+        prior: (10 k + 7 n,) its parameters.
+        drives: the possible values of those of the drives.
+    """
+    split = COUNT * len(chain.joints)
+    groups = [
+        Group(joint.link, np.arange(COUNT * k, COUNT * (k + 1)), prior[COUNT * k : COUNT * (k + 1)])
+        for k, joint in enumerate(chain.joints)
+    ]
+    for j, name in enumerate(chain.joint_names):
+        rows = np.array(
+            [chain.dof * k + j for k, kind in enumerate(DRIVE_COLUMNS) if kind != "torque_offset"]
+        )
+        columns = np.flatnonzero(drives.matrix[rows].any(axis=0))
+        part, wanted = drives.matrix[np.ix_(rows, columns)], (prior[split:] - drives.given)[rows]
+        described = np.linalg.lstsq(part, wanted, rcond=None)[0]
+        if len(columns) and np.allclose(part @ described, wanted, rtol=0.0, atol=1e-9):
+            groups.append(Group(name, split + columns, described))
+    return groups

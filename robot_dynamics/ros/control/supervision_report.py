@@ -1,0 +1,73 @@
+"""The topic ``~/supervision``: every rule with its threshold and the largest value so far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+
+from robot_dynamics.control.core.controller import CoreController
+from robot_dynamics.control.protocol import Phase
+from robot_dynamics.ros.support import qos
+
+PERIOD = 1.0
+"""Steady seconds between two messages."""
+
+
+class SupervisionReport:
+    """Publishes the rules of the controller in force, once a second.
+
+    Args:
+        node: gets the publisher.
+        controller: in force; None: there is none.
+    """
+
+    def __init__(self, node: Node, controller: Callable[[], CoreController[Any] | None]) -> None:
+        self._node, self._controller = node, controller
+        self._publisher = node.create_publisher(DiagnosticArray, "~/supervision", qos.DIAGNOSTICS)
+        node.create_timer(PERIOD, self.publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def publish(self) -> None:
+        """Send the rules as they are now."""
+        controller = self._controller()
+        if controller is None:
+            return
+        trip = controller.trip
+        latched = controller.phase is Phase.PROTECTIVE_STOP and trip is not None
+        message = DiagnosticArray()
+        for rule in controller.rules():
+            tripped = latched and trip is not None and trip.rule == rule.name
+            values = {
+                "number": rule.number,
+                "threshold": rule.threshold,
+                "duration [s]": f"{rule.duration:g}",
+                "release [share of threshold]": f"{rule.release:g}",
+                "reaction": rule.reaction,
+                "reset": rule.reset,
+                "largest [share of threshold]": f"{rule.largest:.3f}",
+            }
+            message.status.append(
+                DiagnosticStatus(
+                    level=DiagnosticStatus.ERROR if tripped else DiagnosticStatus.OK,
+                    name=rule.name,
+                    hardware_id=self._node.get_name(),
+                    message=controller.words_of_trip(trip) if tripped and trip is not None else rule.quantity,
+                    values=[KeyValue(key=key, value=str(value)) for key, value in values.items()],
+                )
+            )
+        message.header.stamp = self._node.get_clock().now().to_msg()
+        self._publisher.publish(message)
+
+
+def log_rules(node: Node, controller: CoreController[Any]) -> None:
+    """Log the thresholds of this robot, with warnings of rules that are off and gains that are low."""
+    log = node.get_logger()
+    lines = [f"{rule.name} {rule.threshold}" for rule in controller.rules()]
+    log.info(f"supervision, {controller.parameters.supervision}: {'; '.join(lines)}")
+    for name in controller.parameters.switched_off:
+        log.warning(f"parameter '{name}' is -1: its rule of supervision is off")
+    for line in controller.low_gains():
+        log.warning(line)

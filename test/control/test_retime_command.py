@@ -1,0 +1,51 @@
+"""``robot_dynamics retime``: what it writes passes ``robot_dynamics check``."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from robot_dynamics.cli.main import main
+from robot_dynamics.resources import resource
+
+PUMA = str(resource("urdf/puma560.urdf"))
+JOINTS = [f"joint{j}" for j in range(1, 7)]
+
+
+@pytest.fixture
+def path(tmp_path):
+    """Waypoints that the PUMA cannot pass that fast."""
+    file = tmp_path / "path.csv"
+    rows = [[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], [0.4, 0.6, -0.6, 0.7, 0.0, 0.3, 0.0]]
+    rows.append([0.8, 1.2, -0.2, 0.2, 0.3, 0.6, 0.5])
+    lines = [",".join(["time", *JOINTS]), *(",".join(map(str, row)) for row in rows)]
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return str(file)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "yaml"])
+def test_the_result_is_executable(path, tmp_path, capsys, suffix):
+    made, picture = str(tmp_path / f"made.{suffix}"), tmp_path / "made.png"
+    assert main(["check", PUMA, path]) == 1
+    more = ["--plot", str(picture), "--slower"] if suffix == "csv" else ["--margin", "0.1", "--payload", "2"]
+    assert main(["retime", PUMA, path, "-o", made, *more]) == 0
+    assert "keeps every limit" in capsys.readouterr().out
+    if suffix == "csv":
+        assert main(["check", PUMA, made]) == 0
+        assert picture.stat().st_size < 300_000
+        rows = list(csv.reader(Path(made).read_text(encoding="utf-8").splitlines()))
+        assert rows[0][0] == "time" and rows[0][-1] == "joint6.effort"
+        values = np.array(rows[1:], dtype=float)
+        assert values[-1, 1:7] == pytest.approx([1.2, -0.2, 0.2, 0.3, 0.6, 0.5], abs=1e-9)
+        assert values[-1, 0] > 0.8
+
+
+def test_what_cannot_be_done_says_so(path, tmp_path, capsys):
+    assert main(["retime", PUMA, path, "-o", str(tmp_path / "made.csv"), "--payload", "80"]) == 2
+    assert "cannot hold its weight" in capsys.readouterr().err
+    assert not (tmp_path / "made.csv").exists()
+    single = tmp_path / "single.csv"
+    single.write_text(",".join(["time", *JOINTS]) + "\n0,0,0,0,0,0,0\n", encoding="utf-8")
+    assert main(["retime", PUMA, str(single), "-o", str(tmp_path / "made.csv")]) == 2
+    assert "single waypoint" in capsys.readouterr().err

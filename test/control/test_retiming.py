@@ -1,0 +1,225 @@
+"""Time-optimal retiming: closed forms, dense simulation, friction, what cannot be done."""
+
+import numpy as np
+import pytest
+
+import robot_dynamics as rd
+from robot_dynamics.control.retiming.model import DrivenModel
+from robot_dynamics.control.retiming.retime import through
+from robot_dynamics.control.spline import QuinticSpline, minimum_jerk_spline
+from robot_dynamics.errors import ParameterError, TrajectoryError
+from robot_dynamics.resources import resource
+
+SAMPLES = 20
+
+
+@pytest.fixture(scope="module")
+def chain():
+    return rd.load_urdf(resource("urdf/puma560.urdf"))
+
+
+@pytest.fixture(scope="module")
+def links(chain):
+    return rd.compile_dynamics(chain, friction=False)
+
+
+@pytest.fixture(scope="module")
+def arm(chain, links):
+    parameters = rd.ActuatorParameters(
+        damping=(3.0, 5.0, 3.0, 0.5, 0.5, 0.5), friction=(5.0, 8.0, 5.0, 1.0, 1.0, 1.0), rotor_inertia=(0.2,)
+    )
+    return rd.ActuatedArm(links, chain, parameters)
+
+
+def waypoints(chain, count, seed, size=0.5):
+    rng = np.random.default_rng(seed)
+    middle = np.array([0.0, -0.5, 0.5, 0.0, 0.0, 0.0])
+    return middle + size * rng.uniform(-1.0, 1.0, (count, chain.dof))
+
+
+def largest_shares(model, result, limits):
+    """Of effort, velocity and acceleration limits, by dense simulation of the result's spline."""
+    times, driven = result.times, DrivenModel.of(model)
+    part = np.linspace(1e-6, 1.0 - 1e-6, SAMPLES)
+    at = (times[:-1, None] + np.diff(times)[:, None] * part).ravel()
+    q, qd, qdd = result.spline.at(at)
+    arrays = limits.arrays(driven.chain)
+    pairs = ((driven.efforts(q, qd, qdd), "effort"), (qd, "velocity"), (qdd, "acceleration"))
+    return [float((np.abs(values) / arrays[name]).max()) for values, name in pairs]
+
+
+def all_limits(chain, acceleration=np.inf):
+    given = rd.PathLimits.of(chain)
+    return rd.PathLimits(given.velocity, acceleration, given.effort)
+
+
+@pytest.mark.parametrize("speed", [np.inf, 1.0])
+def test_a_straight_line_is_bang_bang(chain, links, speed):
+    """d = 1 rad at a = 2 rad/s²: 2 sqrt(d / a) without a velocity limit, d / v + v / a with one."""
+    line = np.array([[0.0] * 6, [1.0, 0.5, 0, 0, 0, 0]])
+    limits = rd.PathLimits(velocity=speed, acceleration=2.0)
+    made = rd.retime(links, line, limits)
+    exact = 2.0 * np.sqrt(1.0 / 2.0) if np.isinf(speed) else 1.0 / speed + speed / 2.0
+    assert made.duration == pytest.approx(exact, rel=1e-5)
+    q, qd, _ = made.spline.at(made.times[[0, -1]])
+    assert q == pytest.approx(line, abs=1e-9) and qd == pytest.approx(0.0, abs=1e-6)
+
+
+def test_viscous_friction_has_the_closed_form_of_a_first_order_lag():
+    """One joint about a vertical axis: J qdd + D qd + F = L up to the switch, then -L."""
+    text = (
+        '<robot name="wheel"><link name="a"/><link name="b"><inertial><mass value="1"/>'
+        '<inertia ixx="1" iyy="1" izz="2" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+        '<joint name="spin" type="continuous"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/></joint>'
+        "</robot>"
+    )
+    chain = rd.load_urdf(text)
+    inertia, damping, coulomb, limit, way = 2.0, 1.5, 0.5, 4.0, 3.0
+    parameters = rd.ActuatorParameters(damping=(damping,), friction=(coulomb,))
+    model = rd.ActuatedArm(rd.compile_dynamics(chain), chain, parameters)
+    made = rd.retime(model, [[0.0], [way]], rd.PathLimits(effort=limit), intervals=2000)
+
+    def motion(effort, v0, t):
+        end, rate = (effort - coulomb) / damping, damping / inertia
+        fading = np.exp(-rate * t)
+        return end * t + (v0 - end) * (1.0 - fading) / rate, end + (v0 - end) * fading
+
+    low, high = 0.0, 10.0
+    for _ in range(80):
+        first = 0.5 * (low + high)
+        there, v = motion(limit, 0.0, first)
+        end = (-limit - coulomb) / damping
+        second = inertia / damping * np.log((end - v) / end)
+        low, high = (first, high) if there + motion(-limit, v, second)[0] < way else (low, first)
+    assert made.duration == pytest.approx(first + second, rel=1e-3)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_limits_are_kept_between_the_points(arm, links, chain, seed):
+    model = arm if seed % 2 else links
+    limits = all_limits(chain, 15.0 if seed > 1 else np.inf)
+    made = rd.retime(model, waypoints(chain, 30 if seed % 2 else 5, seed), limits)
+    shares = largest_shares(model, made, limits)
+    assert max(shares) <= 1.0 and made.share.max() > 0.999999 - 1e-9
+    assert (made.share > 0.9).mean() > 0.9  # some limit is in use nearly everywhere
+
+
+def test_friction_costs_time_and_a_payload_too(arm, links, chain):
+    path = waypoints(chain, 5, 7)
+    bare, rubbing = rd.retime(links, path), rd.retime(arm, path)
+    loaded = rd.retime(links.with_payload([3.0, 0.0, 0.0, 0.3, 0.05, 0.0, 0.05, 0.0, 0.0, 0.01]), path)
+    assert bare.duration < rubbing.duration < 1.5 * bare.duration
+    assert bare.duration < loaded.duration
+
+
+def test_a_trajectory_keeps_its_geometry_and_slower_only_slows(arm, chain):
+    points = waypoints(chain, 6, 3)
+    open_ = np.full(points.shape, np.nan)
+    open_[[0, -1]] = 0.0
+    spline = minimum_jerk_spline(np.linspace(0.0, 3.0, 6), points, open_, open_)
+    made = rd.retime(arm, spline, slower=True)
+    assert made.x.max() <= 1.0 and made.duration > 3.0
+    assert max(largest_shares(arm, made, rd.PathLimits.of(chain))) <= 1.0
+    assert made.q == pytest.approx(spline.at(made.s)[0], abs=1e-12)
+    easy = QuinticSpline(10.0 * spline.times, spline.coefficients)
+    kept = rd.retime(arm, easy, slower=True)
+    assert kept.duration == pytest.approx(30.0, rel=1e-6)
+    assert rd.retime(arm, easy).duration < 0.5 * kept.duration
+
+
+def test_starts_and_ends_in_motion(links, chain):
+    path = through(waypoints(chain, 5, 2), chain.joint_names)
+    still = rd.retime(links, path, start_speed=0.0, end_speed=0.0)
+    moving = rd.retime(links, path, start_speed=0.05, end_speed=0.05)
+    assert moving.duration < still.duration
+    assert moving.x[[0, -1]] == pytest.approx(0.05**2)
+    with pytest.raises(TrajectoryError, match=r"starts with the speed 50 along it; at most"):
+        rd.retime(links, path, start_speed=50.0, end_speed=0.0)
+
+
+def test_a_weight_that_is_too_large_is_named_with_its_place(links, chain):
+    path = waypoints(chain, 4, 1)
+    limits = rd.PathLimits(velocity=2.0, effort=[97.6, 20.0, 89.4, 24.2, 20.1, 21.3])
+    with pytest.raises(
+        TrajectoryError, match=r"joint2 cannot hold its weight .* s = 0\.\d+: [\d.]+ N·m of 20"
+    ):
+        rd.retime(links, path, limits)
+
+
+def test_friction_that_grows_with_the_load_keeps_its_limits(links, chain):
+    path, share = waypoints(chain, 5, 4), 0.1
+    made = rd.retime(links, path, load_friction=share)
+    q, qd, qdd = made.spline.at(made.times[:-1] + 0.37 * np.diff(made.times))
+    load = links.inverse_dynamics(q, qd, qdd)
+    effort = load + share * np.abs(load) * np.sign(qd)
+    limits = rd.PathLimits.of(chain)
+    assert (np.abs(effort) / limits.effort).max() <= 1.0
+    assert made.duration > rd.retime(links, path).duration
+
+
+def test_friction_under_load_of_the_drives_counts(links, chain):
+    model = rd.ActuatedArm(links, chain, rd.ActuatorParameters(load_friction=(0.1,), rotor_inertia=(0.0,)))
+    made = rd.retime(model, waypoints(chain, 5, 4))
+    assert max(largest_shares(model, made, rd.PathLimits.of(chain))) <= 1.0005
+    assert made.duration == pytest.approx(
+        rd.retime(links, waypoints(chain, 5, 4), load_friction=0.1).duration
+    )
+
+
+def test_any_model_of_links_is_called_through_python(arm, chain, links):
+    class Other:
+        """The same links, not compiled."""
+
+        def inverse_dynamics(self, q, qd, qdd):
+            return links.inverse_dynamics(q, qd, qdd)
+
+    path = waypoints(chain, 4, 5)
+    parts = DrivenModel.of(arm)
+    other = DrivenModel(chain, Other(), parts.rotor_inertia, parts.friction)
+    assert rd.retime(other, path).duration == pytest.approx(rd.retime(arm, path).duration, rel=1e-9)
+
+    class Faulty:
+        def inverse_dynamics(self, q, qd, qdd):
+            raise ValueError("no model")
+
+    with pytest.raises(ValueError, match="no model"):
+        rd.retime(DrivenModel(chain, Faulty(), parts.rotor_inertia, parts.friction), path)
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ([[0.0] * 6], "has 1 point; it needs at least two"),
+        ([[0.0] * 6, [1.0] * 6, [1.0] * 6, [0.0] * 6], "points 1 and 2 of the path are the same"),
+        ([[0.0] * 6, [0.0] * 6], "points 0 and 1 of the path are the same"),
+        ([[0.0] * 6, [np.nan] * 6], "point 1 of the path: 'joint1' is nan"),
+        ([[0.0] * 5, [1.0] * 5], "expected .K, 6."),
+        (np.zeros((1_000_000, 6)), "1000000 waypoints; 1 to 100000 are accepted"),
+        ("path", "path"),
+    ],
+)
+def test_a_path_that_is_none_is_refused(links, path, message):
+    with pytest.raises(TrajectoryError, match=message):
+        rd.retime(links, path)
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        (rd.PathLimits(velocity=0.0), "velocity of joint 'joint1' is 0 rad/s or m/s; it must be above 0"),
+        (rd.PathLimits(effort=[1, 2, np.nan, 4, 5, 6]), "effort of joint 'joint3' is nan"),
+        (rd.PathLimits(acceleration=[1.0, 2.0]), "give one number, or 6"),
+    ],
+)
+def test_limits_that_are_none_are_refused(links, limits, message):
+    with pytest.raises(ParameterError, match=message):
+        rd.retime(links, [[0.0] * 6, [1.0] * 6], limits)
+
+
+def test_times_that_stand_are_refused(links):
+    coefficients = np.zeros((1, 6, 6))
+    with pytest.raises(TrajectoryError, match="stands still"):
+        rd.retime(links, QuinticSpline(np.array([0.0, 1.0]), coefficients))
+    coefficients[0, 1] = 1.0
+    with pytest.raises(TrajectoryError, match="increase strictly"):
+        rd.retime(links, QuinticSpline(np.array([0.0, 0.0]), coefficients))

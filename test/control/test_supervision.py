@@ -1,0 +1,258 @@
+"""Rules of supervision: faults that were measured, against MuJoCo, and what must not trip."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import yaml
+from closed_loop import READY, ArmLoop, PlatformLoop
+
+from robot_dynamics.control.core.library import ffi, load_core
+from robot_dynamics.control.protocol import Phase
+from robot_dynamics.control.stewart.operating_modes import OperatingMode
+from robot_dynamics.control.stewart.trajectory import PoseWaypoint
+from robot_dynamics.control.stop_memory import StopState
+from robot_dynamics.control.supervision import RULES
+from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.resources import resource
+
+PANDA = (0.0, -0.6, 0.0, -2.0, 0.0, 1.6, 0.5)
+
+
+def lift(loop, height, duration):
+    """Let a platform follow a trajectory up."""
+    home = loop.platform.machine.home_position
+    loop.control.follow([PoseWaypoint(duration, home + np.array([0.0, 0.0, height]), [0.0, 0.0, 0.0, 1.0])])
+
+
+def test_a_blocked_arm_stops_and_its_release_moves_nothing():
+    """Brakes blocked the arm, a trajectory ended, brakes opened: 5.5 rad/s where 3.15 are the limit."""
+    loop = ArmLoop("ur5", READY)
+    loop.run(0.1)
+    loop.go(np.add(READY, 0.5), 2.0)
+    loop.run(0.6)
+    loop.plant.set_brakes(True)
+    loop.run(1.0, until=lambda: loop.phases[-1] is Phase.PROTECTIVE_STOP)
+    assert loop.trip.rule == "following_error"
+    joint = loop.chain.joint_names[loop.trip.joint]
+    assert loop.line.startswith(f"{joint} is {loop.trip.measured:.4g} rad from its reference, allowed are")
+    assert "call ~/reset_fault" in loop.line
+    before = loop.cycle
+    loop.run(0.3)
+    loop.plant.set_brakes(False)
+    loop.run(0.5)
+    assert (np.abs(loop.velocities[before:]) / loop.limits).max() < 0.05
+    with pytest.raises(TrajectoryError, match="reset_fault"):
+        loop.go(READY, 10.0)
+    assert loop.control.reset_fault() == ""
+    loop.go(READY, 2.0)
+    loop.run(2.5)
+    np.testing.assert_allclose(loop.plant.position, READY, atol=1e-3)
+
+
+def test_a_blocked_platform_stops_brakes_and_goes_on_by_reset_and_unpark():
+    """A leg jammed: legs at 100 % force, no message."""
+    loop = PlatformLoop()
+    loop.braked_by_controller = True
+    loop.run(0.1)
+    lift(loop, 0.05, 2.0)
+    loop.run(0.4)
+    loop.braked_by_controller = False
+    loop.plant.set_brakes(True)
+    loop.run(1.5, until=lambda: loop.control.modes.mode is OperatingMode.PROTECTED)
+    assert loop.trip.rule in ("pose_error", "following_error") and loop.control.brake
+    assert loop.control.modes.stop_state is StopState.PROTECTED
+    loop.braked_by_controller = True
+    for refused in (loop.control.unpark(), loop.control.park(), loop.control.unready):
+        assert "protective stop" in refused
+    assert loop.control.emergency_stop() == "" and loop.control.modes.mode is OperatingMode.PROTECTED
+    assert loop.control.reset_fault() == ""
+    loop.run(0.1)
+    assert loop.control.brake and loop.control.modes.stop_state is StopState.STOPPED
+    assert loop.control.unpark() == ""
+    before = loop.cycle
+    loop.run(4.0, until=lambda: loop.control.modes.mode is OperatingMode.OPERATIONAL)
+    lift(loop, 0.02, 1.0)
+    loop.run(1.3)
+    assert (np.abs(loop.velocities[before:]) / loop.limits).max() < 0.1
+    assert loop.phases[-1] is Phase.HOLDING
+
+
+def test_a_remembered_protective_stop_is_latched_again():
+    loop = PlatformLoop()
+    loop.control.begin_at_rest(StopState.PROTECTED)
+    loop.run(0.05)
+    assert loop.phases[-1] is Phase.PROTECTIVE_STOP and loop.control.brake
+    assert "protective stop" in loop.control.unpark()
+
+
+@pytest.mark.parametrize("robot", ["arm", "platform"])
+def test_feedforward_away_from_its_reference_stops_with_feedback(robot):
+    """2 % of the mass wrong: a platform fell 228 mm in 3 s while it said "holding position"."""
+    if robot == "arm":
+        loop = ArmLoop("ur5", READY, real={"mass_scale": 0.98}, mode="feedforward")
+        loop.run(2.0)
+        assert np.abs(loop.positions - loop.positions[0]).max() < 0.15
+    else:
+        loop = PlatformLoop(world={"mass_scale": 1.02}, mode="feedforward")
+        loop.braked_by_controller = True
+        loop.run(2.0)
+        assert np.abs(loop.positions - loop.positions[0]).max() < 0.03
+    assert loop.phases[-1] is Phase.PROTECTIVE_STOP
+    assert np.abs(loop.velocities[-1]).max() < 0.01
+
+
+def test_gravity_upside_down_ends_within_the_first_motion_and_names_its_causes():
+    """A UR5 moved by 0.67 rad at 2.5 rad/s on activation, without an alarm."""
+    loop = ArmLoop("ur5", READY, gravity=(0.0, 0.0, 9.81))
+    loop.run(0.1)
+    assert loop.trip.rule.startswith("start_") and loop.trip.time < 0.1
+    for cause in ("gravity", "payload", "mass"):
+        assert cause in loop.line
+
+
+def test_overspeed_that_positions_confirm_is_braked():
+    """15 kg undeclared on a Panda at rest: 43 rad/s, phases flipped between fault and hold."""
+    loop = ArmLoop("panda", PANDA, real={"payload_mass": 15.0}, start_motion=-1.0)
+    loop.run(2.0)
+    assert loop.faults == 0 and Phase.FAULT not in loop.phases
+    assert loop.phases[-1] is Phase.PROTECTIVE_STOP
+    assert loop.share < 2.5
+    assert (np.abs(loop.velocities[500:]) / loop.limits).max() < 0.9
+
+
+def test_a_velocity_that_positions_do_not_confirm_trips_no_overspeed():
+    loop = ArmLoop("ur5", READY)
+    loop.run(0.1)
+    loop.measure = lambda q, qd: (q, qd + np.array([4.5, 0.0, 0.0, 0.0, 0.0, 0.0]))
+    for _ in range(30):
+        q = np.array(READY)
+        loop.control.update(loop.time, q, np.array([4.5, 0.0, 0.0, 0.0, 0.0, 0.0]))
+        loop.cycle += 1
+    assert loop.trip is None or loop.trip.rule != "overspeed"
+
+
+def test_three_faults_in_five_seconds_latch():
+    loop = ArmLoop("ur5", READY)
+    loop.run(0.02)
+    for k in range(3):
+        assert loop.trip is None
+        loop.control.update(loop.time, np.array(READY), np.array([100.0, 0.0, 0.0, 0.0, 0.0, 0.0]))
+        loop.cycle += 1
+        loop.plant.reset(READY)
+        loop.run(0.5)
+        assert (loop.phases[-1] is Phase.PROTECTIVE_STOP) == (k == 2)
+    assert loop.trip.rule == "repeated_faults"
+
+
+def test_a_reset_of_the_simulation_a_pause_and_a_step_trip_nothing():
+    loop = ArmLoop("ur5", READY)
+    loop.run(0.1)
+    loop.go(np.add(READY, 0.5), 1.0)
+    loop.run(0.5)
+    loop.control.update(0.0, np.array(READY), np.zeros(6))  # backwards, and elsewhere
+    loop.plant.reset(READY)
+    for k in range(5):
+        loop.cycle += 10000 * k
+        loop.run(0.05)
+    assert loop.trip is None and loop.phases[-1] is Phase.HOLDING
+
+
+def test_faults_before_a_reset_of_the_simulation_are_as_long_ago_as_they_were():
+    loop, place = ArmLoop("ur5", READY), np.array(READY)
+
+    def fault():
+        loop.control.update(loop.time, place, np.array([100.0, 0.0, 0.0, 0.0, 0.0, 0.0]))
+        loop.cycle += 1
+        loop.plant.reset(READY)
+        loop.run(1.0)
+
+    loop.run(5.0)
+    fault()
+    fault()
+    loop.cycle = 0
+    loop.run(4.0)  # six seconds after the first, five after the second
+    fault()
+    assert loop.trip is None and loop.phases[-1] is not Phase.PROTECTIVE_STOP
+    loop.cycle = 0
+    loop.run(0.5)
+    fault()
+    loop.cycle = 0
+    loop.run(0.5)
+    fault()
+    assert loop.trip.rule == "repeated_faults"
+
+
+def test_an_oscillation_that_the_feedback_feeds_ends_with_lower_gains():
+    """Rotor inertia of 1.0 declared where there is none: 0.67 and 0.9 of the velocity limit at rest."""
+    loop = ArmLoop("ur5", READY, declared={"rotor_inertia": (1.0,)}, start_motion=-1.0)
+    loop.plant.reset(READY, 1e-3 * np.ones(6))
+    loop.run(1.5)
+    assert loop.trip.rule == "oscillation" and loop.trip.time < 0.3
+    assert "rotor_inertia and friction" in loop.line
+    assert (np.abs(loop.velocities[150:]) / loop.limits).max() < 0.05
+    right = ArmLoop("ur5", READY, declared={"rotor_inertia": (1.0,)}, real={"rotor_inertia": (1.0,)})
+    right.plant.reset(READY, 1e-3 * np.ones(6))
+    right.run(0.5)
+    assert right.trip is None
+
+
+def test_observe_warns_once_and_follows_on():
+    given = {"supervision": "observe", "max_following_error": (0.01,), "start_motion": -1.0}
+    loop = ArmLoop("ur5", READY, real={"mass_scale": 1.2}, **given)
+    loop.run(1.5)
+    assert loop.trip.rule == "following_error" and not loop.trip.stops and not loop.trip.latched
+    assert loop.trip.count == 1 and "observe" in loop.line
+    assert loop.phases[-1] is Phase.HOLDING
+
+
+def test_a_second_stop_within_seconds_takes_no_new_place():
+    """Each would sink lower."""
+    loop = ArmLoop("ur5", READY, max_following_error=(0.02,), start_motion=-1.0, real={"mass_scale": 1.3})
+    loop.run(1.0)
+    place = loop.control.reference(np.inf).position
+    for _ in range(3):
+        assert loop.phases[-1] is Phase.PROTECTIVE_STOP
+        loop.control.reset_fault()
+        loop.run(0.5)
+    np.testing.assert_array_equal(loop.control.reference(np.inf).position, place)
+
+
+def test_every_rule_has_a_line_in_the_table():
+    library = load_core()
+    for number, name in enumerate(RULES):
+        info = library.rd_rule_table(number)
+        if name == "no_rule":
+            assert info == ffi().NULL
+        elif info != ffi().NULL:
+            assert ffi().string(info.name).decode() == name
+            for text in (info.reaction, info.reset, info.remedy):
+                assert ffi().string(text)
+
+
+@pytest.mark.parametrize("robot", ["ur5", "panda", "puma"])
+def test_legal_motion_with_twenty_percent_more_mass_and_noise_trips_nothing(robot):
+    start = {"ur5": READY, "panda": PANDA, "puma": (0.0, -0.5, 0.5, 0.0, 0.3, 0.0)}[robot]
+    draw, scale = np.random.default_rng(5), 1.2 if robot != "panda" else 1.1
+    loop = ArmLoop(robot, start, real={"mass_scale": scale}, period=0.004)
+    loop.measure = lambda q, qd: (q + 1e-5 * draw.normal(size=len(q)), qd + 5e-3 * draw.normal(size=len(q)))
+    loop.run(1.2)
+    for _ in range(3):
+        reach = 0.15 if robot == "puma" else 0.6  # its joint 2 is slow
+        loop.go(np.add(start, draw.uniform(-reach, reach, len(start))), 1.2)
+        loop.run(1.0)  # replaced in motion
+    loop.run(0.5)
+    assert loop.trip is None, loop.line
+
+
+def test_legal_motion_of_a_platform_with_a_load_and_noise_trips_nothing():
+    mapping = yaml.safe_load(resource("config/stewart_demo.yaml").read_text(encoding="utf-8"))
+    draw = np.random.default_rng(5)
+    loop = PlatformLoop(mapping, world={"mass_scale": 1.2}, period=0.004)
+    loop.measure = lambda q, qd: (q + 1e-6 * draw.normal(size=6), qd + 1e-3 * draw.normal(size=6))
+    loop.run(1.0)
+    for height in (0.04, -0.03, 0.05):
+        lift(loop, height, 0.8)
+        loop.run(0.7)
+    loop.run(0.4)
+    assert loop.trip is None, loop.line

@@ -1,0 +1,203 @@
+"""Two controllers of one arm: processes of their own over DDS, which notice each other's efforts."""
+
+import itertools
+import math
+import signal
+
+import numpy as np
+import pytest
+from ros_harness import Lifecycle, NodeProcess, peer_with
+from two_links import NODE, TWO_LINKS, Robot, gravity_load
+
+from robot_dynamics.control.core.library import load_core
+from robot_dynamics.ros.control.native.library import ffi, load_hosts
+from robot_dynamics.ros.support.processes import OWN_DOMAIN
+
+pytestmark = pytest.mark.ros
+PLACE = [0.3, 0.2]
+SPARE = "spare"
+GIVEN = {"robot_description": TWO_LINKS, "safe_fade_time": 0.2, "state_timeout": 0.3, "max_stamp_step": 60.0}
+PERIOD = 0.01
+
+
+def commander(name, host, shared, **parameters):
+    """A controller; in a domain that is shared it listens before it is activated."""
+    environment = {OWN_DOMAIN: "0" if shared else "1"}
+    given = {**GIVEN, "native_loop": host, **parameters}
+    return NodeProcess(NODE, given, ["-r", f"__node:={name}"], environment)
+
+
+class Arm(Robot):
+    """An arm at rest whose states come at a rate."""
+
+    def __init__(self, peer):
+        super().__init__(peer)
+        peer.node.create_timer(PERIOD, self.send)
+
+    def send(self):
+        self.now += round(1e9 * PERIOD)
+        self.states.publish(self.state(PLACE))
+
+    def carried(self):
+        """Whether the last efforts carry the weight."""
+        return bool(self.commands) and np.allclose(self.commands[-1].data, gravity_load(PLACE), rtol=1e-6)
+
+
+@pytest.mark.parametrize("host", ["on", "off"])
+def test_a_spare_waits_takes_over_and_is_left_alone(host):
+    with commander(NODE, host, False) as first, peer_with(first) as peer:
+        arm = Arm(peer)
+        peer.wait_until(arm.carried, "the first does not carry")
+        with commander(SPARE, host, True) as second:
+            peer.processes.append(second)
+            nodes = {NODE: first, SPARE: second}
+            waits = "not activated: efforts of /{} arrive on /effort_controller/commands"
+
+            def owners():
+                """Where discovery is slow the first may be the one that waits."""
+                pairs = ((NODE, SPARE), (SPARE, NODE))
+                return [pair for pair in pairs if waits.format(pair[0]) in nodes[pair[1]].output]
+
+            ((owner, spare),) = peer.wait_until(owners, "nobody waits")
+            # By hand as well.
+            lifecycle = Lifecycle(peer, spare)
+            assert not lifecycle.change(lifecycle.ACTIVATE)
+            assert lifecycle.state == "inactive"
+            peer.wait_until(arm.carried, "the owner does not carry")
+            nodes[owner].send_signal(signal.SIGSTOP)
+            peer.wait_until(lambda: lifecycle.state == "active", "the spare does not take over")
+            silent = f"/{owner} can publish /effort_controller/commands too, but sends nothing now"
+            assert silent in nodes[spare].output
+            arm.commands.clear()
+            peer.wait_until(arm.carried, "the spare does not carry")
+            nodes[owner].send_signal(signal.SIGCONT)
+            yields = (
+                f"efforts of /{spare} arrive on /effort_controller/commands after this process stood still"
+            )
+            peer.wait_until(lambda: yields in nodes[owner].output, "the first goes on")
+            assert Lifecycle(peer, owner).state == "inactive"
+            arm.commands.clear()
+            peer.wait_until(lambda: len(arm.commands) > 20, "nobody commands")
+            # Nobody fades, nobody stops: the arm is carried all the time.
+            assert all(np.allclose(m.data, gravity_load(PLACE), rtol=1e-6) for m in arm.commands)
+            assert lifecycle.state == "active"
+
+
+NOW, MILLISECOND = 1_000_000_000_000, 1_000_000
+SMALL, MIDDLE, LARGE = bytes(16), bytes([7] * 16), bytes([255] * 16)
+OLD, NEW = 60_000, 1_000
+"""Age of an activation [ms]."""
+
+
+class Node:
+    """The C of a node without ROS: activated some time ago, it hears others at times of the test's choice."""
+
+    def __init__(self, age, brakes=False):
+        self.library = load_hosts()
+        self.host = ffi().gc(self.library.rd_host_new(False, False), self.library.rd_host_free)
+        self.library.rd_host_identify(self.host, MIDDLE)
+        self.library.rd_host_claim(self.host, NOW - age * MILLISECOND)
+        if brakes:
+            self.library.rd_host_brake(self.host, 0)
+        load_core().rd_loop_request(self.library.rd_host_loop(self.host), 1)
+        self.library.rd_host_tick(self.host)
+        assert self.active
+
+    @property
+    def active(self):
+        status = ffi().new("rd_host_status *")
+        self.library.rd_host_tick(self.host)
+        self.library.rd_host_status_of(self.host, status)
+        return bool(status.active)
+
+    @property
+    def others(self):
+        others = ffi().new("rd_others *")
+        self.library.rd_host_others(self.host, others)
+        return others
+
+    def hear(self, sender, first, last, period=5):
+        """Efforts of another node for a while [ms]; returns when this node yields, else None."""
+        for time in range(first, last, period):
+            self.library.rd_host_heard(self.host, sender, NOW + time * MILLISECOND)
+            if not self.active:
+                return time
+        return None
+
+
+def test_a_node_whose_process_stood_still_yields_at_the_first_message():
+    node = Node(OLD)
+    for time in (0, 400, 900):  # a loaded machine
+        node.library.rd_host_alive(node.host, NOW + time * MILLISECOND)
+    assert node.hear(LARGE, 900, 905) is None
+    node.library.rd_host_alive(node.host, NOW + 1500 * MILLISECOND)
+    assert node.hear(LARGE, 1500, 1505) == 1500
+    assert node.others.paused
+
+
+def test_two_nodes_of_which_one_yields_always_and_never_both():
+    """Whatever their ages and identities are, one yields well before the other would."""
+    for own, other in itertools.product((OLD, NEW), repeat=2):
+        # MIDDLE hears LARGE for as long as LARGE, which hears a smaller identity, goes on.
+        mine, its = Node(own).hear(LARGE, 0, 2000), Node(other).hear(SMALL, 0, 2000)
+        times = sorted(math.inf if time is None else time for time in (mine, its))
+        assert times[0] <= 500
+        assert times[1] - times[0] >= 200
+        if own != other:
+            newcomer, senior = (mine, its) if own == NEW else (its, mine)
+            assert newcomer < (senior or math.inf)
+
+
+def test_efforts_that_go_on_are_a_dispute():
+    """Something else than a node of this package publishes, and does not care."""
+    node = Node(OLD, brakes=True)
+    assert node.hear(LARGE, 0, 690) is None
+    assert node.others.disputes == 0
+    assert node.hear(LARGE, 700, 5000) is None
+    assert node.others.disputes == 1
+    assert node.hear(LARGE, 60_000, 61_000) is None
+    assert node.others.disputes == 2
+    assert Node(OLD).hear(LARGE, 0, 5000) is not None, "without brakes it yields"
+
+
+def test_single_messages_change_nothing():
+    node = Node(OLD)
+    for second in range(0, 60, 2):
+        assert node.hear(SMALL, 1000 * second, 1000 * second + 20) is None
+    assert node.others.disputes == 0
+    assert node.others.efforts == 30 * 4
+
+
+def test_the_owner_alone_repeats_the_brake_command():
+    node = Node(OLD, brakes=True)
+
+    def command(time):
+        return node.library.rd_host_brake_command(node.host, NOW + time * MILLISECOND)
+
+    assert [command(time) for time in (0, 10, 49, 50, 60)] == [0, -1, -1, 0, -1]
+    node.library.rd_host_brake(node.host, 1)
+    assert [command(time) for time in (61, 70, 111)] == [1, -1, 1]
+    node.library.rd_host_heard_brake(node.host, 1)
+    assert command(112) == -1, "the same command of others asks for nothing"
+    node.library.rd_host_heard_brake(node.host, 0)
+    assert node.others.released == 1
+    assert command(113) == 1, "engaged again at once"
+    node.library.rd_host_brake(node.host, 0)
+    assert command(114) == 0
+    node.library.rd_host_heard_brake(node.host, 1)
+    assert node.others.braked == 1
+    assert [command(time) for time in (115, 170)] == [1, 1], "who engages brakes is not contradicted"
+    node.library.rd_host_brake(node.host, 1)  # the front has stopped the robot
+    assert command(230) == 1
+    node.library.rd_host_brake(node.host, 0)
+    assert command(231) == 0
+    load_core().rd_loop_request(node.library.rd_host_loop(node.host), 2)
+    assert not node.active
+    assert [command(time) for time in (232, 233, 400)] == [1, -1, -1], "the last command engages"
+
+
+def test_who_yields_says_nothing_to_the_brakes():
+    node = Node(NEW, brakes=True)
+    assert node.library.rd_host_brake_command(node.host, NOW) == 0
+    assert node.hear(SMALL, 0, 2000) is not None
+    assert node.library.rd_host_brake_command(node.host, NOW) == -1

@@ -1,0 +1,46 @@
+"""A protective stop as people see it: log, diagnostics, ~/supervision, refusals, and ~/reset_fault."""
+
+import pytest
+from diagnostic_msgs.msg import DiagnosticArray
+from reports import ERROR, OK, Report
+from ros_harness import peer_with
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from two_links import NODE, Robot, controller
+
+from robot_dynamics.ros.support import qos
+
+pytestmark = pytest.mark.ros
+RESET = f"/{NODE}/reset_fault"
+
+
+def test_a_protective_stop_is_told_and_lasts_until_it_is_reset():
+    with controller(max_following_error=[0.01], start_motion=-1.0) as node, peer_with(node) as peer:
+        node.wait_for_output("parameter 'start_motion' is -1: its rule of supervision is off")
+        node.wait_for_output("supervision, enforce: following_error 0.01; overspeed")
+        report, robot, seen = Report(peer), Robot(peer), []
+        peer.node.create_subscription(DiagnosticArray, f"/{NODE}/supervision", seen.append, qos.DIAGNOSTICS)
+        robot.hold_at([0.2, 0.2])
+        assert not peer.call(Trigger, RESET, Trigger.Request()).success
+        for _ in range(20):
+            robot.hold_at([0.22, 0.2])
+        node.wait_for_output(
+            r"protective stop: shoulder is 0.02 rad from its reference, allowed are 0.01 rad: protective stop"
+            r" where the joint is; .*call ~/reset_fault"
+        )
+        values = report.wait_for(ERROR, "protective stop: holding until ~/reset_fault: shoulder is 0.02 rad")
+        assert values["trips"] == "1"
+        peer.wait_until(
+            lambda: any(one.level == ERROR for message in seen for one in message.status),
+            "~/supervision does not show the trip",
+        )
+        assert {one.name for one in seen[-1].status} >= {"following_error", "overspeed", "oscillation"}
+        send = peer.publisher(JointTrajectory, f"/{NODE}/joint_trajectory", qos.TRAJECTORY)
+        point = JointTrajectoryPoint(positions=[0.3, 0.3])
+        point.time_from_start.sec = 1
+        send.publish(JointTrajectory(joint_names=["shoulder", "elbow"], points=[point]))
+        node.wait_for_output("trajectory refused: a protective stop is in force")
+        answer = peer.call(Trigger, RESET, Trigger.Request())
+        assert answer.success and answer.message == "holding position"
+        robot.hold_at([0.22, 0.2])
+        report.wait_for(OK, "holding position")

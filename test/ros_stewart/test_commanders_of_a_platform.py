@@ -1,0 +1,176 @@
+"""Two controllers of one platform, and brakes with an owner: real nodes, MuJoCo, an observer of the pose."""
+
+import contextlib
+import signal
+
+import numpy as np
+import pytest
+from geometry_msgs.msg import PoseStamped
+from legs import NODE, SECOND, Legs, demo, forces_at
+from ros_harness import Lifecycle, NodeProcess, Peer, peer_with
+from std_msgs.msg import Bool
+from std_srvs.srv import Trigger
+
+from robot_dynamics.ros.support import qos
+from robot_dynamics.ros.support.processes import OWN_DOMAIN
+
+pytestmark = pytest.mark.ros
+FALL = 0.01
+"""A greater descent is a fall [m]; braked legs give way by some millimetres."""
+SHARED = {OWN_DOMAIN: "0"}
+
+
+class Scene:
+    """A simulated platform, its controllers, and the height that an observer sees."""
+
+    def __init__(self, stack, folder):
+        pytest.importorskip("mujoco", reason="MuJoCo simulates the platform")
+        self._stack, self._environment = stack, {"XDG_STATE_HOME": str(folder)}
+        self.peer = Peer()
+        stack.callback(self.peer.close)
+        # Nothing but the controller's brakes and forces hold it.
+        self.enter(NodeProcess("simulator", {"machine": "stewart_demo", "on_timeout": "zero_effort"}))
+        self.heights, self.brakes = [], []
+        observe = self.peer.node.create_subscription
+        observe(PoseStamped, "simulator/platform_pose", self._see, 10)
+        observe(Bool, f"{NODE}/brake", lambda message: self.brakes.append(message.data), 10)
+
+    def _see(self, message):
+        self.heights.append(message.pose.position.z)
+
+    def enter(self, process):
+        self._stack.enter_context(process)
+        self.peer.processes.append(process)
+        return process
+
+    def start(self, shared=True, **parameters):
+        """One more instance of the platform's node, under the same name."""
+        environment = {**self._environment, **(SHARED if shared else {})}
+        return self.enter(NodeProcess(NODE, parameters, environment=environment))
+
+    def kill(self, node):
+        self.peer.processes.remove(node)
+        node.send_signal(signal.SIGKILL)
+        node.wait_for_exit()
+
+    def wait(self, condition, what):
+        return self.peer.wait_until(condition, what)
+
+    def owner_and_spare(self, old, new):
+        """Wait until one of two nodes is refused; where discovery is slow the old one may be the one."""
+        waits, heard = "not activated: efforts of", len(old.output)
+
+        def pairs():
+            refused = waits in new.output, waits in old.output[heard:]
+            return [pair for pair, spare in zip(((old, new), (new, old)), refused, strict=True) if spare]
+
+        return self.wait(pairs, "neither is refused")[0]
+
+    def wait_for_repeats(self, what):
+        """Wait for commands to the brakes, of which a killed node has left none."""
+        heard = len(self.brakes)
+        self.wait(lambda: len(self.brakes) > heard + 20, what)
+
+    def ask(self, service):
+        answer = self.peer.call(Trigger, f"{NODE}/{service}")
+        assert answer.success, answer.message
+
+    def see(self, count=50):
+        """Heights of the next so many poses."""
+        self.heights.clear()
+        self.wait(lambda: len(self.heights) >= count, "no poses")
+        return np.array(self.heights)
+
+
+@pytest.fixture
+def scene(tmp_path):
+    with contextlib.ExitStack() as stack:
+        yield Scene(stack, tmp_path)
+
+
+@pytest.mark.parametrize("host", ["on", "off"])
+def test_a_stopped_platform_does_not_fall_when_a_second_node_comes_and_goes(scene, host):
+    first = scene.start(shared=False, native_loop=host)
+    scene.wait(lambda: scene.brakes and not scene.brakes[-1], "the brakes are not released")
+    scene.ask("emergency_stop")
+    scene.wait(lambda: "stopped by an emergency stop" in first.output, "it does not stop")
+    rest = scene.see()[-1]
+    scene.brakes.clear()
+    second = scene.start(native_loop=host)
+    scene.owner_and_spare(first, second)
+    scene.kill(second)
+    scene.wait_for_repeats("the owner does not repeat its command")
+    # The owner itself dies, and another takes its place.
+    third = scene.start(native_loop=host)
+    owner, _ = scene.owner_and_spare(first, third)
+    scene.kill(owner)
+    scene.wait_for_repeats("the spare does not take over")
+    assert abs(scene.see()[-1] - rest) < FALL
+    assert min(scene.heights) > rest - FALL
+    assert all(scene.brakes)
+
+
+def test_brakes_engage_when_their_owner_dies(scene):
+    """Without commands the simulator's platform would fall: its timeout gives no effort."""
+    node = scene.start(shared=False)
+    scene.wait(lambda: scene.brakes and not scene.brakes[-1], "the brakes are not released")
+    simulator = scene.peer.processes[0]
+    scene.wait(lambda: "commanded from now on" in simulator.output, "no commands")
+    heard = len(scene.brakes)
+    scene.wait(lambda: len(scene.brakes) > heard + 20, "the command is not repeated")
+    scene.wait(
+        lambda: "brakes follow their commands from now on" in simulator.output,
+        "the simulator hears no command",
+    )
+    scene.kill(node)
+    scene.wait(lambda: "no command to the brakes for" in simulator.output, "the brakes do not engage")
+    fallen = scene.see(100)
+    assert np.ptp(fallen[50:]) < 1e-3, "it falls on"
+
+
+@pytest.mark.parametrize("host", ["on", "off"])
+def test_brake_commands_of_others(host):
+    """Engaged by others: an emergency stop. Released by others: engaged again, and forces until they hold."""
+    platform = demo()
+    given = {"state_timeout": 60.0, "max_stamp_step": 60.0, "native_loop": host, "safe_fade_time": 0.05}
+    with NodeProcess(NODE, given) as node, peer_with(node) as peer:
+        legs = Legs(peer, platform)
+        home = forces_at(platform).leg_lengths
+        brakes = peer.subscribe(Bool, f"{NODE}/brake", qos.LOCKSTEP)
+        others = peer.node.create_publisher(Bool, f"{NODE}/brake", qos.DESCRIPTION)
+
+        def answer():
+            legs.now += SECOND // 100
+            return np.array(legs.answer(home).effort)
+
+        def last(engaged):
+            answer()
+            return brakes and brakes[-1].data is engaged
+
+        peer.wait_until(lambda: last(False), "the brakes are not released")
+        said = "another node engages the brakes"
+        peer.repeat_until(
+            lambda: others.publish(Bool(data=True)), lambda: said in node.output, "it is not noticed"
+        )
+        brakes.clear()
+        peer.wait_until(lambda: not answer().any(), "it does not stop")
+        assert all(message.data for message in brakes)
+        assert "emergency stop" in node.output
+        assert Lifecycle(peer, NODE).state == "active"
+        brakes.clear()
+        said = "another node releases the brakes"
+        peer.repeat_until(
+            lambda: others.publish(Bool(data=False)), lambda: said in node.output, "it is not noticed"
+        )
+        sent = []
+
+        def carried():
+            sent.append(answer())
+            return not sent[-1].any() and any(one.any() for one in sent)
+
+        peer.wait_until(carried, "no forces, or they stay")
+        strongest = max(sent, key=np.linalg.norm)
+        np.testing.assert_allclose(strongest, forces_at(platform).actuator_forces, rtol=0.05)
+        assert brakes[-1].data
+        assert peer.call(Trigger, f"{NODE}/unpark").success
+        peer.wait_until(lambda: last(False), "the brakes stay engaged after ~/unpark")

@@ -1,0 +1,108 @@
+"""Random paths of installed arms, retimed and simulated: ``make sweep NAME=retiming SWEEP="--paths 1000"``.
+
+A path has 100 waypoints by default: anywhere, a random walk, or sines. Every second one has friction.
+"""
+
+import argparse
+import logging
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+import robot_dynamics as rd
+from robot_dynamics.control.retiming.model import DrivenModel
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "model"))
+from installed_robots import example_robot
+
+ARMS = {
+    "panda_description/urdf/panda.urdf": "panda_hand",
+    "ur_description/urdf/ur3_robot.urdf": None,
+    "ur_description/urdf/ur5_robot.urdf": None,
+    "ur_description/urdf/ur10_robot.urdf": None,
+    "kinova_description/robots/kinova.urdf": None,
+    "xarm_description/urdf/xarm7.urdf": None,
+    "z1_description/urdf/z1.urdf": None,
+}
+"""Descriptions of example-robot-data, and their tips where there are several."""
+SAMPLES = 20
+"""Of each interval."""
+
+
+def waypoints(rng, kind, count, lower, upper):
+    middle, half, joints = 0.5 * (lower + upper), 0.5 * (upper - lower), len(lower)
+    if kind == 0:
+        return middle + 0.6 * half * rng.uniform(-1.0, 1.0, (count, joints))
+    if kind == 1:
+        walk = np.cumsum(rng.normal(scale=0.1, size=(count, joints)), axis=0)
+        return middle + 0.9 * half * np.sin(walk)
+    angles = np.linspace(0.0, 6.0, count)[:, None] * rng.uniform(0.3, 1.0, joints)
+    return middle + 0.4 * half * np.sin(angles + rng.uniform(0.0, 6.0, joints))
+
+
+def largest_share(model, made, limits):
+    """Of efforts and velocities, by samples of the resulting quintics."""
+    part = np.linspace(1e-6, 1.0 - 1e-6, SAMPLES)
+    at = (made.times[:-1, None] + np.diff(made.times)[:, None] * part).ravel()
+    q, qd, qdd = made.spline.at(at)
+    efforts = model.efforts(q, qd, qdd)
+    return max(float((np.abs(efforts) / limits.effort).max()), float((np.abs(qd) / limits.velocity).max()))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--paths", type=int, default=30, help="of each arm")
+    parser.add_argument("--waypoints", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    logging.disable()
+    total = failed = beyond = 0
+    for name, tip in ARMS.items():
+        chain = rd.load_urdf(example_robot(name), **({"tip": tip} if tip else {}))
+        given = rd.PathLimits.of(chain).arrays(chain)
+        effort = np.where(np.isfinite(given["effort"]), given["effort"], 50.0)
+        limits = rd.PathLimits(
+            velocity=np.where(np.isfinite(given["velocity"]), given["velocity"], 3.0), effort=effort
+        )
+        joints = [chain.driving_joint(j).limits for j in range(chain.dof)]
+        lower = np.array([max(joint.lower, -2.5) for joint in joints])
+        upper = np.array([min(joint.upper, 2.5) for joint in joints])
+        links = rd.compile_dynamics(chain, friction=False)
+        rubbing = rd.ActuatorParameters(
+            damping=(0.5,), friction=tuple((0.01 * effort).tolist()), rotor_inertia=(0.02,)
+        )
+        none = rd.ActuatorParameters(damping=(0.0,), friction=(0.0,))
+        models = [DrivenModel.of(rd.ActuatedArm(links, chain, drives)) for drives in (none, rubbing)]
+        rng = np.random.default_rng(options.seed)
+        shares, times, rounds = [], [], []
+        for k in range(options.paths):
+            path = waypoints(rng, k % 3, options.waypoints, lower, upper)
+            total += 1
+            try:
+                begin = time.thread_time()
+                made = rd.retime(models[k % 2], path, limits)
+                times.append(time.thread_time() - begin)
+            except rd.RobotDynamicsError as error:
+                failed += 1
+                print(f"{name}, path {k}: {error}")
+                continue
+            rounds.append(made.rounds)
+            shares.append(largest_share(models[k % 2], made, limits))
+        excessive = sum(share > 1.0 for share in shares)
+        beyond += excessive
+        print(
+            f"{name}: {len(shares)} of {options.paths} retimed, {excessive} beyond a limit,"
+            f" largest share {max(shares):.6f}; median {1e3 * np.median(times):.1f} ms,"
+            f" at most {max(rounds)} solutions",
+            flush=True,
+        )
+    print(f"{total} paths: {failed} without a result, {beyond} beyond a limit")
+    return 1 if failed or beyond else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
