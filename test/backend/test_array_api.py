@@ -22,8 +22,8 @@ STANDARD = SimpleNamespace(
 STATES = {
     "inverse_dynamics": 3, "gravity": 1, "coriolis": 2, "coriolis_matrix": 2, "mass_matrix": 1,
     "inverse_mass_matrix": 1, "forward_dynamics": 3, "forward_kinematics": 1, "jacobian": 1,
-    "jacobian_rate": 2, "energy": 2, "regressor": 3, "base_regressor": 3, "inverse_dynamics_derivatives": 3,
-    "forward_dynamics_derivatives": 3,
+    "jacobian_rate": 2, "energy": 2, "momentum": 2, "regressor": 3, "base_regressor": 3,
+    "inverse_dynamics_derivatives": 3, "forward_dynamics_derivatives": 3,
 }  # fmt: skip
 
 

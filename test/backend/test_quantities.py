@@ -74,6 +74,14 @@ class Oracle(PinocchioArm):
         joints = self.moved(q, qd)
         return self.map.T @ pin.computeCoriolisMatrix(self.model, self.data, *joints) @ self.map
 
+    def momentum(self, q, qd):
+        joints = self.moved(q, qd)
+        mass = pin.crba(self.model, self.data, joints[0])
+        mass = np.triu(mass) + np.triu(mass, 1).T
+        transposed = pin.computeCoriolisMatrix(self.model, self.data, *joints).T
+        weight = pin.computeGeneralizedGravity(self.model, self.data, joints[0])
+        return tuple(self.map.T @ part for part in (mass @ joints[1], transposed @ joints[1], weight))
+
     def inverse_mass_matrix(self, q):
         return np.linalg.inv(self.mass_matrix(q))
 
@@ -155,6 +163,7 @@ CALLS = [
     ("jacobian_rate", 2, {}),
     ("jacobian_rate", 2, {"axes": "root"}),
     ("energy", 2, {}),
+    ("momentum", 2, {}),
     ("coriolis_matrix", 2, {}),
     ("inverse_mass_matrix", 1, {}),
     ("regressor", 3, {}),
@@ -212,6 +221,7 @@ def test_compiled(arm, calls):
     ("name", "count"),
     [
         ("energy", 2),
+        ("momentum", 2),
         ("regressor", 3),
         ("inverse_dynamics_derivatives", 3),
         ("forward_dynamics_derivatives", 3),

@@ -62,6 +62,39 @@ def test_mass_matrix(index):
 
 
 @pytest.mark.parametrize("index", range(len(ARMS)))
+def test_momentum(index):
+    """The slope by another way: the rate of the momentum without efforts, M' qd, less the velocity terms."""
+    model = ARMS[index]
+    program = generate(model, "momentum", effort=effort(index))
+    zero, still = np.zeros(model.dof), np.zeros(3)
+    for q, qd, _ in plain_recursion.states(model, index):
+        found = evaluate(program, {"q": q, "qd": qd})
+        expected = plain_recursion.mass_matrix(model, q) @ qd
+        close = {"rtol": 0, "atol": 1e-12 * max(1.0, np.abs(expected).max())}
+        np.testing.assert_allclose(found["momentum"], expected, **close)
+        weight = plain_recursion.inverse_dynamics(model, q, zero, zero)
+        atol = 1e-12 * max(1.0, np.abs(weight).max())
+        np.testing.assert_allclose(found["weight"], weight, rtol=0, atol=atol)
+        step = 1e-6
+        rate = plain_recursion.mass_matrix(model, q + step * qd) - plain_recursion.mass_matrix(
+            model, q - step * qd
+        )
+        terms = plain_recursion.inverse_dynamics(model, q, qd, zero, gravity=still)
+        slope = rate / (2.0 * step) @ qd - terms
+        atol = 1e-7 * max(1.0, np.abs(terms).max())
+        np.testing.assert_allclose(found["slope"], slope, rtol=0, atol=atol)
+
+
+def test_momentum_of_a_puma_takes_less_than_its_inverse_dynamics():
+    model = reference_model("puma560_base").model()
+    counts = [
+        count_operations(generate(model, name, objective=Objective.TIME)).total
+        for name in ("momentum", "inverse_dynamics")
+    ]
+    assert counts[0] <= counts[1]
+
+
+@pytest.mark.parametrize("index", range(len(ARMS)))
 def test_forward_dynamics_inverts_inverse_dynamics(index):
     model = ARMS[index]
     program = generate(model, "forward_dynamics", inputs=("wrench",), effort=effort(index))

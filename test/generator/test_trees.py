@@ -108,6 +108,19 @@ def test_inverse_dynamics_and_its_parts(case):
     agree(dynamics.coriolis_matrix(oracle.q, oracle.qd) @ oracle.qd, oracle.bias() - oracle.weight())
 
 
+def test_momentum(case):
+    chain, dynamics, oracle = case
+    loads = [random_robots.body(np.random.default_rng(2)) for _ in chain.tips]
+    loaded = dynamics.with_payload({tip.link: load for tip, load in zip(chain.tips, loads, strict=True)})
+    for found, at in ((dynamics, oracle), (loaded, Oracle(chain, loads=loads))):
+        mass, g = at.mass(), at.of_joints
+        matrix = at.at(pinocchio.computeCoriolisMatrix, 2)
+        momentum, slope, weight = found.momentum(at.q, at.qd)
+        agree(momentum, mass @ at.qd)
+        agree(slope, g.T @ matrix.T @ at.joints[1])
+        agree(weight, at.weight())
+
+
 def test_matrices_and_accelerations(case):
     chain, dynamics, oracle = case
     mass = oracle.mass()

@@ -20,6 +20,7 @@ from robot_dynamics.dynamics.quantities import (
     jacobian,
     jacobian_rate,
     mass_matrix,
+    momentum,
     regressor,
 )
 from robot_dynamics.dynamics.quantities.quantity import Quantity
@@ -41,6 +42,7 @@ class Quantities:
     jacobian = jacobian.jacobian
     jacobian_rate = jacobian_rate.jacobian_rate
     energy = energy.energy
+    momentum = momentum.momentum
     regressor = regressor.regressor
     base_regressor = base_regressor.base_regressor
     inverse_dynamics_derivatives = inverse_dynamics_derivatives.inverse_dynamics_derivatives
