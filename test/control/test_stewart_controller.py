@@ -288,3 +288,27 @@ def test_a_controller_tells_in_a_line_what_it_is(platform):
     assert repr(control) == "StewartController(stewart_demo: feedforward, waiting for the first joint state)"
     control.update(0.0, lengths_at(platform), np.zeros(6))
     assert repr(control).endswith("holding position)")
+
+
+@pytest.fixture
+def lift(platform):
+    """Lifts a platform by 40 mm within a duration [s] from a start on [s]."""
+    control = controller(platform)
+    control.update(0.0, lengths_at(platform), np.zeros(6))
+
+    def lift(duration, start=None):
+        return control.follow([waypoint(platform, duration, (0.0, 0.0, 0.04))], start)
+
+    return lift
+
+
+def test_trajectories_keep_the_acceleration_limit_of_every_reference(lift):
+    """A lift from rest to rest takes 5.7735 times its distance over the squared duration (closed form)."""
+    with pytest.raises(TrajectoryError, match=r"acceleration 14\.4\d* m/s² .* max_acceleration allows 4"):
+        lift(0.1265)
+    assert lift(np.sqrt(5.7735 * 0.04 / 4.0)).duration == pytest.approx(0.2403, abs=1e-4)
+
+
+def test_a_late_stamp_leaves_no_time_for_a_lift(lift):
+    with pytest.raises(TrajectoryError, match=r"acceleration 12\.\d* m/s²"):
+        lift(0.5, start=-0.5 + np.sqrt(5.7735 * 0.04 / 12.3))

@@ -268,8 +268,10 @@ class StewartController(PlatformCommands):
         platform = self.platform
         if self._payload is not None:
             platform = StewartPlatform(loaded(platform.machine, self._payload))
+        pace, now = self.modes.pace, departure.now
+        limits = (pace.acceleration, pace.angular_acceleration)
         trajectory = plan_pose(
-            platform, waypoints, departure.start, departure.origin, departure.now, self.wrench
+            platform, waypoints, departure.start, departure.origin, now, self.wrench, limits
         )
         return Planned(trajectory, departure.epoch)
 

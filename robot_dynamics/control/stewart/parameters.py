@@ -63,15 +63,14 @@ class StewartParameters(LoopParameters):
     )
     max_acceleration: float = parameter(
         4.0,
-        "Maximum acceleration of governed references: holds, settling, streams",
+        "Maximum acceleration of trajectories, streams, holds and settling",
         unit="m/s²",
         minimum=1e-3,
         maximum=1e3,
     )
     max_angular_acceleration: float = parameter(
         0.0,
-        "Maximum angular acceleration of governed references; 0: max_acceleration divided by the"
-        " characteristic length",
+        "Maximum angular acceleration of the same; 0: max_acceleration divided by the characteristic length",
         unit="rad/s²",
         minimum=0.0,
         maximum=1e4,

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.control.moving_start import decelerations, moving_spline
+from robot_dynamics.control.path_bounds import hulls
 from robot_dynamics.control.spline import QuinticSpline
 from robot_dynamics.control.waypoints import LONGEST_TRAJECTORY, check_times, waypoints_ahead
-from robot_dynamics.errors import StateError, TrajectoryError
+from robot_dynamics.errors import StateError, TrajectoryError, short
 from robot_dynamics.inputs.arrays import listed, of_type, real_array, real_vector
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.checks import act_on
@@ -32,6 +33,14 @@ from robot_dynamics.stewart.verified_limits import PathViolation, path_violation
 
 # Roll and yaw cannot be told apart at a pitch of 90 degrees; no platform tilts so far.
 LARGEST_PITCH = np.radians(80.0)
+ACCELERATION_MARGIN = 1.01
+"""Factor on acceleration limits, beyond which a path is refused."""
+UNLIMITED = (np.inf, np.inf)
+"""No limit of linear and angular acceleration."""
+BRAKING = 0.5
+"""Share of the acceleration limits with which each coordinate of a moving start brakes."""
+SAMPLES = 64
+"""Number of moments of a segment at which accelerations are compared, where its bounds do not decide."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +125,7 @@ def plan_pose(
     origin: Motion,
     now: float,
     wrench: Array | None = None,
+    accelerations: tuple[float, float] = UNLIMITED,
 ) -> PoseTrajectory:
     """Plan a trajectory that leaves ``origin`` without a jump and passes every waypoint that is still ahead.
 
@@ -127,23 +137,71 @@ def plan_pose(
         now: the controller's clock [s].
         wrench: (6,) external force [N] and moment about the platform's origin [N·m], platform frame, that the
             legs bear beside; none when None.
+        accelerations: maximum linear and angular acceleration [m/s², rad/s²].
 
     Raises:
-        TrajectoryError: a waypoint is not usable.
+        TrajectoryError: a waypoint is not usable, or the path exceeds an acceleration limit; tells when.
         LimitError: the path leaves the machine's limits, wherever; tells when, which leg and by how much.
         SingularityError: the path meets a singular pose, or comes too near to one; tells when.
     """
-    trajectory = smooth_pose(waypoints, start_time, origin, now)
+    trajectory = smooth_pose(waypoints, start_time, origin, now, accelerations)
     # A platform that rests on a stop must be allowed to leave it.
     found = trajectory_violations(platform, trajectory, wrench, from_outside=True)
     act_on(tuple(replace(one.violation, message=one.message) for one in found), "raise")
+    if excess := acceleration_excess(trajectory, accelerations):
+        raise TrajectoryError(excess)
     return trajectory
 
 
+def acceleration_excess(trajectory: PoseTrajectory, accelerations: tuple[float, float]) -> str:
+    """Worst acceleration beyond a limit by a hundredth or more in words; empty where there is none.
+
+    What moves already may go on as it does.
+
+    Args:
+        trajectory: to be compared.
+        accelerations: maximum linear and angular acceleration [m/s², rad/s²].
+    """
+    times, coefficients = trajectory.spline.times, trajectory.spline.coefficients
+    steps = np.diff(times)
+    rates, seconds = (
+        np.abs(hulls(np.moveaxis(coefficients, 1, 0), order)).max(axis=0) / steps[:, None] ** order
+        for order in (1, 2)
+    )
+    turning = seconds[:, 3:].sum(axis=1) + rates[:, 3:].sum(axis=1) ** 2
+    bounds = np.column_stack([np.linalg.norm(seconds[:, :3], axis=1), turning])
+    begins = _magnitudes(trajectory.motion(times[:1]))[0]
+    limits = ACCELERATION_MARGIN * np.maximum(accelerations, begins)
+    doubtful = np.flatnonzero((bounds > limits).any(axis=1))
+    moments = (times[doubtful, None] + np.linspace(0.0, 1.0, SAMPLES) * steps[doubtful, None]).ravel()
+    if not len(moments):
+        return ""
+    found = _magnitudes(trajectory.motion(moments))
+    k, part = np.unravel_index(int(np.argmax(found / limits)), found.shape)
+    if found[k, part] <= limits[part]:
+        return ""
+    name, unit = (("max_acceleration", "m/s²"), ("max_angular_acceleration", "rad/s²"))[part]
+    return (
+        f"the platform would have the acceleration {short(found[k, part], 4)} {unit}"
+        f" {short(moments[k] - times[0])} s after the start; {name} allows"
+        f" {limits[part] / ACCELERATION_MARGIN:.4g}"
+    )
+
+
+def _magnitudes(motion: Motion) -> Array:
+    """(N, 2) linear and angular accelerations of motions (N) [m/s², rad/s²]."""
+    parts = (motion.linear_acceleration, motion.angular_acceleration)
+    return np.stack([np.linalg.norm(part, axis=-1) for part in parts], axis=-1)
+
+
 def smooth_pose(
-    waypoints: Sequence[PoseWaypoint], start_time: float, origin: Motion, now: float
+    waypoints: Sequence[PoseWaypoint],
+    start_time: float,
+    origin: Motion,
+    now: float,
+    accelerations: tuple[float, float] = UNLIMITED,
 ) -> PoseTrajectory:
-    """Plan as :func:`plan_pose` does, without regard to the machine's limits."""
+    """Plan as :func:`plan_pose` does, without regard to limits; a moving start brakes within its own."""
     of_type("waypoints", waypoints, Sequence)
     waypoints = listed("waypoints", waypoints, TrajectoryError, 10 * LONGEST_TRAJECTORY)
     for point in waypoints:
@@ -153,15 +211,16 @@ def smooth_pose(
     check_times(times)
     departure = max(now, start_time)
     ahead = waypoints_ahead(times, start_time, departure, now)
-    places, rates, accelerations = _rows(waypoints, np.flatnonzero(ahead).tolist(), origin)
-    for what, last in (("velocity", rates[-1]), ("acceleration", accelerations[-1])):
+    places, rates, seconds = _rows(waypoints, np.flatnonzero(ahead).tolist(), origin)
+    for what, last in (("velocity", rates[-1]), ("acceleration", seconds[-1])):
         last[np.isnan(last)] = 0.0
         if what == "velocity" and np.abs(last).max() > 1e-6:
             raise TrajectoryError("the last waypoint moves; a trajectory must end at rest")
     knots = np.concatenate(([departure], times[ahead] + start_time))
     free = np.full(6, np.inf)
-    braking = decelerations(free, free, rates[0], accelerations[0])
-    spline = moving_spline(knots, places, rates, accelerations, braking)
+    usual = decelerations(free, free, rates[0], seconds[0])
+    braking = np.minimum(usual, BRAKING * np.repeat(accelerations, 3))
+    spline = moving_spline(knots, places, rates, seconds, braking)
     pitch = QuinticSpline(spline.times, spline.coefficients[:, :, 4:5])
     if np.abs(np.array(pitch.extremes()[:2])).max() > LARGEST_PITCH:
         raise TrajectoryError("the path tilts the platform by more than 80 degrees about y")
