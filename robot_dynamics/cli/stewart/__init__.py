@@ -10,6 +10,7 @@ COMMANDS = {
     "new": "write the file of a new machine from its measures",
     "report": "what a machine reaches, can do and needs, as one page",
     "check": "whether a machine can follow a motion within its limits",
+    "retime": "slow a motion down to what legs, speeds and forces permit",
     "play": "stream a motion to a running platform, within its limits",
 }
 

@@ -9,16 +9,10 @@ import numpy as np
 
 from robot_dynamics.cli.chain_source import number
 from robot_dynamics.cli.machine_source import add_motion_arguments, motion_table, one_input, platform_of
-from robot_dynamics.control.stewart.trajectory import (
-    PoseTrajectory,
-    PoseWaypoint,
-    at_rest,
-    smooth_pose,
-    trajectory_violations,
-)
-from robot_dynamics.errors import ParameterError, TrajectoryError
-from robot_dynamics.stewart.motion_table import MotionTable
-from robot_dynamics.stewart.orientation import rotation_from_quaternion
+from robot_dynamics.control.stewart.retiming import followed
+from robot_dynamics.control.stewart.trajectory import trajectory_violations
+from robot_dynamics.errors import ParameterError
+from robot_dynamics.spatial import Array
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -37,6 +31,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         " yaw; - reads standard input",
     )
     add_motion_arguments(parser)
+    add_wrench_argument(parser)
+
+
+def add_wrench_argument(parser: argparse.ArgumentParser) -> None:
+    """Declare what presses on the platform."""
     parser.add_argument(
         "--wrench",
         type=number,
@@ -47,15 +46,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Print the limits that are exceeded."""
+def wrench_of(arguments: argparse.Namespace) -> Array:
+    """(6,) force [N] and moment [N·m] of the argument.
+
+    Raises:
+        ParameterError: one that is not finite.
+    """
     wrench = np.array(arguments.wrench)
     if not np.isfinite(wrench).all():
         raise ParameterError(f"--wrench {arguments.wrench} must be six finite numbers")
+    return wrench
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the limits that are exceeded."""
+    wrench = wrench_of(arguments)
     one_input(arguments.machine, arguments.path)
     platform = platform_of(arguments.machine)
     table = motion_table(arguments.path, platform.machine, arguments)
-    path = _followed(table)
+    path = followed(table)
     found = trajectory_violations(platform, path, wrench)
     for one in found:
         time = float(table.time[0]) + one.time
@@ -63,17 +72,3 @@ def run(arguments: argparse.Namespace) -> int:
     if not found:
         print(f"{platform.machine.name} keeps its limits: {len(table.time)} poses, {path.duration:g} s")
     return 1 if found else 0
-
-
-def _followed(table: MotionTable) -> PoseTrajectory:
-    """The motion as the controller would follow it; its time begins at zero."""
-    if len(table.time) < 2:
-        raise TrajectoryError("a motion needs at least two poses")
-    origin = at_rest(table.position[0], rotation_from_quaternion(table.orientation[0]))
-    rows = zip(
-        (table.time - table.time[0]).tolist(),
-        table.position.tolist(),
-        table.orientation.tolist(),
-        strict=True,
-    )
-    return smooth_pose([PoseWaypoint(*row) for row in rows][1:], 0.0, origin, 0.0)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from robot_dynamics.errors import ParameterError, quoted
 from robot_dynamics.inputs.arrays import of_type, real_array
-from robot_dynamics.model.chain import KinematicChain
+from robot_dynamics.model.chain import ChainJoint, KinematicChain
 from robot_dynamics.spatial import Array
 
 _UNITS = {
@@ -17,6 +17,24 @@ _UNITS = {
     "acceleration": "rad/s² or m/s²",
     "effort": "N·m or N",
 }
+
+
+class Coordinates(Protocol):
+    """Coordinates of a path: the joints of an arm, or poses and legs of a platform."""
+
+    @property
+    def dof(self) -> int:
+        """Number of coordinates."""
+        ...
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the coordinates in messages."""
+        ...
+
+    def driving_joint(self, coordinate: int) -> ChainJoint:
+        """The joint of a coordinate, whose kind gives the units."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -43,7 +61,7 @@ class PathLimits:
             effort=np.array([limit.effort for limit in limits]),
         )
 
-    def arrays(self, chain: KinematicChain) -> dict[str, Array]:
+    def arrays(self, chain: Coordinates) -> dict[str, Array]:
         """(n,) of each kind by its name, infinite where nothing is given.
 
         Raises:

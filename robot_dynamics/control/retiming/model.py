@@ -11,6 +11,7 @@ import numpy as np
 from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics
 from robot_dynamics.control.retiming.library import ffi
+from robot_dynamics.control.retiming.limits import Coordinates
 from robot_dynamics.dynamics.compiled import CompiledDynamics, compile_dynamics
 from robot_dynamics.dynamics.friction import DriveFriction
 from robot_dynamics.errors import ParameterError, RobotDynamicsError, quoted
@@ -27,14 +28,14 @@ class DrivenModel:
     """An arm's model in parts.
 
     Attributes:
-        chain: the arm.
+        chain: the arm, or other coordinates of a path.
         links: inverse dynamics of the links, without friction.
         rotor_inertia: (n,) as seen at the joints [kg·m² or kg].
         friction: (n, 5) parameters in the order of ``DriveFriction``, without the share of the load.
         load_friction: (n,) share of the load that friction takes, or one for all.
     """
 
-    chain: KinematicChain
+    chain: Coordinates
     links: InverseDynamics
     rotor_inertia: Array
     friction: Array
