@@ -17,7 +17,7 @@ from robot_dynamics.cli.chain_source import add_chain_arguments, add_gravity_arg
 from robot_dynamics.cli.machine_source import forces_along, is_machine, piped
 from robot_dynamics.cli.state_table import EFFORT, TIME, StateTable, read_states
 from robot_dynamics.dynamics.compiled import compile_dynamics
-from robot_dynamics.errors import ParameterError, StateError, shown
+from robot_dynamics.errors import ParameterError, StateError, quoted, short, shown
 from robot_dynamics.inputs.files import check_output, open_output, open_regular
 from robot_dynamics.inputs.tables import text_lines
 from robot_dynamics.model.chain import KinematicChain
@@ -86,12 +86,28 @@ def _efforts(arguments: argparse.Namespace, text: bytes | None) -> tuple[list[st
         streams.note(f"robot_dynamics: note: {note}")
     dynamics = compile_dynamics(chain, arguments.gravity, arguments.backend, friction=arguments.friction)
     efforts = dynamics.inverse_dynamics(table.q, table.qd, table.qdd, table.wrench)
+    _note_rows_beyond_limits(chain, efforts)
     columns = [f"{shown(name)}.{EFFORT}" for name in chain.joint_names]
     values = efforts
     if table.time is not None:
         columns.insert(0, TIME)
         values = np.column_stack([table.time, efforts])
     return columns, values
+
+
+def _note_rows_beyond_limits(chain: KinematicChain, efforts: Array) -> None:
+    """Say in one line how many rows need more effort than the description permits, and the largest."""
+    limits = np.array([chain.driving_joint(j).limits.effort for j in range(chain.dof)])
+    with np.errstate(invalid="ignore"):
+        share = np.nan_to_num(np.abs(efforts) / limits)
+    beyond = int((share > 1.0).any(axis=1).sum())
+    if beyond:
+        row, j = np.unravel_index(int(share.argmax()), share.shape)
+        streams.note(
+            f"robot_dynamics: note: {beyond} of {len(efforts)} rows need more effort than the description"
+            f" permits: row {row + 1} {short(efforts[row, j])} at {quoted(chain.joint_names[j])}, limit"
+            f" {short(limits[j])}; states are in rad, m and s"
+        )
 
 
 def _read(path: str, chain: KinematicChain) -> StateTable:

@@ -155,7 +155,7 @@ class CompiledDynamics(Quantities):
                 names of tips to these, or (10 t,) in the order of ``chain.tips``.
 
         Raises:
-            ParameterError: neither of both, or a negative mass.
+            ParameterError: neither of both, a negative mass, or an inertia that no body has.
         """
         live = self._held.live | _LIVE
         return self._sibling(replace(self._held, payload=payload_vector(payload, self.chain), live=live))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from robot_dynamics.dynamics.generator.links import pseudo_inertia
 from robot_dynamics.dynamics.identifiable import body_parameters
 from robot_dynamics.errors import ParameterError, quoted
 from robot_dynamics.inputs.arrays import real_vector
@@ -19,6 +20,8 @@ LARGEST_GRAVITY = 1e9
 """A larger acceleration [m/s²] is a mistake, and forces under it would overflow."""
 LARGEST_PAYLOAD = 1e9
 """The same of a payload's parameters [kg, kg·m, kg·m²]."""
+TYPED_DIGITS = 1e-3
+"""Relative slack of a payload's inertia: a point mass typed with three digits is still a body."""
 
 Payload = RigidBody | Sequence[float] | Array | Mapping[str, "RigidBody | Sequence[float] | Array"]
 """A body in the tip frame, or its ten parameters, or one by each tip's name; see :func:`payload_vector`."""
@@ -76,7 +79,7 @@ def payload_vector(payload: Payload, chain: KinematicChain) -> Array:
         chain: the chain or tree.
 
     Raises:
-        ParameterError: none of these, or a mass is negative, or a number is too large.
+        ParameterError: none of these, a mass is negative, a number is too large, or no body has this inertia.
     """
     names = [tip.link for tip in chain.tips]
     if isinstance(payload, Mapping):
@@ -109,7 +112,22 @@ def _body_vector(payload: RigidBody | Sequence[float] | Array) -> Array:
             f"payload is {quoted(payload)}; its mass must not be negative, and no number beyond"
             f" {LARGEST_PAYLOAD:g}"
         )
+    if not _is_a_body(vector):
+        raise ParameterError(
+            f"payload is {quoted(payload)}; no rigid body has this inertia with this mass and first moment:"
+            " xx, xy, yy, xz, yz, zz are about the tip frame's origin, not about the centre of mass"
+        )
     return vector
+
+
+def _is_a_body(vector: Array) -> bool:
+    """Return whether the pseudo-inertia has no negative eigenvalue, in units with a diagonal of 1."""
+    xx, xy, yy, xz, yz, zz = vector[4:]
+    pseudo = pseudo_inertia(vector[0], vector[1:4], np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
+    units = np.array([np.abs(pseudo[:3, :3]).max()] * 3 + [vector[0]])
+    units[units == 0.0] = 1.0
+    scaled = pseudo / np.sqrt(np.outer(units, units))
+    return bool(np.linalg.eigvalsh(scaled)[0] >= -TYPED_DIGITS)
 
 
 def friction_vector(chain: KinematicChain) -> Array:

@@ -123,8 +123,11 @@ class Evaluator:
                 raise StateError("out is read-only; expected an array that can be written to")
         outputs, copies = [], []
         for place, target in enumerate(wanted):
-            others = [*inputs, *wanted[:place], *wanted[place + 1 :]]
-            if target.flags.carray and not any(np.may_share_memory(target, other) for other in others):
+            if any(np.may_share_memory(target, other) for other in wanted[:place]):
+                raise StateError(
+                    f"entry {place} of out shares memory with one before; expected arrays of their own"
+                )
+            if target.flags.carray and not any(np.may_share_memory(target, other) for other in inputs):
                 outputs.append(target)
             else:
                 outputs.append(np.empty(target.shape))

@@ -129,7 +129,19 @@ def test_friction_that_is_left_out_is_told(caplog):
     assert not caplog.text
 
 
-@pytest.mark.parametrize("payload", [(1.0, 2.0), [np.nan] * 10, "heavy", [-1.0, *[0.0] * 9], [1e300] * 10])
+@pytest.mark.parametrize(
+    "payload",
+    [
+        (1.0, 2.0),
+        [np.nan] * 10,
+        "heavy",
+        [-1.0, *[0.0] * 9],
+        [1e300] * 10,
+        [1.0, 0.0, 0.0, 0.0, -5.0, 0.0, 0.0, 1.0, 0.0, 1.0],
+        [2.0, 0.0, 0.0, 0.4, 0.01, 0.0, 0.01, 0.0, 0.0, 0.01],
+    ],
+    ids=["short", "nan", "text", "negative", "huge", "negative inertia", "about the centre"],
+)
 def test_what_is_no_body_is_refused(payload):
     dynamics = compile_dynamics(load_urdf(SCARA), backend="python", quantities=(), friction=False)
     with pytest.raises(ParameterError, match="payload"):

@@ -91,6 +91,22 @@ def test_efforts_equal_pinocchio(tmp_path, capsys, own_urdf):
     np.testing.assert_allclose(np.array(rows[1:], dtype=float), expected, rtol=1e-9, atol=1e-9)
 
 
+def test_rows_in_degrees_are_noted_by_the_efforts_that_they_would_need(tmp_path, capsys):
+    path = tmp_path / "degrees.csv"
+    names = [f"joint{j}" for j in range(1, 7)]
+    columns = [*names, *(f"{name}.velocity" for name in names), *(f"{name}.acceleration" for name in names)]
+    turning = ["90", *["0"] * 5, "3000", *["0"] * 5, "30000", *["0"] * 5]
+    path.write_text("\n".join([",".join(columns), ",".join("0" * 18), ",".join(turning)]))
+    arguments = ["inverse-dynamics", "puma560", "--states", str(path), "--backend", "python"]
+    assert main(arguments) == 0
+    noted = capsys.readouterr().err
+    assert "1 of 2 rows need more effort than the description permits: row 2" in noted
+    assert "states are in rad, m and s" in noted
+    path.write_text("\n".join([",".join(names), "0,0,0,0,0,0"]))
+    assert main(arguments) == 0
+    assert "permits" not in capsys.readouterr().err
+
+
 def test_a_fault_ends_with_one_line_and_no_traceback(tmp_path, capsys, own_urdf):
     path = tmp_path / "states.csv"
     path.write_bytes(b"\xff\xfe\x00")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -129,6 +131,32 @@ def test_the_motion_stays_inside_its_bounds(moved):
     assert np.ptp(q[:, 0]) > 0.7
     for part in (points.velocities, points.accelerations):
         assert not part[[0, -1]].any()
+
+
+def test_the_spare_payload_just_fits_wherever_its_centre_is(moved):
+    pinocchio = pytest.importorskip("pinocchio", reason="pinocchio is not installed")
+    chain, path, points = moved
+    (line,) = (
+        line for line in path.read_text(encoding="utf-8").splitlines() if "# within all effort" in line
+    )
+    at_tip, beside = (float(number) for number in re.findall(r"([\d.e+]+) kg", line))
+    assert beside < at_tip
+    limits = np.array([chain.driving_joint(j).limits.effort for j in range(chain.dof)])
+    model = pinocchio.buildModelFromUrdf(str(resource("urdf/scara.urdf")))
+    bodies = model.inertias.copy()
+
+    def largest_share(mass, center):
+        where = chain.tip_transform[:3, :3] @ center + chain.tip_transform[:3, 3]
+        model.inertias[model.njoints - 1] = bodies[model.njoints - 1] + pinocchio.Inertia(
+            mass, where, np.zeros((3, 3))
+        )
+        data = model.createData()
+        states = zip(points.positions, points.velocities, points.accelerations, strict=True)
+        return max(float((np.abs(pinocchio.rnea(model, data, *state)) / limits).max()) for state in states)
+
+    assert largest_share(at_tip, np.zeros(3)) == pytest.approx(1.0, abs=0.05)
+    directions = [sign * axis for axis in 0.15 * np.eye(3) for sign in (1.0, -1.0)]
+    assert max(largest_share(beside, place) for place in directions) == pytest.approx(1.0, abs=0.05)
 
 
 def test_the_file_says_what_will_be_told_and_what_will_not(moved):

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics.control.arm.actuators import ActuatorParameters
-from robot_dynamics.control.arm.payload import with_payload
 from robot_dynamics.dynamics.compiled import compile_dynamics
 from robot_dynamics.identification import inertial
 from robot_dynamics.identification.base_parameters import less_known, structure
@@ -15,12 +14,16 @@ from robot_dynamics.identification.excitation.plan import Excitation
 from robot_dynamics.identification.friction import NOT_DRY
 from robot_dynamics.identification.regressor import EARTH, regressor
 from robot_dynamics.identification.runs import parameter_names, prior_parameters
+from robot_dynamics.model.chain import RigidBody
+from robot_dynamics.model.lumping import MASSLESS
 from robot_dynamics.spatial import Array
 
 NOISE = 0.02
 """Assumed scatter of a joint's efforts, as a share of the greatest in the motion."""
 RATE = 20.0
 """Independent equations a second."""
+AWAY = 0.15
+"""Distance of a payload's centre from the tip for the second figure [m]: a gripper's length."""
 _HEADS = ("begins at", "least", "greatest", "speed", "accel.", "effort")
 
 
@@ -33,14 +36,15 @@ class Prospect:
         untold: those that they will not: there the description decides.
         held: parameters of drives that no motion can tell from the links'.
         friction: (n,) standard deviation of Coulomb friction as a share of the greatest effort of its joint.
-        spare_payload: the greatest point mass at the tip with which all efforts stay within the limits [kg].
+        spare_payload: the greatest point mass with which all efforts stay within the limits [kg]: at the tip
+            frame's origin, and ``AWAY`` from it along the axis of that frame where it weighs most.
     """
 
     told: tuple[str, ...]
     untold: tuple[str, ...]
     held: tuple[str, ...]
     friction: Array
-    spare_payload: float
+    spare_payload: tuple[float, float]
 
 
 def prospect(excitation: Excitation, gravity: tuple[float, float, float] = EARTH) -> Prospect:
@@ -82,16 +86,22 @@ def _spare_payload(
     gravity: tuple[float, float, float],
     motion: tuple[Array, Array, Array],
     effort: Array,
-) -> float:
+) -> tuple[float, float]:
     chain = excitation.chain
     limits = np.array([chain.driving_joint(j).limits.effort for j in range(chain.dof)])
-    loaded = compile_dynamics(with_payload(chain, 1.0, (0.0, 0.0, 0.0)), gravity, friction=False)
-    bare = compile_dynamics(chain, gravity, friction=False)
+    bare = compile_dynamics(chain, gravity, friction=False).with_payload(MASSLESS)
     states = [np.ascontiguousarray(part) for part in motion]
-    unit = np.abs(np.asarray(loaded.inverse_dynamics(*states)) - np.asarray(bare.inverse_dynamics(*states)))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        masses = (limits - np.abs(effort)) / unit
-    return max(0.0, float(np.nanmin(np.where(unit > 0.0, masses, np.inf))))
+    without = np.asarray(bare.inverse_dynamics(*states))
+
+    def carried(center: Array) -> float:
+        loaded = bare.with_payload(RigidBody(1.0, center, np.zeros((3, 3))))
+        unit = np.abs(np.asarray(loaded.inverse_dynamics(*states)) - without)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            masses = (limits - np.abs(effort)) / unit
+        return max(0.0, float(np.nanmin(np.where(unit > 0.0, masses, np.inf))))
+
+    away = min(carried(sign * AWAY * axis) for axis in np.eye(3) for sign in (1.0, -1.0))
+    return carried(np.zeros(3)), away
 
 
 def report(excitation: Excitation, found: Prospect) -> str:
@@ -116,8 +126,12 @@ def report(excitation: Excitation, found: Prospect) -> str:
     distance, between = excitation.nearest
     if np.isfinite(distance):
         lines.append(f"least distance of the collision shapes: {1e3 * distance:.0f} mm, {between}")
-    if np.isfinite(found.spare_payload):
-        lines.append(f"within all effort limits with up to {found.spare_payload:.2g} kg more at the tip")
+    at_tip, away = found.spare_payload
+    if np.isfinite(at_tip):
+        lines.append(
+            f"within all effort limits with up to {at_tip:.2g} kg more whose centre is at the tip's origin,"
+            f" {away:.2g} kg {AWAY:g} m beside it"
+        )
     lines.append(f"will be told: {len(found.told)} base parameters")
     lines.append(f"will not be told, stays as described: {', '.join(found.untold) or 'nothing'}")
     if found.held:
