@@ -6,8 +6,9 @@
 
 int main(void)
 {
-    static const uint32_t lengths[] = {8, 5, 2}, places[] = {0, 1, 2};
-    static const rd_layout layout = {3, lengths, "shoulderelbowj3", places};
+    static const uint32_t lengths[] = {8, 5, 2};
+    static const rd_names joints = {3, lengths, "shoulderelbowj3"};
+    uint32_t places[3];
     uint32_t size;
     unsigned messages = 0, taken = 0;
     double sum = 0.0;
@@ -18,12 +19,12 @@ int main(void)
             return 1;
         }
         ++messages;
-        if (rd_cdr_read_joint_state(bytes, size, &layout, &state)) {
+        if (rd_cdr_read_joint_state(bytes, size, &joints, places, &state) == RD_READ) {
             const uint8_t *fields[] = {state.position, state.velocity, state.effort};
             ++taken;
             for (int i = 0; i < 3; ++i) {
                 double values[3];
-                if (fields[i] && rd_cdr_pick(fields[i], &layout, 3, values)) {
+                if (fields[i] && rd_cdr_pick(fields[i], places, 3, values)) {
                     sum += values[0] + values[2];
                 }
             }

@@ -1,5 +1,6 @@
 """The codec in C against rclpy's own: what it takes, it reads as rclpy does; the rest it leaves."""
 
+import itertools
 import math
 import struct
 from pathlib import Path
@@ -16,33 +17,61 @@ from std_msgs.msg import Float64MultiArray
 
 from robot_dynamics.ros.control.native import library
 from robot_dynamics.ros.control.native.library import ffi, load_hosts
-from robot_dynamics.ros.control.session import NameLayout, Names
+from robot_dynamics.ros.control.session import Names
 
 JOINTS = ["shoulder", "elbow", "j3"]
 C_SOURCES = Path(library.__file__).parent
 
 
-def read(data: bytes, names=JOINTS, places=(0, 1, 2)):
+def read_names(data: bytes):
+    """rd_reading of a message for a robot with JOINTS, places of these, and their fields."""
+    names, places, state = Names(JOINTS), ffi().new("uint32_t[3]"), ffi().new("rd_joint_state *")
+    joints = ffi().new("rd_names *", [names.count, names.lengths, names.text])
+    return load_hosts().rd_cdr_read_joint_state(data, len(data), joints, places, state), places, state
+
+
+def leaves_out(data: bytes) -> bool:
+    """Whether the codec finds no joint of the robot among those of a message."""
+    return read_names(data)[0] == load_hosts().RD_OTHER_JOINTS
+
+
+def read(data: bytes):
     """Stamp, position, velocity and effort (None where there are none) by the codec; None if it declines."""
-    codec, layout, state = load_hosts(), NameLayout(names, places), ffi().new("rd_joint_state *")
-    if not codec.rd_cdr_read_joint_state(data, len(data), layout.pointer, state):
+    codec = load_hosts()
+    reading, places, state = read_names(data)
+    if reading != codec.RD_READ:
         return None
     fields = []
     for field in (state.position, state.velocity, state.effort):
-        values = np.zeros(len(places))
+        values = np.zeros(3)
         if field:
-            codec.rd_cdr_pick(field, layout.pointer, len(places), ffi().from_buffer("double[]", values))
+            codec.rd_cdr_pick(field, places, 3, ffi().from_buffer("double[]", values))
         fields.append(values if field else None)
     return state.stamp, *fields
 
 
-def same_as_rclpy(data: bytes, names=JOINTS, places=(0, 1, 2)) -> bool:
-    """Whether the codec took the message; if so, rclpy must read the same from it."""
-    mine = read(data, names, places)
+def names_by_rclpy(data: bytes) -> list[str]:
+    """Names in a message; none where rclpy refuses it."""
+    try:
+        return list(deserialize_message(data, JointState).name)
+    except Exception:
+        return []
+
+
+def same_as_rclpy(data: bytes) -> bool:
+    """Whether the codec took the message; if so, rclpy must read the same from it.
+
+    A message that it leaves out has none of the joints for rclpy either, which may refuse it as a whole.
+    """
+    mine = read(data)
     if mine is None:
+        if leaves_out(data):
+            assert not set(JOINTS) & set(names_by_rclpy(data))
         return False
     message = deserialize_message(data, JointState)
-    assert list(message.name) == list(names)
+    names = list(message.name)
+    places = [names.index(name) for name in JOINTS]
+    assert all(names.count(name) == 1 for name in JOINTS)
     assert mine[0] == message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
     for values, field in zip(mine[1:], (message.position, message.velocity, message.effort), strict=True):
         assert (values is None) == (len(field) == 0)
@@ -130,38 +159,54 @@ def test_other_encapsulations_are_left(head):
         JointState(name=JOINTS, position=[1.0, 2.0, 3.0], effort=[1.0] * 4),
         JointState(name=JOINTS[:2], position=[1.0, 2.0]),
         JointState(name=[*JOINTS[:2], "j4"], position=[1.0, 2.0, 3.0]),
+        JointState(name=[*JOINTS, "elbow"], position=[1.0, 2.0, 3.0, 4.0]),
         JointState(name=["shoulder", "elbow", "j\u0003"], position=[1.0, 2.0, 3.0]),
         JointState(),
     ],
 )
 def test_incomplete_and_unknown_messages_are_left(message):
-    assert read(bytes(serialize_message(message))) is None
+    data = bytes(serialize_message(message))
+    assert read(data) is None and not leaves_out(data)
 
 
-def test_joints_are_picked_by_their_places_among_others():
-    names = ["finger", "j3", "elbow", "gelenk_ä", "shoulder"]
-    message = JointState(name=names, position=[0.1, 0.2, 0.3, 0.4, 0.5], velocity=[1.0, 2.0, 3.0, 4.0, 5.0])
-    stamp, position, velocity, effort = read(bytes(serialize_message(message)), names, (4, 2, 1))
+@pytest.mark.parametrize("names", [*itertools.permutations((*JOINTS, "finger", "gelenk_ä"))][::7])
+def test_joints_are_picked_by_their_names_among_others(names):
+    values = dict(zip((*JOINTS, "finger", "gelenk_ä"), (0.5, 0.3, 0.2, 0.1, 0.4), strict=True))
+    position = [values[name] for name in names]
+    message = JointState(name=names, position=position, velocity=[10.0 * value for value in position])
+    stamp, position, velocity, effort = read(bytes(serialize_message(message)))
     assert stamp == 0
     assert position.tolist() == [0.5, 0.3, 0.2]
     assert velocity.tolist() == [5.0, 3.0, 2.0]
     assert effort is None
 
 
+@pytest.mark.parametrize(
+    "names", [["finger"], ["gelenk_ä", ""], ["elbo", "elbow2", "j"], [f"finger_{i}" for i in range(500)]]
+)
+def test_messages_without_the_joints_are_left_out(names):
+    for position in ([], [0.1] * len(names)):
+        assert leaves_out(bytes(serialize_message(JointState(name=names, position=position))))
+
+
+def test_a_name_with_a_zero_inside_is_left_to_rclpy():
+    data = bytes(serialize_message(JointState(name=[*JOINTS, "elbow?"], position=[1.0] * 4)))
+    assert read(data) is not None
+    cut = data.replace(b"elbow?", b"elbow\0")
+    assert read(cut) is None and not leaves_out(cut)
+
+
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 def test_numbers_that_are_not_finite_are_noticed_where_they_are_used(bad):
-    codec, layout = load_hosts(), NameLayout([*JOINTS, "finger"], (0, 1, 2))
-    state = ffi().new("rd_joint_state *")
+    codec = load_hosts()
     for place, usable in ((1, 0), (3, 1)):
         position = [1.0] * 4
         position[place] = bad
         data = bytes(serialize_message(JointState(name=[*JOINTS, "finger"], position=position)))
-        assert codec.rd_cdr_read_joint_state(data, len(data), layout.pointer, state)
+        reading, places, state = read_names(data)
+        assert reading == codec.RD_READ
         values = np.zeros(3)
-        assert (
-            codec.rd_cdr_pick(state.position, layout.pointer, 3, ffi().from_buffer("double[]", values))
-            == usable
-        )
+        assert codec.rd_cdr_pick(state.position, places, 3, ffi().from_buffer("double[]", values)) == usable
 
 
 letters = st.characters(exclude_characters="\0", exclude_categories=("Cs",))

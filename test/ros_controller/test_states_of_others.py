@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from patience import RESEND
 from ros_harness import peer_with
 from sensor_msgs.msg import JointState
 from two_links import Robot, controller, gravity_load
@@ -11,7 +12,8 @@ from robot_dynamics.ros.support import qos
 pytestmark = pytest.mark.ros
 PLACE = [0.3, 0.2]
 GRIPPERS = 5
-"""Messages of a gripper behind each state of the arm."""
+"""Grippers, whose messages come right behind each state of the arm."""
+BURSTS = 60
 
 
 @pytest.mark.parametrize("host", ["on", "off"])
@@ -21,25 +23,22 @@ def test_states_without_our_joints_displace_none(host):
         np.testing.assert_allclose(robot.hold_at(PLACE), gravity_load(PLACE), rtol=1e-9)
         gripper = peer.node.create_publisher(JointState, "joint_states", qos.STATE_PUBLISHER)
         peer.wait_until(lambda: gripper.get_subscription_count() > 0, "nobody hears the gripper")
-        finger = JointState(name=["finger"], position=[0.0])
-        gripper.publish(finger)
-        # In one burst, so that they wait together until the node looks.
-        answered = 0
-        for _ in range(100):
+        lost = 0
+        for number in range(BURSTS):
+            # In one burst, so that they wait together until the node looks; names that it has never seen.
             message = robot.state(PLACE)
             robot.now += 2_000_000
             robot.states.publish(message)
-            for _ in range(GRIPPERS):
-                gripper.publish(finger)
+            for finger in range(GRIPPERS):
+                gripper.publish(JointState(name=[f"finger_{number}_{finger}"], position=[0.0]))
             count = len(robot.stamped)
 
             def came(stamp=message.header.stamp, count=count):
                 return any(one.header.stamp == stamp for one in robot.stamped[count:])
 
             try:
-                peer.wait_until(came, "no answer", patience=0.3)
-                answered += 1
+                peer.wait_until(came, "no answer", patience=RESEND)
             except AssertionError:
-                pass
-        assert answered > 90, "the gripper displaces states"
+                lost += 1  # states go best effort
+                assert lost <= BURSTS // 10, "grippers displace states"
         assert "refused" not in node.output

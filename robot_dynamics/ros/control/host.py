@@ -241,17 +241,12 @@ class Host(Generic[C]):
             self._events.refuse(f"joint state refused: it cannot be decoded: {error}")
             return None
         if message.name and session.order.has_none(message.name):
-            if not session.full:
-                session.know(message.name, ())
             return None
         try:
-            sample = session.order.read(message)
+            return session.order.read(message)
         except StateError as error:
             self._events.refuse(f"joint state refused: {error}")
             return None
-        if not session.full:
-            session.know(message.name, session.order.places)
-        return sample
 
     def _given(self, session: Session, sample: JointSample) -> tuple[Any, ...]:
         """``rd_given_state *`` of a decoded state, and what it points to."""

@@ -1,4 +1,4 @@
-"""A controller in use by a host: its messages, the names it knows, its clock and the record of its cycles."""
+"""A controller in use by a host: its messages, its clock and the record of its cycles."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ RECORD_BYTES = 4_000_000
 """Size of the ring that records wait in: several seconds of an arm's cycles."""
 BLOCK = 128
 """Records that are read at a time."""
-LAYOUTS = 8
-"""Kinds of joint states that the loop reads by itself."""
 _UNKNOWN_EPOCH = -(2**63)
 
 
@@ -86,24 +84,6 @@ class Names:
         self.text = ffi().new("char[]", b"".join(encoded))
 
 
-class NameLayout:
-    """Places of a controller's joints in messages with certain names, for as long as this object lives.
-
-    Attributes:
-        pointer: ``rd_layout *``.
-
-    Args:
-        message_names: every name of the message, in its order.
-        places: of the controller's joints among them, in the controller's order; empty: none is there.
-    """
-
-    def __init__(self, message_names: Sequence[str], places: Sequence[int]) -> None:
-        self._names = Names(message_names)
-        self._places = ffi().new("uint32_t[]", list(places)) if places else ffi().NULL
-        names = self._names
-        self.pointer = ffi().new("rd_layout *", [names.count, names.lengths, names.text, self._places])
-
-
 class Session:
     """One controller, as the loop sees it.
 
@@ -135,30 +115,10 @@ class Session:
             raise MemoryError("no memory for a controller's messages and records")
         self._core.rd_session_attach(self.handle, self.messages)
         self.clock = SessionClock(self.handle)
-        self._layouts: list[NameLayout] = []
-        self.know(joint_names, range(len(joint_names)))
         self._rows: Rows = np.zeros(BLOCK, dtype=record_type(len(joint_names), controller.told))
         if self._rows.itemsize != self._core.rd_session_record_size(self.handle):
             raise BackendError("this compiler lays out the records of the loop in another way")
         self._block = ffi().from_buffer(self._rows)
-
-    def know(self, names: Sequence[str], places: Sequence[int]) -> None:
-        """Let the loop read messages with these names by itself; the joints are at ``places``.
-
-        Without places the loop leaves such messages out.
-
-        Layouts are few; beyond that the oldest but the controller's own is known no longer.
-        """
-        layout = NameLayout(names, places)
-        number = len(self._layouts)
-        place = number if number < LAYOUTS else 1 + (number - 1) % (LAYOUTS - 1)
-        self._layouts.append(layout)  # all are kept: the loop may still be reading with an old one
-        self._library.rd_messages_know(self.messages, place, layout.pointer)
-
-    @property
-    def full(self) -> bool:
-        """True when so many kinds of messages have come that learning more would not end."""
-        return len(self._layouts) > 100 * LAYOUTS
 
     def records(self) -> Iterator[Rows]:
         """Records since the last call, oldest first, a block at a time."""

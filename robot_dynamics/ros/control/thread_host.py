@@ -62,7 +62,7 @@ class ThreadHost(Host[C]):
     """Runs the cycles in a thread that never waits for Python; see :class:`Host`.
 
     The node's own thread reads the record, publishes and logs. Messages that are not as usual (another
-    encapsulation, unknown names, values that are not finite) it decodes and gives to the loop as numbers.
+    encapsulation, missing joints, values that are not finite) it decodes and gives to the loop as numbers.
 
     Args:
         node: gets the subscription and lends its handles to the thread.

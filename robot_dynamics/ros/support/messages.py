@@ -72,11 +72,6 @@ class JointOrder:
         self._places: list[int] = []
         self._identity = False
 
-    @property
-    def places(self) -> Sequence[int]:
-        """Places of the joints in the last message that was read."""
-        return self._places
-
     def read(self, message: JointState) -> JointSample:
         """The chain's joint values from a joint state, which must have a position of every joint.
 

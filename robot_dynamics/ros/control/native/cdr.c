@@ -54,21 +54,57 @@ static int is_plain(const uint8_t *text, uint32_t length)
     return 1;
 }
 
-static int read_names(reader *r, const rd_layout *layout)
+/* A name's place among the joints, or their number; `next` is tried first and becomes the one behind it. */
+typedef struct {
+    uint32_t joint;
+    const char *text;
+} name_cursor;
+
+static uint32_t find(const rd_names *joints, const uint8_t *name, uint32_t length, name_cursor *next)
 {
-    uint32_t count, length;
-    const char *expected = layout->text;
-    if (!read_u32(r, &count) || count != layout->names) {
-        return 0;
-    }
-    for (uint32_t i = 0; i < count; ++i) {
-        const uint8_t *name = read_string(r, &length);
-        if (!name || length != layout->lengths[i] || memcmp(name, expected, length) != 0) {
-            return 0;
+    name_cursor at = *next;
+    for (uint32_t tried = 0; tried <= joints->count; ++tried) {
+        if (at.joint < joints->count) {
+            const uint32_t size = joints->lengths[at.joint];
+            const int same = size == length && memcmp(name, at.text, length) == 0;
+            at = (name_cursor){at.joint + 1, at.text + size};
+            if (same) {
+                *next = at;
+                return at.joint - 1;
+            }
+        } else {
+            at = (name_cursor){0, joints->text};
         }
-        expected += length;
     }
-    return 1;
+    return joints->count;
+}
+
+/* A zero inside a name ends it for some decoders. */
+static int read_names(reader *r, const rd_names *joints, uint32_t *places, uint32_t *count)
+{
+    uint32_t length, found = 0;
+    name_cursor next = {0, joints->text};
+    if (!read_u32(r, count) || *count == 0) {
+        return RD_UNUSUAL;
+    }
+    for (uint32_t j = 0; j < joints->count; ++j) {
+        places[j] = UINT32_MAX;
+    }
+    for (uint32_t i = 0; i < *count; ++i) {
+        const uint8_t *name = read_string(r, &length);
+        if (!name || memchr(name, 0, length)) {
+            return RD_UNUSUAL;
+        }
+        const uint32_t joint = find(joints, name, length, &next);
+        if (joint < joints->count) {
+            if (places[joint] != UINT32_MAX) {
+                return RD_UNUSUAL;
+            }
+            places[joint] = i;
+            ++found;
+        }
+    }
+    return found == 0 ? RD_OTHER_JOINTS : found == joints->count ? RD_READ : RD_UNUSUAL;
 }
 
 /* `count` doubles or none; an empty sequence has no padding behind its length. */
@@ -90,23 +126,29 @@ static int read_doubles(reader *r, uint32_t count, const uint8_t **doubles)
     return 1;
 }
 
-int rd_cdr_read_joint_state(const uint8_t *bytes, size_t size, const rd_layout *layout, rd_joint_state *state)
+int rd_cdr_read_joint_state(const uint8_t *bytes, size_t size, const rd_names *joints, uint32_t *places,
+                            rd_joint_state *state)
 {
     if (size < ENCAPSULATION || bytes[0] != 0 || bytes[1] != 1) {
-        return 0;
+        return RD_UNUSUAL;
     }
     reader r = {bytes + ENCAPSULATION, size - ENCAPSULATION, 0};
-    uint32_t seconds, nanoseconds, length;
+    uint32_t seconds, nanoseconds, length, count;
     if (!read_u32(&r, &seconds) || !read_u32(&r, &nanoseconds)) {
-        return 0;
+        return RD_UNUSUAL;
     }
     state->stamp = (int64_t)(int32_t)seconds * 1000000000 + (int64_t)nanoseconds;
     const uint8_t *frame = read_string(&r, &length);
-    if (!frame || !is_plain(frame, length) || !read_names(&r, layout)) {
-        return 0;
+    if (!frame || !is_plain(frame, length)) {
+        return RD_UNUSUAL;
     }
-    return read_doubles(&r, layout->names, &state->position) && read_doubles(&r, layout->names, &state->velocity)
-           && read_doubles(&r, layout->names, &state->effort) && state->position != NULL;
+    const int reading = read_names(&r, joints, places, &count);
+    if (reading != RD_READ) {
+        return reading;
+    }
+    const int complete = read_doubles(&r, count, &state->position) && read_doubles(&r, count, &state->velocity)
+                         && read_doubles(&r, count, &state->effort) && state->position != NULL;
+    return complete ? RD_READ : RD_UNUSUAL;
 }
 
 int rd_cdr_read_time(const uint8_t *bytes, size_t size, int64_t *time)
@@ -123,11 +165,11 @@ int rd_cdr_read_time(const uint8_t *bytes, size_t size, int64_t *time)
     return 1;
 }
 
-int rd_cdr_pick(const uint8_t *doubles, const rd_layout *layout, uint32_t n, double *values)
+int rd_cdr_pick(const uint8_t *doubles, const uint32_t *places, uint32_t n, double *values)
 {
     double total = 0.0;
     for (uint32_t j = 0; j < n; ++j) {
-        memcpy(&values[j], doubles + 8 * (size_t)layout->places[j], 8);
+        memcpy(&values[j], doubles + 8 * (size_t)places[j], 8);
         total += 0.0 * values[j];
     }
     return total == 0.0;

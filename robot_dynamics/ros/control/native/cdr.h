@@ -15,13 +15,15 @@
 
 /* API */
 
-/* The names of a message, as they are known to stand in it, and where a controller's joints are among them. */
+/* The names of a controller's joints. */
 typedef struct {
-    uint32_t names;             /* number of names */
-    const uint32_t *lengths;    /* (names) of each, without the zero at its end */
+    uint32_t count;             /* n */
+    const uint32_t *lengths;    /* (n) of each, without the zero at its end */
     const char *text;           /* all names in a row, without zeros */
-    const uint32_t *places;     /* (n) of the controller's joints; NULL: none of them is there */
-} rd_layout;
+} rd_names;
+
+/* RD_OTHER_JOINTS: it names joints, none of them the controller's. RD_UNUSUAL: it takes a decoder that knows every form. */
+enum rd_reading { RD_UNUSUAL, RD_READ, RD_OTHER_JOINTS };
 
 typedef struct {
     int64_t stamp;              /* [ns] */
@@ -30,15 +32,17 @@ typedef struct {
     const uint8_t *effort;
 } rd_joint_state;
 
-/* Whether bytes are a JointState with these names, one position for each, and of velocities and efforts one for
- * each or none at all. */
-int rd_cdr_read_joint_state(const uint8_t *bytes, size_t size, const rd_layout *layout, rd_joint_state *state);
+/* rd_reading of bytes. They are read if they are a JointState that names each of the joints once, beside others and in
+ * any order, with one position for each name, and of velocities and efforts one for each or none at all.
+ * places (n): of the joints among the names. */
+int rd_cdr_read_joint_state(const uint8_t *bytes, size_t size, const rd_names *joints, uint32_t *places,
+                            rd_joint_state *state);
 
 /* Whether bytes begin with a time, as rosgraph_msgs/Clock does; `time` [ns]. */
 int rd_cdr_read_time(const uint8_t *bytes, size_t size, int64_t *time);
 
-/* (n) values of the joints of a layout, from the doubles of a message; whether all are finite. */
-int rd_cdr_pick(const uint8_t *doubles, const rd_layout *layout, uint32_t n, double *values);
+/* (n) values of the joints at these places, from the doubles of a message; whether all are finite. */
+int rd_cdr_pick(const uint8_t *doubles, const uint32_t *places, uint32_t n, double *values);
 
 /* `points` points of a JointTrajectory that begin at byte `begin`, right behind their number: times (points) [s],
  * rows (3, points, joints) of positions, velocities and accelerations, NaN where a point has not one for each

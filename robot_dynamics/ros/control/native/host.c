@@ -220,25 +220,16 @@ const rd_given_state *rd_host_read(rd_host *host, const uint8_t *bytes, size_t s
     rd_messages *messages = session->messages;
     const uint32_t n = (uint32_t)session->core->n;
     rd_joint_state state;
-    const rd_layout *layout = NULL;
-    for (unsigned i = 0; i < RD_LAYOUTS; ++i) {
-        const unsigned place = (messages->known + i) % RD_LAYOUTS;
-        const rd_layout *candidate = atomic_load_explicit(&messages->layouts[place], memory_order_acquire);
-        if (candidate && rd_cdr_read_joint_state(bytes, size, candidate, &state)) {
-            layout = candidate;
-            messages->known = place;
-            break;
-        }
-    }
-    if (layout && !layout->places) {
+    const int reading = rd_cdr_read_joint_state(bytes, size, &messages->joints, messages->places, &state);
+    if (reading == RD_OTHER_JOINTS) {
         static const rd_given_state not_ours = {0};
         return &not_ours;
     }
-    host->spoiled = layout != NULL; /* the arrays of the state before are being written */
-    if (!layout || !rd_cdr_pick(state.position, layout, n, messages->position)) {
+    host->spoiled = reading == RD_READ; /* the arrays of the state before are being written */
+    if (reading != RD_READ || !rd_cdr_pick(state.position, messages->places, n, messages->position)) {
         return NULL;
     }
-    const int moves = state.velocity && rd_cdr_pick(state.velocity, layout, n, messages->velocity);
+    const int moves = state.velocity && rd_cdr_pick(state.velocity, messages->places, n, messages->velocity);
     host->given = (rd_given_state){
         .session = session,
         .stamp = state.stamp == 0 && !host->simulated ? read_clock(CLOCK_REALTIME) : state.stamp,

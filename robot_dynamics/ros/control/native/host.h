@@ -13,9 +13,7 @@
 
 /* API */
 
-enum { RD_LAYOUTS = 8 };          /* of states that a session reads by itself */
-
-/* The messages of one controller: layouts of the states that come, bytes of the commands that leave. */
+/* The messages of one controller: names in the states that come, bytes of the commands that leave. */
 typedef struct rd_messages rd_messages;
 typedef struct rd_host rd_host;
 
@@ -47,8 +45,6 @@ typedef struct {
  * positions plus the offset, and velocities. NULL without memory. */
 rd_messages *rd_messages_new(uint32_t n, const uint32_t *lengths, const char *text, const double *offset);
 void rd_messages_free(rd_messages *messages);
-/* States of this layout are read from now on; it must live as long as the messages. */
-void rd_messages_know(rd_messages *messages, uint32_t place, const rd_layout *layout);
 
 /* A host that its caller runs; NULL without memory. */
 rd_host *rd_host_new(int lockstep, int simulated);
@@ -85,8 +81,8 @@ typedef struct {
 struct rd_messages {
     rd_template stamped, command;
     double *offset;                             /* (n) added to the positions of the stamped command */
-    _Atomic(const rd_layout *) layouts[RD_LAYOUTS];
-    unsigned known;                             /* the layout that fitted last */
+    rd_names joints;
+    uint32_t *places;                           /* (n) of the joints in the message being answered */
     double *position, *velocity;                /* (n) of the message being answered */
     rd_template safe_stamped, safe_command;     /* the watchdog's own */
     double *load, *left, *steps, *limits;       /* (n) with which it takes over, see host.c */

@@ -31,6 +31,24 @@ static int make_command(rd_template *message, uint32_t n)
     return 1;
 }
 
+/* A copy of the names, and room for the places of the joints. */
+static int copy_names(rd_messages *messages, uint32_t n, const uint32_t *lengths, const char *text)
+{
+    size_t size = 0;
+    for (uint32_t j = 0; j < n; ++j) {
+        size += lengths[j];
+    }
+    uint32_t *numbers = malloc(2 * (size_t)n * sizeof *numbers + size + 1);
+    if (!numbers) {
+        return 0;
+    }
+    messages->places = numbers + n;
+    memcpy(numbers, lengths, n * sizeof *numbers);
+    memcpy(messages->places + n, text, size);
+    messages->joints = (rd_names){n, numbers, (char *)(messages->places + n)};
+    return 1;
+}
+
 rd_messages *rd_messages_new(uint32_t n, const uint32_t *lengths, const char *text, const double *offset)
 {
     rd_messages *messages = calloc(1, sizeof *messages);
@@ -47,7 +65,8 @@ rd_messages *rd_messages_new(uint32_t n, const uint32_t *lengths, const char *te
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; ++i) {
         *arrays[i] = store + i * n;
     }
-    if (!make_stamped(&messages->stamped, n, lengths, text, offset != NULL) || !make_command(&messages->command, n)
+    if (!copy_names(messages, n, lengths, text)
+        || !make_stamped(&messages->stamped, n, lengths, text, offset != NULL) || !make_command(&messages->command, n)
         || !make_stamped(&messages->safe_stamped, n, lengths, text, 0) || !make_command(&messages->safe_command, n)) {
         rd_messages_free(messages);
         return NULL;
@@ -66,13 +85,9 @@ void rd_messages_free(rd_messages *messages)
         free(messages->safe_stamped.bytes);
         free(messages->safe_command.bytes);
         free(messages->position);
+        free((uint32_t *)messages->joints.lengths);
         free(messages);
     }
-}
-
-void rd_messages_know(rd_messages *messages, uint32_t place, const rd_layout *layout)
-{
-    atomic_store_explicit(&messages->layouts[place % RD_LAYOUTS], layout, memory_order_release);
 }
 
 void rd_messages_fill(rd_messages *messages, const rd_core *core, int64_t stamp, const double *effort)
