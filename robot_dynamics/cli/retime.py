@@ -23,12 +23,15 @@ from robot_dynamics.cli.check import (
 from robot_dynamics.cli.machine_source import is_machine
 from robot_dynamics.cli.needs import need
 from robot_dynamics.cli.path_source import LARGEST_YAML, YAML_SUFFIXES
+from robot_dynamics.control.arm.actuators import ActuatedArm
 from robot_dynamics.control.retiming.executable import executable
 from robot_dynamics.control.retiming.retime import INTERVALS
+from robot_dynamics.control.shape import waypoint_spline
 from robot_dynamics.control.spline import QuinticSpline
 from robot_dynamics.control.waypoints import WaypointTable
 from robot_dynamics.errors import ParameterError, RobotDynamicsError, shown
 from robot_dynamics.inputs.files import check_output, open_output
+from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.native.loading import BACKENDS
 from robot_dynamics.spatial import Array
 
@@ -60,6 +63,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--plot", metavar="FILE.png", help="picture of the efforts before and after, and of the path speed"
     )
+    parser.add_argument(
+        "--simulate",
+        metavar="FILE.png",
+        help="let computed torque follow the path before and after on a simulated arm, and draw its efforts",
+    )
     parser.add_argument("--backend", choices=BACKENDS, default="auto", help="default: %(default)s")
 
 
@@ -75,10 +83,12 @@ def run(arguments: argparse.Namespace) -> int:
 def _retimed(arguments: argparse.Namespace) -> int:
     if is_machine(arguments.urdf or ""):
         raise ParameterError(f"{shown(arguments.urdf)} is a Stewart platform: this command retimes arms")
-    for place in filter(None, (arguments.output, arguments.plot)):
+    for place in filter(None, (arguments.output, arguments.plot, arguments.simulate)):
         check_output(place)
     if arguments.plot is not None:
         need("--plot", "matplotlib")
+    if arguments.simulate is not None:
+        need("--simulate", "matplotlib", "mujoco")
     chain, spline = path_of(arguments)
     model, rules, efforts = limited_arm(chain, arguments)
     as_yaml = Path(arguments.output).suffix.lower() in YAML_SUFFIXES
@@ -92,13 +102,43 @@ def _retimed(arguments: argparse.Namespace) -> int:
     before = float(spline.times[-1] - spline.times[0])
     print(f"{shown(arguments.path)}: {before:.3f} s become {made.duration:.3f} s; {verdict.sentence}")
     print(shown(arguments.output))
+    own = QuinticSpline(spline.times - spline.times[0], spline.coefficients)
+    if arguments.simulate is not None:
+        _simulate(chain, model, own, table, arguments)
     if arguments.plot is not None:
         from robot_dynamics.report.retiming_plot import retiming_plot
 
-        own = QuinticSpline(spline.times - spline.times[0], spline.coefficients)
         retiming_plot(chain, model, own, made, efforts, Path(arguments.plot))
         print(shown(arguments.plot))
     return EXCEEDED if verdict.exceeded else KEPT
+
+
+def _simulate(
+    chain: KinematicChain,
+    model: ActuatedArm,
+    own: QuinticSpline,
+    table: WaypointTable,
+    arguments: argparse.Namespace,
+) -> None:
+    """Run the path with both timings on MuJoCo's arm, print cut efforts and errors, and draw them."""
+    from robot_dynamics.report.simulated_plot import simulated_plot
+    from robot_dynamics.simulation.path_run import run_path
+
+    limits = np.array([chain.driving_joint(j).limits.effort for j in range(chain.dof)])
+    after = waypoint_spline(table.times, table.positions, table.velocities, table.accelerations)
+    load = (arguments.payload, arguments.payload_center)
+    runs = {}
+    for name, spline in (("before", own), ("after", after)):
+        run = runs[f"{name}: {spline.times[-1]:.2f} s"] = run_path(
+            chain, model, spline, load, arguments.gravity
+        )
+        print(
+            f"simulated {name}: efforts cut in {run.saturated} of {len(run.times)} cycles, largest"
+            f" {100.0 * run.largest_share(limits):.1f} % of its limit, largest error"
+            f" {1e3 * np.abs(run.errors).max():.2f} mrad or mm"
+        )
+    simulated_plot(chain.joint_names, runs, limits, Path(arguments.simulate))
+    print(shown(arguments.simulate))
 
 
 def _write_csv(path: str, names: tuple[str, ...], table: WaypointTable, efforts: Array) -> None:
