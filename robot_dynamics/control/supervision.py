@@ -143,6 +143,15 @@ class SupervisionParameters:
         maximum=1.0,
     )
 
+    loop_delay: float = parameter(
+        0.0,
+        "Delay of an effort beside half a period between states, with which the stability of the gains is"
+        " judged; -1: gains are not judged by the period",
+        unit="s",
+        minimum=-1.0,
+        maximum=1.0,
+    )
+
     def __post_init__(self) -> None:
         validate(self)
 
@@ -159,6 +168,7 @@ class SupervisionParameters:
             "oscillation": 0.0 if self.oscillation < 0.0 else self.oscillation or OSCILLATION_SHARE,
             "start_speed": share if share > 0.0 else 0.0,
             "start_displacement": START_DISPLACEMENT_SHARE if share > 0.0 else 0.0,
+            "delay": self.loop_delay,
             "observes": self.supervision == OBSERVE,
         }
 
@@ -170,6 +180,7 @@ class SupervisionParameters:
             "overspeed": self.overspeed == OFF,
             "oscillation": self.oscillation == OFF,
             "start_motion": self.start_motion == OFF,
+            "loop_delay": self.loop_delay < 0.0,
         }
         return [name for name, off in rules.items() if off]
 

@@ -56,6 +56,7 @@ class ComputedTorqueController(LifecycleNode):
         )
         self._loop = self._controller_node.loop
         self._control_parameters = parameters.declare(self, ArmParameters)
+        self._barely_stable = ""
         self._actuators = parameters.declare(self, ActuatorParameters)
         parameters.watch(self, self._control_parameters, self._on_parameters, check=self._check_parameters)
         parameters.watch(self, self._actuators, self._on_actuators, check=self._check_actuators)
@@ -167,13 +168,15 @@ class ComputedTorqueController(LifecycleNode):
                 " start the node with native_loop: 'off'"
             )
         if self._loop.controller is not None:
-            candidate.gains(self._loop.controller.chain.joint_names)
-            candidate.limits_of(self._loop.controller.chain)
+            self._barely_stable = self._loop.controller.check_parameters(candidate)
 
     def _on_parameters(self, accepted: ArmParameters) -> None:
         before, self._control_parameters = self._control_parameters.mode, accepted
         if accepted.mode != before:
             self.get_logger().info(f"mode {before} -> {accepted.mode}")
+        if self._barely_stable:
+            self.get_logger().warning(self._barely_stable)
+            self._barely_stable = ""
         if self._loop.controller is not None:
             self._loop.controller.parameters = accepted
         else:

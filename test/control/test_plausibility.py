@@ -159,11 +159,11 @@ def test_steps_that_were_asked_for_are_none():
     """Holds, other limits, and changes that shall count at once may step."""
     for change in (
         lambda control: control.hold(),
-        lambda control: setattr(control, "parameters", stiff(max_effort=(0.05 * LIMIT,))),
+        lambda control: setattr(control, "parameters", stiff(max_effort=(0.15 * LIMIT,))),
         lambda control: setattr(control, "parameters", stiff(mode="gravity_compensation")),
         lambda control: control.change_model(Pendulum()),
     ):
-        control, time = moving(1.0, kp=(1e4,), kv=(0.0,), max_effort_step=0.01, model_change_time=0.0)
+        control, time = moving(1.0, **vars(stiff()))
         change(control)
         command = control.update(time + PERIOD, control.reference(time + PERIOD).position, REST)
         assert control.discontinuity == ""
@@ -171,7 +171,8 @@ def test_steps_that_were_asked_for_are_none():
 
 
 def stiff(**parameters):
-    return ArmParameters(kp=(1e4,), kv=(0.0,), max_effort_step=0.01, model_change_time=0.0, **parameters)
+    given = {"kp": (1e4,), "kv": (0.0,), "loop_delay": -1.0, "max_effort_step": 0.01}
+    return ArmParameters(**given, model_change_time=0.0, **parameters)
 
 
 @pytest.mark.parametrize(

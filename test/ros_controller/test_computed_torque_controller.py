@@ -159,7 +159,7 @@ def test_an_empty_trajectory_and_the_hold_service_stop_where_the_arm_is():
 
 
 def test_efforts_stay_within_the_limits():
-    with controller(kp=[1e5], max_stamp_step=2.0) as node, peer_with(node) as peer:
+    with controller(kp=[1e5], max_stamp_step=2.0, loop_delay=-1.0) as node, peer_with(node) as peer:
         robot = Robot(peer)
         robot.hold_at([0.0, 0.0])
         robot.now += SECOND
@@ -198,6 +198,10 @@ def test_gains_change_live_and_bad_values_are_refused_with_a_reason():
             result = peer.set_parameter(NODE, name, value)
             assert not result.successful, name
             assert name in result.reason and reason in result.reason, result.reason
+        for _ in range(6):
+            robot.hold_at([0.0, 0.0])
+        unstable = peer.set_parameter(NODE, "kv", [1e4])
+        assert "with a state every 2 ms at most 769.2 is stable" in unstable.reason
         before = robot.answer(robot.state([0.01, 0.0]))
         assert peer.set_parameter(NODE, "kp", [200.0]).successful
         after = robot.answer(robot.state([0.01, 0.0]))

@@ -39,7 +39,7 @@ def test_the_way_from_unconfigured_to_a_loss_of_states():
 
 @pytest.mark.ros
 def test_the_values_while_it_holds_and_what_makes_a_warning():
-    with controller(kp=[1e5]) as node, peer_with(node) as peer:
+    with controller(kp=[1e5], loop_delay=-1.0) as node, peer_with(node) as peer:
         report, robot = Report(peer), Robot(peer)
         for _ in range(3):
             robot.hold_at(PLACE)
@@ -76,7 +76,7 @@ def test_a_second_sender_of_efforts_is_a_warning():
 @pytest.mark.ros
 def test_a_joint_without_an_effort_limit_is_a_warning_until_max_effort_gives_one():
     zeros = TWO_LINKS.replace('effort="40"', 'effort="0"').replace('velocity="5"', 'velocity="0"')
-    widened = {"max_following_error": [0.5]}
+    widened = {"max_following_error": [0.5], "loop_delay": -1.0}
     with controller(robot_description=zeros, kp=[1e5], **widened) as node, peer_with(node) as peer:
         node.wait_for_output("limits of 0 are taken as not given, so there is none: effort of shoulder;")
         report, robot = Report(peer), Robot(peer)
@@ -87,6 +87,8 @@ def test_a_joint_without_an_effort_limit_is_a_warning_until_max_effort_gives_one
         assert abs(robot.hold_at(pushed)[0]) > 20.0
         refused = peer.set_parameter(NODE, "max_effort", [30.0, 5.0, 3.0])
         assert not refused.successful and "give 1, or 2 in the order shoulder, elbow" in refused.reason
+        weak = peer.set_parameter(NODE, "max_effort", [1.0, 0.0])
+        assert not weak.successful and "shoulder needs" in weak.reason
         assert peer.set_parameter(NODE, "max_effort", [24.0, 0.0]).successful
         # An effort goes by steps of max_effort_step where it was asked to become another.
         peer.wait_until(lambda: abs(robot.hold_at(PLACE)[0]) < 23.0, "the effort stays at its limit")

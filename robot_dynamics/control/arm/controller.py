@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -22,7 +23,13 @@ from robot_dynamics.control.arm.path_rules import PathRules
 from robot_dynamics.control.arm.stopping import stop_within
 from robot_dynamics.control.arm.torque_check import torque_checked
 from robot_dynamics.control.arm.trajectory import ANY_PATH, Reference, Trajectory, plan
-from robot_dynamics.control.core.controller import CoreController, Settings, loop_settings, supervised
+from robot_dynamics.control.core.controller import (
+    LONGEST_LINE,
+    CoreController,
+    Settings,
+    loop_settings,
+    supervised,
+)
 from robot_dynamics.control.core.library import array_at, doubles, ffi, load_core
 from robot_dynamics.control.core.sources import enumerators
 from robot_dynamics.control.protocol import Departure, Planned
@@ -37,7 +44,6 @@ from robot_dynamics.errors import (
     StateError,
     TrajectoryError,
     quoted,
-    short,
 )
 from robot_dynamics.inputs.arrays import of_type
 from robot_dynamics.model.chain import JointKind, KinematicChain
@@ -46,6 +52,7 @@ from robot_dynamics.parameters import per_joint
 from robot_dynamics.spatial import Array
 
 _MODES = tuple(enumerators("rd_arm_mode"))
+_FAILS = list(enumerators("rd_standing")).index("fails")
 
 
 class ArmController(CoreController[Reference]):
@@ -63,7 +70,8 @@ class ArmController(CoreController[Reference]):
     Raises:
         BackendError: there is no compiler for the control core.
         ModelError: the model is of an arm with another number of joints.
-        ParameterError: a list of parameters does not fit the joints.
+        ParameterError: a list of parameters does not fit the joints, or gains are not stable with the
+            declared ``control_period``.
     """
 
     machine = "rd_machine_arm"
@@ -86,6 +94,7 @@ class ArmController(CoreController[Reference]):
         self._python_parts = ""
         self._error: Exception | None = None
         super().__init__(chain.dof)
+        self._check_gains(self._settings[self._number])
 
     def __repr__(self) -> str:
         return (
@@ -242,13 +251,83 @@ class ArmController(CoreController[Reference]):
     @parameters.setter
     def parameters(self, value: ArmParameters) -> None:
         """Use other parameters; the efforts blend to another law or other gains as to another model."""
-        of_type("parameters", value, ArmParameters)
-        value.gains(self.chain.joint_names)
-        value.limits_of(self.chain)
-        arm_stops(self.chain, value)
+        self.check_parameters(value)
         before, self._parameters = self._parameters, value
         another = (before.mode, before.kp, before.kv, before.ki) != (value.mode, value.kp, value.kv, value.ki)
         self.offer_settings(False, another)
+
+    def check_parameters(self, candidate: ArmParameters) -> str:
+        """Check whether parameters may be set now.
+
+        Returns:
+            A warning: gains that are only just stable; empty where there is none.
+
+        Raises:
+            ParameterError: they do not fit the arm, gains are not stable with the period of the states, or
+                effort limits do not carry the arm where it is.
+        """
+        of_type("parameters", candidate, ArmParameters)
+        candidate.gains(self.chain.joint_names)
+        candidate.limits_of(self.chain)
+        arm_stops(self.chain, candidate)
+        before, limits = self._parameters, self.effort_limits
+        self._parameters = candidate
+        try:
+            settings = self.core_settings()
+        finally:
+            self._parameters = before
+        if self.phase.controls and (reason := self._weight_of(settings, limits)):
+            raise ParameterError(f"{reason}max_effort must be larger")
+        names = ("kp", "kv", "control_period", "loop_delay")
+        if any(getattr(before, name) != getattr(candidate, name) for name in names):
+            return self._check_gains(settings)
+        return ""
+
+    def check_start(self) -> None:
+        """Check whether the effort limits carry the arm where it was seen last.
+
+        Raises:
+            ParameterError: they do not.
+        """
+        seen = math.isfinite(self._snapshot.read().time) or self._snapshot.position.any()
+        if seen and (reason := self._weight_of(self.core_settings())):
+            raise ParameterError(f"{reason}check max_effort, payload and masses")
+
+    def _check_gains(self, settings: Settings) -> str:
+        """See :meth:`check_parameters`."""
+        period = settings.value.control_period or self._snapshot.read().usual_period
+        failed, text = self._judged("rd_gains_text", settings, period)
+        if failed:
+            raise ParameterError(text)
+        return text
+
+    def _weight_of(self, settings: Settings, before: Array | None = None) -> str:
+        """Joint whose effort limit does not carry the arm at rest where it is; empty: there is none.
+
+        Args:
+            settings: with the limits and the model.
+            before: (n,) limits; only lower ones are judged; None: all.
+        """
+        self._snapshot.read()
+        earlier = ffi().NULL if before is None else doubles(before)
+        return self._judged("rd_weight_text", settings, doubles(self._snapshot.position.copy()), earlier)[1]
+
+    def _judged(self, judge: str, settings: Settings, *given: Any) -> tuple[bool, str]:
+        """Whether settings fail, and why."""
+        names = [ffi().new("char[]", name.encode()) for name in self.chain.joint_names]
+        text = ffi().new("char[]", LONGEST_LINE)
+        standing = getattr(load_core(), judge)(
+            settings.value, self.chain.dof, *given, ffi().new("char *[]", names), text, LONGEST_LINE
+        )
+        self._error = None
+        return standing == _FAILS, str(ffi().string(text).decode(errors="replace"))
+
+    def low_gains(self) -> list[str]:
+        """See :class:`CoreController`."""
+        settings = self._settings[self._number]
+        period = settings.value.control_period
+        barely = self._judged("rd_gains_text", settings, period)[1]
+        return [*super().low_gains(), *([barely] if barely else [])]
 
     def change_model(self, dynamics: InverseDynamics) -> None:
         """Use another model of the same arm; the efforts blend to it in ``model_change_time``.
@@ -257,32 +336,16 @@ class ArmController(CoreController[Reference]):
             ModelError: it is of an arm with another number of joints; the model stays as it was.
             ParameterError: by it, efforts cannot carry the arm where they carry it now.
         """
-        self._check_weight(_model("dynamics", dynamics))
-        before, self._dynamics = self._dynamics, dynamics
+        before, self._dynamics = self._dynamics, _model("dynamics", dynamics)
         try:
+            if self.phase.controls and (reason := self._weight_of(self.core_settings())):
+                raise ParameterError(
+                    f"{reason}check payload_mass [kg], payload_center [m] and gravity [m/s²]"
+                )
             self.offer_settings(True, False)
         except RobotDynamicsError:
             self._dynamics = before
             raise
-
-    def _check_weight(self, dynamics: InverseDynamics) -> None:
-        """Refuse a model that contradicts what is measured: efforts hold the arm at rest."""
-        if not self.phase.controls or not np.isfinite(self.effort_limits).any():
-            return
-        self._snapshot.read()
-        rest = np.zeros(self.chain.dof)
-        try:
-            weight = np.abs(dynamics.inverse_dynamics(self._snapshot.position.copy(), rest, rest))
-        except StateError:
-            return  # the settings refuse a model of another arm by its number of joints
-        share = weight / self.effort_limits
-        worst = int(np.argmax(share))
-        if share[worst] > 1.0:
-            raise ParameterError(
-                f"by this model {self.chain.joint_names[worst]} needs {short(float(weight[worst]))} to hold"
-                f" the arm at rest here, but its limit is {short(float(self.effort_limits[worst]))}: check"
-                " payload_mass [kg], payload_center [m] and gravity [m/s²]"
-            )
 
     # Trajectories
 

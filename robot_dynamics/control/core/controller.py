@@ -23,7 +23,8 @@ from robot_dynamics.spatial import Array
 
 _TIMES = ("control_period", "state_timeout", "safe_fade_time", "model_change_time", "front_timeout")
 _LONGEST_TEXT = 200
-_LONGEST_LINE = 600
+LONGEST_LINE = 600
+"""Bytes of a line that the core writes."""
 
 
 class Settings(NamedTuple):
@@ -195,6 +196,13 @@ class CoreController(Generic[R]):
         """A reference from its coordinates (n,) and their derivatives."""
         raise NotImplementedError
 
+    def check_start(self) -> None:
+        """Check whether control may begin where the robot was seen last.
+
+        Raises:
+            ParameterError: it may not.
+        """
+
     @property
     def command_offset(self) -> Array | None:
         """(n,) added to measured positions where commands report them too; None: they do not."""
@@ -340,6 +348,8 @@ class CoreController(Generic[R]):
             "start_speed": start,
             "start_displacement": near,
             "repeated_faults": np.array([2.0]),
+            "start_load": array_at(settings.limits, n) if given.start_speed > 0.0 else np.full(n, np.inf),
+            "slow_states": self._longest_periods(settings),
         }
         found = []
         for number, (name, quantity) in enumerate(RULES.items()):
@@ -354,6 +364,12 @@ class CoreController(Generic[R]):
                     float(now.largest[number]),
                 )
             )  # fmt: skip
+        return found
+
+    def _longest_periods(self, settings: Any) -> Array:
+        """(n,) longest period of the states that the gains stand [s]."""
+        found = np.zeros(self._joints)
+        self._library.rd_longest_periods(settings, self._joints, doubles(found))
         return found
 
     def low_gains(self) -> list[str]:
@@ -386,8 +402,8 @@ class CoreController(Generic[R]):
             },
         )
         name, unit = self.joint_of(trip)
-        text = ffi().new("char[]", _LONGEST_LINE)
-        self._library.rd_trip_text(value, name.encode(), unit.encode(), text, _LONGEST_LINE)
+        text = ffi().new("char[]", LONGEST_LINE)
+        self._library.rd_trip_text(value, name.encode(), unit.encode(), text, LONGEST_LINE)
         return str(ffi().string(text).decode(errors="replace"))
 
     def joint_of(self, trip: Trip) -> tuple[str, str]:

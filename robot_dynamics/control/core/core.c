@@ -199,7 +199,8 @@ int rd_core_update(rd_core *core, double time, const double *position, const dou
     const int before_phase = core->phase, lost = !rd_controls(core->phase);
     core->fault_began = core->phase == RD_FAULT ? core->fault_began : time;
     rd_check_state(core, time, position, velocity, !lost);
-    measure_period(core, time - core->time);
+    const double elapsed = time - core->time;
+    measure_period(core, elapsed);
     if (time < before) {
         core->set_back += before - time;
         rd_supervision_set_back(core, before - time);
@@ -212,6 +213,8 @@ int rd_core_update(rd_core *core, double time, const double *position, const dou
         core->replaced = NULL;
         core->is_beyond = 0; /* whoever answered it has been overtaken by this */
         rd_supervision_restart(core);
+    } else if (0.0 < elapsed && elapsed < LONGEST_PERIOD) {
+        rd_pace_take(core, elapsed);
     }
     if (before_phase == RD_WAITING && !core->departs) {
         rd_supervision_begin(core);

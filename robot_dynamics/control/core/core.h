@@ -74,10 +74,11 @@ enum rd_rule {
     RD_OSCILLATION,               /* speed of an oscillation that the feedback feeds */
     RD_START_SPEED,               /* speed in the first second */
     RD_START_DISPLACEMENT,        /* displacement in the first second */
-    RD_START_LOAD,                /* effort at rest beside the model's weight */
-    RD_REPEATED_FAULTS            /* faults within 5 s */
+    RD_START_LOAD,                /* effort that holds the arm at the start */
+    RD_REPEATED_FAULTS,           /* faults within 5 s */
+    RD_SLOW_STATES                /* period between two states */
 };
-enum { RD_RULES = 9 };            /* rules, RD_NO_RULE included */
+enum { RD_RULES = 10 };            /* rules, RD_NO_RULE included */
 
 /* The line of a rule in the table. */
 typedef struct {
@@ -98,6 +99,9 @@ typedef struct {
     int32_t latched;              /* whether the protective stop is in force */
     int32_t stops;                /* whether this trip began it; 0: a warning */
 } rd_trip;
+
+/* Whether gains or effort limits stand what they are for. */
+enum rd_standing { RD_STANDS, RD_BARELY_STANDS, RD_FAILS };
 
 /* What became of a plan. */
 enum rd_verdict { RD_PENDING, RD_ACCEPTED, RD_SUPERSEDED, RD_LATE, RD_QUEUE_FULL, RD_LATCHED };
@@ -134,6 +138,7 @@ typedef struct rd_rules {
     double pose[2];               /* distance of a platform's pose from its reference [m, rad] */
     double oscillation;           /* share of the velocity limit; 0: off */
     double start_speed, start_displacement; /* shares of `speed` and `following` in the first second */
+    double delay;                 /* of an effort beside half a period [s]; negative: gains are not judged by the period */
     int32_t observes;             /* rules of trajectories and errors only warn */
 } rd_rules;
 
@@ -200,6 +205,7 @@ typedef struct rd_snapshot {
     uint64_t oldest_plan;
     uint64_t beyond;              /* how often a measured state has come to be beyond what the machine may do */
     double time, period, late;
+    double usual_period;          /* median of the last second [s]; 0: not known */
     rd_trip trip;
     double rests;                 /* while it stops: when it will rest if its deceleration stays; else `time` [s] */
     double largest[RD_RULES];     /* largest value of each rule so far, as a share of its threshold */
@@ -225,6 +231,16 @@ void rd_core_free(rd_core *core);
  * where there is no limit, of which some slide. Whether the model has finite efforts. */
 int rd_arm_following(const rd_settings *settings, int n, const double *lower, const double *upper, const double *velocity,
                      const int32_t *slides, double *following);
+
+/* Whether the gains of an arm's joints are stable with a state every `period` [s]; else why not, in `text` of so many
+ * bytes, with the largest gain that is. */
+int rd_gains_text(const rd_settings *settings, int n, double period, const char *const *names, char *text, size_t bytes);
+/* Longest periods of the states (n) that the gains of each joint stand [s]; infinite where they are not judged. */
+void rd_longest_periods(const rd_settings *settings, int n, double *periods);
+/* Whether effort limits carry an arm at rest at a position (n), as far as they are lower than those `before` (n; NULL: all);
+ * else why not. */
+int rd_weight_text(const rd_settings *settings, int n, const double *position, const double *before,
+                   const char *const *names, char *text, size_t bytes);
 
 /* The cycle: the command for a state. 0 where the model has no effort for the state: the caller then calls
  * rd_core_lost_states and sends rd_core_safe_command. */

@@ -46,6 +46,9 @@ const double *rd_follower_deactivate(rd_follower *follower);
 
 /* From another thread: end a protective stop. References are followed again when they are at rest where the arm is. */
 void rd_follower_reset_fault(rd_follower *follower);
+/* From another thread, one at a time with _oldest_settings: where the arm is (n), and the period of the states unless
+ * `period` has one [s]; whether it is under control. */
+int rd_follower_standing(rd_follower *follower, double *position, double *period);
 /* From another thread. Settings must stay until the oldest that are in use are newer ones. */
 void rd_follower_offer_settings(rd_follower *follower, const rd_settings *settings);
 uint64_t rd_follower_oldest_settings(rd_follower *follower);

@@ -41,6 +41,7 @@ void rd_core_publish(rd_core *core)
     shown->time = core->time;
     shown->period = core->period;
     shown->late = core->late;
+    shown->usual_period = core->pace.seen ? core->pace.median : 0.0;
     shown->trip = core->trip;
     shown->rests = core->stopping.kind ? rd_stop_end(core) : core->time;
     for (int rule = 0; rule < RD_RULES; ++rule) {
@@ -115,7 +116,7 @@ rd_core *rd_core_new(int n, const rd_settings *settings)
     }
     core->matrix = place;
     core->n = n;
-    core->softness = 1.0;
+    core->softness = core->swung = core->pace.share = 1.0;
     core->settings = settings;
     core->time = core->last_time = core->supervision.stopped_at = -INFINITY;
     if (!machine->find_place) {

@@ -61,6 +61,18 @@ typedef struct {
     int sign, count;
 } rd_swing;
 
+enum { RD_PACE_BINS = 256 };
+
+/* Periods of the last second, in two halves, and what they leave of the gains; see gains.c. */
+typedef struct {
+    int counts[2][RD_PACE_BINS], totals[2];
+    double sums[2][RD_PACE_BINS];
+    int half, unseen, seen;
+    double began, last;           /* [s] */
+    double median, rare;          /* median and 95th percentile [s] */
+    double share, wanted;         /* of the gains in force, and that the periods allow */
+} rd_pace;
+
 /* What supervision keeps; see supervision.c. */
 typedef struct {
     rd_rule_state rules[RD_RULES];
@@ -69,6 +81,7 @@ typedef struct {
     double *stopped, stopped_at;  /* (n) place of the last protective stop, and its time [s] */
     double fault_times[RD_MOST_FAULTS];
     int faults;
+    int weighs;                   /* whether the weight has yet to be compared with the limits */
     int begins;                   /* whether the first second has not passed */
     double began, first;          /* [s]; share of the speed then; negative: not seen yet */
 } rd_supervision;
@@ -128,7 +141,9 @@ struct rd_core {
     rd_trip trip;                 /* of supervision; `latched` is the protective stop in force */
     rd_supervision supervision;
     rd_swing *swings;             /* (n) */
-    double softness;              /* share of kv in force, and its square of kp */
+    double softness;              /* share of kv in force, and its square of kp: the least of both */
+    double swung;                 /* what oscillations leave of it */
+    rd_pace pace;
     double unseen;                /* from the last state until it was noticed that no more come [s] */
     double set_back;              /* by which the clock was set back since the settings in force came [s] */
     int cut;                      /* whether limits have cut the last effort of the law */
@@ -226,6 +241,11 @@ static inline int rd_lacks_feedback(const rd_core *core, const rd_settings *sett
 }
 /* A rule has tripped at a joint (-1: whole robot): note it, latch, and begin the protective stop. */
 void rd_trip_rule(rd_core *core, int rule, int joint, double measured, double allowed);
+void rd_note_trip(rd_core *core, int rule, int joint, double measured, double allowed, int stops);
+/* Periods between states: forget them, take one, and apply their rule; whether it begins a protective stop. */
+void rd_pace_forget(rd_core *core);
+void rd_pace_take(rd_core *core, double elapsed);
+int rd_watch_pace(rd_core *core);
 /* Apply the rules to the state and the reference of this cycle; whether one begins a protective stop. */
 int rd_supervise(rd_core *core);
 /* States do not follow one from the other; the core begins to control; a cycle had no usable effort. */

@@ -56,8 +56,8 @@ static void estimate_load(rd_core *core, const rd_settings *s)
             core->undisturbed[j] = *z;
         } else if (s->ki[j] > 0.0 && 0.0 < elapsed && elapsed < ESTIMATE_GAP && !core->cut && !core->braked
                    && size < 0.5 * s->following[j]) {
-            const double most = s->kp[j] * s->following[j];
-            *z = fmin(fmax(*z + s->ki[j] * elapsed * error, -most), most);
+            const double most = s->kp[j] * s->following[j], soft = core->softness;
+            *z = fmin(fmax(*z + soft * soft * soft * s->ki[j] * elapsed * error, -most), most);
         }
     }
 }

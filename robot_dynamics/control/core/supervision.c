@@ -36,6 +36,12 @@ static const rd_rule_info RULES[RD_RULES] = {
     [RD_START_DISPLACEMENT] = {"start_displacement", 0.01, 0.8, 0, "protective stop", "~/reset_fault",
                                "gravity, payload or a mass of the model differs from the robot's: check them, then call"
                                " ~/reset_fault"},
+    [RD_START_LOAD] = {"start_load", 0.0, 1.0, 0, "protective stop", "~/reset_fault",
+                       "check max_effort, payload and masses; then call ~/reset_fault"},
+    [RD_SLOW_STATES] = {"slow_states", 1.0, 0.9, 0, "lower gains; protective stop where a quarter of kv is too much",
+                        "~/reset_fault",
+                        "states come too seldom for kp, kv and loop_delay: lower the gains or send states faster; then call"
+                        " ~/reset_fault"},
     [RD_REPEATED_FAULTS] = {"repeated_faults", 5.0, 0.0, 0, "protective stop as soon as states are usable",
                             "~/reset_fault", "see the lines before for their cause; then call ~/reset_fault"},
 };
@@ -65,7 +71,7 @@ void rd_begin_protective_stop(rd_core *core, int rule)
     rd_copy(core->disturbance, core->undisturbed, core->n); /* before the error grew */
     rd_supervision *watch = &core->supervision;
     const int again = rule != RD_OVERSPEED && stopped_here(core);
-    if (rule == RD_NO_RULE || rule == RD_REPEATED_FAULTS) {
+    if (rule == RD_NO_RULE || rule == RD_REPEATED_FAULTS || rule == RD_SLOW_STATES) {
         rd_stop_along(core, RD_STOP_EMERGENCY);
         core->knows_inertia = core->has_sent = 0;
     } else {
@@ -82,7 +88,7 @@ void rd_begin_protective_stop(rd_core *core, int rule)
     core->replaced = NULL;
 }
 
-static void note_trip(rd_core *core, int rule, int joint, double measured, double allowed, int stops)
+void rd_note_trip(rd_core *core, int rule, int joint, double measured, double allowed, int stops)
 {
     const int latched = core->trip.latched || stops;
     core->trip = (rd_trip){.count = core->trip.count + 1, .time = core->time, .measured = measured, .allowed = allowed,
@@ -92,7 +98,7 @@ static void note_trip(rd_core *core, int rule, int joint, double measured, doubl
 void rd_trip_rule(rd_core *core, int rule, int joint, double measured, double allowed)
 {
     const int latched = core->trip.latched;
-    note_trip(core, rule, joint, measured, allowed, 1);
+    rd_note_trip(core, rule, joint, measured, allowed, 1);
     if (!latched || rule == RD_OVERSPEED) {
         rd_begin_protective_stop(core, rule);
     }
@@ -121,7 +127,7 @@ void rd_core_reset_fault(rd_core *core)
         core->departs = 1;
     }
     core->trip.latched = 0;
-    core->softness = 1.0;
+    core->swung = 1.0;
     rd_forget_oscillation(core);
     core->supervision.faults = 0;
     core->has_sent = 0;
@@ -174,7 +180,7 @@ static int apply(rd_core *core, int rule, const reading *value)
     }
     if (core->settings->rules->observes && RULES[rule].observable) {
         if (!state->warned) {
-            note_trip(core, rule, value->joint, value->measured, value->allowed, 0);
+            rd_note_trip(core, rule, value->joint, value->measured, value->allowed, 0);
         }
         state->warned = 1;
         return 0;
@@ -250,7 +256,7 @@ static int watch_oscillation(rd_core *core, const rd_rules *rules)
     const int joint = rd_find_oscillation(core, rules->oscillation, &measured, &allowed);
     if (joint >= 0) {
         take_worse(&swing, joint, measured, allowed);
-        core->softness = fmax(SOFTEST, 0.5 * core->softness);
+        core->swung = fmax(SOFTEST, 0.5 * core->softness);
         rd_forget_oscillation(core);
     }
     core->supervision.rules[RD_OSCILLATION].largest = fmax(core->supervision.rules[RD_OSCILLATION].largest, swing.share);
@@ -298,6 +304,29 @@ static int watch_beginning(rd_core *core, const rd_rules *rules)
     return apply(core, RD_START_SPEED, &speed) || apply(core, RD_START_DISPLACEMENT, &distance);
 }
 
+/* Efforts that cannot carry the arm where control begins. */
+static int watch_weight(rd_core *core, const rd_rules *rules)
+{
+    const rd_settings *settings = core->settings;
+    reading load = {.joint = -1};
+    if (!core->supervision.weighs || core->settings->machine->stray) {
+        return 0;
+    }
+    core->supervision.weighs = 0;
+    if (!(rules->start_speed > 0.0) || !settings->machine->load(core, settings, core->before)) {
+        return 0;
+    }
+    for (int j = 0; j < core->n; ++j) {
+        take_worse(&load, j, fabs(core->before[j]), settings->limits[j]);
+    }
+    core->supervision.rules[RD_START_LOAD].largest = load.share;
+    if (load.share > 1.0 && !core->trip.latched) {
+        rd_trip_rule(core, RD_START_LOAD, load.joint, load.measured, load.allowed);
+        return 1;
+    }
+    return 0;
+}
+
 int rd_supervise(rd_core *core)
 {
     const rd_rules *rules = core->settings->rules;
@@ -307,7 +336,10 @@ int rd_supervise(rd_core *core)
     if (core->trip.latched && !core->stopping.kind) {
         rd_copy(core->supervision.stopped, core->hold, core->n);
     }
-    return watch_oscillation(core, rules) || watch_speed(core, rules) || watch_beginning(core, rules) || watch_following(core, rules);
+    const int stops = rd_watch_pace(core) || watch_oscillation(core, rules) || watch_weight(core, rules)
+        || watch_speed(core, rules) || watch_beginning(core, rules) || watch_following(core, rules);
+    core->softness = fmin(core->swung, core->pace.share);
+    return stops;
 }
 
 void rd_supervision_restart(rd_core *core)
@@ -316,13 +348,14 @@ void rd_supervision_restart(rd_core *core)
         core->supervision.rules[rule].states = 0;
     }
     core->supervision.seen = core->time;
+    rd_pace_forget(core);
     rd_forget_oscillation(core);
 }
 
 void rd_supervision_begin(rd_core *core)
 {
     rd_supervision_restart(core);
-    core->supervision.begins = 1;
+    core->supervision.begins = core->supervision.weighs = 1;
     core->supervision.began = core->time;
     core->supervision.first = -1.0;
 }
@@ -353,7 +386,7 @@ void rd_count_fault(rd_core *core)
     }
     watch->fault_times[watch->faults++] = core->time;
     if (watch->faults == limit && !core->trip.latched) {
-        note_trip(core, RD_REPEATED_FAULTS, -1, limit, limit - 1, 1);
+        rd_note_trip(core, RD_REPEATED_FAULTS, -1, limit, limit - 1, 1);
     }
 }
 
@@ -374,10 +407,12 @@ void rd_trip_text(const rd_trip *trip, const char *joint, const char *unit, char
         [RD_OVERSPEED] = "moves at %.4g %s/s", [RD_OSCILLATION] = "oscillates at %.4g %s/s",
         [RD_START_SPEED] = "moves at %.4g %s/s just after the start",
         [RD_START_DISPLACEMENT] = "is %.4g %s from where the start found it",
-        [RD_REPEATED_FAULTS] = "has had %.0f faults within 5 s",
+        [RD_REPEATED_FAULTS] = "has had %.0f faults within 5 s", [RD_START_LOAD] = "needs %.4g %s to hold the arm at rest",
+        [RD_SLOW_STATES] = "gets a state every %.3g s",
     };
     static const char *const BOUNDS[RD_RULES] = {
         [RD_OVERSPEED] = "%.4g %s/s", [RD_OSCILLATION] = "%.4g %s/s", [RD_START_SPEED] = "%.4g %s/s", [RD_REPEATED_FAULTS] = "%.0f",
+        [RD_SLOW_STATES] = "%.3g s",
     };
     const rd_rule_info *info = rd_rule_table(trip->rule);
     char measured[80], allowed[40];
@@ -385,8 +420,12 @@ void rd_trip_text(const rd_trip *trip, const char *joint, const char *unit, char
         snprintf(text, bytes, "protective stop; remove its cause, then call ~/reset_fault");
         return;
     }
+    unit = trip->rule != RD_START_LOAD ? unit : strcmp(unit, "m") ? "N·m" : "N";
     snprintf(measured, sizeof measured, QUANTITIES[trip->rule], trip->measured, unit);
     snprintf(allowed, sizeof allowed, BOUNDS[trip->rule] ? BOUNDS[trip->rule] : "%.4g %s", trip->allowed, unit);
     snprintf(text, bytes, "%s %s, allowed are %s: %s; %s", joint, measured, allowed,
-             trip->stops ? info->reaction : "reported only (supervision: observe)", info->remedy);
+             trip->stops ? trip->rule == RD_SLOW_STATES ? "protective stop with lower gains" : info->reaction
+             : trip->rule == RD_SLOW_STATES ? "its gains are lower until they come faster"
+                                            : "reported only (supervision: observe)",
+             info->remedy);
 }

@@ -198,6 +198,8 @@ class ControllerNode(Generic[C]):
             RobotDynamicsError: somebody else commands the robot, or a parameter does not fit it.
         """
         self.ownership.check()
+        if self.loop.controller is not None:
+            self.loop.controller.check_start()
         self.renew()
         self.loop.activate()
 

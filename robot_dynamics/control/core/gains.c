@@ -1,0 +1,183 @@
+/* Gains and effort limits that a robot stands.
+ *
+ * With a period T and a delay d an effort comes the latency T/2 + d too late on average. A joint with the gains kp and kv
+ * is stable where kp (T/2 + d) < kv and kv (T/2 + d) < 1, and where its inertia is a part 1/r of the model's, where r
+ * times the latency does so. Gains that do not stand INERTIA_RATIO are refused, those that do not stand TWICE are reported.
+ *
+ * In operation the periods of a second count, by their median and their 95th percentile: one late state is none. Gains
+ * that do not stand them fall, kv by a share and kp by its square; below LEAST_SHARE the robot stops. */
+#include "internal.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static const double INERTIA_RATIO = 1.3, TWICE = 2.0;
+static const double LEAST_SHARE = 0.25;
+static const double RISE = 1.0;            /* of the share, when periods are short again [1/s] */
+static const double HALF = 0.5;            /* of the second that counts [s] */
+static const double RARE = 0.95;
+enum { FIRST = 5, EVERY = 32, RARE_FROM = 40 }; /* states between two looks, and from which on the rarest 5 % count */
+
+/* Latency at which the gains of a joint are no longer stable [s]. */
+static double latency_of(double kp, double kv)
+{
+    const double by_velocity = kv > 0.0 ? 1.0 / kv : INFINITY;
+    return kp > 0.0 ? fmin(kv / kp, by_velocity) : by_velocity;
+}
+
+static double delay_of(const rd_settings *s)
+{
+    return s->rules && s->rules->delay > 0.0 ? s->rules->delay : 0.0;
+}
+
+static int judges(const rd_settings *s)
+{
+    return s->rules && s->rules->delay >= 0.0 && s->mode != RD_CALLED;
+}
+
+/* The joint whose gains stand the least latency. */
+static int weakest(const rd_settings *s, int n)
+{
+    int worst = 0;
+    for (int j = 1; j < n; ++j) {
+        worst = latency_of(s->kp[j], s->kv[j]) < latency_of(s->kp[worst], s->kv[worst]) ? j : worst;
+    }
+    return worst;
+}
+
+int rd_gains_text(const rd_settings *s, int n, double period, const char *const *names, char *text, size_t bytes)
+{
+    const int j = weakest(s, n);
+    const double latency = 0.5 * period + delay_of(s), stands = latency_of(s->kp[j], s->kv[j]);
+    const double ratio = stands <= INERTIA_RATIO * latency ? INERTIA_RATIO : TWICE;
+    if (!judges(s) || !(period > 0.0) || stands > TWICE * latency) {
+        return RD_STANDS;
+    }
+    const int fast = s->kv[j] * ratio * latency >= 1.0, undamped = !(s->kv[j] > 0.0);
+    const double most = fast ? 1.0 / (ratio * latency) : undamped ? s->kp[j] * ratio * latency : s->kv[j] / (ratio * latency);
+    const char *const why = ratio == TWICE ? "stays stable where the inertia is half the model's" : "is stable";
+    snprintf(text, bytes, "parameter '%s' is %.4g for %s: with a state every %.3g ms%s at %s %.4g %s",
+             fast || undamped ? "kv" : "kp", fast || undamped ? s->kv[j] : s->kp[j], names[j], 1e3 * period,
+             delay_of(s) > 0.0 ? " and loop_delay" : "", undamped ? "least" : "most", most, why);
+    return ratio == TWICE ? RD_BARELY_STANDS : RD_FAILS;
+}
+
+void rd_longest_periods(const rd_settings *s, int n, double *periods)
+{
+    for (int j = 0; j < n; ++j) {
+        const double latency = latency_of(s->kp[j], s->kv[j]) / INERTIA_RATIO - delay_of(s);
+        periods[j] = judges(s) ? fmax(0.0, 2.0 * latency) : INFINITY;
+    }
+}
+
+int rd_weight_text(const rd_settings *s, int n, const double *position, const double *before, const char *const *names,
+                   char *text, size_t bytes)
+{
+    enum { MOST = 64 };
+    double zero[MOST] = {0.0}, weight[MOST];
+    const double *in[] = {position, zero, zero, s->gravity, s->payload};
+    int worst = -1;
+    if (n > MOST || !rd_all_finite(position, n) || !s->inverse_dynamics(in, weight)) {
+        return RD_STANDS;
+    }
+    for (int j = 0; j < n; ++j) {
+        const double share = fabs(weight[j]) / s->limits[j];
+        const int lowered = !before || s->limits[j] < before[j];
+        if (lowered && share > 1.0 && (worst < 0 || share > fabs(weight[worst]) / s->limits[worst])) {
+            worst = j;
+        }
+    }
+    if (worst < 0) {
+        return RD_STANDS;
+    }
+    snprintf(text, bytes, "by this model %s needs %.4g to hold the arm at rest here, but its limit is %.4g: ", names[worst],
+             fabs(weight[worst]), s->limits[worst]);
+    return RD_FAILS;
+}
+
+/* Periods in operation */
+
+/* Bin of a period: sixteen for each power of two. */
+static int bin_of(double period)
+{
+    int exponent;
+    const double mantissa = frexp(period, &exponent); /* 0.5 to 1 */
+    const int bin = RD_PACE_BINS + 16 * (exponent + 2) + (int)(32.0 * (mantissa - 0.5)) - 16;
+    return bin < 0 ? 0 : bin < RD_PACE_BINS ? bin : RD_PACE_BINS - 1;
+}
+
+/* Period that such a share of the periods do not exceed; there are some. */
+static double quantile(const rd_pace *pace, double share)
+{
+    int left = (int)(share * (pace->totals[0] + pace->totals[1])), bin = -1;
+    while (left >= 0 && bin + 1 < RD_PACE_BINS) {
+        ++bin;
+        left -= pace->counts[0][bin] + pace->counts[1][bin];
+    }
+    return (pace->sums[0][bin] + pace->sums[1][bin]) / (pace->counts[0][bin] + pace->counts[1][bin]);
+}
+
+void rd_pace_forget(rd_core *core)
+{
+    const rd_pace *pace = &core->pace;
+    core->pace = (rd_pace){.began = core->time, .share = pace->share, .wanted = pace->share};
+}
+
+void rd_pace_take(rd_core *core, double elapsed)
+{
+    rd_pace *pace = &core->pace;
+    if (core->time - pace->began > HALF) {
+        pace->half = !pace->half;
+        pace->began = core->time;
+        memset(pace->counts[pace->half], 0, sizeof pace->counts[0]);
+        memset(pace->sums[pace->half], 0, sizeof pace->sums[0]);
+        pace->totals[pace->half] = 0;
+    }
+    const int bin = bin_of(elapsed);
+    ++pace->counts[pace->half][bin];
+    pace->sums[pace->half][bin] += elapsed;
+    ++pace->totals[pace->half];
+    const int total = pace->totals[0] + pace->totals[1];
+    if (++pace->unseen < (pace->seen ? EVERY : FIRST)) {
+        return;
+    }
+    pace->unseen = 0;
+    pace->seen = 1;
+    pace->median = quantile(pace, 0.5);
+    pace->rare = total >= RARE_FROM ? quantile(pace, RARE) : pace->median;
+}
+
+int rd_watch_pace(rd_core *core)
+{
+    const rd_settings *s = core->settings;
+    rd_pace *pace = &core->pace;
+    rd_rule_state *state = &core->supervision.rules[RD_SLOW_STATES];
+    if (!judges(s) || !pace->seen) {
+        pace->share = 1.0;
+        return 0;
+    }
+    if (pace->unseen == 0) {
+        const int j = weakest(s, core->n);
+        const double stands = latency_of(s->kp[j], s->kv[j]), delay = delay_of(s);
+        const double usual = INERTIA_RATIO * (0.5 * pace->median + delay), rare = 0.5 * pace->rare + delay;
+        const double latency = fmax(usual, rare), measured = usual < rare ? pace->rare : pace->median;
+        const double allowed = 2.0 * ((usual < rare ? stands : stands / INERTIA_RATIO) - delay);
+        pace->wanted = fmin(1.0, stands / latency);
+        state->share = latency / stands;
+        state->largest = fmax(state->largest, state->share);
+        if (pace->wanted < LEAST_SHARE && !core->trip.latched) {
+            pace->share = LEAST_SHARE;
+            rd_trip_rule(core, RD_SLOW_STATES, j, measured, fmax(allowed, 0.0));
+            return 1;
+        }
+        if (state->share > 1.0 && !state->warned) {
+            rd_note_trip(core, RD_SLOW_STATES, j, measured, fmax(allowed, 0.0), 0);
+        }
+        state->warned = state->share > 1.0 || (state->warned && state->share > rd_rule_table(RD_SLOW_STATES)->release);
+    }
+    /* Down at once, up slowly. */
+    const double wanted = fmax(LEAST_SHARE, pace->wanted);
+    pace->share = fmin(wanted, pace->share + RISE * fmin(core->time - pace->last, HALF));
+    pace->last = core->time;
+    return 0;
+}

@@ -1,0 +1,129 @@
+"""Gains against period and delay, and effort limits against the weight: refused, lowered, reported."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from arms import Pendulum, pendulum_chain
+from closed_loop import READY, ArmLoop
+
+from robot_dynamics.control.arm.controller import ArmController
+from robot_dynamics.control.arm.parameters import ArmParameters
+from robot_dynamics.control.protocol import Phase
+from robot_dynamics.errors import ParameterError
+
+PERIOD = 0.008
+
+
+@pytest.mark.parametrize("gains", [{"kp": (1e4,), "kv": (20.0,)}, {"kv": (300.0,)}])
+def test_gains_that_the_period_does_not_stand_fall_before_they_move_the_arm(gains):
+    """``kp = 1e4, kv = 20`` and ``kv = 300`` at 125 Hz ran at 19 and 8 rad/s."""
+    loop = ArmLoop("ur5", READY, period=PERIOD, **gains)
+    loop.plant.reset(READY, 1e-3 * np.ones(6))
+    loop.run(0.1)
+    assert loop.trip.rule == "slow_states" and not loop.trip.stops
+    assert "gets a state every 0.008 s, allowed are 0.00" in loop.line
+    assert "its gains are lower until they come faster" in loop.line
+    loop.go(np.add(READY, 0.3), 1.0)
+    loop.run(1.5)
+    # A quintic's largest speed is 15/8 of its mean.
+    assert np.abs(loop.velocities).max() < 1.01 * 0.3 * 15.0 / 8.0
+    assert loop.trip.count == 1 and loop.phases[-1] is Phase.HOLDING
+    np.testing.assert_allclose(loop.plant.position, np.add(READY, 0.3), atol=5e-3)
+
+
+def test_gains_that_are_not_stable_are_refused_live_and_those_that_barely_are_are_reported():
+    loop = ArmLoop("ur5", READY, period=PERIOD)
+    loop.run(0.5)
+    given = loop.control.parameters
+    # kv (T/2) < 1 and kp (T/2) < kv, each for a joint of 1/1.3 of the model's inertia.
+    with pytest.raises(ParameterError, match=r"'kv' is 300 for shoulder_pan_joint: .* at most 192\.3 is"):
+        loop.control.parameters = replace(given, kv=(300.0,))
+    with pytest.raises(ParameterError, match=r"'kp' is 1e\+04 for shoulder_pan_joint: .* at most 3846 is"):
+        loop.control.parameters = replace(given, kp=(1e4,))
+    with pytest.raises(ParameterError, match=r"and loop_delay at most 48\.08 is stable"):
+        loop.control.parameters = replace(given, kv=(100.0,), loop_delay=0.012)
+    assert loop.control.parameters == given
+    barely = loop.control.check_parameters(replace(given, kv=(150.0,)))
+    assert "at most 125 stays stable where the inertia is half the model's" in barely
+    assert loop.control.check_parameters(replace(given, kv=(100.0,))) == ""
+    loop.control.parameters = replace(given, kv=(300.0,), loop_delay=-1.0)
+    assert "loop_delay" in loop.control.parameters.switched_off
+
+
+def test_a_declared_period_is_judged_when_the_controller_is_made():
+    with pytest.raises(ParameterError, match="'kv' is 300 for swing"):
+        ArmController(pendulum_chain(), Pendulum(), ArmParameters(kv=(300.0,), control_period=PERIOD))
+    barely = ArmController(pendulum_chain(), Pendulum(), ArmParameters(kv=(150.0,), control_period=PERIOD))
+    assert any("at most 125" in line for line in barely.low_gains())
+
+
+def test_gains_that_are_accepted_are_stable():
+    """Eigenvalues of a double integrator with held inputs, of 1/1.3 of the declared inertia."""
+    draw, accepted = np.random.default_rng(3), 0
+    for _ in range(200):
+        kp, kv = 10.0 ** draw.uniform(0.0, 5.0), 10.0 ** draw.uniform(0.0, 3.0)
+        try:
+            ArmController(
+                pendulum_chain(), Pendulum(), ArmParameters(kp=(kp,), kv=(kv,), control_period=PERIOD)
+            )
+        except ParameterError:
+            continue
+        accepted += 1
+        gain = 1.3 * np.array([[kp, kv]])
+        step, held = np.array([[1.0, PERIOD], [0.0, 1.0]]), np.array([[0.5 * PERIOD**2], [PERIOD]])
+        assert np.abs(np.linalg.eigvals(step - held @ gain)).max() < 1.0, (kp, kv)
+    assert 50 < accepted < 150
+
+
+def test_periods_of_a_second_count_and_one_late_state_does_not():
+    control = ArmController(pendulum_chain(), Pendulum(), ArmParameters(kv=(100.0,)))
+    rest, time = np.zeros(1), 0.0
+
+    def states(period, count):
+        nonlocal time
+        for _ in range(count):
+            time += period
+            control.update(time, rest, rest)
+
+    states(0.002, 600)
+    states(0.09, 1)
+    states(0.002, 600)
+    assert control.trip is None
+    states(0.018, 80)  # 1.3 kv T/2 = 1.17
+    assert control.trip.rule == "slow_states" and not control.trip.stops
+    assert control.trip.measured == pytest.approx(0.018)
+    assert control.trip.allowed == pytest.approx(0.02 / 1.3)
+    states(0.002, 1000)
+    assert control.trip.count == 1 and control.phase is Phase.HOLDING
+    states(0.08, 30)  # a quarter of kv is too much
+    assert control.trip.stops and control.phase is Phase.PROTECTIVE_STOP
+    assert control.trip.rule == "slow_states"
+
+
+def test_effort_limits_below_the_weight_are_refused_when_set_and_where_control_begins():
+    """``max_effort`` 30 N·m live where the weight was 31 to 48: collapse at 12 rad/s."""
+    loop = ArmLoop("ur5", READY)
+    loop.control.observe(np.array(READY))
+    loop.control.check_start()
+    loop.run(0.2)
+    weight = np.abs(loop.links.inverse_dynamics(np.array(READY), np.zeros(6), np.zeros(6)))
+    joint, needed = loop.chain.joint_names[weight.argmax()], weight.max()
+    for most, refused in ((0.99 * needed, True), (1.01 * needed, False)):
+        candidate = replace(loop.control.parameters, max_effort=(most,))
+        if refused:
+            with pytest.raises(ParameterError, match=f"{joint} needs {needed:.4g} to hold the arm at rest"):
+                loop.control.parameters = candidate
+        else:
+            loop.control.parameters = candidate
+    loop.run(0.3)
+    assert np.abs(loop.velocities).max() < 1e-3
+    weak = ArmLoop("ur5", READY, max_effort=(0.9 * needed,))
+    weak.control.observe(np.array(READY))
+    with pytest.raises(ParameterError, match="check max_effort, payload and masses"):
+        weak.control.check_start()
+    weak.step()
+    assert weak.trip.rule == "start_load" and weak.phases[-1] is Phase.PROTECTIVE_STOP
+    assert f"{joint} needs {needed:.4g} N·m to hold the arm at rest, allowed are" in weak.line
