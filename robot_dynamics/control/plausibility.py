@@ -9,13 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-
 from robot_dynamics.parameters import parameter, validate
 from robot_dynamics.spatial import Array
-
-WITHIN = 1.0 - 1e-12
-"""Of a step of the effort: rounding must not pass it either."""
 
 
 @dataclass(frozen=True)
@@ -102,25 +97,3 @@ class StopLimits(NamedTuple):
     hold_deceleration: Array
     stop_deceleration: Array
     following: Array
-
-
-def within_a_step(effort: Array, last: Array, limits: Array, step: Array, safe: bool) -> Array:
-    """The nearest to ``effort`` (n,) that may leave after ``last`` (n,) [N·m or N]; mostly itself.
-
-    A lowered limit counts at once.
-
-    Args:
-        effort: asked for, within the limits.
-        last: what left before.
-        limits: (n,) of the efforts, infinite where there is none [N·m or N].
-        step: (n,) that an effort may make [N·m or N].
-        safe: whether ``effort`` is a safe output's, which may take effort away at once.
-    """
-    far = np.abs(effort - last) > step
-    if not far.any():
-        return effort
-    least, most = last - WITHIN * step, last + WITHIN * step
-    if safe:
-        least, most = np.minimum(least, 0.0), np.maximum(most, 0.0)
-    stepped = np.where(far, np.clip(effort, least, most), effort)
-    return np.asarray(np.clip(stepped, -limits, limits))

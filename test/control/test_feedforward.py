@@ -74,7 +74,7 @@ def test_efforts_of_the_moment_are_the_models_on_the_path(start):
     planned = made.plan(*swing(1.4), start, 2.0)
     assert (planned.moving, planned.beyond) == (False, ())
     assert (planned.trajectory.start, planned.trajectory.end) == (2.0, 3.0)
-    made.follow(planned)
+    assert not made.accept(planned, 2.0)
     for share in (0.0, 0.3, 0.5, 0.99):
         q, qd, qdd = quintic(0.4, 1.4, share)
         expected = Pendulum().inverse_dynamics(q, qd, qdd)
@@ -87,7 +87,7 @@ def test_efforts_of_the_moment_are_the_models_on_the_path(start):
 
 def test_a_path_with_a_stamp_waits_and_one_with_an_old_stamp_begins_now():
     made = feeder()
-    made.follow(made.plan(*swing(1.4), 5.0, 2.0))
+    assert not made.accept(made.plan(*swing(1.4), 5.0, 2.0), 2.0)
     np.testing.assert_allclose(made.effort(4.9), WEIGHT * np.sin([0.4]))
     assert made.moving(4.9)
     # Until its start the arm is carried wherever it is.
@@ -100,7 +100,7 @@ def test_a_path_with_a_stamp_waits_and_one_with_an_old_stamp_begins_now():
 
 def test_a_plan_under_way_is_joined_where_it_is_at_departure():
     made = feeder()
-    made.follow(made.plan(*swing(1.4), None, 0.0))
+    assert not made.accept(made.plan(*swing(1.4), None, 0.0), 0.0)
     for start, departure in ((None, 0.5), (0.25, 0.5), (0.75, 0.75)):
         joined = made.plan(*swing(0.0, 2.0), start, 0.5)
         assert joined.moving
@@ -112,10 +112,10 @@ def test_a_plan_under_way_is_joined_where_it_is_at_departure():
 def test_dropping_the_last_plan_stops_and_dropping_a_replaced_one_does_not():
     made = feeder()
     first = made.plan(*swing(1.4), None, 0.0)
-    made.follow(first)
+    assert not made.accept(first, 0.0)
     assert made.moving(0.0)
     second = made.plan(*swing(0.6), None, 0.5)
-    made.follow(second)
+    assert not made.accept(second, 0.5)
     assert made.moving(0.5)
     assert not made.drop_plan(first)
     assert made.moving(0.6)
@@ -249,7 +249,7 @@ def test_until_a_plan_departs_its_points_are_those_of_what_it_replaces(departs):
     """So it does not matter when the controller takes it up."""
     made = feeder(limit=40.0)
     first = made.plan(*swing(1.4), None, 0.0)
-    made.follow(first)
+    assert not made.accept(first, 0.0)
     departure = made.departure(departs, 0.5, allowance=0.1, delivery=0.2)
     second = made.plan_from(*swing(0.2, 2.0), departure)
     leaves = departs or 0.8
@@ -260,13 +260,13 @@ def test_until_a_plan_departs_its_points_are_those_of_what_it_replaces(departs):
         position, effort = as_the_controller_does(second, time)
         assert position == pytest.approx(expected[0], abs=1e-9)
         assert effort == pytest.approx(expected[1], abs=0.04), "what straight lines may leave"
-    assert made.objection(second, 0.55) == ""
-    assert "longer than it was allowed to" in made.objection(second, leaves - 0.19)
+    assert "longer than it was allowed to" in made.accept(second, leaves - 0.19)
+    assert made.accept(second, 0.55) == ""
 
 
 def test_a_plan_departs_from_where_the_arm_is_held_and_not_from_where_it_sags_to():
     made = feeder()
-    made.follow(made.plan(*swing(1.4), None, 0.0))
+    assert not made.accept(made.plan(*swing(1.4), None, 0.0), 0.0)
     assert not made.moving(2.0)
     for measured, departs in ((1.385, 1.4), (1.3, 1.3)):
         made.observe(np.array([measured]))
@@ -281,14 +281,14 @@ def test_a_plan_departs_from_where_the_arm_is_held_and_not_from_where_it_sags_to
 
 def test_what_the_controller_does_not_take_leaves_what_it_would_have_replaced():
     made = feeder()
-    made.follow(made.plan(*swing(1.4), None, 0.0))
-    expected = made.departure(None, 0.7).origin.position
+    assert not made.accept(made.plan(*swing(1.4), None, 0.0), 0.0)
+    expected = made.departure(0.7, 0.5).origin.position
     refused = made.plan(*swing(0.2), None, 0.5)
-    made.follow(refused)
+    assert not made.accept(refused, 0.5)
     late = made.plan(*swing(0.9), None, 0.55)
     made.withdraw(refused)
-    np.testing.assert_array_equal(made.departure(None, 0.7).origin.position, expected)
-    assert "came first" in made.objection(late, 0.55)
+    np.testing.assert_array_equal(made.departure(0.7, 0.55).origin.position, expected)
+    assert "came first" in made.accept(late, 0.55)
 
 
 @pytest.mark.parametrize(

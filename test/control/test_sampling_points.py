@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.control.arm.sampling import LARGEST_TURN, SHORTEST_INTERVAL, evaluate, sample_efforts
+from robot_dynamics.control.arm.sampling import LARGEST_TURN, SHORTEST_INTERVAL, sample_efforts
 from robot_dynamics.control.spline import QuinticSpline, minimum_jerk_spline
 from robot_dynamics.errors import TrajectoryError
 
@@ -39,7 +39,7 @@ def test_every_turning_point_of_position_and_velocity_is_a_point(seed):
     found = points(spline).times
     times = np.linspace(spline.times[0] + 1e-6, spline.times[-1] - 1e-6, 200_001)
     step = times[1] - times[0]
-    _, velocities, accelerations = evaluate(spline, times)
+    _, velocities, accelerations = spline.at(times)
     turns = 0
     for rates in (velocities, accelerations):
         for joint in range(rates.shape[1]):
@@ -56,9 +56,7 @@ def test_no_joint_moves_far_between_two_points_and_none_is_without_need(seed):
     steps = np.abs(np.diff(samples.positions, axis=0)).max(axis=1)
     # Equal times are not equal ways: where a joint speeds up the last part is longer.
     assert steps.max() <= 2.0 * LARGEST_TURN
-    travel = np.abs(np.diff(evaluate(spline, np.linspace(*spline.times[[0, -1]], 5001))[0], axis=0)).sum(
-        axis=0
-    )
+    travel = np.abs(np.diff(spline.at(np.linspace(*spline.times[[0, -1]], 5001))[0], axis=0)).sum(axis=0)
     must = len(spline.times) + 3 * 2 * 5 * len(spline.times)
     assert len(samples.times) <= must + travel.sum() / LARGEST_TURN
 

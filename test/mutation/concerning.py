@@ -53,7 +53,6 @@ CONCERNING: dict[str, tuple[str, ...]] = {
     "codegen/emit_columns.py": ("test/backend/test_columns.py",),
     "codegen/partition.py": ("test/codegen/test_partition.py", "test/backend/test_long_programs.py"),
     "control": (*CORE, "test/test_parameter_classes.py", "test/test_values.py"),
-    "control/schedule.py": ("test/control/test_feedforward.py", *CORE),
     "control/state_age.py": ("test/control/test_feedforward.py", "test/ros_feedforward"),
     "control/arm": (*ARM, "test/test_parameter_classes.py", "test/test_values.py"),
     "control/arm/trajectory.py": PATHS,

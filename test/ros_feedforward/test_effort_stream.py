@@ -18,7 +18,7 @@ def test_efforts_go_by_steps_and_fade_at_once(monkeypatch):
     monkeypatch.setattr(effort_stream.qos, "publisher", lambda *_: publisher)
     monkeypatch.setattr(effort_stream, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     arm = SimpleNamespace(
-        position=np.zeros(2), effort_limits=np.array([4.0, 8.0]), effort=lambda now: wanted.copy()
+        position=np.zeros(2), effort_limits=np.array([4.0, 8.0]), effort=lambda now, ahead: wanted.copy()
     )
     feeder = SimpleNamespace(
         settings=FeedforwardParameters(max_effort_step=0.25, safe_fade_time=1.0),

@@ -7,6 +7,7 @@ import pytest
 from rclpy.serialization import deserialize_message
 from trajectory_msgs.msg import JointTrajectory
 
+from robot_dynamics.control.spline import QuinticSpline
 from robot_dynamics.ros.feedforward.messages import FilledTrajectory
 
 
@@ -33,7 +34,7 @@ def test_bytes_and_object_are_the_same_message(name, joints, efforts, lead_point
             )
         ),
     )
-    spline = SimpleNamespace(times=times[[0, -1]], coefficients=rng.normal(size=(1, 6, joints)))
+    spline = QuinticSpline(times[[0, -1]], rng.normal(size=(1, 6, joints)))
     made = SimpleNamespace(samples=samples, lead=lead, trajectory=SimpleNamespace(start=3.0, spline=spline))
     filled = FilledTrajectory(made, names, 5 * 10**9, efforts)
     read = deserialize_message(filled.data, JointTrajectory)

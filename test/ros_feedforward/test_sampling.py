@@ -6,7 +6,7 @@ import pytest
 
 from robot_dynamics import compile_dynamics, load_urdf
 from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
-from robot_dynamics.control.arm.sampling import evaluate, sample_efforts
+from robot_dynamics.control.arm.sampling import sample_efforts
 from robot_dynamics.control.spline import minimum_jerk_spline
 from robot_dynamics.dynamics.friction import STICTION_VELOCITY
 from robot_dynamics.errors import TrajectoryError
@@ -29,7 +29,7 @@ def path(dof, seed, knots=4, duration=2.0, start=0.0):
 def dense_error(samples, spline, effort, count=40_000):
     """(n,) largest difference between the straight lines and an independent model of the efforts."""
     times = np.linspace(samples.times[0], samples.times[-1], count)
-    exact = np.array([effort(*state) for state in zip(*evaluate(spline, times), strict=True)])
+    exact = np.array([effort(*state) for state in zip(*spline.at(times), strict=True)])
     lines = np.stack(
         [np.interp(times, samples.times, samples.efforts[:, j]) for j in range(exact.shape[1])], axis=1
     )

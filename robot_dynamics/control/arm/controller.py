@@ -114,7 +114,7 @@ class ArmController(CoreController[Reference]):
                 f" arm {quoted(chain.name)} has {chain.dof}"
             )
         kp, kv = parameters.gains(chain.joint_names)
-        law = python_law(parameters.mode)
+        law = self._python_law()
         slow = [] if isinstance(kernel, NativeKernel) else ["the model, which is not compiled"]
         slow += [f"the law {parameters.mode!r}"] if law is not None else []
         self._python_parts = " and ".join(slow)
@@ -139,6 +139,10 @@ class ArmController(CoreController[Reference]):
             called=called,
         )
         return self._supervised(Settings(settings.value, (settings.kept, kernel)))
+
+    def _python_law(self) -> PythonLaw | None:
+        """The law in force; None: the core has it."""
+        return python_law(self._parameters.mode)
 
     def _supervised(self, settings: Settings) -> Settings:
         """The settings with the rules of supervision, some of them derived from the model."""
@@ -349,6 +353,10 @@ class ArmController(CoreController[Reference]):
 
     # Trajectories
 
+    def _accelerations(self) -> Array:
+        """(n,) of trajectories [rad/s² or m/s²]."""
+        return arm_accelerations(self.chain, self._parameters)
+
     def plan(
         self,
         joint_names: Sequence[str],
@@ -371,7 +379,7 @@ class ArmController(CoreController[Reference]):
             raise TrajectoryError(
                 "the mode gravity_compensation follows no trajectory: set another mode first"
             )
-        accelerations = arm_accelerations(self.chain, self._parameters)
+        accelerations = self._accelerations()
         rules = rules.accelerated(self.chain.joint_names, accelerations)
         trajectory = plan(
             *(self.chain, joint_names, waypoints, departure.start, departure.origin, departure.now, rules),

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.feedforward_parameters import FeedforwardParameters
 from robot_dynamics.control.arm.feeding import Lead, PathDeparture, Plan, lead_times, sample_lead
 from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics, feedforward, gravity_load
-from robot_dynamics.control.arm.path_rules import PathRules
+from robot_dynamics.control.arm.laws import LawInput, PythonLaw
+from robot_dynamics.control.arm.parameters import ArmParameters
+from robot_dynamics.control.arm.path_rules import RETIME_OFF, PathRules
 from robot_dynamics.control.arm.sampling import EffortSamples, sample_efforts
-from robot_dynamics.control.arm.stopping import stop_within
-from robot_dynamics.control.arm.torque_check import torque_checked
-from robot_dynamics.control.arm.trajectory import ANY_PATH, Reference, Trajectory, plan
-from robot_dynamics.control.cross_fade import CrossFade
-from robot_dynamics.control.protocol import late
-from robot_dynamics.control.retiming.following import retimed
-from robot_dynamics.control.schedule import Schedule
+from robot_dynamics.control.arm.trajectory import ANY_PATH, Reference, Trajectory
+from robot_dynamics.control.protocol import Planned, late
 from robot_dynamics.control.waypoints import Waypoint, WaypointTable
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.model.chain import KinematicChain
@@ -30,6 +28,69 @@ STEP_FACTORS = (1.0, 10.0, 100.0, 1000.0, 10_000.0)
 NEAR = 0.02
 """An arm at rest this near to where the last trajectory ended is taken to be held there; one that is farther
 has been moved by somebody else [rad or m]."""
+SET_BACK = 1.0
+"""A clock that is set back by less was adjusted; by more it was reset, which drops what is followed [s]."""
+
+
+class _Core(ArmController):
+    """The control core of an arm that another controller moves: queue of plans, planner, cross-fade, limits.
+
+    Its law carries the arm wherever it is until a trajectory begins.
+
+    Attributes:
+        ahead: time after an update for which its efforts are [s].
+    """
+
+    ahead = 0.0
+
+    def _python_law(self) -> PythonLaw:
+        return self._carry_or_follow
+
+    def _carry_or_follow(self, model: InverseDynamics, given: LawInput) -> Array:
+        time = given.time + self.ahead
+        trajectory = self._plans.active(time)
+        effort = (
+            gravity_load(model, given.position)
+            if trajectory is None
+            else feedforward(model, trajectory.sample(time))
+        )
+        return effort if np.isfinite(effort).all() else np.zeros(len(effort))
+
+    def _accelerations(self) -> Array:
+        return np.full(self.chain.dof, np.inf)  # the rules alone have limits
+
+    def _check_weight(self, dynamics: InverseDynamics) -> None:
+        """No model is refused: another controller carries the arm, too."""
+
+    def moving(self, time: float) -> bool:
+        """Whether a trajectory is followed at ``time`` [s], or begins later."""
+        return self._plans.active(time) is not None or self._plans.waits(time)
+
+    def withdraw(self) -> bool:
+        """Take back the last plan; whether nothing has come since."""
+        return self._plans.withdraw()
+
+    def drop(self) -> None:
+        """Drop what is followed."""
+        self._library.rd_core_drop(self._core)
+
+
+def _core_parameters(given: FeedforwardParameters) -> ArmParameters:
+    """Parameters of a core that watches nothing: the controller behind it does."""
+    return ArmParameters(
+        max_effort=given.max_effort,
+        model_change_time=given.model_change_time,
+        half_period_ahead=False,
+        safe_output="zero",
+        max_stamp_step=1e6,
+        max_state_jump=1e6,
+        max_velocity_factor=1e6,
+        max_effort_step=2.0,
+        max_following_error=(-1.0,),
+        overspeed=-1.0,
+        oscillation=-1.0,
+        start_motion=-1.0,
+    )
 
 
 class Feedforward:
@@ -42,23 +103,24 @@ class Feedforward:
 
     Attributes:
         epoch: counts what makes an unfinished plan void.
+        position: (n,) measured last; None before the first state [rad or m].
     """
 
     def __init__(
         self, chain: KinematicChain, dynamics: InverseDynamics, parameters: FeedforwardParameters
     ) -> None:
         self.chain = chain
-        self.dynamics = dynamics
-        self._replaced: InverseDynamics | None = None
-        self._cross_fade = CrossFade()
-        self.parameters = parameters
+        self.check(parameters)
+        self._parameters = parameters
+        self._core = _Core(chain, dynamics, _core_parameters(parameters))
         self.position: Array | None = None
         self.epoch = 0
-        self._revision = 0
+        self._effort: Array = np.zeros(chain.dof)
         # Nobody knows yet what holds the arm.
-        self._schedule: Schedule[Reference] = Schedule(Reference.at_rest(np.full(chain.dof, np.nan)))
-        self._points: Array = np.zeros(0)
-        self._undo: tuple[Plan, Schedule[Reference], Array] | None = None
+        self._held = False
+        # The last plan and its points, and what they were before it.
+        self._last: tuple[Plan | None, Array] = (None, np.zeros(0))
+        self._undo: tuple[Plan | None, Array] = self._last
 
     @property
     def parameters(self) -> FeedforwardParameters:
@@ -74,12 +136,17 @@ class Feedforward:
         """
         self.check(value)
         self._parameters = value
-        self._limits = value.limits_of(self.chain)
+        self._core.parameters = _core_parameters(value)
+
+    @property
+    def dynamics(self) -> InverseDynamics:
+        """The model in use."""
+        return self._core.dynamics
 
     @property
     def effort_limits(self) -> Array:
         """(n,) in force [N·m or N]; infinite where neither ``max_effort`` nor the description gives one."""
-        return self._limits
+        return self._core.effort_limits
 
     def check(self, candidate: FeedforwardParameters) -> None:
         """ParameterError when a list does not fit the arm."""
@@ -87,14 +154,14 @@ class Feedforward:
         candidate.limits_of(self.chain)
 
     def change_model(self, dynamics: InverseDynamics) -> None:
-        """Use another model of the same arm; the efforts of the moment go over to it."""
-        if self._replaced is None:
-            self._replaced = self.dynamics
-        self.dynamics = dynamics
+        """Use another model of the same arm; the efforts of the moment blend to it."""
+        self._core.change_model(dynamics)
 
     def observe(self, position: Array) -> None:
         """The arm is at ``position`` (n,) [rad or m]."""
         self.position = position
+
+    # Plans
 
     def plan(
         self,
@@ -138,11 +205,15 @@ class Feedforward:
         begin = earliest if start is None else start
         departs = max(begin, earliest)
         rest = self._resting(self.position)
-        times = lead_times(now, departs, self._points if moving else np.zeros(0))
-        path = [self._schedule.reference(time) if moving else rest for time in (*times, departs)]
-        return PathDeparture(
-            *(begin, earliest, path[-1], self.epoch, moving, self._revision, delivery, Lead(times, path[:-1]))
-        )
+        times = lead_times(now, departs, self._last[1] if moving else np.zeros(0))
+        path = [self._core.reference(time) if moving else rest for time in (*times, departs)]
+        lead = Lead(times, path[:-1])
+        return PathDeparture(begin, earliest, path[-1], self.epoch, moving, self._core.epoch, delivery, lead)
+
+    def _is_near(self, position: Array) -> bool:
+        """Whether an arm at rest is where the last trajectory ended or was dropped."""
+        held = self._core.reference(np.inf).position
+        return self._held and bool((np.abs(position - held) <= NEAR).all())
 
     def _resting(self, position: Array) -> Reference:
         """What holds an arm at rest: where the last trajectory ended or was dropped, or else where it is.
@@ -150,9 +221,7 @@ class Feedforward:
         An arm sags a little from where it is held: departing from there would step the controller's
         reference.
         """
-        held = self._schedule.reference(np.inf)
-        near = bool((np.abs(position - held.position) <= NEAR).all())
-        return held if near else Reference.at_rest(position)
+        return self._core.reference(np.inf) if self._is_near(position) else Reference.at_rest(position)
 
     def plan_from(
         self,
@@ -166,12 +235,9 @@ class Feedforward:
         Raises:
             TrajectoryError: it cannot be followed; names what is wrong.
         """
-        begin, origin, now = departure.start, departure.origin, departure.now
-        stopping = stop_within(self.dynamics, self._limits)
-        retiming = retimed(self.chain, self.dynamics, self._limits, rules)
-        path = plan(self.chain, joint_names, waypoints, begin, origin, now, rules, stopping, retiming)
-        path = torque_checked(self.chain, self.dynamics, path, self._limits, rules.torque)
-        samples = self._samples(path, retiming is not None)
+        path = self._core.plan(joint_names, waypoints, departure, rules).trajectory
+        assert isinstance(path, Trajectory)
+        samples = self._samples(path, rules.torque.retime != RETIME_OFF)
         return self._within_limits(path, samples, departure)
 
     def _samples(self, path: Trajectory, steps: bool) -> EffortSamples:
@@ -184,31 +250,33 @@ class Feedforward:
                 continue
         return sample_efforts(path.spline, self.dynamics, (STEP_FACTORS[-1] if steps else 1.0) * tolerance)
 
-    def objection(self, plan: Plan, now: float) -> str:
-        """Why ``plan`` cannot be followed any more, or must be made again; empty when it can."""
-        if plan.epoch != self.epoch or plan.revision != self._revision:
-            return "a hold or another trajectory came first"
-        missed = now + plan.delivery - plan.trajectory.start
-        return late(missed) if missed > 0.0 else ""
+    def accept(self, plan: Plan, now: float) -> str:
+        """Follow a finished plan, or tell why it is void, or must be made again.
 
-    def follow(self, plan: Plan) -> None:
-        """``plan`` is under way, or waits for its start with the arm where it is."""
-        self._undo = plan, copy.copy(self._schedule), self._points
-        if self._schedule.empty and self.position is not None:
-            self._schedule.stop(self._resting(self.position))
-        self._revision += 1
-        self._schedule.follow(plan.trajectory)
-        self._points = np.concatenate((plan.lead.times, plan.samples.times))
+        Args:
+            plan: for the arm.
+            now: the present [s].
+        """
+        if plan.epoch != self.epoch or plan.revision != self._core.epoch:
+            return "a hold or another trajectory came first"
+        if (missed := now + plan.delivery - plan.trajectory.start) > 0.0:
+            return late(missed)
+        if not self.moving(now) and self.position is not None and not self._is_near(self.position):
+            self._core.drop()  # somebody else has moved the arm
+        if reason := self._core.accept(Planned(plan.trajectory, self._core.epoch)):
+            return reason
+        self._held = True
+        self._undo = self._last
+        self._last = plan, np.concatenate((plan.lead.times, plan.samples.times))
+        return ""
 
     def withdraw(self, plan: Plan) -> None:
         """The controller has not taken ``plan``: what it would have replaced goes on."""
-        if self._undo is not None and self._undo[0] is plan:
-            _, self._schedule, self._points = self._undo
-            self._undo = None
-            self._revision += 1
+        if self._last[0] is plan and self._core.withdraw():
+            self._last = self._undo
 
     def drop(self) -> None:
-        """Nothing is under way any more, and what is being planned is void."""
+        """Nothing is followed any more, and what is being planned is void."""
         self.epoch += 1
         self._stop()
 
@@ -217,50 +285,48 @@ class Feedforward:
 
         What is being planned is not void: it has to leave from another place.
         """
-        if not self._schedule.empty and not self._schedule.holds(plan.trajectory):
+        if self._last[0] is not None and self._last[0] is not plan:
             return False
         self._stop()
         return True
 
     def _stop(self) -> None:
-        self._revision += 1
-        self._undo = None
-        unknown: Array = np.full(self.chain.dof, np.nan)
-        self._schedule.stop(Reference.at_rest(unknown if self.position is None else self.position))
+        if self.position is not None:
+            self._core.observe(self.position)
+            self._held = True
+        self._core.drop()
+        self._last = None, np.zeros(0)
 
     def moving(self, now: float) -> bool:
-        """Whether a trajectory is under way or waits for its start."""
-        self._schedule.advance(now)
-        return not self._schedule.empty
+        """Whether a trajectory is followed, or waits for its start."""
+        self._update(now)
+        return self._core.moving(now)
 
-    def effort(self, now: float) -> Array:
-        """(n,) of the moment: the trajectory's, or what holds the arm where it is [N·m or N]."""
-        self.moving(now)
-        effort = self._effort(self.dynamics, now)
-        if self._replaced is not None:
-            difference = self._effort(self._replaced, now) - effort
-            self._cross_fade.begin(now, difference, self.parameters.model_change_time)
-            self._replaced = None
-        effort = effort + self._cross_fade.rest(now)
-        if not np.isfinite(effort).all():
-            return np.zeros(self.chain.dof)
-        return np.clip(effort, -self._limits, self._limits)
+    # Efforts
 
-    def _effort(self, dynamics: InverseDynamics, now: float) -> Array:
-        if not self._schedule.empty and self._schedule.begun:
-            return feedforward(dynamics, self._schedule.reference(now))
-        if self.position is not None:
-            return gravity_load(dynamics, self.position)
-        return np.zeros(self.chain.dof)
+    def effort(self, now: float, ahead: float = 0.0) -> Array:
+        """(n,) of the moment: the trajectory's, or what holds the arm where it is [N·m or N].
+
+        Args:
+            now: the present [s].
+            ahead: time from now to the moment that counts [s].
+        """
+        self._core.ahead = ahead
+        self._update(now)
+        return self._effort
+
+    def _update(self, now: float) -> None:
+        if self.position is not None and not 0.0 < self._core.time - now < SET_BACK:
+            command = self._core.update(now, self.position, np.zeros(self.chain.dof))
+            self._effort = command.effort
 
     def _tolerance(self, path: Trajectory) -> Array:
         if self.parameters.effort_error:
             return per_joint(self.parameters.effort_error, self.chain.joint_names, "effort_error")
-        scale = self._limits.copy()
+        scale = self.effort_limits.copy()
         if not np.isfinite(scale).all():
-            times = np.linspace(path.start, path.end, 101)
-            states = [path.spline.sample(time) for time in times]
-            efforts = self.dynamics.inverse_dynamics(*(np.array(rows) for rows in zip(*states, strict=True)))
+            states = path.spline.at(np.linspace(path.start, path.end, 101))
+            efforts = self.dynamics.inverse_dynamics(*states)
             largest = np.abs(efforts).max(axis=0)
             # A joint that needs no effort is not worth points of its own.
             largest = np.maximum(largest, max(1e-3 * float(largest.max()), 1e-6))
@@ -268,13 +334,12 @@ class Feedforward:
         return np.asarray(self.parameters.effort_error_share * scale)
 
     def _within_limits(self, path: Trajectory, samples: EffortSamples, departure: PathDeparture) -> Plan:
-        cut = np.clip(samples.efforts, -self._limits, self._limits)
+        limits = self.effort_limits
+        cut = np.clip(samples.efforts, -limits, limits)
         names = self.chain.joint_names
         beyond = tuple(names[j] for j in np.flatnonzero((cut != samples.efforts).any(axis=0)))
-        limited = EffortSamples(
-            samples.times, samples.positions, samples.velocities, samples.accelerations, cut, samples.error
-        )
-        lead = sample_lead(departure.lead, self.dynamics, self._limits)
+        limited = replace(samples, efforts=cut)
+        lead = sample_lead(departure.lead, self.dynamics, limits)
         return Plan(
             *(path, departure.epoch, limited, beyond, departure.moving),
             *(departure.revision, departure.delivery, lead),

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics
-from robot_dynamics.control.arm.sampling import SHORTEST_INTERVAL, EffortSamples
+from robot_dynamics.control.arm.sampling import SHORTEST_INTERVAL, EffortSamples, PathPoints
 from robot_dynamics.control.arm.trajectory import Reference, Trajectory
 from robot_dynamics.control.protocol import Departure, Planned
 from robot_dynamics.spatial import Array
@@ -34,23 +34,12 @@ class Lead:
 
 
 @dataclass(frozen=True)
-class LeadSamples:
-    """The points of a lead, as those of a plan: see ``sampling.EffortSamples``."""
-
-    times: Array
-    positions: Array
-    velocities: Array
-    accelerations: Array
-    efforts: Array
-
-
-@dataclass(frozen=True)
 class PathDeparture(Departure[Reference]):
     """Where and when a plan may begin.
 
     Attributes:
         moving: whether a trajectory is being followed.
-        revision: of what is followed; see :meth:`Feedforward.objection`.
+        revision: of what is followed; see :meth:`Feedforward.accept`.
         delivery: how long before its start the plan must be ready [s].
         lead: what is followed until then.
     """
@@ -81,7 +70,7 @@ class Plan(Planned[Reference]):
     moving: bool
     revision: int
     delivery: float
-    lead: LeadSamples
+    lead: PathPoints
 
 
 def lead_times(now: float, departs: float, points: Array) -> Array:
@@ -99,7 +88,7 @@ def lead_times(now: float, departs: float, points: Array) -> Array:
     return np.asarray(times[np.concatenate(([True], np.diff(times) >= SHORTEST_INTERVAL))])
 
 
-def sample_lead(lead: Lead, dynamics: InverseDynamics, limits: Array) -> LeadSamples:
+def sample_lead(lead: Lead, dynamics: InverseDynamics, limits: Array) -> PathPoints:
     """The points of ``lead`` with the efforts that drive it, within ``limits`` (n,) [N·m or N]."""
     dof = len(limits)
     rows = [
@@ -107,4 +96,4 @@ def sample_lead(lead: Lead, dynamics: InverseDynamics, limits: Array) -> LeadSam
         for name in ("position", "velocity", "acceleration")
     ]
     efforts = dynamics.inverse_dynamics(*rows) if len(lead.times) else np.zeros((0, dof))
-    return LeadSamples(lead.times, rows[0], rows[1], rows[2], np.clip(efforts, -limits, limits))
+    return PathPoints(lead.times, rows[0], rows[1], rows[2], np.clip(efforts, -limits, limits))

@@ -28,16 +28,15 @@ _ROUNDING = 1e-9  # messages carry whole nanoseconds [s]
 
 
 @dataclass(frozen=True)
-class EffortSamples:
+class PathPoints:
     """Points of a path with the efforts that drive it.
 
     Attributes:
-        times: (K,) [s], whole nanoseconds after ``times[0]``, the path's knots among them.
+        times: (K,) [s].
         positions: (K, n) [rad or m].
         velocities: (K, n) [rad/s or m/s].
         accelerations: (K, n) [rad/s² or m/s²].
         efforts: (K, n) [N·m or N].
-        error: (n,) how far linear interpolation leaves the efforts at most [N·m or N].
     """
 
     times: Array
@@ -45,6 +44,18 @@ class EffortSamples:
     velocities: Array
     accelerations: Array
     efforts: Array
+
+
+@dataclass(frozen=True)
+class EffortSamples(PathPoints):
+    """Points between which efforts may be interpolated.
+
+    Their times are whole nanoseconds after the first one; the path's knots are among them.
+
+    Attributes:
+        error: (n,) largest difference between interpolated efforts and the model's [N·m or N].
+    """
+
     error: Array
 
 
@@ -87,21 +98,9 @@ def sample_efforts(
         times = np.insert(times, wide + 1, middles)
         settled = np.insert(settled, wide + 1, False)
         bound = np.insert(bound, wide + 1, bound[wide], axis=0)
-    positions, velocities, accelerations = evaluate(spline, times)
+    positions, velocities, accelerations = spline.at(times)
     efforts = dynamics.inverse_dynamics(positions, velocities, accelerations)
     return EffortSamples(times, positions, velocities, accelerations, efforts, bound.max(axis=0))
-
-
-def evaluate(spline: QuinticSpline, times: Array) -> tuple[Array, Array, Array]:
-    """Positions, velocities and accelerations (N, n) at ``times`` (N,) inside the spline's range [s]."""
-    k = np.clip(np.searchsorted(spline.times, times, side="right") - 1, 0, len(spline.times) - 2)
-    h = (spline.times[k + 1] - spline.times[k])[:, None]
-    s = np.clip((times - spline.times[k])[:, None] / h, 0.0, 1.0)
-    c = [spline.coefficients[k, i] for i in range(6)]
-    position = c[0] + s * (c[1] + s * (c[2] + s * (c[3] + s * (c[4] + s * c[5]))))
-    velocity = c[1] + s * (2.0 * c[2] + s * (3.0 * c[3] + s * (4.0 * c[4] + s * 5.0 * c[5])))
-    acceleration = 2.0 * c[2] + s * (6.0 * c[3] + s * (12.0 * c[4] + s * 20.0 * c[5]))
-    return position, velocity / h, acceleration / (h * h)
 
 
 def _first_points(spline: QuinticSpline) -> Array:
@@ -119,7 +118,7 @@ def _first_points(spline: QuinticSpline) -> Array:
     times = start + np.unique(np.round((times - start) / _ROUNDING)) * _ROUNDING
     times = times[np.concatenate(([True], np.diff(times) > SHORTEST_INTERVAL))]
     times[-1] = min(spline.times[-1], start + np.round((spline.times[-1] - start) / _ROUNDING) * _ROUNDING)
-    positions = evaluate(spline, times)[0]
+    positions = spline.at(times)[0]
     parts = np.ceil(np.abs(np.diff(positions, axis=0)).max(axis=1) / LARGEST_TURN).astype(int)
     cut = [
         np.linspace(a, b, max(count, 1), endpoint=False)
@@ -145,7 +144,7 @@ def _interval_errors(spline: QuinticSpline, dynamics: InverseDynamics, begin: Ar
     share = np.linspace(0.0, 1.0, PROBES + 1)
     # The ends belong to this interval: just outside it another polynomial may begin.
     times = begin[:, None] + (end - begin)[:, None] * share
-    state = evaluate(spline, times.ravel())
+    state = spline.at(times.ravel())
     effort = np.asarray(dynamics.inverse_dynamics(*state)).reshape(len(begin), PROBES + 1, -1)
     chord = effort[:, :1] + share[:, None] * (effort[:, -1:] - effort[:, :1])
     between = np.abs(np.diff(effort, n=2, axis=1)).max(axis=1) / 8.0

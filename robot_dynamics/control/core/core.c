@@ -59,6 +59,7 @@ static void take_plan(rd_core *core, double now)
     } else {
         core->verdict = RD_ACCEPTED;
         core->epoch += plan->continues == 0;
+        core->before_plan.epoch = core->epoch;
         core->phase = rd_phase_of(core, core->stopping.kind && plan->times[0] > core->time ? RD_STOPPING : RD_TRACKING);
     }
 }
@@ -66,6 +67,27 @@ static void take_plan(rd_core *core, double now)
 void rd_core_take_plan(rd_core *core)
 {
     take_plan(core, core->time);
+    rd_core_publish(core);
+}
+
+int rd_core_withdraw_plan(rd_core *core, uint64_t number)
+{
+    const int last = number && number == core->before_plan.number && core->epoch == core->before_plan.epoch;
+    if (last) {
+        core->current = core->before_plan.current;
+        core->waits = core->before_plan.waits;
+        memcpy(core->waiting, core->before_plan.waiting, sizeof core->waiting);
+        ++core->epoch; /* what was planned since departs from what nobody follows */
+        core->phase = rd_phase_of(core, rd_has_plan(core) ? RD_TRACKING : RD_HOLDING);
+        rd_core_publish(core);
+    }
+    return last;
+}
+
+void rd_core_drop(rd_core *core)
+{
+    rd_stop(core);
+    core->phase = rd_controls(core->phase) ? rd_phase_of(core, RD_HOLDING) : core->phase;
     rd_core_publish(core);
 }
 

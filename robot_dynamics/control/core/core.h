@@ -267,6 +267,15 @@ void rd_discontinuity_text(int discontinuity, double size, double more, char *te
 
 /* Take up a plan that was handed over, as the next cycle would. */
 void rd_core_take_plan(rd_core *core);
+/* Take back the plan that was taken up last, which nobody follows: what it replaced goes on. Whether it was taken back;
+ * 0: something else has come since. */
+int rd_core_withdraw_plan(rd_core *core, uint64_t number);
+/* Drop what is followed, for a robot that somebody else holds where it is. */
+void rd_core_drop(rd_core *core);
+/* Share of a load that is still carried `since` seconds after it began to go: 1 to 0 in a line. */
+double rd_ramp_down(double since, double duration);
+/* Efforts (n) no further from the last ones than the steps; a safe output may take away at once. */
+void rd_bound_steps(int n, const double *last, const double *steps, const double *limits, int safe, double *effort);
 
 /* From any thread: hand over, and read. What is handed over must stay until the snapshot says that it is free. */
 void rd_core_offer_settings(rd_core *core, const rd_settings *settings);

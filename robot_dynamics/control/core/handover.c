@@ -28,6 +28,12 @@ void rd_core_publish(rd_core *core)
     const rd_plan *next = core->waits ? core->waiting[0].plan : NULL;
     const rd_plan *stopped = core->stopping.kind ? core->stopping.path.plan : NULL;
     const rd_plan *oldest = stopped ? stopped : core->current.plan ? core->current.plan : next;
+    const rd_plan *before = core->before_plan.current.plan ? core->before_plan.current.plan
+        : core->before_plan.waits                          ? core->before_plan.waiting[0].plan
+                                                           : NULL;
+    if (before && core->before_plan.epoch == core->epoch && (!oldest || before->number < oldest->number)) {
+        oldest = before;
+    }
     shown->epoch = core->epoch;
     shown->current = core->current.plan ? core->current.plan->number : 0;
     for (int i = 0; i < RD_MOST_WAITING; ++i) {

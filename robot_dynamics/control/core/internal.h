@@ -123,6 +123,12 @@ struct rd_core {
     rd_cursor current;
     rd_cursor waiting[RD_MOST_WAITING]; /* in the order of their starts */
     int waits;                    /* how many */
+    /* What the plan replaced that was taken up last, as long as the epoch stays; see rd_core_withdraw_plan. */
+    struct {
+        uint64_t number, epoch;
+        rd_cursor current, waiting[RD_MOST_WAITING];
+        int waits;
+    } before_plan;
     rd_stopping stopping;
     rd_blind blind;
     double *matrix;               /* (n, n) scratch */
@@ -208,13 +214,10 @@ static inline int rd_controls(int phase)
 }
 /* The last stage of what leaves: steps from what left before are bounded; a safe output may take away at once. */
 void rd_leave(rd_core *core, int safe);
-/* Efforts (n) no further from the last ones than the steps; a safe output may take away at once. */
-void rd_bound_steps(int n, const double *last, const double *steps, const double *limits, int safe, double *effort);
 double rd_brake_share(const rd_core *core, double time); /* of the efforts that brakes leave */
 /* The efforts (n) with which a safe output of the core would begin now, without a way of the machine's own. */
 void rd_core_safe_load(const rd_core *core, double *effort);
 int rd_all_finite(const double *values, int n);
-double rd_ramp_down(double since, double duration);
 void rd_add_fading(rd_core *core, double time, double *effort);
 void rd_begin_fading(rd_core *core, double time, double *before, const double *effort);
 void rd_end_fading_soon(rd_core *core, double time); /* what is left of a change goes within a moment */

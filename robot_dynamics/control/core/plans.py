@@ -95,15 +95,31 @@ class Plans(Generic[R]):
         """Number of the plan that was handed over last; 0: none yet, or it has been given up."""
         return max(self._kept, default=0)
 
+    def _queue(self, now: Any) -> list[SplineTrajectory[R]]:
+        """Trajectories that are followed or wait, the last one first."""
+        numbers = (self.waiting(now), *reversed(list(now.waiting)), now.current)
+        return [self._kept[number].trajectory for number in numbers if number]
+
+    def _begun(self, now: Any, time: float) -> SplineTrajectory[R] | None:
+        return next((each for each in self._queue(now) if time >= each.start), None)
+
+    def active(self, time: float) -> SplineTrajectory[R] | None:
+        """The trajectory that is followed at ``time`` [s]; None before its start and after its end."""
+        begun = self._begun(self._snapshot.read(), time)
+        return begun if begun is not None and time < begun.end else None
+
+    def waits(self, time: float) -> bool:
+        """Whether a trajectory begins after ``time`` [s]."""
+        return any(time < each.start for each in self._queue(self._snapshot.read()))
+
     def reference(self, time: float) -> R:
         """The reference at ``time`` [s], as the core will have it if nothing comes in between.
 
         Of a stop it is the one whose present deceleration stays, which is near for some milliseconds.
         """
         now = self._snapshot.read()
-        for number in (self.waiting(now), *reversed(list(now.waiting)), now.current):
-            if number and time >= self._kept[number].trajectory.start:
-                return self._kept[number].trajectory.sample(time)
+        if (trajectory := self._begun(now, time)) is not None:
+            return trajectory.sample(time)
         if now.rests > now.time:
             place, rate, acceleration = self._snapshot.motion
             since = min(max(0.0, time - now.time), max(0.0, now.rests - now.time))
@@ -159,6 +175,10 @@ class Plans(Generic[R]):
         self._kept[number] = _Kept(trajectory, given, arrays)
         self._library.rd_core_offer_plan(self._core, given)
         return ""
+
+    def withdraw(self) -> bool:
+        """Take back the last plan, so that what it replaced goes on; False: something else came since."""
+        return bool(self._library.rd_core_withdraw_plan(self._core, self.last))
 
     def considered(self) -> Any:
         """The picture after the core has looked at the plan that waits."""

@@ -112,6 +112,10 @@ int rd_follow(rd_core *core, const rd_plan *plan)
     if (kept == RD_MOST_WAITING) {
         return 0;
     }
+    core->before_plan.number = plan->number;
+    core->before_plan.current = core->current;
+    core->before_plan.waits = core->waits;
+    memcpy(core->before_plan.waiting, core->waiting, sizeof core->waiting);
     core->waiting[kept] = (rd_cursor){plan, 0};
     core->waits = kept + 1;
     return 1;

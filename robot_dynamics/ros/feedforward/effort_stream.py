@@ -10,8 +10,7 @@ from rclpy.node import Node
 from std_msgs.msg import Float64MultiArray
 
 from robot_dynamics.control.arm.feedforward import Feedforward
-from robot_dynamics.control.cross_fade import ramp_down
-from robot_dynamics.control.plausibility import within_a_step
+from robot_dynamics.control.core.library import doubles, load_core
 from robot_dynamics.ros.feedforward.feeder import THROTTLE, Feeder
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.messages import to_array
@@ -75,10 +74,13 @@ class EffortStream:
         if self._blind_since is None:
             self._blind_since = now
         self._log.error(f"{blindness}: the efforts fade to zero", throttle_duration_sec=THROTTLE)
-        return ramp_down(now - self._blind_since, self._feeder.settings.safe_fade_time)
+        return self._left_after(now - self._blind_since)
+
+    def _left_after(self, since: float) -> float:
+        return float(load_core().rd_ramp_down(since, self._feeder.settings.safe_fade_time))
 
     def _fade(self, feedforward: Feedforward) -> None:
-        share = ramp_down(time.monotonic() - self._halted_at, self._feeder.settings.safe_fade_time)
+        share = self._left_after(time.monotonic() - self._halted_at)
         try:
             self._send(feedforward, share)
         except Exception:
@@ -91,10 +93,10 @@ class EffortStream:
     def _send(self, feedforward: Feedforward, share: float) -> None:
         settings, limits = self._feeder.settings, feedforward.effort_limits
         ahead = 0.5 / settings.command_rate  # the effort is held for a period
-        effort = share * feedforward.effort(self._feeder.now() + ahead)
+        effort = share * feedforward.effort(self._feeder.now(), ahead)
         if self._sent is not None and self._sent.shape == effort.shape:
-            step = settings.max_effort_step * limits
-            effort = within_a_step(effort, self._sent, limits, step, safe=share < 1.0)
+            given = (doubles(each) for each in (self._sent, settings.max_effort_step * limits, limits))
+            load_core().rd_bound_steps(len(effort), *given, share < 1.0, doubles(effort))
         self._publish(effort)
 
     def _publish(self, effort: Array) -> None:

@@ -73,7 +73,7 @@ class Follower:
     def accept(self, planned: Planned[Any]) -> str:
         """Reason why a finished plan is not sent; empty when it is."""
         assert isinstance(planned, Plan)
-        return self._feeder.refusal() or self._feedforward.objection(planned, self.time)
+        return self._feeder.refusal() or self._feedforward.accept(planned, self.time)
 
 
 class Feeder:
@@ -216,8 +216,6 @@ class Feeder:
 
     def begin(self, plan: Plan) -> None:
         """``plan`` is on its way to the controller."""
-        if self.feedforward is not None:
-            self.feedforward.follow(plan)
         self.last_plan = plan
         self.sent += 1
         trajectory = plan.trajectory

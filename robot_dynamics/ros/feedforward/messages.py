@@ -12,7 +12,6 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics.control.arm.feedforward import Feedforward
 from robot_dynamics.control.arm.feeding import Plan
-from robot_dynamics.control.arm.sampling import evaluate
 from robot_dynamics.ros.support.messages import set_stamp, to_array
 from robot_dynamics.spatial import Array
 
@@ -40,7 +39,7 @@ class FilledTrajectory:
         states: tuple[Array, ...] = (samples.positions, samples.velocities, samples.accelerations)
         if not efforts:
             # Quintics between the knots are the path itself; nothing else needs points.
-            times, states = spline.times, evaluate(spline, spline.times)
+            times, states = spline.times, spline.at(spline.times)
         columns = [
             *zip((lead.positions, lead.velocities, lead.accelerations), states, strict=True),
             *([(lead.efforts, samples.efforts)] if efforts else []),
