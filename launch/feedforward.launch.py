@@ -30,6 +30,7 @@ def actions(given: Given) -> list[Action]:
     files = [
         *arm.drive_parameters(given, arm.FOLLOWER),
         *arm.chain(given),
+        *arm.profile(given),
         *parameter_files(given["controller_parameters"]),
     ]
     return [

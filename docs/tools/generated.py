@@ -15,6 +15,7 @@ import inspect
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ import robot_dynamics as rd
 from robot_dynamics.cli.main import COMMANDS, command_line
 from robot_dynamics.control.core.library import ffi, load_core
 from robot_dynamics.control.supervision import RULES
+from robot_dynamics.model.driver_profile import DriverProfile, driver_names, load_driver
 from robot_dynamics.resources import share_directory
 
 TYPES = {bool: "bool", int: "int", float: "float", str: "string"}
@@ -193,6 +195,51 @@ def rules(_argument: str) -> Iterator[str]:
     yield from table(("rule", "quantity", "duration [s]", "reaction", "remedy"), rows)
 
 
+def drivers(_argument: str) -> Iterator[str]:
+    """A table of the driver profiles, then every statement of each."""
+    profiles = [load_driver(name) for name in driver_names()]
+    rows = []
+    for profile in profiles:
+        command, state = profile.command, profile.state
+        effort = state.quantity if state.side == "unknown" else f"{state.quantity}, {state.side} side"
+        rows.append(
+            (
+                f"[`{profile.name}`](#driver-{profile.name.replace('_', '-')})",
+                cell(f"{profile.title} {profile.version}"),
+                ", ".join(command.interfaces) or "none",
+                command.gravity,
+                effort,
+                f"{profile.rate:g}" if profile.rate else "",
+            )
+        )
+    yield from table(
+        ("profile", "driver, version", "command", "weight carried by", "effort states", "rate [Hz]"), rows
+    )
+    for profile in profiles:
+        yield f"## Driver `{profile.name}`\n\n{profile.title} {profile.version}\n"
+        yield from table(("key", "value"), [*_statements(profile)])
+        if profile.sources:
+            yield "Sources:\n"
+            yield from (f"- {cell(source)}" for source in profile.sources)
+            yield ""
+
+
+def _statements(profile: DriverProfile) -> Iterator[tuple[str, str]]:
+    """Keys and values of a profile; a value that no source confirmed has a question mark."""
+    for part in ("command", "state", ""):
+        record = getattr(profile, part) if part else profile
+        for field in fields(record):
+            key = f"{part}.{field.name}" if part else field.name
+            value = getattr(record, field.name)
+            if field.name in ("command", "state", "name", "title", "version", "sources", "unverified"):
+                continue
+            if field.name == "traps":
+                yield from (("trap", cell(trap)) for trap in value)
+            elif value != () and value != "" and (isinstance(value, bool) or value != 0.0):
+                text = ", ".join(map(str, value)) if isinstance(value, tuple) else literal(value).strip('"')
+                yield f"`{key}`", cell(text) + (" (?)" if key in profile.unverified else "")
+
+
 def errors(_argument: str) -> Iterator[str]:
     """A table of the exceptions and warnings."""
     rows = [
@@ -260,6 +307,7 @@ GENERATORS = {
     "commands": commands,
     "c-header": c_header,
     "rules": rules,
+    "drivers": drivers,
     "errors": errors,
     "api": api,
 }

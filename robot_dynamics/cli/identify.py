@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from robot_dynamics.cli import streams
 from robot_dynamics.cli.chain_source import add_chain_arguments, chain_of, number
 from robot_dynamics.cli.needs import need
-from robot_dynamics.errors import LogError, ParameterError, shown
+from robot_dynamics.errors import LogError, ParameterError, quoted, shown
 from robot_dynamics.inputs.files import check_folder, check_output, decoded, open_output, open_regular
 from robot_dynamics.inputs.tables import text_lines
+from robot_dynamics.model.driver_profile import driver_names, load_driver
 
 if TYPE_CHECKING:
     from robot_dynamics.control.arm.actuators import ActuatorParameters
@@ -66,6 +67,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--compensates-gravity", action="store_true", help="the robot reports efforts without gravity"
     )
     parser.add_argument(
+        "--driver",
+        metavar="NAME",
+        help=f"profile of the driver that reported the efforts ({', '.join(driver_names())}), or the path of"
+        " one (.yaml); it decides --compensates-gravity",
+    )
+    parser.add_argument(
         "--payload", action="store_true", help="identify only the payload; the robot is known"
     )
     parser.add_argument(
@@ -108,6 +115,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.runs or arguments.output is None:
         raise ParameterError("identify needs a RUN, and -o FOLDER for the results; or --inspect LOG")
     check_folder(arguments.output)
+    compensates_gravity = _without_weight(arguments)
     need("identification", "scipy", "cvxpy", "clarabel", "matplotlib", "jinja2")
     from robot_dynamics.identification.files import write_identified
     from robot_dynamics.identification.identify import identify
@@ -123,7 +131,7 @@ def run(arguments: argparse.Namespace) -> int:
         boxes=link_boxes(chain, described_shapes(text, chain, dict(arguments.lock))),
         cutoff=arguments.cutoff,
         delay=arguments.delay,
-        compensates_gravity=arguments.compensates_gravity,
+        compensates_gravity=compensates_gravity,
         payload=arguments.payload,
         drives=_drives(arguments.drives, chain) if arguments.drives else None,
         tool=arguments.tool,
@@ -143,6 +151,26 @@ def run(arguments: argparse.Namespace) -> int:
     for path in write_identified(found, source, arguments.output, arguments.accept):
         print(path)
     return IMPLAUSIBLE if reasons and not arguments.accept else 0
+
+
+def _without_weight(arguments: argparse.Namespace) -> bool:
+    """Return whether the efforts come without the weight, by the driver's profile where one is given."""
+    if arguments.driver is None:
+        return bool(arguments.compensates_gravity)
+    driver = load_driver(arguments.driver)
+    driver.check_state(converted=bool(arguments.columns))
+    if arguments.compensates_gravity and driver.state.gravity == "included":
+        raise ParameterError(
+            f"driver {quoted(driver.name)} reports efforts with gravity; --compensates-gravity contradicts it"
+        )
+    unverified = [key for key in driver.unverified if key.startswith("state.")]
+    if unverified:
+        streams.note(f"robot_dynamics: driver {driver.name}: no source confirmed {', '.join(unverified)}")
+    if driver.state.side == "link":
+        streams.note(
+            f"robot_dynamics: driver {driver.name}: measured on the link, so friction is not in the efforts"
+        )
+    return bool(arguments.compensates_gravity) or driver.state.gravity == "removed"
 
 
 def _report(found: Identification, arguments: argparse.Namespace) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 
 import numpy as np
 
@@ -22,8 +23,9 @@ from robot_dynamics.control.supervision import (
     START_SPEED_SHARE,
 )
 from robot_dynamics.controllers.parameters import descriptions
-from robot_dynamics.dynamics.friction import BOUNDED, SAME_AS, FrictionParameters
+from robot_dynamics.dynamics.friction import BOUNDED, SAME_AS, DriveFriction, FrictionParameters
 from robot_dynamics.model.chain import ChainJoint, JointKind, KinematicChain
+from robot_dynamics.model.driver_profile import DriverProfile
 from robot_dynamics.model.urdf.parser import parse_urdf
 from robot_dynamics.parameters import Description, describe
 from robot_dynamics.spatial import Array
@@ -32,7 +34,9 @@ ARM_SAFE_OUTPUTS = next(about.choices for about in describe(ArmParameters) if ab
 _CPP = {bool: "bool", int: "int64_t", float: "double", str: "std::string"}
 
 
-def model_values(chain: KinematicChain, gravity: Array, urdf: bytes) -> dict[str, str]:
+def model_values(
+    chain: KinematicChain, gravity: Array, urdf: bytes, driver: DriverProfile | None
+) -> dict[str, str]:
     """Values of the placeholders in the headers' templates."""
     joints = [chain.driving_joint(j) for j in range(chain.dof)]
     bodies = {name: link.body for name, link in parse_urdf(urdf).links.items()}
@@ -40,7 +44,7 @@ def model_values(chain: KinematicChain, gravity: Array, urdf: bytes) -> dict[str
     return {
         "JOINTS": str(chain.dof),
         "JOINT_NAMES": ", ".join(_text(name) for name in chain.joint_names),
-        "EFFORT_LIMITS": _numbers([joint.limits.effort for joint in joints]),
+        "EFFORT_LIMITS": _numbers(_effort_limits(chain, driver)),
         "VELOCITY_LIMITS": _numbers([joint.limits.velocity for joint in joints]),
         "POSITION_LIMITS": ", ".join(_signed(value) for value in position_limits(chain).ravel().tolist()),
         "SETTLED": _numbers(estimate_arrays(chain, ArmParameters())["settled"].tolist()),
@@ -51,6 +55,7 @@ def model_values(chain: KinematicChain, gravity: Array, urdf: bytes) -> dict[str
         "UPPER_LIMITS": _numbers([joint.limits.upper for joint in joints]),
         "SLIDES": ", ".join(str(int(joint.kind is JointKind.PRISMATIC)) for joint in joints),
         **_friction_values(joints),
+        **_friction_left(chain, driver),
         "OSCILLATION_SHARE": _number(OSCILLATION_SHARE),
         "SPEED_SHARE": _number(SPEED_SHARE),
         "START_SPEED_SHARE": _number(START_SPEED_SHARE),
@@ -61,6 +66,13 @@ def model_values(chain: KinematicChain, gravity: Array, urdf: bytes) -> dict[str
         "SAFE_OUTPUTS": ", ".join(_text(name) for name in SAFE_OUTPUTS if name in ARM_SAFE_OUTPUTS),
         **_parameter_values(descriptions(gravity)),
     }
+
+
+def _effort_limits(chain: KinematicChain, driver: DriverProfile | None) -> list[float]:
+    """Limits of the description, or of the driver where it takes less."""
+    described = np.array([chain.driving_joint(j).limits.effort for j in range(chain.dof)])
+    taken = np.inf if driver is None else driver.torque_limits(chain.joint_names)
+    return list(np.minimum(described, taken).tolist())
 
 
 def _friction_values(joints: Sequence[ChainJoint]) -> dict[str, str]:
@@ -84,6 +96,14 @@ def _friction_values(joints: Sequence[ChainJoint]) -> dict[str, str]:
         "FRICTION_POINTERS": ", ".join(f"&{name}" for name in members),
         "FRICTION_BOUNDED": BOUNDED,
     }
+
+
+def _friction_left(chain: KinematicChain, driver: DriverProfile | None) -> dict[str, str]:
+    """C++ of the shares that the driver leaves of each parameter of friction, joint by joint."""
+    whole = DriveFriction(*np.ones((len(fields(DriveFriction)), chain.dof)))
+    left = whole if driver is None else whole.left(*driver.friction_left(chain.joint_names))
+    table = np.stack([getattr(left, field.name) for field in fields(DriveFriction)], axis=1)
+    return {"FRICTION_COUNT": str(table.shape[1]), "FRICTION_LEFT": _numbers(table.ravel().tolist())}
 
 
 def _parameter_values(parameters: Sequence[Description]) -> dict[str, str]:

@@ -54,13 +54,17 @@ class ControllerPackage:
     driver: DriverProfile | None = None
 
     def __post_init__(self) -> None:
-        if self.driver and not self.driver.command.obeyed:
-            raise ParameterError(
-                f"driver {quoted(self.driver.name)} does not apply effort commands; a controller of"
-                " efforts has no effect there"
-            )
-        if self.driver and self.driver.command.gravity == "robot":
-            object.__setattr__(self, "gravity", np.zeros(3))
+        if self.driver:
+            self.driver.check_command()
+            for state in ("position", "velocity"):
+                if state not in self.driver.state.interfaces:
+                    raise ParameterError(
+                        f"driver {quoted(self.driver.name)} has no state interface {state}, which the"
+                        " controller needs"
+                    )
+            self.driver.friction_left(self.chain.joint_names)
+            if self.driver.carries_weight:
+                object.__setattr__(self, "gravity", np.zeros(3))
         if not re.fullmatch(r"[a-z](?!.*__)[a-z0-9_]+", self.name):
             raise ParameterError(
                 f"{quoted(self.name)} cannot be the name of a ROS package, which is made of lower-case"
@@ -94,7 +98,7 @@ class ControllerPackage:
             "CONSTRAINTS": "".join(_constraints(self.chain, j) for j in range(self.chain.dof)),
             "RATE": f"{self.driver.rate:.0f}" if self.driver and self.driver.rate else "1000",
             "DRIVER": f" on {_comment(self.driver.title)}" if self.driver else "",
-            **model_values(self.chain, self.gravity, self.urdf),
+            **model_values(self.chain, self.gravity, self.urdf, self.driver),
         }
         root = files("robot_dynamics.controllers").joinpath("templates")
         texts = {path: root.joinpath(f"{path}.in").read_text(encoding="utf-8") for path in TEMPLATES}

@@ -140,6 +140,17 @@ class DriveFriction:
         """Friction as URDF has it: viscous, and the same at all velocities in both directions."""
         return cls(damping, friction, friction, 1.0, 0.0, 0.0)
 
+    def left(self, viscous: Scalar, dry: Scalar) -> DriveFriction:
+        """The shares of viscous and of dry friction that a drive with compensation of its own leaves."""
+        return DriveFriction(
+            viscous * self.damping,
+            dry * self.friction,
+            dry * self.static_friction,
+            self.stribeck_velocity,
+            dry * self.friction_offset,
+            dry * self.load_friction,
+        )
+
     @property
     def margin(self) -> Scalar:
         """Not negative where friction drives no joint [N·m or N]."""

@@ -93,6 +93,8 @@ class ComputedTorqueController(LifecycleNode):
         if controller_state.AVAILABLE:
             self._state = ControllerStatePublisher(self)
         self._loader = ModelLoader(self, self._on_model, self._on_change)
+        if self._loader.driver is not None:
+            self._loader.driver.check_mode(self._control_parameters.mode)
         self._live = LiveMemory(self, (*SHARED, "kp", "kv"), not self.get_parameter("lockstep").value)
         self._controller_node.events.on_stop = self._live.forget
         self._loader.start()
@@ -143,7 +145,7 @@ class ComputedTorqueController(LifecycleNode):
         return self._loader.model
 
     def _drives(self, model: ArmModel) -> ActuatedArm:
-        return ActuatedArm(model.dynamics, model.chain, self._actuators)
+        return model.actuated(self._actuators)
 
     def _on_model(self, model: ArmModel) -> None:
         if unknown := without_joint(self._rules, model.chain.joint_names):
@@ -162,6 +164,8 @@ class ComputedTorqueController(LifecycleNode):
             self._loop.controller.change_model(self._drives(model))
 
     def _check_parameters(self, candidate: ArmParameters) -> None:
+        if self._loader.driver is not None:
+            self._loader.driver.check_mode(candidate.mode)
         if not self._loop.runs_python and python_law(candidate.mode) is not None:
             raise ParameterError(
                 f"the control law {candidate.mode!r} is in Python, which the real-time loop does not run;"

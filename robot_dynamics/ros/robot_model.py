@@ -76,7 +76,7 @@ class RobotModel(Node):
         self._drives = parameters.declare(self, ActuatorParameters)
         parameters.watch(self, self._drives, self._on_drives, check=self._check_drives)
         self._live = LivePublisher(self)
-        self._loader = ModelLoader(self, self._on_model, self._on_change, follows=False)
+        self._loader = ModelLoader(self, self._on_model, self._on_change, follows=False, commands=False)
         self._memory = LiveMemory(self, SHARED)
         self._loader.start()
 

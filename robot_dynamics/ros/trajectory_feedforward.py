@@ -95,7 +95,7 @@ class TrajectoryFeedforward(LifecycleNode):
             self._feeder.feedforward.change_model(self._drives(model))
 
     def _drives(self, model: ArmModel) -> ActuatedArm:
-        return ActuatedArm(model.dynamics, model.chain, self._actuators)
+        return model.actuated(self._actuators)
 
     def _start_if_due(self) -> None:
         if self._autostart and not self._loader.missing:

@@ -3,6 +3,7 @@
 Its wrappers are compiled and run where ROS is; docs/ros2_control.md says on which versions.
 """
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -395,23 +396,40 @@ def test_what_does_not_go_together_is_refused(tmp_path, capsys, arguments, reaso
     assert not (tmp_path / "p").exists()
 
 
-def test_a_driver_whose_robot_carries_its_weight_gets_no_gravity(tmp_path):
+def test_a_driver_decides_gravity_rate_limits_and_friction(tmp_path):
+    text = resource("config/drivers/ur.yaml").read_text(encoding="utf-8")
+    own = tmp_path / "own.yaml"
+    own.write_text(text.replace("torque_limits: []", "torque_limits: [54, 5000, 28, 28, 10, 10]"))
     folder = tmp_path / "puma_on_ur"
-    command = ["generate", str(PUMA), "--ros2-control", "-o", str(folder), "--driver", "ur"]
+    command = ["generate", str(PUMA), "--ros2-control", "-o", str(folder), "--driver", str(own)]
     assert main(command) == 0
     parameters = yaml.safe_load((folder / "src/parameters.yaml").read_text())["puma_on_ur"]
     assert parameters["gravity"]["default_value"] == [0.0, 0.0, 0.0]
     manager = yaml.safe_load((folder / "config/controllers.yaml").read_text())["controller_manager"]
     assert manager["ros__parameters"]["update_rate"] == 500
+    header = (folder / "include/puma_on_ur/model.hpp").read_text()
+    left, limits = (
+        [float(value) for value in re.search(rf"{name}{{(.*?)}};", header)[1].split(", ")]
+        for name in ("kFrictionLeft", "kEffortLimits")
+    )
+    assert left[12:18] == [0.2, 0.3, 0.3, 1.0, 0.3, 0.3]  # elbow: viscous, dry, static, Stribeck, ...
+    described = [joint.limits.effort for joint in load_urdf(PUMA).joints]
+    assert limits == [min(pair) for pair in zip(described, (54, 5000, 28, 28, 10, 10), strict=True)]
 
 
-def test_a_driver_that_ignores_efforts_is_refused(tmp_path, capsys):
-    text = resource("config/drivers/generic.yaml").read_text(encoding="utf-8")
-    deaf = tmp_path / "deaf.yaml"
-    deaf.write_text(text.replace("obeyed: true", "obeyed: false"))
-    command = ["generate", str(PUMA), "--ros2-control", "-o", str(tmp_path / "p"), "--driver", str(deaf)]
+@pytest.mark.parametrize(
+    ("driver", "reason"),
+    [
+        ("kinova", "driver 'kinova' does not apply effort commands"),
+        ("dynamixel", "driver 'dynamixel' takes motor currents, not torques"),
+        ("kuka_sunrise", "driver 'kuka_sunrise' has no state interface velocity, which the controller needs"),
+    ],
+)
+def test_a_driver_that_the_controller_cannot_command_is_refused(tmp_path, capsys, driver, reason):
+    command = ["generate", str(PUMA), "--ros2-control", "-o", str(tmp_path / "p"), "--driver", driver]
     assert main(command) != 0
-    assert "driver 'generic' does not apply effort commands" in capsys.readouterr().err
+    assert reason in capsys.readouterr().err
+    assert not (tmp_path / "p").exists()
 
 
 def test_a_description_with_hardware_of_its_own_stays_as_it_is(tmp_path):

@@ -113,3 +113,46 @@ def test_drives_that_are_none_are_refused(text, message, tmp_path, capsys):
 def test_only_one_thing_comes_from_standard_input(arguments, tmp_path, capsys):
     assert main(["identify", *arguments, "-o", str(tmp_path)]) == 1
     assert "only one of URDF, RUN, --drives, --columns and --inspect" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("driver", "option", "reason"),
+    [
+        ("gazebo", [], "driver 'gazebo' reports no efforts"),
+        (
+            "ur",
+            [],
+            "driver 'ur' reports motor currents: give the torque of one ampere of each joint by --columns",
+        ),
+        (
+            "franka",
+            ["--compensates-gravity"],
+            "driver 'franka' reports efforts with gravity; --compensates-gravity",
+        ),
+        ("pandaa", [], "there is no driver profile 'pandaa'; choose from "),
+    ],
+)
+def test_a_driver_whose_efforts_cannot_be_learned_from_is_refused(tmp_path, capsys, driver, option, reason):
+    command = ["identify", str(PUMA), "none.csv", "-o", str(tmp_path / "out"), "--driver", driver, *option]
+    assert main(command) == 1
+    error = capsys.readouterr().err
+    assert reason in error
+    assert error.count("\n") == 1
+
+
+def test_the_driver_tells_whether_efforts_contain_the_weight(tmp_path, capsys):
+    """A profile without gravity in the states is the option --compensates-gravity."""
+    chain = rd.load_urdf(PUMA)
+    true = simulated.parameters(chain, damping=1.0, friction=0.5)
+    log = simulated.simulated_log(chain, true, 3, 0.01, gravity=(0.0, 0.0, 0.0))
+    write_table(tmp_path / "run.csv", log)
+    text = resource("config/drivers/franka.yaml").read_text(encoding="utf-8")
+    own = tmp_path / "own.yaml"
+    own.write_text(text.replace("gravity: included", "gravity: removed"), encoding="utf-8")
+    command = ["identify", str(PUMA), str(tmp_path / "run.csv"), "-o", str(tmp_path / "out")]
+    assert main([*command, "--driver", str(own)]) == 0
+    printed = capsys.readouterr().err
+    assert "driver franka: measured on the link, so friction is not in the efforts" in printed
+    assert "driver franka: no source confirmed state.gravity" in printed
+    result = json.loads((tmp_path / "out" / "result.json").read_text(encoding="utf-8"))
+    assert result["error"]["validate"] < 0.02

@@ -13,6 +13,7 @@ from robot_dynamics.dynamics.friction import DriveFriction, FrictionParameters
 from robot_dynamics.errors import ParameterError, quoted
 from robot_dynamics.inputs.arrays import listed, of_type
 from robot_dynamics.model.chain import ChainJoint, KinematicChain
+from robot_dynamics.model.driver_profile import DriverProfile
 from robot_dynamics.parameters import MOST_ELEMENTS, parameter, per_joint, validate
 from robot_dynamics.spatial import Array
 
@@ -88,15 +89,25 @@ class ActuatedArm:
         links: the rigid-body model.
         chain: of the arm.
         parameters: of the drives.
+        driver: profile of the driver that gets the efforts; the friction that it compensates is left out.
     """
 
-    def __init__(self, links: InverseDynamics, chain: KinematicChain, parameters: ActuatorParameters) -> None:
+    def __init__(
+        self,
+        links: InverseDynamics,
+        chain: KinematicChain,
+        parameters: ActuatorParameters,
+        driver: DriverProfile | None = None,
+    ) -> None:
         of_type("chain", chain, KinematicChain)
         of_type("parameters", parameters, ActuatorParameters)
         if not callable(getattr(links, "inverse_dynamics", None)):
             raise TypeError(f"links is {quoted(links)}; it must be a model with inverse_dynamics()")
         self.links = links
         self.drives = parameters.of(chain)
+        if driver is not None:
+            left = driver.friction_left(chain.joint_names)
+            self.drives = Drives(self.drives.rotor_inertia, self.drives.friction.left(*left))
         self._ideal = self.drives.ideal
 
     def inverse_dynamics(self, q: Array, qd: Array, qdd: Array, heading: Array | None = None) -> Array:

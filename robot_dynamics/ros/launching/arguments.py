@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from robot_dynamics.errors import ParameterError, quoted
+from robot_dynamics.model.driver_profile import driver_names
 from robot_dynamics.resources import share_directory
 
 NODES = ("stewart_platform",)
@@ -131,6 +132,11 @@ ARGUMENTS = {
         "0 0 0 0 0 0",
     ),
     "entity": Argument("Name of the robot in Gazebo's world; empty: the one in its description"),
+    "driver": Argument(
+        "Driver profile that states what efforts mean on the robot: "
+        + ", ".join(driver_names())
+        + ", or the path of a .yaml file; empty: none"
+    ),
     "root": Argument("Root link of the controlled chain; empty: the root of the description"),
     "tip": Argument(
         "Tip link of the controlled chain; empty: the end of the arm; a robot with several arms needs a name"

@@ -8,6 +8,7 @@ from typing import Any
 from launch import Action
 
 from robot_dynamics.errors import ParameterError
+from robot_dynamics.model.driver_profile import load_driver
 from robot_dynamics.resources import resource
 from robot_dynamics.ros.launching.actions import (
     Given,
@@ -36,7 +37,7 @@ FOLLOWER = "joint_trajectory_controller"
 """The controller of ros2_control that follows trajectories."""
 ARGUMENTS = (
     *(*ARM_IN_GAZEBO, "plant", "rviz", "web_view", "robot_model", "description", "controller_parameters"),
-    *("rviz_config", "web_view_parameters", *CHAIN, *WORLD, *PLACE, *GRAPH, *FRAMES),
+    *("rviz_config", "web_view_parameters", "driver", *CHAIN, *WORLD, *PLACE, *GRAPH, *FRAMES),
 )
 """Arguments of a launch file that controls an arm."""
 
@@ -83,6 +84,14 @@ def model(given: Given) -> list[dict[str, Any]]:
     return [description_parameter(plain_description(given))] if given["description"] == "parameter" else []
 
 
+def profile(given: Given) -> list[dict[str, Any]]:
+    """The driver profile, for the nodes that compute efforts; it is read before any of them starts."""
+    if not given["driver"]:
+        return []
+    load_driver(given["driver"])
+    return [{"driver": given["driver"]}]
+
+
 def chain(given: Given) -> list[dict[str, Any]]:
     """Root, tip and gravity, for the nodes that compute with the arm's model."""
     chosen: dict[str, Any] = {name: given[name] for name in CHAIN if given[name]}
@@ -104,7 +113,11 @@ def onlookers(given: Given, controller: str = "effort_controller") -> list[Actio
     parts: list[Action] = []
     if given["robot_model"] == "true":
         parts.append(
-            node("robot_model", given, [*drive_parameters(given, controller), *chain(given), *model(given)])
+            node(
+                "robot_model",
+                given,
+                [*drive_parameters(given, controller), *chain(given), *profile(given), *model(given)],
+            )
         )
     if given["rviz"] == "true":
         check_package("rviz2")

@@ -11,12 +11,14 @@ from rclpy.parameter import Parameter
 from std_srvs.srv import SetBool
 
 from robot_dynamics import compile_dynamics, load_urdf
+from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.arm.gravity import check_gravity
 from robot_dynamics.control.arm.payload import PayloadParameters
 from robot_dynamics.dynamics.compiled import CompiledDynamics
-from robot_dynamics.errors import ModelError, ParameterError, RobotDynamicsError, escaped, shown
+from robot_dynamics.errors import ModelError, ParameterError, RobotDynamicsError, escaped, quoted, shown
 from robot_dynamics.model.chain import KinematicChain, same_model
 from robot_dynamics.model.chain_parameters import ChainParameters
+from robot_dynamics.model.driver_profile import DriverProfile, load_driver
 from robot_dynamics.native.build_process import BUILDS
 from robot_dynamics.parameters import describe, parameter, validate
 from robot_dynamics.ros.models.description import DescriptionSource
@@ -44,6 +46,12 @@ class ModelParameters(ChainParameters):
     )
     robot_compensates_gravity: bool = parameter(
         False, "The robot carries its own weight and payload: gravity is left out of every effort"
+    )
+    driver: str = parameter(
+        "",
+        "Driver profile that states what efforts mean: its name in config/drivers, or the path of a .yaml"
+        " file; it decides robot_compensates_gravity and the friction that is left; empty: none",
+        read_only=True,
     )
 
     def __post_init__(self) -> None:
@@ -80,6 +88,7 @@ class ArmModel:
         gravity: in the root frame, carried by the actuators or not [m/s²].
         payload: in ``chain``.
         compensated: whether the robot carries its weight by itself.
+        driver: profile of the driver that gets the efforts; None: none is given.
     """
 
     chain: KinematicChain
@@ -88,6 +97,11 @@ class ArmModel:
     gravity: tuple[float, ...]
     payload: PayloadParameters
     compensated: bool
+    driver: DriverProfile | None = None
+
+    def actuated(self, drives: ActuatorParameters) -> ActuatedArm:
+        """The model with its drives, less the friction that the driver compensates."""
+        return ActuatedArm(self.dynamics, self.chain, drives, self.driver)
 
     @property
     def values(self) -> tuple[object, ...]:
@@ -103,6 +117,7 @@ class ArmModel:
             "payload [kg]": f"{load.payload_mass:.6g}{about}{inertia if about else ''}",
             "gravity [m/s^2]": _listed(self.gravity),
             "robot compensates gravity": str(self.compensated),
+            **({"driver": self.driver.name} if self.driver else {}),
         }
 
 
@@ -124,6 +139,7 @@ class ModelLoader:
         on_model: called in the node's thread with the model of every new description.
         on_change: called in the node's thread when the same arm has another payload or gravity.
         follows: whether the node can take its live parameters from ``robot_model``.
+        commands: whether the node commands efforts, which not every driver applies.
     """
 
     def __init__(
@@ -132,8 +148,10 @@ class ModelLoader:
         on_model: Callable[[ArmModel], None],
         on_change: Callable[[ArmModel], None],
         follows: bool = True,
+        commands: bool = True,
     ) -> None:
         self.parameters = parameters.declare(node, ModelParameters)
+        self.driver = load_driver(self.parameters.driver) if self.parameters.driver else None
         self.payload = parameters.declare(node, PayloadParameters)
         self.model: ArmModel | None = None
         self._built: ArmModel | None = None  # not before the thread that builds has it
@@ -153,6 +171,8 @@ class ModelLoader:
                 raise ParameterError("follow_robot_model and gravity_from_imu cannot both be true")
             LiveFollower(node)
         self._source = DescriptionSource(node, self._on_description, check=self._check_description)
+        if self.driver is not None:
+            self._follow_driver(self.driver, commands)
 
     def start(self) -> None:
         """Take the description that the node was given, or wait for one.
@@ -197,7 +217,21 @@ class ModelLoader:
     def _check_description(self, text: str) -> None:
         self.payload.on(self._read(text))
 
+    def _follow_driver(self, driver: DriverProfile, commands: bool) -> None:
+        if commands:
+            driver.check_command()
+        if self.parameters.robot_compensates_gravity != driver.carries_weight:
+            # Parameter files of the package have every parameter, so a value in them is no contradiction.
+            self._node.set_parameters([Parameter(_COMPENSATES, value=driver.carries_weight)])
+        carrier = "the robot" if driver.carries_weight else "the controller"
+        self._node.get_logger().info(f"driver {driver.name}: {carrier} carries the robot's weight")
+
     def _check(self, candidate: ModelParameters) -> None:
+        if self.driver is not None and candidate.robot_compensates_gravity != self.driver.carries_weight:
+            raise ParameterError(
+                f"parameter '{_COMPENSATES}' is {str(self.driver.carries_weight).lower()} by the driver"
+                f" profile {quoted(self.driver.name)}: start the node with another driver"
+            )
         if self._imu.used and candidate.gravity != self.parameters.gravity:
             raise ParameterError("parameter 'gravity' has no effect while gravity_from_imu is true")
 
@@ -315,5 +349,5 @@ class ModelLoader:
             dynamics = compile_dynamics(bare, carried, quantities=(), payload=load, friction=False)
         prepare = partial(dynamics.prepare, NEEDED)
         BUILDS.made(prepare, prepare)
-        self._built = ArmModel(chain, dynamics, bare, gravity, payload, compensated)
+        self._built = ArmModel(chain, dynamics, bare, gravity, payload, compensated, self.driver)
         return self._built
