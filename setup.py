@@ -34,6 +34,7 @@ TEST_TOOLS = [
     "types-PyYAML",
     "pytest>=8,<9",
     "pytest-xdist>=3,<4",
+    "pytest-rerunfailures>=16,<17",
     "hypothesis>=6.100,<7",
     # It has wheels for these alone.
     "atheris>=3,<4; platform_system == 'Linux' and python_version >= '3.11' and python_version < '3.14'",
