@@ -18,7 +18,8 @@ def main(folder: str) -> int:
     """Build into ``folder``; a failure is one line, and no reason not to install the library."""
     try:
         prebuilt.build(core_source(), FLAGS, Path(folder))
-        prebuilt.build(retiming.retiming_source(), retiming.FLAGS, Path(folder))
+        for flags in (retiming.FLAGS, retiming.WIDE)[: 1 + retiming.wide()]:
+            prebuilt.build(retiming.retiming_source(), flags, Path(folder))
     except BackendError as error:
         print(f"robot_dynamics: the control core is not built: {error}", file=sys.stderr)
     return 0

@@ -7,7 +7,8 @@ from typing import Any
 
 from robot_dynamics.control.core.library import built, opened
 from robot_dynamics.control.core.sources import api_of
-from robot_dynamics.control.retiming.sources import FLAGS, PACKAGE, retiming_source
+from robot_dynamics.control.retiming.sources import FLAGS, PACKAGE, WIDE, retiming_source, wide
+from robot_dynamics.native import prebuilt
 
 
 @lru_cache(maxsize=1)
@@ -27,4 +28,6 @@ def load_retiming() -> Any:
     Raises:
         BackendError: there is no compiler, or it fails.
     """
-    return opened(ffi(), built(retiming_source(), FLAGS))
+    source = retiming_source()
+    path = prebuilt.find(source, WIDE) if wide() else None
+    return opened(ffi(), path or built(source, FLAGS))

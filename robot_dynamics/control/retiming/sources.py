@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from robot_dynamics.control.core.sources import CORE
+from robot_dynamics.native.compiler import cpu_identity
 from robot_dynamics.native.prebuilt import joined_source
 
 PACKAGE = "robot_dynamics.control.retiming"
 SOURCES = ("retime.h", "grid.c", "rows.c", "profile.c")
 FLAGS = ("-std=gnu11", "-O3")
+WIDE = (*FLAGS, "-mavx2", "-mfma")
+"""For processors with four numbers in a register: rows come in groups of four."""
+
+
+def wide() -> bool:
+    """True on processors for which ``WIDE`` compiles."""
+    return {"avx2", "fma"} <= set(cpu_identity().split())
 
 
 def retiming_source() -> str:
