@@ -1,13 +1,7 @@
 """Arms and platforms in MuJoCo under the core in this process, with what a test of stops records."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "model"))  # installed_robots
-
 from installed_robots import example_robot
 
 PANDA, UR5 = "panda_description/urdf/panda.urdf", "ur_description/urdf/ur5_robot.urdf"

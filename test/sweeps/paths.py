@@ -11,17 +11,14 @@ import logging
 import sys
 import time
 import warnings
-from pathlib import Path
 
 import numpy as np
+from installed_robots import example_robot
+from retiming import ARMS
 
 import robot_dynamics as rd
 from robot_dynamics.control.arm.verified_torque import largest_efforts
 from robot_dynamics.control.shape import allowance, strays, waypoint_spline
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "model"))
-from installed_robots import example_robot
-from retiming import ARMS
 
 RATE = 20_000.0
 NEAR = 1e-6

@@ -8,15 +8,12 @@ import logging
 import sys
 import time
 import warnings
-from pathlib import Path
 
 import numpy as np
+from installed_robots import example_robot
 
 import robot_dynamics as rd
 from robot_dynamics.control.retiming.model import DrivenModel
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "model"))
-from installed_robots import example_robot
 
 ARMS = {
     "panda_description/urdf/panda.urdf": "panda_hand",

@@ -127,22 +127,22 @@ int rd_call(const struct rd_retiming *r, int count, const double *q, const doubl
     return r->efforts((size_t)count, in, out);
 }
 
-/* a, b and c of points first to first + count; zero: (count, joints) of zeros. */
-static int rd_terms(struct rd_retiming *r, int first, int count, const double *zero)
+/* a, b and c of points first to first + count. */
+static int rd_terms(struct rd_retiming *r, int first, int count)
 {
     const int n = r->joints;
     const size_t at = (size_t)first * n, size = (size_t)count * n;
     const double *q = r->q + at, *qp = r->qp + at, *qpp = r->qpp + at;
-    double *a = r->a + at, *b = r->b + at, *c = r->c + at;
-    if (!rd_call(r, count, q, zero, zero, c) || !rd_call(r, count, q, zero, qp, a) ||
-        !rd_call(r, count, q, qp, qpp, b))
-        return 0;
-    for (size_t k = 0; k < size; k += n)
+    double *a = r->a + at, *b = r->b + at, *c = r->c + at, *zero = calloc(size + 1, sizeof *zero);
+    const int done = zero != NULL && rd_call(r, count, q, zero, zero, c) && rd_call(r, count, q, zero, qp, a) &&
+                     rd_call(r, count, q, qp, qpp, b);
+    free(zero);
+    for (size_t k = 0; k < size && done; k += n)
         for (int j = 0; j < n; j++) {
             a[k + j] += r->rotor[j] * qp[k + j] - c[k + j];
             b[k + j] += r->rotor[j] * qpp[k + j] - c[k + j];
         }
-    return 1;
+    return done;
 }
 
 static void rd_move(double *rows, int n, int to, int from)
@@ -150,19 +150,50 @@ static void rd_move(double *rows, int n, int to, int from)
     memcpy(rows + (size_t)to * n, rows + (size_t)from * n, (size_t)n * sizeof *rows);
 }
 
+/* Insert points at places of the path, each behind another point, in their order; whether efforts are known there. */
+int rd_retime_insert(struct rd_retiming *r, signed char *knot, const double *places, const int *behind, int count)
+{
+    const int n = r->joints, before = r->points;
+    double *rows[6] = {r->q, r->qp, r->qpp, r->a, r->b, r->c};
+    int segment = 0, from, to;
+    /* They are evaluated behind all others, and go from there to their places. */
+    for (int k = 0; k < count; k++) {
+        const size_t row = ((size_t)before + k) * n;
+        rd_path_middle(r, &segment, places[k], r->q + row, r->qp + row, r->qpp + row);
+    }
+    double *kept = malloc(((size_t)count * n + 1) * sizeof *kept);
+    const int done = kept != NULL && rd_terms(r, before, count);
+    for (int part = 0; part < 6 && done; part++) {
+        memcpy(kept, rows[part] + (size_t)before * n, (size_t)count * n * sizeof *kept);
+        for (from = before - 1, to = before + count - 1; to > from; to--) {
+            const int k = to - from - 1;
+            if (behind[k] == from)
+                memcpy(rows[part] + (size_t)to * n, kept + (size_t)k * n, (size_t)n * sizeof *kept);
+            else
+                rd_move(rows[part], n, to, from--);
+        }
+    }
+    free(kept);
+    for (from = before - 1, to = before + count - 1; to > from && done; to--) {
+        const int k = to - from - 1;
+        r->s[to] = behind[k] == from ? places[k] : r->s[from];
+        knot[to] = behind[k] == from ? 0 : knot[from];
+        if (behind[k] != from)
+            from--;
+    }
+    r->points = before + (done ? count : 0);
+    return done;
+}
+
 /* Insert the points where a of a joint with a limit crosses zero. */
-static int rd_insert_singular(struct rd_retiming *r, signed char *knot, const double *zero)
+static int rd_insert_singular(struct rd_retiming *r, signed char *knot)
 {
     const int n = r->joints, before = r->points;
     double *found = malloc(((size_t)r->capacity - before + 1) * sizeof *found);
     double *seen = malloc((size_t)n * sizeof *seen);
     int *behind = malloc(((size_t)r->capacity - before + 1) * sizeof *behind);
-    int count = 0, done = 1;
-    if (found == NULL || behind == NULL || seen == NULL) {
-        free(found), free(behind), free(seen);
-        return 0;
-    }
-    for (int i = 0; i + 1 < before; i++) {
+    int count = 0, done = found != NULL && behind != NULL && seen != NULL;
+    for (int i = 0; i + 1 < before && done; i++) {
         const double *a0 = r->a + (size_t)i * n, *a1 = a0 + n, d = r->s[i + 1] - r->s[i];
         if ((i > 0 && d < RD_SHORT * (r->s[i] - r->s[i - 1])) ||
             (i + 2 < before && d < RD_SHORT * (r->s[i + 2] - r->s[i + 1])))
@@ -181,37 +212,8 @@ static int rd_insert_singular(struct rd_retiming *r, signed char *knot, const do
                 behind[count++] = i;
             }
     }
-    if (count > 0) {
-        double *rows[6] = {r->q, r->qp, r->qpp, r->a, r->b, r->c};
-        int segment = 0, from, to;
-        /* They are evaluated behind all others, and go from there to their places. */
-        for (int k = 0; k < count; k++) {
-            const size_t row = ((size_t)before + k) * n;
-            rd_path_middle(r, &segment, found[k], r->q + row, r->qp + row, r->qpp + row);
-        }
-        done = rd_terms(r, before, count, zero);
-        double *kept = malloc((size_t)count * n * sizeof *kept);
-        done = done && kept != NULL;
-        for (int part = 0; part < 6 && done; part++) {
-            memcpy(kept, rows[part] + (size_t)before * n, (size_t)count * n * sizeof *kept);
-            for (from = before - 1, to = before + count - 1; to > from; to--) {
-                const int k = to - from - 1;
-                if (behind[k] == from)
-                    memcpy(rows[part] + (size_t)to * n, kept + (size_t)k * n, (size_t)n * sizeof *kept);
-                else
-                    rd_move(rows[part], n, to, from--);
-            }
-        }
-        free(kept);
-        for (from = before - 1, to = before + count - 1; to > from && done; to--) {
-            const int k = to - from - 1;
-            r->s[to] = behind[k] == from ? found[k] : r->s[from];
-            knot[to] = behind[k] == from ? 0 : knot[from];
-            if (behind[k] != from)
-                from--;
-        }
-        r->points = before + count;
-    }
+    if (count > 0 && done)
+        done = rd_retime_insert(r, knot, found, behind, count);
     free(found), free(behind), free(seen);
     return done;
 }
@@ -226,7 +228,7 @@ int rd_retime_grid(struct rd_retiming *r, signed char *knot)
     for (int k = 0; k < r->segments; k++) {
         const double *c = r->coefficients + (size_t)k * 6 * n;
         const double share = (r->knots[k + 1] - r->knots[k]) / whole;
-        const int wanted = (int)ceil(share * r->intervals - 1e-9), m = RD_MAX(wanted, r->least) << r->halved[k];
+        const int wanted = (int)ceil(share * r->intervals - 1e-9), m = RD_MAX(wanted, r->least);
         int count = 0;
         if (room < m * n + 2 * RD_GRADED) {
             double *larger = realloc(more, ((size_t)m * n + 2 * RD_GRADED) * sizeof *more);
@@ -264,12 +266,7 @@ int rd_retime_grid(struct rd_retiming *r, signed char *knot)
     knot[r->points] = 1;
     r->s[r->points++] = r->knots[r->segments];
 
-    double *zero = calloc((size_t)r->capacity * n, sizeof *zero);
-    if (zero == NULL)
-        return RD_NO_MEMORY;
-    const int done = rd_terms(r, 0, r->points, zero) && rd_insert_singular(r, knot, zero);
-    free(zero);
-    return done ? RD_RETIMED : RD_NOT_FINITE;
+    return rd_terms(r, 0, r->points) && rd_insert_singular(r, knot) ? RD_RETIMED : RD_NOT_FINITE;
 }
 
 int rd_retime_spline(const struct rd_retiming *r, double *times, double *coefficients)

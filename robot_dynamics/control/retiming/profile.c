@@ -10,6 +10,8 @@
 #define RD_CLOSE 1e-11
 /* Slower than this a joint stands: x is never quite zero in a root's tangent. */
 #define RD_STILL 1e-5
+/* Shorter intervals are not halved [s]. */
+#define RD_SHORTEST 1e-5
 /* Friction is linear in x near a place; x farther away by this share makes it linear anew. */
 #define RD_NEARBY 0.02
 
@@ -219,7 +221,7 @@ static int rd_can_crawl(const struct rd_retiming *r, const struct rd_rows *w, in
     for (int k = 0; k < w->efforts; k++) {
         const int j = w->joint[k], sign = w->sign[(size_t)i * m + k];
         double up = upper[k], low = lower[k];
-        if (sign != 0) {
+        if (sign != 0 && !w->dry) {
             double f, g, slope;
             rd_dry(r->friction + 5 * j, 0.0, sign, &f, &g, &slope);
             up = rd_loaded(up - f, r->load_friction[j], sign, 0.0);
@@ -337,7 +339,7 @@ static int rd_prepare(const struct rd_retiming *r, struct rd_rows *w)
     return 1;
 }
 
-/* Solutions on one grid, until its margins are kept. */
+/* Solutions on one grid, until its limits are kept. */
 static int rd_retime_on_grid(struct rd_retiming *r, struct rd_rows *w, double *sets)
 {
     struct rd_lines lines = {0, sets + 2 * (size_t)r->capacity, NULL, NULL};
@@ -345,68 +347,112 @@ static int rd_retime_on_grid(struct rd_retiming *r, struct rd_rows *w, double *s
     lines.low = lines.high + 4 * (r->joints + 2), lines.slope = lines.low + 4 * (r->joints + 2);
     w->first = 0, w->last = r->points - 2;
     for (int i = 0; i < r->points; i++)
-        r->x[i] = -1.0, w->coarse[i] = 0;
-    for (int k = 0; result == RD_RETIMED && k < r->rounds; k++) {
+        r->x[i] = w->seen[i] = w->checked[i] = -1.0;
+    for (int k = 0; k < r->rounds; k++) {
         result = rd_retime_solve(r, w, &lines, sets, sets + r->capacity);
         r->rounds_taken++;
-        if (result != RD_RETIMED || k + 1 == r->rounds)
-            break;
+        if (result != RD_RETIMED)
+            return result;
         w->spare = RD_SPARE * (k < 20 ? k : 20);
         if (rd_retime_margins(r, w) > 0)
             continue;
-        const int more = rd_retime_middles(r, w);
+        const int more = rd_retime_between(r, w);
         if (more < 0)
-            result = RD_NO_MEMORY;
-        if (more <= 0)
-            break;
+            return RD_NO_MEMORY;
+        if (more == 0)
+            return RD_RETIMED;
     }
-    return result;
+    r->failed_at = r->s[w->first];
+    return RD_BEYOND;
 }
 
-/* Halve the intervals of segments in which the grid is too coarse; whether there are any. */
-static int rd_refine(struct rd_retiming *r, const struct rd_rows *w, int result)
+/* Rows of a new grid. */
+static int rd_rows_of(const struct rd_retiming *r, struct rd_rows *w)
 {
-    const double room = 0.5 * r->capacity - r->points;
-    int segment = 0, refined = 0, done = -1;
-    if (room < 0.0 || (result != RD_RETIMED && result != RD_EMPTY))
-        return 0;
-    for (int i = 0; i + 1 < r->points; i++) {
-        const int fails = result == RD_EMPTY && r->s[i] <= r->failed_at && r->failed_at <= r->s[i + 1];
-        if (!w->coarse[i] && !fails)
+    w->count = w->efforts = 0;
+    w->sign = NULL, w->a = NULL;
+    if (!rd_prepare(r, w))
+        return RD_NO_MEMORY;
+    return rd_retime_rows(r, w) ? RD_RETIMED : RD_NOT_FINITE;
+}
+
+/* Halve the intervals in which the grid is too coarse, which keeps the limits of all others; RD_RETIMED, or
+ * RD_EMPTY where there is nothing to halve. */
+static int rd_refine(struct rd_retiming *r, struct rd_rows *w, int fails)
+{
+    const int before = r->points;
+    int count = 0, result = RD_EMPTY;
+    double *places = malloc((size_t)before * sizeof *places);
+    int *behind = malloc((size_t)before * sizeof *behind);
+    const int ready = places != NULL && behind != NULL;
+    for (int i = 0; i + 1 < before && ready; i++) {
+        const double d = r->s[i + 1] - r->s[i];
+        if (!w->coarse[i] && !(fails && r->s[i] <= r->failed_at && r->failed_at <= r->s[i + 1]))
             continue;
-        segment = rd_path_segment(r, segment, 0.5 * (r->s[i] + r->s[i + 1]));
-        if (segment != done && r->halved[segment] < r->refinements)
-            r->halved[segment]++, refined = 1;
-        done = segment;
+        if (!fails && 2.0 * d < RD_SHORTEST * (sqrt(r->x[i]) + sqrt(r->x[i + 1])))
+            continue;
+        places[count] = r->s[i] + 0.5 * d;
+        behind[count++] = i;
     }
-    return refined;
+    if (count > 0 && before + count + 2 < r->capacity) {
+        struct rd_rows old = *w;
+        result = rd_retime_insert(r, w->knot, places, behind, count) ? rd_rows_of(r, w) : RD_NOT_FINITE;
+        for (int i = before - 1, k = count - 1; i >= 0 && result == RD_RETIMED; i--) {
+            const int halved = k >= 0 && behind[k] == i, to = i + k + 1 - halved;
+            const size_t from = (size_t)i * w->count, at = (size_t)to * w->count;
+            w->coarse[to] = w->estimates[to] = w->tries[to] = w->kept[to] = 0;
+            if (halved) {
+                w->coarse[to + 1] = w->estimates[to + 1] = w->tries[to + 1] = w->kept[to + 1] = 0;
+                k--;
+                continue;
+            }
+            for (int row = 0; row < w->count; row++)
+                w->upper[at + row] = old.upper[from + row], w->lower[at + row] = old.lower[from + row];
+            if (i > 0 && !(k >= 0 && behind[k] == i - 1))
+                w->most[to] = old.most[i];
+        }
+        free(old.sign), free(old.a);
+    }
+    free(places), free(behind);
+    return ready ? result : RD_NO_MEMORY;
 }
 
 int rd_retime(struct rd_retiming *r)
 {
     struct rd_rows w = {0};
     int result = RD_NO_MEMORY;
-    w.knot = calloc(2 * (size_t)r->capacity, 1);
+    const size_t capacity = (size_t)r->capacity;
+    w.knot = calloc(6 * capacity, 1);
     w.odd = calloc((size_t)r->joints + 1, 1);
     w.joint = malloc((2 * (size_t)r->joints + 4) * sizeof *w.joint);
     w.limit = malloc((2 * (size_t)r->joints + 4) * sizeof *w.limit);
-    double *sets = malloc((2 * (size_t)r->capacity + 12 * ((size_t)r->joints + 2)) * sizeof *sets);
+    double *sets = malloc((4 * capacity + 12 * ((size_t)r->joints + 2)) * sizeof *sets);
     const int ready = w.knot != NULL && w.joint != NULL && w.limit != NULL && w.odd != NULL && sets != NULL;
-    w.coarse = w.knot + (ready ? r->capacity : 0);
     r->rounds_taken = 0;
-    while (ready) {
+    if (ready) {
+        w.coarse = w.knot + capacity, w.estimates = w.coarse + capacity, w.tries = w.estimates + capacity;
+        w.kept = w.tries + capacity, w.open = w.kept + capacity;
+        w.seen = sets + 2 * capacity + 12 * ((size_t)r->joints + 2), w.checked = w.seen + capacity;
         result = rd_retime_grid(r, w.knot);
-        free(w.sign), free(w.a);
-        w.sign = NULL, w.a = NULL, w.count = w.efforts = 0;
-        if (result == RD_RETIMED && !rd_prepare(r, &w))
-            result = RD_NO_MEMORY;
-        if (result == RD_RETIMED && !rd_retime_rows(r, &w))
-            result = RD_NOT_FINITE;
-        if (result != RD_RETIMED)
-            break;
+        if (result == RD_RETIMED)
+            result = rd_rows_of(r, &w);
+    }
+    for (int k = 0; ready && (result == RD_RETIMED || result == RD_EMPTY); k++) {
         result = rd_retime_on_grid(r, &w, sets);
-        if (!rd_refine(r, &w, result))
+        if (result != RD_RETIMED && result != RD_EMPTY)
             break;
+        int coarse = 0;
+        for (int i = 0; i + 1 < r->points; i++)
+            coarse |= w.coarse[i];
+        if (w.finest || !(coarse || result == RD_EMPTY))
+            break;
+        const int refined = k < r->refinements ? rd_refine(r, &w, result == RD_EMPTY) : RD_EMPTY;
+        if (refined == RD_EMPTY) {
+            if (result == RD_EMPTY)
+                break;
+            w.finest = 1;
+        } else
+            result = refined;
     }
     if (result == RD_RETIMED)
         rd_retime_shares(r, &w);

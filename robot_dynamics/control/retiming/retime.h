@@ -18,6 +18,7 @@ enum rd_retime_result {
     RD_EMPTY,      /* no motion passes a point of the path within the limits */
     RD_START,      /* the start's speed is outside of what the path allows */
     RD_END,        /* the same of the end */
+    RD_BEYOND,     /* a limit is exceeded between two points, whatever is done */
 };
 
 enum rd_retime_kind {
@@ -47,9 +48,8 @@ struct rd_retiming {
     double cap;        /* largest x */
     int intervals;     /* wanted number */
     int least;         /* of intervals per segment */
-    int refinements;   /* most halvings of the intervals of a segment */
-    signed char *halved; /* (segments): how often that was done */
-    int rounds;        /* most solutions with larger margins between the grid points */
+    int refinements;   /* most halvings of intervals in which the path changes too much */
+    int rounds;        /* most solutions with larger margins on one grid */
     /* Results; capacity: of the arrays with a row for each point. */
     int capacity, points, rounds_taken;
     double *s, *x;
@@ -81,6 +81,11 @@ struct rd_rows {
     signed char *knot; /* (points): whether a segment ends there */
     signed char *near; /* (points): places behind the point at which efforts are computed again */
     signed char *coarse; /* (points): whether the interval behind the point is too long */
+    signed char *estimates, *tries; /* (points): how often its limits were lowered by estimates and by what is reached */
+    signed char *kept;   /* (points): whether it keeps its limits with the x of `checked` */
+    signed char *open;   /* (points): whether it has to be compared with its limits */
+    double *seen, *checked; /* (points): x of the last estimates, and of the last comparison */
+    int finest;        /* whether no interval is halved any more */
     double *most;      /* (points): largest x by velocities */
     double spare;      /* the same of margins that are seen to be too small; grows with each solution */
     int first, last;   /* intervals whose limits have changed since the last solution */
@@ -105,6 +110,12 @@ static inline int rd_any(rd_mask mask)
 
 /* Share by which margins are larger than their estimates. */
 #define RD_SPARE 0.1
+/* Share of a limit that stays free of rounding. */
+#define RD_FREE 1e-5
+/* Where efforts bend by more than this share of a limit within an interval, they are computed at more places. */
+#define RD_BENT 3e-4
+/* A larger margin, as a share of the limit, asks for a finer grid. */
+#define RD_COARSE 0.15
 /* Below this speed the sign of dry friction is smooth [rad/s or m/s]. */
 #define RD_SLOW (0.005 / 0.95)
 #define RD_MIN(a, b) ((a) < (b) ? (a) : (b))
@@ -115,9 +126,11 @@ int rd_path_segment(const struct rd_retiming *r, int segment, double s);
 double rd_path_rate(const struct rd_retiming *r, int segment, int joint, double s);
 void rd_path_middle(const struct rd_retiming *r, int *segment, double s, double *q, double *qp, double *qpp);
 int rd_retime_grid(struct rd_retiming *r, signed char *knot);
+int rd_retime_insert(struct rd_retiming *r, signed char *knot, const double *places, const int *behind, int count);
 int rd_retime_rows(const struct rd_retiming *r, struct rd_rows *rows);
 int rd_retime_margins(const struct rd_retiming *r, struct rd_rows *rows);
-int rd_retime_middles(const struct rd_retiming *r, struct rd_rows *rows);
+int rd_retime_between(const struct rd_retiming *r, struct rd_rows *rows);
+double rd_peak(const double *value, int count);
 void rd_retime_shares(const struct rd_retiming *r, const struct rd_rows *rows);
 void rd_dry(const double *p, double speed, int sign, double *upper, double *lower, double *slope);
 

@@ -6,15 +6,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Share of a limit that stays free of rounding. */
-#define RD_FREE 1e-6
 /* Below this share of a limit no margin is looked for. */
 #define RD_FAR 0.7
-/* Where efforts bend by more than this share of a limit within an interval, they are computed at more places. */
-#define RD_BENT 3e-4
-#define RD_INSIDE 7
-/* A larger margin, as a share of the limit, asks for a finer grid. */
-#define RD_COARSE 0.15
+/* As often margins of an interval grow by estimates. */
+#define RD_ESTIMATES 12
 /* A turning point counts as one at an end of its interval where the velocity there is this share of the other's. */
 #define RD_TURNS 1e-6
 
@@ -134,8 +129,8 @@ static int rd_row_margins(const struct rd_retiming *r, struct rd_rows *w, int i)
                            drag * FOUR(w->speed, at + m) * ry;
         near |= (g0 > limit) | (g0 < -limit) | (g1 > limit) | (g1 < -limit);
     }
-    w->near[i] = w->any_odd || rd_any(near);
-    if (!w->near[i])
+    w->near[i] = 1;
+    if (!w->any_odd && !rd_any(near))
         return 0;
     for (int k = 0; k < m; k++) {
         const size_t at = (size_t)i * m + k;
@@ -169,7 +164,7 @@ static int rd_row_margins(const struct rd_retiming *r, struct rd_rows *w, int i)
             below += (sign < 0 ? arch : 0.0) + cross + turn;
         }
         if (RD_MAX(above, below) > RD_BENT * limit)
-            w->near[i] = RD_INSIDE;
+            w->near[i] = 2;
         const double most = RD_COARSE * limit, spare = 0.2 * RD_FREE * limit;
         const double free = limit * (1.0 - RD_FREE);
         above *= 1.0 + RD_SPARE, below *= 1.0 + RD_SPARE;
@@ -185,7 +180,7 @@ static int rd_row_margins(const struct rd_retiming *r, struct rd_rows *w, int i)
 }
 
 /* Largest of values at equal distances, and of the parabolas through three of them. */
-static double rd_peak(const double *value, int count)
+double rd_peak(const double *value, int count)
 {
     double peak = RD_MAX(value[0], value[count - 1]);
     for (int k = 1; k + 1 < count; k++) {
@@ -236,77 +231,21 @@ int rd_retime_margins(const struct rd_retiming *r, struct rd_rows *w)
 {
     int changed = 0, segment = 0;
     for (int i = 0; i + 1 < r->points; i++) {
+        const int same = w->seen[i] == r->x[i] && w->seen[i + 1] == r->x[i + 1];
+        w->seen[i] = r->x[i];
+        if (same || w->estimates[i] >= RD_ESTIMATES)
+            continue;
         segment = rd_path_segment(r, segment, 0.5 * (r->s[i] + r->s[i + 1]));
         const int rows = rd_row_margins(r, w, i), speeds = rd_speed_margins(r, w, i, segment);
         if (!rows && !speeds)
             continue;
+        w->estimates[i]++;
         if (changed++ == 0)
             w->first = i;
         w->last = RD_MIN(i + speeds, r->points - 2);
     }
+    w->seen[r->points - 1] = r->x[r->points - 1];
     return changed;
-}
-
-/* Lower the limits of the intervals within which the efforts of the profile are beyond them; their number, or -1. */
-int rd_retime_middles(const struct rd_retiming *r, struct rd_rows *w)
-{
-    const int n = r->joints, m = w->count, intervals = r->points - 1;
-    size_t count = 0;
-    for (int i = 0; i < intervals; i++)
-        count += w->near[i];
-    if (count == 0)
-        return 0;
-    double *room = malloc(4 * count * n * sizeof *room), *q = room, *qd = q + count * n;
-    double *qdd = qd + count * n, *effort = qdd + count * n;
-    int changed = 0, segment = 0;
-    if (room == NULL)
-        return -1;
-    size_t at = 0;
-    for (int i = 0; i < intervals; i++) {
-        const double x = r->x[i], d = r->s[i + 1] - r->s[i], u = (r->x[i + 1] - x) / (2.0 * d);
-        for (int k = 1; k <= w->near[i]; k++, at += n) {
-            const double t = (double)k / (w->near[i] + 1), here = x + t * (r->x[i + 1] - x), v = sqrt(here);
-            rd_path_middle(r, &segment, r->s[i] + t * d, q + at, qd + at, qdd + at);
-            for (int j = 0; j < n; j++) {
-                qdd[at + j] = qd[at + j] * u + qdd[at + j] * here;
-                qd[at + j] *= v;
-            }
-        }
-    }
-    const int done = rd_call(r, (int)count, q, qd, qdd, effort);
-    at = 0;
-    for (int i = 0; i < intervals && done; at += (size_t)w->near[i] * n, i++) {
-        int moved = 0;
-        for (int row = 0; row < w->efforts && w->near[i]; row++) {
-            const int j = w->joint[row];
-            const size_t place = (size_t)i * m + row;
-            const double free = w->limit[row] * (1.0 - RD_FREE), spare = 0.1 * RD_FREE * free;
-            double up[RD_INSIDE], down[RD_INSIDE];
-            for (int k = 0; k < w->near[i]; k++) {
-                const size_t from = at + (size_t)k * n + j;
-                const int sign = qd[from] > 0.0 ? 1 : qd[from] < 0.0 ? -1 : 0;
-                double tau = effort[from] + r->rotor[j] * qdd[from];
-                tau += sign * r->load_friction[j] * fabs(tau);
-                tau += rd_friction_at(r->friction + 5 * j, fabs(qd[from]), sign);
-                up[k] = tau, down[k] = -tau;
-            }
-            const double above = rd_peak(up, w->near[i]) - free, below = rd_peak(down, w->near[i]) - free;
-            const double most = RD_COARSE * w->limit[row];
-            if (above > most || below > most)
-                w->coarse[i] = 1;
-            if (above > spare)
-                w->upper[place] = RD_MAX(w->upper[place] - RD_MIN((1.0 + w->spare) * above, most), 0.5 * free), moved = 1;
-            if (below > spare)
-                w->lower[place] = RD_MIN(w->lower[place] + RD_MIN((1.0 + w->spare) * below, most), -0.5 * free), moved = 1;
-        }
-        if (moved) {
-            if (changed++ == 0)
-                w->first = i;
-            w->last = i;
-        }
-    }
-    free(room);
-    return done ? changed : -1;
 }
 
 void rd_retime_shares(const struct rd_retiming *r, const struct rd_rows *w)
