@@ -212,6 +212,9 @@ def test_any_model_of_links_is_called_through_python(arm, chain, links):
         rd.retime(DrivenModel(chain, Faulty(), parts.rotor_inertia, parts.friction), path)
 
 
+MILLION = QuinticSpline(np.arange(1e6 + 1), np.broadcast_to(np.ones((1, 6, 6)), (1_000_000, 6, 6)))
+
+
 @pytest.mark.parametrize(
     ("path", "message"),
     [
@@ -220,6 +223,8 @@ def test_any_model_of_links_is_called_through_python(arm, chain, links):
         ([[0.0] * 6, [0.0] * 6], "points 0 and 1 of the path are the same"),
         ([[0.0] * 6, [np.nan] * 6], "point 1 of the path: 'joint1' is nan"),
         ([[0.0] * 5, [1.0] * 5], "expected .K, 6."),
+        ([[0.0] * 6, [1e300] * 6], "efforts along the path are not finite: its numbers are too large"),
+        (MILLION, "1000001 waypoints; 1 to 100000 are accepted"),
         (np.zeros((1_000_000, 6)), "1000000 waypoints; 1 to 100000 are accepted"),
         ("path", "path"),
     ],
@@ -249,3 +254,87 @@ def test_times_that_stand_are_refused(links):
     coefficients[0, 1] = 1.0
     with pytest.raises(TrajectoryError, match="increase strictly"):
         rd.retime(links, QuinticSpline(np.array([0.0, 0.0]), coefficients))
+
+
+def test_friction_of_every_kind_counts_as_pinocchio_and_the_law_have_it():
+    """Stribeck, asymmetry, load and viscous friction, rotors: efforts of the links from ``pin.rnea``."""
+    import pinocchio as pin
+
+    urdf = str(example_robot("ur_description/urdf/ur5_robot.urdf"))
+    ur, model = rd.load_urdf(urdf), pin.buildModelFromUrdf(urdf)
+    assert ur.joint_names == tuple(model.names)[1:]
+    damping, dry, breakaway, decay, offset, share, rotor = 2.0, 3.0, 6.0, 0.2, 0.5, 0.15, 0.3
+    drives = rd.ActuatorParameters(
+        damping=(damping,),
+        friction=(dry,),
+        static_friction=(breakaway,),
+        stribeck_velocity=(decay,),
+        friction_offset=(offset,),
+        load_friction=(share,),
+        rotor_inertia=(rotor,),
+    )
+    limits = rd.PathLimits.of(ur)
+    arm = rd.ActuatedArm(rd.compile_dynamics(ur, friction=False), ur, drives)
+    path = np.array([0.0, -1.0, 1.0, 0.0, 0.5, 0.0]) + np.random.default_rng(2).uniform(-0.7, 0.7, (6, 6))
+    made = rd.retime(arm, path, limits)
+    data = model.createData()
+    q, qd, qdd = made.spline.at(np.linspace(0.0, made.duration, 5_000))
+    load = np.array([pin.rnea(model, data, *state) for state in zip(q, qd, qdd, strict=True)])
+    speed, sign = np.abs(qd), np.sign(qd)
+    size = dry + (breakaway - dry) * np.exp(-speed / decay) + offset * sign + share * np.abs(load)
+    used = np.abs(load + rotor * qdd + damping * qd + sign * size) / limits.effort
+    moving = speed > 0.006  # below this the sign of the velocity is smooth
+    assert used[moving].max() <= 1.0
+    busiest = np.maximum(np.where(moving, used, 0.0), speed / limits.velocity).max(axis=1)
+    assert np.median(busiest) > 0.99  # so the limit is in use, with all of this friction
+
+
+SUITE = {
+    "prob1": (np.linspace(-0.00038593, 0.00425594, 10)[:, None] * np.ones(3), [100.0] * 3, [100.0] * 3),
+    "prob2": ([[0, 0, 0], [0, 1e-5, 0], [0, 0, 0]], [100.0] * 3, [100.0] * 3),
+    "prob3": (
+        np.linspace(-3.85929168e-4, 1.16383433e-3, 10)[:, None] * np.ones(3),
+        [1000.0] * 3,
+        [1000.0, 2000.0, 1000.0],
+    ),
+}
+"""Paths, velocity and acceleration limits of toppra's ``tests/retime_robustness/problem_suite_1.yaml``."""
+
+
+@pytest.mark.parametrize("name", SUITE)
+def test_the_robustness_suite_of_toppra_is_retimed(name):
+    points, velocity, acceleration = SUITE[name]
+    limits = rd.PathLimits(velocity=velocity, acceleration=acceleration)
+    gantry = rd.load_urdf(gantry_of(3))
+    made = rd.retime(gantry, points, limits)
+    assert max(largest_shares(gantry, made, limits)[1:]) <= 1.0
+    if name != "prob2":  # one straight line, from rest to rest
+        way = float(points[-1][0] - points[0][0])
+        assert made.duration == pytest.approx(2.0 * np.sqrt(way / acceleration[0]), rel=1e-4)
+
+
+def gantry_of(count):
+    """A URDF of sliding joints in a row."""
+    links = "".join(
+        f'<link name="link{k}"><inertial><mass value="1"/>'
+        '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+        for k in range(count + 1)
+    )
+    joints = "".join(
+        f'<joint name="joint{k}" type="prismatic"><parent link="link{k}"/><child link="link{k + 1}"/>'
+        '<axis xyz="1 0 0"/><limit lower="-9" upper="9" effort="1000" velocity="2000"/></joint>'
+        for k in range(count)
+    )
+    return f'<robot name="gantry">{links}{joints}</robot>'
+
+
+def test_ten_joints_of_which_some_hardly_move():
+    """The path of toppra's ``cpp/tests/test_issue_198.cpp``: joints with a millionth of the others' way."""
+    rng = np.random.default_rng(198)
+    acceleration = np.array([10.5, 20.25, 155.0, 85.1, 277.7, 10.5, 20.6, 145.6, 84.9, 279.3])
+    way = np.array([0.6, 0.4, 1.6, 1e-4, 1e-5, 0.7, 0.5, 1.6, 1e-4, 1e-5])
+    points = np.linspace(0.0, 1.0, 10)[:, None] * way + 0.05 * way * rng.uniform(-1.0, 1.0, (10, 10))
+    limits = rd.PathLimits(velocity=3.0, acceleration=acceleration)
+    gantry = rd.load_urdf(gantry_of(10))
+    made = rd.retime(gantry, points, limits)
+    assert max(largest_shares(gantry, made, limits)[1:]) <= 1.0

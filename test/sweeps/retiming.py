@@ -27,6 +27,8 @@ ARMS = {
 """Descriptions of example-robot-data, and their tips where there are several."""
 SAMPLES = 20
 """Of each interval."""
+RATE, MOST = 20_000.0, 100_000
+"""Samples a second beside these, and how many at most."""
 
 
 def waypoints(rng, kind, count, lower, upper):
@@ -44,6 +46,7 @@ def largest_share(model, made, limits):
     """Of efforts and velocities, by samples of the resulting quintics."""
     part = np.linspace(1e-6, 1.0 - 1e-6, SAMPLES)
     at = (made.times[:-1, None] + np.diff(made.times)[:, None] * part).ravel()
+    at = np.concatenate((at, np.arange(0.0, min(made.duration, MOST / RATE), 1.0 / RATE)))
     q, qd, qdd = made.spline.at(at)
     efforts = model.efforts(q, qd, qdd)
     return max(float((np.abs(efforts) / limits.effort).max()), float((np.abs(qd) / limits.velocity).max()))

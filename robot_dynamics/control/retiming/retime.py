@@ -371,6 +371,7 @@ def _path(path: Any, joints: int, names: tuple[str, ...]) -> tuple[QuinticSpline
         if spline.coefficients.shape[1:] != (6, joints) or len(spline.times) < 2:
             shape = spline.coefficients.shape
             raise TrajectoryError(f"the path's coefficients have shape {shape}; expected (K, 6, {joints})")
+        check_count(len(spline.times))
         if not (np.isfinite(spline.coefficients).all() and np.isfinite(spline.times).all()):
             raise TrajectoryError("the path has coefficients or times that are not finite")
         if not (np.diff(spline.times) > 0.0).all():
@@ -401,7 +402,9 @@ def through(points: Any, names: tuple[str, ...]) -> QuinticSpline:
     check_count(len(places))
     for k, j in np.argwhere(~np.isfinite(places)).tolist():
         raise TrajectoryError(f"point {k} of the path: {names[j]!r} is {places[k, j]}, not finite")
-    steps = np.linalg.norm(np.diff(places, axis=0), axis=1)
+    ways = np.diff(places, axis=0)
+    largest = np.abs(ways).max()
+    steps = np.linalg.norm(ways / largest if largest > 0.0 else ways, axis=1)
     for k in np.flatnonzero(steps <= 1e-9 * steps.max()).tolist():
         raise TrajectoryError(f"points {k} and {k + 1} of the path are the same: leave one out")
     lengths = np.concatenate(([0.0], np.cumsum(steps))) / steps.sum()
