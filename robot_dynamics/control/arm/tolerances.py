@@ -123,6 +123,11 @@ class Tolerances:
             goal_time or self.goal_time,
         )
 
+    def stretched(self, stretch: float) -> Tolerances:
+        """The tolerances for a motion that takes ``stretch`` times as long as the goal asked for."""
+        slower = np.array([[1.0], [1.0 / stretch], [1.0 / stretch**2]])
+        return Tolerances(slower * self.path, self.goal, stretch * self.goal_time)
+
 
 def _merged(
     what: str, default: Array, joint_names: Sequence[str], given: Mapping[str, JointTolerance]

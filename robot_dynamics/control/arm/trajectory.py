@@ -48,10 +48,12 @@ class Trajectory:
     Attributes:
         spline: of the joints.
         remarks: what whoever sent it should know, such as an overshoot that given velocities force.
+        stretch: duration relative to the one that was asked for; other than 1 after retiming.
     """
 
     spline: QuinticSpline
     remarks: tuple[str, ...] = ()
+    stretch: float = 1.0
 
     @property
     def start(self) -> float:
@@ -103,12 +105,12 @@ def plan(
         TrajectoryError: names the joint or waypoint at fault and what would be right.
     """
     spline = path_of(chain, joint_names, waypoints, start_time, origin, now, rules, stopping)
-    given = overshoots(chain.joint_names, spline)
+    given, asked = overshoots(chain.joint_names, spline), np.ptp(spline.times)
     if retiming is not None:
         spline = retiming(spline)
     _check_limits(chain, spline, origin)
     rules.check(chain.joint_names, spline)
-    return Trajectory(spline, given)
+    return Trajectory(spline, given, float(np.ptp(spline.times) / asked))
 
 
 def path_of(

@@ -14,8 +14,20 @@ from typing import Any
 from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics.control.waypoints import WaypointTable, check_count, tabulate
-from robot_dynamics.ros.support.messages import stamp_to_nanoseconds
+from robot_dynamics.ros.support.messages import set_stamp, stamp_to_nanoseconds
 from robot_dynamics.ros.support.trajectories import waypoints
+
+
+def stretch_tolerances(goal: Any, stretch: float) -> None:
+    """Scale the tolerances of a goal whose motion takes ``stretch`` times as long as it asked for.
+
+    Velocities and accelerations on the way, and the time after its end; -1 (none) and 0 (as configured) stay.
+    """
+    for tolerance in goal.path_tolerance:
+        tolerance.velocity /= stretch if tolerance.velocity > 0.0 else 1.0
+        tolerance.acceleration /= stretch**2 if tolerance.acceleration > 0.0 else 1.0
+    time = goal.goal_time_tolerance
+    set_stamp(time, round(stretch * stamp_to_nanoseconds(time)))
 
 
 @dataclass(frozen=True)

@@ -213,7 +213,8 @@ class TrajectoryAction:
     ) -> None:
         self._planned.remove(handle)
         self.drop("a new goal has taken over")
-        monitor = GoalMonitor(controller.chain.joint_names, tolerances, trajectory.start, trajectory.end)
+        limits = tolerances.stretched(getattr(trajectory, "stretch", 1.0))
+        monitor = GoalMonitor(controller.chain.joint_names, limits, trajectory.start, trajectory.end)
         self._running = _Running(handle, trajectory, self._loop.clock.nanoseconds(trajectory.start), monitor)
         self._last = None
         self._timer.reset()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 from action_msgs.msg import GoalStatus
@@ -12,7 +13,7 @@ from rclpy.lifecycle import LifecycleNode
 from robot_dynamics.control.arm.feeding import Plan
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.ros.actions.deferred_server import DeferredActionServer, FollowJointTrajectory
-from robot_dynamics.ros.actions.goal_trajectory import GoalTrajectory
+from robot_dynamics.ros.actions.goal_trajectory import GoalTrajectory, stretch_tolerances
 from robot_dynamics.ros.feedforward.feeder import Feeder
 from robot_dynamics.ros.feedforward.messages import FilledTrajectory
 from robot_dynamics.ros.support.spin import see_through
@@ -144,6 +145,9 @@ class GoalRelay:
             content = FollowJointTrajectory.Goal()
             for name in content.get_fields_and_field_types():
                 setattr(content, name, getattr(given, name) if name != "trajectory" else filled.message)
+            if plan.trajectory.stretch != 1.0:
+                content = copy.deepcopy(content)
+                stretch_tolerances(content, plan.trajectory.stretch)
             self._send(goal, plan, content)
 
         def refused(reason: str) -> None:
