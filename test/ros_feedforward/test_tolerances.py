@@ -10,10 +10,13 @@ from robot_dynamics.errors import ParameterError, TrajectoryError
 NAMES = ("shoulder", "elbow")
 AT = Reference.at_rest(np.array([1.0, 2.0]))
 STILL = np.zeros(2)
+SETTLED = np.array([0.02, 0.002])
 
 
 def monitor(goal_time=0.0, **given):
-    tolerances = ToleranceParameters(goal_time_tolerance=goal_time, **given).of(NAMES)
+    tolerances = ToleranceParameters(
+        goal_time_tolerance=goal_time, **({"goal_tolerance": (0.0,)} | given)
+    ).of(NAMES, SETTLED)
     return GoalMonitor(NAMES, tolerances, start=10.0, end=12.0)
 
 
@@ -49,13 +52,21 @@ def test_a_goal_time_of_zero_waits_for_as_long_as_it_takes():
     assert judged(watch, 1e4, [0.0, 0.0]).outcome is Outcome.REACHED
 
 
+def test_by_default_a_goal_arrives_within_two_seconds_and_the_settled_errors():
+    """SUCCEEDED was said 0.4 rad away."""
+    watch = GoalMonitor(NAMES, ToleranceParameters().of(NAMES, SETTLED), start=10.0, end=12.0)
+    assert judged(watch, 12.0, [0.4, 0.0]).outcome is Outcome.RUNNING
+    assert judged(watch, 13.9, [0.019, 0.0019]).outcome is Outcome.REACHED
+    assert judged(watch, 14.1, [0.019, 0.0021]).outcome is Outcome.GOAL_VIOLATED
+
+
 def test_an_error_that_is_not_a_number_violates():
     assert judged(monitor(path_tolerance=(0.1,)), 11.0, [np.nan, 0.0]).outcome is Outcome.PATH_VIOLATED
 
 
 def test_a_goal_overrides_keeps_or_erases_the_defaults():
     default = ToleranceParameters(path_tolerance=(0.1,), goal_tolerance=(0.01,), goal_time_tolerance=2.0).of(
-        NAMES
+        NAMES, SETTLED
     )
     merged = default.for_goal(
         NAMES,
@@ -81,9 +92,9 @@ def test_a_goal_overrides_keeps_or_erases_the_defaults():
 )
 def test_tolerances_that_mean_nothing_are_refused(path, time, reason):
     with pytest.raises(TrajectoryError, match=reason):
-        ToleranceParameters().of(NAMES).for_goal(NAMES, path, {}, time)
+        ToleranceParameters().of(NAMES, SETTLED).for_goal(NAMES, path, {}, time)
 
 
 def test_a_list_of_the_wrong_length_is_refused():
     with pytest.raises(ParameterError, match="path_tolerance"):
-        ToleranceParameters(path_tolerance=(0.1, 0.1, 0.1)).of(NAMES)
+        ToleranceParameters(path_tolerance=(0.1, 0.1, 0.1)).of(NAMES, SETTLED)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -53,6 +53,24 @@ from robot_dynamics.spatial import Array
 
 _MODES = tuple(enumerators("rd_arm_mode"))
 _FAILS = list(enumerators("rd_standing")).index("fails")
+
+
+class Stiffness(NamedTuple):
+    """What the feedback of a joint is worth.
+
+    Attributes:
+        name: of the joint.
+        stiffness: kp times inertia [N·m/rad or N/m].
+        friction: dry friction by the model [N·m or N].
+        frequency: natural frequency of the error [Hz].
+        inertia: the joint's least over its range, rotor included [kg·m² or kg].
+    """
+
+    name: str
+    stiffness: float
+    friction: float
+    frequency: float
+    inertia: float
 
 
 class ArmController(CoreController[Reference]):
@@ -224,9 +242,7 @@ class ArmController(CoreController[Reference]):
         """See :class:`CoreController`."""
         if trip.joint < 0:
             return self.chain.name, ""
-        joint = self.chain.driving_joint(trip.joint)
-        name = self.chain.joint_names[trip.joint]
-        return name, "m" if joint.kind is JointKind.PRISMATIC else "rad"
+        return self.chain.joint_names[trip.joint], self._unit(trip.joint)
 
     @property
     def python_parts(self) -> str:
@@ -326,12 +342,52 @@ class ArmController(CoreController[Reference]):
         self._error = None
         return standing == _FAILS, str(ffi().string(text).decode(errors="replace"))
 
+    def stiffnesses(self) -> list[Stiffness]:
+        """Stiffness of each joint in the pose where its inertia is least."""
+        settings, n, core = self._settings[self._number].value, self.chain.dof, load_core()
+        inertia = np.zeros(n)
+        lower, upper = (doubles(limit) for limit in position_limits(self.chain))
+        known = core.rd_arm_inertia(settings, n, lower, upper, doubles(inertia))
+        self._error = None
+        kp = array_at(settings.kp, n)
+        return [
+            Stiffness(
+                self.chain.joint_names[j],
+                float(kp[j] * inertia[j]),
+                float(core.rd_arm_friction(settings, j)),
+                float(np.sqrt(kp[j]) / (2.0 * np.pi)),
+                float(inertia[j]),
+            )
+            for j in range(n if known else 0)
+        ]
+
     def low_gains(self) -> list[str]:
         """See :class:`CoreController`."""
-        settings = self._settings[self._number]
-        period = settings.value.control_period
-        barely = self._judged("rd_gains_text", settings, period)[1]
-        return [*super().low_gains(), *([barely] if barely else [])]
+        settings, core = self._settings[self._number], load_core()
+        found = [
+            *super().low_gains(),
+            self._judged("rd_gains_text", settings, settings.value.control_period)[1],
+        ]
+        for j, joint in enumerate(self.stiffnesses()):
+            text, unit = ffi().new("char[]", LONGEST_LINE), self._unit(j)
+            core.rd_arrival_text(
+                settings.value, j, joint.inertia, joint.name.encode(), unit.encode(), text, LONGEST_LINE
+            )
+            found.append(ffi().string(text).decode(errors="replace"))
+        return [line for line in found if line]
+
+    @property
+    def characteristics(self) -> str:
+        """See :class:`CoreController`."""
+        return "; ".join(
+            f"{joint.name} {joint.stiffness:.3g} {'N/m' if self._unit(j) == 'm' else 'N·m/rad'},"
+            f" {joint.friction / joint.stiffness if joint.stiffness else np.inf:.2g} {self._unit(j)},"
+            f" {joint.frequency:.2g} Hz"
+            for j, joint in enumerate(self.stiffnesses())
+        )
+
+    def _unit(self, joint: int) -> str:
+        return "m" if self.chain.driving_joint(joint).kind is JointKind.PRISMATIC else "rad"
 
     def change_model(self, dynamics: InverseDynamics) -> None:
         """Use another model of the same arm; the efforts blend to it in ``model_change_time``.

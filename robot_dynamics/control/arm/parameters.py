@@ -114,13 +114,18 @@ def arm_stops(chain: KinematicChain, parameters: ArmParameters) -> StopLimits:
 
 
 SETTLED = 0.002, 0.02
-"""Position errors that the disturbance estimate leaves [m], [rad]."""
+"""Position errors that the disturbance estimate leaves, and within which a goal has arrived [m], [rad]."""
+
+
+def settled_errors(chain: KinematicChain) -> Array:
+    """(n,) position errors within which a joint has arrived [rad or m]."""
+    prismatic = [chain.driving_joint(j).kind is JointKind.PRISMATIC for j in range(chain.dof)]
+    return np.where(prismatic, *SETTLED)
 
 
 def estimate_arrays(chain: KinematicChain, parameters: ArmParameters) -> dict[str, Array]:
     """Gain of the disturbance estimate (n,) [1/s³], and the errors that it leaves (n,) [rad or m]."""
-    prismatic = [chain.driving_joint(j).kind is JointKind.PRISMATIC for j in range(chain.dof)]
-    return {"ki": np.full(chain.dof, parameters.ki), "settled": np.where(prismatic, *SETTLED)}
+    return {"ki": np.full(chain.dof, parameters.ki), "settled": settled_errors(chain)}
 
 
 def position_limits(chain: KinematicChain) -> Array:

@@ -35,8 +35,9 @@ class ToleranceParameters:
         minimum=0.0,
     )
     goal_tolerance: tuple[float, ...] = parameter(
-        (0.0,),
-        "Position error within which a goal has arrived, one per joint or one for all; 0: none",
+        (),
+        "Position error within which a goal has arrived, one per joint or one for all; empty: 0.02 rad or"
+        " 2 mm; 0: none",
         unit="rad or m",
         minimum=0.0,
     )
@@ -47,7 +48,7 @@ class ToleranceParameters:
         minimum=0.0,
     )
     goal_time_tolerance: float = parameter(
-        0.0,
+        2.0,
         "How long after the end of the trajectory a goal may still arrive; 0: as long as it takes",
         unit="s",
         minimum=0.0,
@@ -56,12 +57,15 @@ class ToleranceParameters:
 
     def __post_init__(self) -> None:
         validate(self)
-        for name in ("path_tolerance", "goal_tolerance"):
-            if not getattr(self, name):
-                raise ParameterError(f"parameter '{name}' is empty; give one value, or one per joint")
+        if not self.path_tolerance:
+            raise ParameterError("parameter 'path_tolerance' is empty; give one value, or one per joint")
 
-    def of(self, joint_names: Sequence[str]) -> Tolerances:
+    def of(self, joint_names: Sequence[str], settled: Array) -> Tolerances:
         """The tolerances of an arm.
+
+        Args:
+            joint_names: of the arm.
+            settled: (n,) goal tolerances where the parameter gives none [rad or m].
 
         Raises:
             ParameterError: a list whose length is neither 1 nor the number of joints.
@@ -71,7 +75,9 @@ class ToleranceParameters:
             path=np.stack([per_joint(self.path_tolerance, joint_names, "path_tolerance"), none, none]),
             goal=np.stack(
                 [
-                    per_joint(self.goal_tolerance, joint_names, "goal_tolerance"),
+                    per_joint(self.goal_tolerance, joint_names, "goal_tolerance")
+                    if self.goal_tolerance
+                    else settled,
                     np.full(len(joint_names), self.stopped_velocity_tolerance),
                     none,
                 ]

@@ -373,7 +373,7 @@ class CoreController(Generic[R]):
         return found
 
     def low_gains(self) -> list[str]:
-        """Joints or legs whose derived following error is large, in words."""
+        """Warnings about the gains, in words: joints or legs whose derived following error is large."""
         settings = self._settings[self._number].value
         found = []
         for j, value in enumerate(array_at(settings.rules.following, self._joints).tolist()):
@@ -384,6 +384,11 @@ class CoreController(Generic[R]):
                     " low for its weight, friction and inertia"
                 )
         return found
+
+    @property
+    def characteristics(self) -> str:
+        """Stiffness, dry friction over it and natural frequency of each joint, in words; empty: not known."""
+        return ""
 
     def protect(self, rule: str = "repeated_faults") -> None:
         """Begin with a protective stop that an earlier controller has left in force."""

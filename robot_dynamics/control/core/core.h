@@ -232,6 +232,14 @@ void rd_core_free(rd_core *core);
 int rd_arm_following(const rd_settings *settings, int n, const double *lower, const double *upper, const double *velocity,
                      const int32_t *slides, double *following);
 
+/* Least inertia of each joint (n) over the range of the joints, its rotor included; whether the model has it. */
+int rd_arm_inertia(const rd_settings *settings, int n, const double *lower, const double *upper, double *inertia);
+/* Dry friction of a joint at most [N m or N]. */
+double rd_arm_friction(const rd_settings *settings, int joint);
+/* Whether a joint of such an inertia arrives within its settled error in spite of its friction; else why not, and which
+ * parameter changes it. */
+int rd_arrival_text(const rd_settings *settings, int joint, double inertia, const char *name, const char *unit,
+                    char *text, size_t bytes);
 /* Whether the gains of an arm's joints are stable with a state every `period` [s]; else why not, in `text` of so many
  * bytes, with the largest gain that is. */
 int rd_gains_text(const rd_settings *settings, int n, double period, const char *const *names, char *text, size_t bytes);

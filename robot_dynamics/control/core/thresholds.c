@@ -1,9 +1,10 @@
 /* Thresholds of supervision that are derived from the model of an arm. */
 #include "internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
-enum { POSES = 64 };
+enum { POSES = 64, LARGEST = 64 };
 /* Share of the weight that a model may lack or have too much: a robot that is a fifth lighter than its model is also so
  * much quicker. Of a law without a model the whole weight, and as much of it. */
 static const double UNKNOWN_WEIGHT = 0.2 / 0.8, MARGIN = 1.5;
@@ -89,9 +90,7 @@ static int unknown_acceleration(const rd_settings *s, int n, const double *q, do
         matrix[j * n + j] += s->driven ? s->rotor_inertia[j] : 0.0;
     }
     for (int j = 0; j < n; ++j) {
-        const double *p = s->friction + RD_FRICTION_PARAMETERS * j;
-        const double friction = s->driven ? fmax(p[1], p[2]) + fabs(p[4]) : 0.0;
-        const double own = (weight * fabs(load[j]) + friction) / matrix[j * n + j];
+        const double own = (weight * fabs(load[j]) + rd_arm_friction(s, j)) / matrix[j * n + j];
         out[j] = matrix[j * n + j] > 0.0 && isfinite(own) ? own : 0.0;
         through[j] = weight * load[j];
     }
@@ -124,4 +123,49 @@ int rd_arm_following(const rd_settings *s, int n, const double *lower, const dou
     }
     free(work);
     return finite;
+}
+
+int rd_arm_inertia(const rd_settings *s, int n, const double *lower, const double *upper, double *inertia)
+{
+    double *work = calloc((size_t)(4 * n), sizeof(double)), *rest = work, *unit = rest + n, *load = unit + n;
+    double *column = load + n, q[LARGEST];
+    int finite = work != NULL && n <= LARGEST;
+    for (int j = 0; j < n; ++j) {
+        inertia[j] = INFINITY;
+    }
+    for (int index = 0; finite && index < POSES; ++index) {
+        const double *in[] = {q, rest, unit, s->gravity, s->payload};
+        place(index, n, lower, upper, q);
+        finite = s->inverse_dynamics(in, load);
+        for (int j = 0; finite && j < n; ++j) {
+            unit[j] = 1.0;
+            finite = s->inverse_dynamics(in, column);
+            unit[j] = 0.0;
+            inertia[j] = fmin(inertia[j], column[j] - load[j] + (s->driven ? s->rotor_inertia[j] : 0.0));
+        }
+    }
+    free(work);
+    return finite;
+}
+
+double rd_arm_friction(const rd_settings *s, int joint)
+{
+    const double *p = s->friction + RD_FRICTION_PARAMETERS * joint;
+    return s->driven ? fmax(p[1], p[2]) + fabs(p[4]) : 0.0;
+}
+
+int rd_arrival_text(const rd_settings *s, int j, double inertia, const char *name, const char *unit, char *text,
+                    size_t bytes)
+{
+    const int estimates = s->mode == RD_COMPUTED_TORQUE && s->ki[j] > 0.0, slides = !strcmp(unit, "m");
+    const double friction = rd_arm_friction(s, j), stiffness = s->kp[j] * inertia, left = friction / stiffness;
+    const double most = estimates ? 0.5 * s->following[j] : s->settled[j];
+    if ((s->mode != RD_COMPUTED_TORQUE && s->mode != RD_PD) || !(left > most) || !(stiffness > 0.0)) {
+        return RD_STANDS;
+    }
+    snprintf(text, bytes, "%s may rest %.3g %s from its goal: friction %.3g over kp times inertia %.3g %s; %sraise kp to %.4g%s",
+             name, left, unit, friction, stiffness, slides ? "N/m" : "N·m/rad",
+             s->rotor_inertia[j] > 0.0 ? "" : "declare its rotor_inertia, or ", friction / (inertia * most),
+             s->mode == RD_COMPUTED_TORQUE && !estimates ? ", or switch ki on" : "");
+    return RD_FAILS;
 }

@@ -14,6 +14,7 @@ from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode
 
 from robot_dynamics.control.arm.controller import ArmController
+from robot_dynamics.control.arm.parameters import settled_errors
 from robot_dynamics.control.arm.path_rules import PathRules
 from robot_dynamics.control.arm.tolerances import (
     GoalMonitor,
@@ -161,7 +162,7 @@ class TrajectoryAction:
 
     def _check(self, candidate: ToleranceParameters) -> None:
         if self._loop.controller is not None:
-            candidate.of(self._loop.controller.chain.joint_names)
+            candidate.of(self._loop.controller.chain.joint_names, settled_errors(self._loop.controller.chain))
 
     def _on_parameters(self, accepted: ToleranceParameters) -> None:
         self._parameters = accepted
@@ -273,7 +274,7 @@ class TrajectoryAction:
             {t.name: JointTolerance(t.position, t.velocity, t.acceleration) for t in given}
             for given in (goal.path_tolerance, goal.goal_tolerance)
         )
-        own = self._constraints.over(self._parameters.of(names), names)
+        own = self._constraints.over(self._parameters.of(names, settled_errors(controller.chain)), names)
         return own.for_goal(names, path, at_goal, time.sec + 1e-9 * time.nanosec)
 
     def _feedback(self, began: int, cycle: Cycle, reference: Reference) -> Any:

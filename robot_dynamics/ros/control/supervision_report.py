@@ -63,10 +63,12 @@ class SupervisionReport:
 
 
 def log_rules(node: Node, controller: CoreController[Any]) -> None:
-    """Log the thresholds of this robot, with warnings of rules that are off and gains that are low."""
+    """Log the thresholds of this robot, the stiffness of its joints, and warnings of rules and gains."""
     log = node.get_logger()
     lines = [f"{rule.name} {rule.threshold}" for rule in controller.rules()]
     log.info(f"supervision, {controller.parameters.supervision}: {'; '.join(lines)}")
+    if known := controller.characteristics:
+        log.info(f"kp times inertia, dry friction over it, natural frequency: {known}")
     for name in controller.parameters.switched_off:
         log.warning(f"parameter '{name}' is -1: its rule of supervision is off")
     for line in controller.low_gains():
