@@ -122,7 +122,7 @@ class ComputedTorqueController(LifecycleNode):
     def build(self) -> tuple[ArmController, Sequence[str]]:
         """A controller for the present model."""
         model = self._model
-        controller = ArmController(model.chain, self._drives(model), self._control_parameters)
+        controller = ArmController(model.chain, self._drives(model), self._in_force())
         if controller.python_parts and not self._loop.runs_python:
             raise BackendError(
                 f"{controller.python_parts}: the real-time loop runs no Python; start the node with"
@@ -146,6 +146,13 @@ class ComputedTorqueController(LifecycleNode):
 
     def _drives(self, model: ArmModel) -> ActuatedArm:
         return model.actuated(self._actuators)
+
+    def _in_force(self) -> ArmParameters:
+        """The parameters; where the drives have a loop of their own without gains, for every law."""
+        driver, parameters = self._loader.driver, self._control_parameters
+        if driver is None or not driver.command.drive_loop:
+            return parameters
+        return replace(parameters, kp=(0.0,), kv=(0.0,), ki=0.0)
 
     def _on_model(self, model: ArmModel) -> None:
         if unknown := without_joint(self._rules, model.chain.joint_names):
@@ -182,7 +189,7 @@ class ComputedTorqueController(LifecycleNode):
             self.get_logger().warning(self._barely_stable)
             self._barely_stable = ""
         if self._loop.controller is not None:
-            self._loop.controller.parameters = accepted
+            self._loop.controller.parameters = self._in_force()
         else:
             self._controller_node.start_if_due()
 

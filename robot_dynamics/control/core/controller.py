@@ -205,7 +205,7 @@ class CoreController(Generic[R]):
 
     @property
     def command_offset(self) -> Array | None:
-        """(n,) added to measured positions where commands report them too; None: they do not."""
+        """(n,) added to measured positions where commands report them; None: they report the reference."""
         return None
 
     def at_rest(self, position: Array) -> R:

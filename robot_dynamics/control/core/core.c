@@ -370,3 +370,16 @@ void rd_core_safe_command(rd_core *core, double since)
     }
     rd_core_publish(core);
 }
+
+void rd_core_drive_reference(const rd_core *core, double *position, double *velocity)
+{
+    const rd_settings *settings = core->settings;
+    const int guided = settings->machine->without_reference >> settings->mode & 1U && !core->trip.latched
+        && rd_controls(core->phase);
+    const int known = core->phase != RD_WAITING;
+    const rd_motion *r = &core->reference;
+    for (int j = 0; j < core->n; ++j) {
+        position[j] = !known ? NAN : guided ? core->state.position[j] : r->position[j];
+        velocity[j] = !known || guided ? 0.0 : r->velocity[j];
+    }
+}

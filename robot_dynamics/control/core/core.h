@@ -265,6 +265,9 @@ void rd_core_protect(rd_core *core, int rule);
 void rd_core_reset_fault(rd_core *core);
 /* The fail-safe output, `since` seconds after the fault began. */
 void rd_core_safe_command(rd_core *core, double since);
+/* Position and velocity (n) for drives with a loop of their own, beside the effort of this cycle: the arm's reference, or
+ * rest where the arm is measured under a law that follows nothing. NaN and 0 before the first state. */
+void rd_core_drive_reference(const rd_core *core, double *position, double *velocity);
 void rd_core_results(const rd_core *core, rd_results *results);
 /* The line of a rule; NULL: there is none. */
 const rd_rule_info *rd_rule_table(int rule);

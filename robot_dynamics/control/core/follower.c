@@ -117,6 +117,11 @@ double rd_follower_fault_age(const rd_follower *follower)
     return follower->fault_since == RD_NO_EPOCH ? 0.0 : 1e-9 * (double)(follower->now - follower->fault_since);
 }
 
+void rd_follower_drive_reference(const rd_follower *follower, double *position, double *velocity)
+{
+    rd_core_drive_reference(follower->session->core, position, velocity);
+}
+
 static int is_far(int n, const double *from, const double *to, double most)
 {
     for (int j = 0; j < n; ++j) {

@@ -38,6 +38,9 @@ void rd_follower_activate(rd_follower *follower, int64_t steady, int lockstep);
  * A reference that is finite, and no more than most_step from where the arm holds, is followed where its velocity is the
  * arm's, too. Without one, or after a longer step, the arm stops on the last one's line until one is near again. */
 const double *rd_follower_update(rd_follower *follower, const rd_cycle *cycle);
+/* Position and velocity (n) beside the efforts of the last _update or _deactivate, for drives with a loop of their own; NaN
+ * and 0 before the first state. */
+void rd_follower_drive_reference(const rd_follower *follower, double *position, double *velocity);
 /* How long the fail-safe output has been active [s]; 0 while it is not. */
 double rd_follower_fault_age(const rd_follower *follower);
 /* The efforts (n) to leave behind: those with which the fail-safe output begins, or the last ones of a fail-safe output

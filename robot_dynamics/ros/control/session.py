@@ -147,7 +147,7 @@ def _messages(library: Any, joint_names: Sequence[str], offset: Array | None) ->
     Args:
         library: of the host.
         joint_names: of the controller, in its order.
-        offset: (n,) added to the measured positions in the stamped command; None: that has efforts alone.
+        offset: (n,) added to the measured positions in the stamped command; None: the reference is.
     """
     names = Names(joint_names)
     added = ffi().NULL if offset is None else ffi().new("double[]", offset.tolist())

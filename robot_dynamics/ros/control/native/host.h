@@ -41,8 +41,9 @@ typedef struct {
     int64_t hung;                 /* the loop hangs since, steady [ns]; 0: it does not */
 } rd_host_status;
 
-/* Messages of n joints; names without their zeros in `text`. With an offset (n) the stamped command reports measured
- * positions plus the offset, and velocities. NULL without memory. */
+/* Messages of n joints; names without their zeros in `text`. The stamped command has positions and velocities, too: with
+ * an offset (n) the measured ones, plus the offset; else those of the reference, for drives with a loop of their own.
+ * NULL without memory. */
 rd_messages *rd_messages_new(uint32_t n, const uint32_t *lengths, const char *text, const double *offset);
 void rd_messages_free(rd_messages *messages);
 
@@ -87,6 +88,8 @@ struct rd_messages {
     rd_template safe_stamped, safe_command;     /* the watchdog's own */
     double *load, *left, *steps, *limits;       /* (n) with which it takes over, see host.c */
     double *next_load, *safe;                   /* (n) scratch: of the loop, of the watchdog */
+    double *moving;                             /* (2 n) positions and velocities of the stamped command */
+    int measured;                               /* whether these are measured */
 };
 
 /* What a watchdog outside the loop knows, under a lock that is never held during a cycle. */

@@ -52,7 +52,7 @@ static int copy_names(rd_messages *messages, uint32_t n, const uint32_t *lengths
 rd_messages *rd_messages_new(uint32_t n, const uint32_t *lengths, const char *text, const double *offset)
 {
     rd_messages *messages = calloc(1, sizeof *messages);
-    double *store = calloc(9 * (size_t)n + 1, sizeof(double));
+    double *store = calloc(11 * (size_t)n + 1, sizeof(double));
     if (!messages || !store) {
         free(messages);
         free(store);
@@ -61,16 +61,18 @@ rd_messages *rd_messages_new(uint32_t n, const uint32_t *lengths, const char *te
     double **const arrays[] = {
         &messages->position, &messages->velocity, &messages->offset, &messages->load, &messages->left,
         &messages->steps, &messages->limits, &messages->next_load, &messages->safe,
+        &messages->moving,
     };
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; ++i) {
         *arrays[i] = store + i * n;
     }
     if (!copy_names(messages, n, lengths, text)
-        || !make_stamped(&messages->stamped, n, lengths, text, offset != NULL) || !make_command(&messages->command, n)
+        || !make_stamped(&messages->stamped, n, lengths, text, 1) || !make_command(&messages->command, n)
         || !make_stamped(&messages->safe_stamped, n, lengths, text, 0) || !make_command(&messages->safe_command, n)) {
         rd_messages_free(messages);
         return NULL;
     }
+    messages->measured = offset != NULL;
     if (offset) {
         memcpy(messages->offset, offset, sizeof(double) * n);
     }
@@ -97,13 +99,15 @@ void rd_messages_fill(rd_messages *messages, const rd_core *core, int64_t stamp,
     rd_cdr_set_stamp(stamped->bytes, stamp);
     memcpy(stamped->bytes + stamped->effort, effort, size);
     memcpy(messages->command.bytes + messages->command.effort, effort, size);
-    if (!stamped->position) {
-        return;
+    double *const position = messages->moving, *const velocity = position + core->n;
+    if (messages->measured) {
+        for (int j = 0; j < core->n; ++j) {
+            position[j] = core->state.position[j] + messages->offset[j];
+        }
+        rd_copy(velocity, core->state.velocity, core->n);
+    } else {
+        rd_core_drive_reference(core, position, velocity);
     }
-    uint8_t *place = stamped->bytes + stamped->position;
-    for (int j = 0; j < core->n; ++j, place += sizeof(double)) {
-        const double position = core->state.position[j] + messages->offset[j];
-        memcpy(place, &position, sizeof position);
-    }
-    memcpy(stamped->bytes + stamped->velocity, core->state.velocity, size);
+    memcpy(stamped->bytes + stamped->position, position, size);
+    memcpy(stamped->bytes + stamped->velocity, velocity, size);
 }
