@@ -60,6 +60,7 @@ def add_path_arguments(parser: argparse.ArgumentParser) -> None:
         help="waypoints: CSV with time, JOINT.position and where known JOINT.velocity, .acceleration; a"
         " JointTrajectory as YAML; or a bag; - reads CSV or YAML from standard input",
     )
+    parser.add_argument("--topic", help="topic of the trajectory, where a bag has several")
 
 
 def add_load_arguments(parser: argparse.ArgumentParser) -> None:
@@ -86,7 +87,6 @@ def add_load_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SHARE",
         help="share of each effort limit that has to stay free (default: 0)",
     )
-    parser.add_argument("--topic", help="topic of the trajectory, where a bag has several")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -103,13 +103,18 @@ def _identification(arguments: argparse.Namespace, progress: ProgressLine) -> Ou
     return identification.run(arguments.output, progress)
 
 
+LOGGED_SHARE, LOGGED_AFTER = 0.1, 5.0
+"""Share of a stage, and seconds, from one line in a log file to the next at least."""
+
+
 class ProgressLine:
-    """One line on a terminal that is rewritten; a line per stage elsewhere."""
+    """One line on a terminal that is rewritten; elsewhere a line per stage, and now and then its progress."""
 
     def __init__(self) -> None:
         self._interactive = sys.stderr.isatty()
         self._stage = ""
         self._width = 0
+        self._told = (0.0, 0.0)
 
     def __call__(self, stage: str, share: float) -> None:
         """Show how far a stage is; ``share`` from 0 to 1."""
@@ -120,6 +125,10 @@ class ProgressLine:
             self._width = len(line)
         elif stage != self._stage:
             self._write(f"{stage} ...\n")
+            self._told = time.monotonic(), share
+        elif share >= self._told[1] + LOGGED_SHARE and time.monotonic() > self._told[0] + LOGGED_AFTER:
+            self._write(f"{stage}: {100 * share:.0f} %\n")
+            self._told = time.monotonic(), share
         self._stage = stage
 
     def clear(self) -> None:

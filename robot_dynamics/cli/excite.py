@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from robot_dynamics.cli import streams
 from robot_dynamics.cli.chain_source import (
@@ -15,17 +12,14 @@ from robot_dynamics.cli.chain_source import (
     add_gravity_argument,
     chain_of,
     number,
-    number_within,
     semantics_of,
     whole_number,
 )
 from robot_dynamics.cli.demo import ProgressLine
 from robot_dynamics.cli.needs import need
-from robot_dynamics.errors import ParameterError, RobotDynamicsError
+from robot_dynamics.cli.sending import add_sending_arguments, left_out, present_contact, send, where_is
+from robot_dynamics.errors import ParameterError
 from robot_dynamics.inputs.files import check_output, open_output
-
-_MOVED = 0.01
-"""Largest motion of the arm while the user was asked [rad or m]."""
 
 if TYPE_CHECKING:
     from robot_dynamics.identification.excitation.bounds import Bounds
@@ -55,19 +49,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="range of a joint [rad or m]; may be repeated (default: its limits, or ±90° without any)",
     )
     parser.add_argument(
-        "--floor",
-        type=number_within(-1e3, 1e3),
-        metavar="Z",
-        help="height of the floor in the root frame [m]",
-    )
-    parser.add_argument(
-        "--clearance",
-        type=number,
-        default=0.03,
-        metavar="M",
-        help="distance of collision shapes [m] (default: %(default)s)",
-    )
-    parser.add_argument(
         "--effort", type=number, default=0.6, metavar="SHARE", help="share of the effort limits, 0.6 at most"
     )
     parser.add_argument(
@@ -90,13 +71,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="SHARE",
         help="speed of the sent motion as a share of the planned one (default: %(default)s)",
     )
-    parser.add_argument("--yes", action="store_true", help="send without showing and asking")
-    parser.add_argument(
-        "--topic",
-        default="computed_torque_controller/joint_trajectory",
-        help="topic of the trajectories; the action follow_joint_trajectory is used where it is served"
-        " (default: %(default)s)",
-    )
+    add_sending_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -120,54 +95,29 @@ def run(arguments: argparse.Namespace) -> int:
     finally:
         progress.clear()
     text = report(excitation, prospect(excitation, tuple(arguments.gravity)))
-    for line in _left_out(clearance):
+    for line in left_out(clearance):
         text += f"\n{line}"
     with open_output(arguments.output) as stream:
         stream.write(Points.of(excitation).text(text))
     print(text)
     print(arguments.output)
-    if arguments.send:
-        _send(arguments, excitation, clearance if clearance.shaped else None, progress)
+    if not arguments.send:
+        return 0
+    motion, bounds = Points.of(excitation), _bounds(arguments, chain)
+    if not arguments.yes:
+        _show(arguments, motion, bounds, progress)
+    shapes = clearance if clearance.shaped else None
+    slower = motion.slower(arguments.speed)
+    send(chain.joint_names, slower, bounds, shapes, arguments, arguments.speed, progress)
     return 0
 
 
-def _send(
-    arguments: argparse.Namespace, excitation: Excitation, clearance: Clearance | None, progress: ProgressLine
-) -> None:
-    from robot_dynamics.identification.excitation.approach import approach
-    from robot_dynamics.identification.excitation.bounds import Bounds
-    from robot_dynamics.identification.excitation.points import Points
-    from robot_dynamics.ros.live.sending import Sender
-
-    speed, names = arguments.speed, excitation.chain.joint_names
-    bounds = Bounds.of(excitation.chain, dict(arguments.range), arguments.effort, arguments.clearance)
-    slow = replace(bounds, velocity=speed * bounds.velocity, acceleration=speed**2 * bounds.acceleration)
-    motion = Points.of(excitation)
-    if not arguments.yes:
-        _show(arguments, motion, bounds, progress)
-    with Sender(names, arguments.topic) as arm:
-        way = approach(names, arm.where(), motion.positions[0], slow, clearance)
-        whole = motion.slower(speed).after(way)
-        print(
-            f"{way.time[-1]:.1f} s to where it begins, then {whole.time[-1] - way.time[-1]:.1f} s"
-            f" at {speed:g} of the speed"
-        )
-        if (
-            not arguments.yes
-            and input("Is the arm's surrounding clear? Send it [y/N]? ").strip().lower() != "y"
-        ):
-            print("not sent")
-            return
-        if np.abs(arm.where() - whole.positions[0]).max() > _MOVED:
-            raise RobotDynamicsError("the arm has moved meanwhile; nothing was sent")
-        try:
-            arm.follow(whole, progress)
-        except KeyboardInterrupt:
-            progress.clear()
-            print("holding: the motion was taken back")
-            raise
-        progress.clear()
-    print("the motion is over")
+def _here(arguments: argparse.Namespace, chain: KinematicChain, clearance: Clearance, bounds: Bounds) -> None:
+    """Look where the arm is, before the plan takes its time, and tell what it touches there."""
+    here = where_is(chain.joint_names, arguments.topic)
+    contact = present_contact(here, clearance if clearance.shaped else None, bounds)
+    if contact:
+        streams.note(f"robot_dynamics: note: {contact}")
 
 
 def _show(arguments: argparse.Namespace, motion: Points, bounds: Bounds, progress: ProgressLine) -> None:
@@ -179,21 +129,28 @@ def _show(arguments: argparse.Namespace, motion: Points, bounds: Bounds, progres
     progress.clear()
 
 
+def _bounds(arguments: argparse.Namespace, chain: KinematicChain) -> Bounds:
+    from robot_dynamics.identification.excitation.bounds import Bounds
+
+    return Bounds.of(chain, dict(arguments.range), arguments.effort, arguments.clearance)
+
+
 def _planned(
     arguments: argparse.Namespace, source: bytes | Path, chain: KinematicChain, progress: ProgressLine
 ) -> tuple[Excitation, Clearance]:
     from robot_dynamics.control.arm.payload import with_payload
     from robot_dynamics.dynamics.compiled import compile_dynamics
-    from robot_dynamics.identification.excitation.bounds import Bounds
     from robot_dynamics.identification.excitation.clearance import Clearance
     from robot_dynamics.identification.excitation.plan import plan
     from robot_dynamics.identification.excitation.series import Series
 
-    bounds = Bounds.of(chain, dict(arguments.range), arguments.effort, arguments.clearance)
+    bounds = _bounds(arguments, chain)
     semantics = semantics_of(arguments)
     touching = frozenset() if semantics is None else semantics.touching
     locked = dict(arguments.lock)
     clearance = Clearance(source, chain, bounds, arguments.floor, locked=locked, touching=touching)
+    if arguments.send:
+        _here(arguments, chain, clearance, bounds)
     progress("compiling the regressor", 0.0)
     models = [compile_dynamics(chain, arguments.gravity, friction=False)]
     if arguments.payload > 0.0:
@@ -208,23 +165,10 @@ def _check(arguments: argparse.Namespace) -> None:
         raise ParameterError(f"--period {arguments.period:g}: must be 1 to 600 s")
     if not 2 <= arguments.harmonics <= 20:
         raise ParameterError(f"--harmonics {arguments.harmonics}: must be 2 to 20")
-    if not 0.0 < arguments.clearance <= 1.0:
-        raise ParameterError(f"--clearance {arguments.clearance:g}: must be above 0 and at most 1 m")
     if not 0.01 <= arguments.speed <= 1.0:
         raise ParameterError(f"--speed {arguments.speed:g}: must be 0.01 to 1")
     if not 0.0 <= arguments.payload <= 1e4:
         raise ParameterError(f"--payload {arguments.payload:g}: must be 0 to 10000 kg")
-
-
-def _left_out(clearance: Clearance) -> list[str]:
-    pairs = clearance.pairs
-    lines = [f"touch wherever the arm is, so not looked at: {names}" for names in pairs.touching]
-    lines += [f"not looked at for collisions: {reason}" for reason in pairs.skipped]
-    if not clearance.shaped:
-        lines.append(
-            "no collision shapes: NOTHING is known about collisions; look at the motion before it is sent"
-        )
-    return lines
 
 
 def joint_range(text: str) -> tuple[str, tuple[float, float]]:

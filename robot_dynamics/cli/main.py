@@ -26,6 +26,7 @@ COMMANDS = {
     "inverse_dynamics": "compute joint efforts for the states of a CSV file",
     "check": "verify a path of an arm against its limits, torque included, in continuous time",
     "retime": "find the fastest timing of a path within the limits of an arm, torque included",
+    "play": "move an arm along a path or to a named pose, verified before it moves",
     "record": "record joint states into a rosbag2, for identify",
     "excite": "plan the excitation trajectory for identify",
     "identify": "identify masses, friction and payload of an arm from recorded motion",
