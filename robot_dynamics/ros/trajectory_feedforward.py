@@ -53,6 +53,7 @@ class TrajectoryFeedforward(LifecycleNode):
         parameters.watch(self, self._actuators, self._on_actuators, check=self._check_actuators)
         self._lifecycle = Lifecycle(self, self)
         self._feeder = Feeder(self, settings, DOWNSTREAM)
+        self._feeder.stop = self._hold
         self._stream: EffortStream | None = None
         if settings.effort_path == EffortPath.COMMANDS.value:
             self._stream = EffortStream(self, self._feeder)
@@ -176,12 +177,18 @@ class TrajectoryFeedforward(LifecycleNode):
             reason = self._hold("an empty trajectory has ended it")
             self.get_logger().info(f"empty trajectory: {reason or HELD}")
             return
-        self._feeder.follow(
-            lambda: RawTrajectory(JointTrajectory, data),
-            lambda filled: filled.data,
-            self._pass_on,
-            lambda reason: self._feeder.refuse(f"trajectory refused: {reason}"),
-        )
+
+        def refused(reason: str) -> None:
+            self._feeder.refuse(f"trajectory refused: {reason}")
+
+        def follow() -> None:
+            decode = lambda: RawTrajectory(JointTrajectory, data)  # noqa: E731
+            self._feeder.follow(decode, lambda filled: filled.data, self._pass_on, refused)
+
+        if self._relay is not None and self._relay.passing:
+            follow()
+        else:
+            self._feeder.once_heard(follow, refused)
 
     def _empty(self, data: bytes) -> bool:
         try:
@@ -194,7 +201,7 @@ class TrajectoryFeedforward(LifecycleNode):
             self._relay.take_over(plan, filled)
         else:
             self._feeder.send(filled)
-            self._feeder.begin(plan)
+            self._feeder.begin(plan, by_topic=True)
 
     def _checked(self) -> Checked:
         """Subject of ``~/check_trajectory``."""

@@ -279,6 +279,34 @@ def test_a_plan_departs_from_where_the_arm_is_held_and_not_from_where_it_sags_to
     assert made.departure(None, 3.0).origin.position.tolist() == [1.2]
 
 
+def test_a_controller_that_reports_its_reference_is_taken_at_its_word():
+    made = feeder()
+    made.reported = np.array([0.5])
+    assert made.astray(0.0) == ""
+    planned = made.plan(*swing(1.4), None, 0.0)
+    np.testing.assert_allclose(planned.trajectory.sample(0.0).position, [0.5])
+    assert not made.accept(planned, 0.0)
+    # A driver that scales the speed: the arm is where its controller has it, which is far behind the plan.
+    for time, place in ((0.3, 0.55), (0.6, 0.6)):
+        made.reported = np.array([place])
+        made.observe(made.reported, time)
+    q = quintic(0.5, 1.4, 0.6)[0] - 0.6
+    assert made.astray(0.6) == (
+        f"joint 'swing' of the controller is {q:.3f} rad from its reference, allowed are 0.200 rad"
+    )
+    assert not made.rests()
+    made.reported = np.array([0.2])
+    assert "joint 'swing' is 0.400 rad from its reference" in made.astray(0.6)
+    for tenth in range(7, 9):
+        made.observe(np.array([0.6]), 0.1 * tenth)
+    assert made.rests()
+    made.stand()
+    assert (made.moving(0.9), made.departure(None, 0.9).origin.position.tolist()) == (False, [0.6])
+    # A turn more or less is the same place of a joint without limits, not of another.
+    made.reported = np.array([0.6 + 2.0 * np.pi])
+    assert "is 6.28" in made.astray(0.9)
+
+
 def test_what_the_controller_does_not_take_leaves_what_it_would_have_replaced():
     made = feeder()
     assert not made.accept(made.plan(*swing(1.4), None, 0.0), 0.0)

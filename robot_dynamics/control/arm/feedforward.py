@@ -12,14 +12,14 @@ from robot_dynamics.control.arm.feedforward_parameters import FeedforwardParamet
 from robot_dynamics.control.arm.feeding import Lead, PathDeparture, Plan, lead_times, sample_lead
 from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics, feedforward, gravity_load
 from robot_dynamics.control.arm.laws import LawInput, PythonLaw
-from robot_dynamics.control.arm.parameters import ArmParameters
-from robot_dynamics.control.arm.path_rules import RETIME_OFF, PathRules
+from robot_dynamics.control.arm.parameters import ArmParameters, arm_stops, position_limits
+from robot_dynamics.control.arm.path_rules import RETIME_OFF, PathRules, unit_of
 from robot_dynamics.control.arm.sampling import EffortSamples, sample_efforts
 from robot_dynamics.control.arm.trajectory import ANY_PATH, Reference, Trajectory
 from robot_dynamics.control.protocol import Planned, late
 from robot_dynamics.control.waypoints import Waypoint, WaypointTable
-from robot_dynamics.errors import TrajectoryError
-from robot_dynamics.model.chain import KinematicChain
+from robot_dynamics.errors import TrajectoryError, short
+from robot_dynamics.model.chain import JointKind, KinematicChain
 from robot_dynamics.parameters import per_joint
 from robot_dynamics.spatial import Array
 
@@ -30,6 +30,8 @@ NEAR = 0.02
 has been moved by somebody else [rad or m]."""
 SET_BACK = 1.0
 """A clock that is set back by less was adjusted; by more it was reset, which drops what is followed [s]."""
+STILL, AT_REST = 0.005, 0.1
+"""An arm that stays within so much [rad or m] for so long [s] is at rest."""
 
 
 class _Core(ArmController):
@@ -104,6 +106,7 @@ class Feedforward:
     Attributes:
         epoch: counts what makes an unfinished plan void.
         position: (n,) measured last; None before the first state [rad or m].
+        reported: (n,) reference of the controller, as it reports it; None where it does not [rad or m].
     """
 
     def __init__(
@@ -114,7 +117,14 @@ class Feedforward:
         self._parameters = parameters
         self._core = _Core(chain, dynamics, _core_parameters(parameters))
         self.position: Array | None = None
+        self.reported: Array | None = None
         self.epoch = 0
+        self._following = arm_stops(chain, ArmParameters()).following
+        revolute = [chain.driving_joint(j).kind is JointKind.REVOLUTE for j in range(chain.dof)]
+        self._turns = np.isinf(position_limits(chain)[0]) & revolute
+        # Time of the last state, and the place where the arm has been since a time.
+        self._seen: float | None = None
+        self._stays: tuple[Array, float] = (np.full(chain.dof, np.inf), 0.0)
         self._effort: Array = np.zeros(chain.dof)
         # Nobody knows yet what holds the arm.
         self._held = False
@@ -157,9 +167,44 @@ class Feedforward:
         """Use another model of the same arm; the efforts of the moment blend to it."""
         self._core.change_model(dynamics)
 
-    def observe(self, position: Array) -> None:
-        """The arm is at ``position`` (n,) [rad or m]."""
-        self.position = position
+    def observe(self, position: Array, time: float | None = None) -> None:
+        """The arm is at ``position`` (n,) [rad or m], at ``time`` [s] where that is known."""
+        self.position, self._seen = position, time
+        place, since = self._stays
+        if time is not None and (time < since or not (np.abs(position - place) <= STILL).all()):
+            self._stays = position, time
+
+    def rests(self, seconds: float = AT_REST) -> bool:
+        """Whether the arm has been at rest for so long [s]."""
+        return self._seen is not None and self._seen - self._stays[1] >= seconds
+
+    def astray(self, now: float) -> str:
+        """How far the arm is from its reference, where that is beyond the following error; else empty.
+
+        A controller that reports its reference is taken at its word; it may be late, or follow somebody else.
+        """
+        if self.position is None or not (self._held or self.reported is not None):
+            return ""
+        own = self._core.reference(now if self._seen is None or self.reported is not None else self._seen)
+        pairs = [("is", self.position, own.position)]
+        if self.reported is not None:
+            pairs = [("is", self.position, self.reported)]
+            pairs += [("of the controller is", self.reported, own.position)] if self.moving(now) else []
+        for what, place, reference in pairs:
+            error = place - reference
+            error = np.abs(np.where(self._turns, np.remainder(error + np.pi, 2.0 * np.pi) - np.pi, error))
+            j = int(np.argmax(error / self._following))
+            if error[j] > self._following[j]:
+                unit = unit_of(self.chain, j, "position")
+                return (
+                    f"joint {self.chain.joint_names[j]!r} {what} {short(float(error[j]))} {unit} from its"
+                    f" reference, allowed are {short(float(self._following[j]))} {unit}"
+                )
+        return ""
+
+    def stand(self) -> None:
+        """Nothing is followed any more; what is being planned is made again, from where the arm is."""
+        self._stop()
 
     # Plans
 
@@ -219,8 +264,10 @@ class Feedforward:
         """What holds an arm at rest: where the last trajectory ended or was dropped, or else where it is.
 
         An arm sags a little from where it is held: departing from there would step the controller's
-        reference.
+        reference. A controller that reports where it holds the arm is taken at its word.
         """
+        if self.reported is not None and (np.abs(position - self.reported) <= self._following).all():
+            return Reference.at_rest(self.reported)
         return self._core.reference(np.inf) if self._is_near(position) else Reference.at_rest(position)
 
     def plan_from(

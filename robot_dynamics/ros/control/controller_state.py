@@ -15,7 +15,7 @@ from robot_dynamics.ros.support.messages import set_stamp, to_array
 from robot_dynamics.spatial import Array
 
 try:
-    from control_msgs.msg import JointTrajectoryControllerState
+    from control_msgs.msg import JointTrajectoryControllerState as JointTrajectoryControllerState
 except ImportError:
     JointTrajectoryControllerState = None
 

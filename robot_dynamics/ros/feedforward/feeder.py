@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from time import monotonic
 from typing import Any
 
+from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
@@ -17,6 +19,7 @@ from robot_dynamics.control.arm.path_rules import TorqueCheckParameters
 from robot_dynamics.control.protocol import Planned
 from robot_dynamics.errors import StateError, TrajectoryError
 from robot_dynamics.ros.actions.goal_trajectory import GoalTrajectory
+from robot_dynamics.ros.control import controller_state
 from robot_dynamics.ros.control.native.raw_trajectory import RawTrajectory
 from robot_dynamics.ros.control.planner import Planner, PlanRequest
 from robot_dynamics.ros.control.session import StateClock
@@ -26,11 +29,16 @@ from robot_dynamics.ros.support import parameters, qos
 from robot_dynamics.ros.support.burst_log import BurstLog
 from robot_dynamics.ros.support.joint_limits import declared_rules, without_joint
 from robot_dynamics.ros.support.messages import JointOrder
+from robot_dynamics.spatial import Array
 
 THROTTLE = 2.0
 """Seconds between two log lines about the same fault."""
 DELIVERY = (0.02, 0.5)
 """Time that a trajectory gets at least, and at most, for its way to the controller [s]."""
+DISCOVERY = 3.0
+"""Time after the start of the node in which a controller may still be found [s]."""
+LOOK, STOOD = 0.1, 0.5
+"""Time between two looks at what is followed, and time at rest far from the reference that ends it [s]."""
 MARGIN, FORGETTING = 1.5, 0.9
 """A goal gets this much more time than the slowest before it took, which is forgotten by and by."""
 
@@ -66,7 +74,7 @@ class Follower:
         Raises:
             TrajectoryError: no trajectory is taken now.
         """
-        if reason := self._feeder.refusal():
+        if reason := self._feeder.refusal() or self._feeder.strayed():
             raise TrajectoryError(reason)
         return self._feedforward.departure(start, self.time, allowance, self._feeder.delivery)
 
@@ -90,6 +98,7 @@ class Feeder:
         delivery: what a trajectory gets for its way to the controller, to arrive before it departs [s].
         clock: ROS time on the node's clock.
         controller: what stands for the controller where trajectories are planned.
+        stop: ends all trajectories for a reason, and holds the arm; returns why that is impossible.
 
     Args:
         node: gets subscription and publisher.
@@ -118,9 +127,18 @@ class Feeder:
         self.clock = StateClock()
         self.clock.seconds(self._epoch)
         self.controller: Follower | None = None
+        self.stop: Callable[[str], str] = lambda reason: self.hold()
+        self._began = monotonic()
+        self._by_topic = False
+        self._reported: tuple[Array, float] | None = None
         self._planner: Planner[Follower] = Planner(node, self, lockstep=False)
         self._out = qos.publisher(node, JointTrajectory, f"{downstream}/joint_trajectory", qos.TRAJECTORY)
         qos.subscription(node, JointState, "joint_states", self._on_state, qos.STATE_SUBSCRIPTION)
+        if controller_state.AVAILABLE:
+            kind, topic = controller_state.JointTrajectoryControllerState, f"{downstream}/controller_state"
+            qos.subscription(node, kind, topic, self._on_controller, qos.STATE_SUBSCRIPTION)
+        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
+        node.create_timer(LOOK, self._look, clock=self._steady)
 
     def _on_torque_check(self, accepted: TorqueCheckParameters) -> None:
         self.rules = replace(self.rules, torque=accepted)
@@ -161,6 +179,43 @@ class Feeder:
     def blindness(self) -> str:
         """Reason why it is not known where the arm is; empty when it is."""
         return self._watch.objection(self.settings.state_timeout)
+
+    def once_heard(self, act: Callable[[], None], refused: Callable[[str], None]) -> None:
+        """Call ``act`` as soon as anybody listens to trajectories; ``refused`` where nobody is found.
+
+        Args:
+            act: called in the node's thread.
+            refused: given the reason, in the same thread.
+        """
+        if not self.unheard:
+            act()
+        elif monotonic() - self._began > DISCOVERY:
+            refused(f"nobody listens to {self.unheard}: start or activate the controller first")
+        else:
+
+            def again() -> None:
+                self._node.destroy_timer(timer)
+                self.once_heard(act, refused)
+
+            timer = self._node.create_timer(LOOK, again, clock=self._steady)
+
+    def strayed(self) -> str:
+        """Reason why no trajectory may depart: the arm moves, and not along its reference; else empty.
+
+        An arm at rest that is elsewhere has been moved, or its controller was stopped: the next trajectory
+        departs from where the arm is.
+        """
+        feedforward = self.feedforward
+        assert feedforward is not None
+        feedforward.reported = self._controllers_reference()
+        away = feedforward.astray(self.now())
+        if away and feedforward.rests():
+            self._log.warning(f"{away}: the next trajectory departs from where the arm is")
+            feedforward.stand()
+        elif away:
+            reason = f"{away}, and the arm moves: the controller is told to hold"
+            return f"{reason}; it cannot be: {impossible}" if (impossible := self.stop(reason)) else reason
+        return ""
 
     def follow(
         self,
@@ -214,8 +269,9 @@ class Feeder:
         """Send a trajectory to the controller."""
         self._out.publish(message.data if isinstance(message, FilledTrajectory) else message)
 
-    def begin(self, plan: Plan) -> None:
-        """``plan`` is on its way to the controller."""
+    def begin(self, plan: Plan, by_topic: bool = False) -> None:
+        """``plan`` is on its way to the controller, as a goal or ``by_topic``."""
+        self._by_topic = by_topic
         self.last_plan = plan
         self.sent += 1
         trajectory = plan.trajectory
@@ -288,8 +344,37 @@ class Feeder:
             self.refused += 1
             self._log.warning(f"joint state refused: {error}", throttle_duration_sec=THROTTLE)
             return
-        self.feedforward.observe(sample.position)
+        self.feedforward.observe(sample.position, self.now())
         self._watch.note(sample.nanoseconds, self.settings.state_timeout)
+
+    def _on_controller(self, message: Any) -> None:
+        """Remember the controller's own reference; one of other joints is none."""
+        state = JointState(name=list(message.joint_names), position=message.reference.positions)
+        try:
+            self._reported = JointOrder(self._order.joint_names).read(state).position, monotonic()
+        except StateError:
+            self._reported = None
+
+    def _controllers_reference(self) -> Array | None:
+        """(n,) reported last, unless that is long ago."""
+        reported = self._reported
+        return reported[0] if reported is not None and monotonic() - reported[1] < STOOD else None
+
+    def _look(self) -> None:
+        """End what nobody follows."""
+        feedforward = self.feedforward
+        if not self.active or feedforward is None or not feedforward.moving(self.now()):
+            return
+        if self._by_topic and self.unheard:
+            self.drop()
+            self.refuse(f"trajectory ended: nobody listens to {self.unheard} any more")
+            return
+        feedforward.reported = self._controllers_reference()
+        away = feedforward.astray(self.now())
+        if away and feedforward.rests(STOOD):
+            reason = f"{away}, and the arm does not move: no controller follows it"
+            self.stop(reason)
+            self.refuse(f"trajectory ended: {reason}")
 
     def _nanoseconds(self) -> int:
         return int(self._node.get_clock().now().nanoseconds)
