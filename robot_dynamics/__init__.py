@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from robot_dynamics import stewart as stewart
     from robot_dynamics.control.arm.actuators import ActuatedArm as ActuatedArm
     from robot_dynamics.control.arm.actuators import ActuatorParameters as ActuatorParameters
+    from robot_dynamics.control.arm.contact import ContactParameters as ContactParameters
+    from robot_dynamics.control.arm.contact import MomentumObserver as MomentumObserver
     from robot_dynamics.control.arm.controller import ArmController as ArmController
     from robot_dynamics.control.arm.laws import arm_law as arm_law
     from robot_dynamics.control.arm.parameters import ArmParameters as ArmParameters
@@ -82,6 +84,8 @@ _HOME = {
     "ActuatorParameters": ("robot_dynamics.control.arm.actuators", "ActuatorParameters"),
     "ArmController": ("robot_dynamics.control.arm.controller", "ArmController"),
     "ArmParameters": ("robot_dynamics.control.arm.parameters", "ArmParameters"),
+    "ContactParameters": ("robot_dynamics.control.arm.contact", "ContactParameters"),
+    "MomentumObserver": ("robot_dynamics.control.arm.contact", "MomentumObserver"),
     "PathLimits": ("robot_dynamics.control.retiming.limits", "PathLimits"),
     "PoseWaypoint": ("robot_dynamics.control.stewart.trajectory", "PoseWaypoint"),
     "StewartController": ("robot_dynamics.control.stewart.controller", "StewartController"),

@@ -8,14 +8,15 @@ from typing import Any
 import yaml
 
 from robot_dynamics.control.arm.actuators import ActuatorParameters
+from robot_dynamics.control.arm.contact import ContactParameters
 from robot_dynamics.control.arm.parameters import ArmParameters
 from robot_dynamics.control.arm.payload import PayloadParameters
 from robot_dynamics.control.core.library import MODES
 from robot_dynamics.parameters import Description, describe, parameter, validate
 from robot_dynamics.spatial import Array
 
-# No node plans in front of this controller.
-_ABSENT = ("front_timeout",)
+# No node plans in front of this controller, and it observes no external efforts.
+_ABSENT = ("front_timeout", *(about.name for about in describe(ContactParameters)))
 # Validation of lists beside the bounds of their elements.
 _LENGTHS: dict[str, dict[str, Any]] = {
     "joints": {"unique<>": None},

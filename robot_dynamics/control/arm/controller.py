@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
+from robot_dynamics.control.arm.contact import REACTIONS, External
 from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics
 from robot_dynamics.control.arm.laws import PythonLaw, law_input, python_law
 from robot_dynamics.control.arm.parameters import (
@@ -111,6 +112,7 @@ class ArmController(CoreController[Reference]):
         self._dynamics = _model("dynamics", dynamics)
         self._python_parts = ""
         self._error: Exception | None = None
+        self.told = 2 * chain.dof
         super().__init__(chain.dof)
         self._check_gains(self._settings[self._number])
 
@@ -155,6 +157,7 @@ class ArmController(CoreController[Reference]):
             driven=not drives.ideal,
             mode=_MODES.index(mode),
             called=called,
+            **parameters.fields(chain, arm.links if isinstance(arm, ActuatedArm) else arm),
         )
         return self._supervised(Settings(settings.value, (settings.kept, kernel)))
 
@@ -179,7 +182,9 @@ class ArmController(CoreController[Reference]):
             self._parameters.max_following_error, self.chain.joint_names, "max_following_error"
         )
         following = thresholds(wanted, derived)
-        return supervised(settings, {"following": following, **self._parameters.fields_of_rules(velocity)})
+        rules = self._parameters.fields_of_rules(velocity)
+        contact = REACTIONS.index(self._parameters.on_contact)
+        return supervised(settings, {"following": following, "contact": contact, **rules})
 
     def _kernel(self, links: InverseDynamics) -> tuple[Any, Mapping[str, Array], int]:
         """The inverse dynamics of the links as the core calls them, their constant inputs, and n."""
@@ -268,6 +273,12 @@ class ArmController(CoreController[Reference]):
     def effort_limits(self) -> Array:
         """(n,) [N·m or N], infinite where there is none."""
         return self._parameters.limits_of(self.chain)
+
+    @property
+    def external(self) -> External:
+        """External efforts after the last joint state; thresholds are infinite where none are observed."""
+        self._snapshot.read()
+        return External(*self._snapshot.told.reshape(2, -1).copy())
 
     @property
     def dynamics(self) -> InverseDynamics:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from robot_dynamics.control.arm.contact import ContactParameters
 from robot_dynamics.control.arm.effort_limits import EffortLimitParameters
 from robot_dynamics.control.arm.laws import DESCRIPTION, arm_modes
 from robot_dynamics.control.parameters import LoopParameters
@@ -25,7 +26,7 @@ FOLLOWING = 0.05, 0.2
 
 
 @dataclass(frozen=True)
-class ArmParameters(EffortLimitParameters, LoopParameters):
+class ArmParameters(ContactParameters, EffortLimitParameters, LoopParameters):
     """Gains and mode of the arm controller; all can be changed while it runs."""
 
     mode: str = parameter(

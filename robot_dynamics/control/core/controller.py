@@ -117,7 +117,7 @@ class CoreController(Generic[R]):
 
     machine: ClassVar[str]
     """Function of the library that has its ``rd_machine``."""
-    told: ClassVar[int] = 0
+    told: int = 0
     """Number of values that the robot reports beside those of every core."""
 
     def __init__(self, joints: int) -> None:
@@ -351,10 +351,12 @@ class CoreController(Generic[R]):
             "start_load": array_at(settings.limits, n) if given.start_speed > 0.0 else np.full(n, np.inf),
             "slow_states": self._longest_periods(settings),
         }
+        if given.contact:
+            thresholds["contact"] = array_at(settings.contact_floor, n)
         found = []
         for number, (name, quantity) in enumerate(RULES.items()):
             info = self._library.rd_rule_table(number)
-            if not info or (name == "pose_error" and not given.pose[0]):
+            if not info or name not in thresholds or (name == "pose_error" and not given.pose[0]):
                 continue
             reaction, reset = (ffi().string(text).decode() for text in (info.reaction, info.reset))
             values = tuple(float(value) for value in thresholds[name])

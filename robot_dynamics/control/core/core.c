@@ -209,6 +209,18 @@ static int find_place(rd_core *core, double time, const double *position, const 
     return 1;
 }
 
+/* External efforts from this state and what left since the last one; `broken`: that state is not the one before. */
+static void observe(rd_core *core, int broken)
+{
+    if (!core->settings->momentum) {
+        return;
+    }
+    if (broken || core->braked || !core->has_left) {
+        rd_observer_restart(core->observer);
+    }
+    rd_observer_update(core->observer, core->settings, core->time, core->state.position, core->state.velocity, core->left);
+}
+
 int rd_core_update(rd_core *core, double time, const double *position, const double *velocity)
 {
     const double before = core->time;
@@ -228,6 +240,7 @@ int rd_core_update(rd_core *core, double time, const double *position, const dou
         rd_supervision_set_back(core, before - time);
     }
     core->time = time;
+    observe(core, lost || core->discontinuity);
     const int doubted = (lost || core->discontinuity) && rd_speed_is_doubted(core);
     if (lost || core->discontinuity) {
         rd_capture(core, RD_STOP_EMERGENCY);

@@ -76,9 +76,13 @@ enum rd_rule {
     RD_START_DISPLACEMENT,        /* displacement in the first second */
     RD_START_LOAD,                /* effort that holds the arm at the start */
     RD_REPEATED_FAULTS,           /* faults within 5 s */
-    RD_SLOW_STATES                /* period between two states */
+    RD_SLOW_STATES,               /* period between two states */
+    RD_CONTACT                    /* external effort */
 };
-enum { RD_RULES = 10 };            /* rules, RD_NO_RULE included */
+enum { RD_RULES = 11 };            /* rules, RD_NO_RULE included */
+
+/* What an external effort beyond its threshold begins. */
+enum rd_on_contact { RD_CONTACT_OFF, RD_CONTACT_REPORT, RD_CONTACT_HOLD };
 
 /* The line of a rule in the table. */
 typedef struct {
@@ -109,11 +113,14 @@ enum rd_verdict { RD_PENDING, RD_ACCEPTED, RD_SUPERSEDED, RD_LATE, RD_QUEUE_FULL
 enum { RD_MOST_WAITING = 10 };    /* plans that wait for their start */
 
 typedef struct rd_core rd_core;
+typedef struct rd_observer rd_observer;
 typedef struct rd_machine rd_machine;
 struct rd_platform_model;
 
 /* A generated program: whether every output is finite. */
 typedef int (*rd_kernel)(const double *const *in, double *out);
+/* One with several outputs. */
+typedef int (*rd_kernels)(const double *const *in, double *const *out);
 
 typedef struct {
     double *position, *velocity, *acceleration; /* (n) */
@@ -140,6 +147,7 @@ typedef struct rd_rules {
     double start_speed, start_displacement; /* shares of `speed` and `following` in the first second */
     double delay;                 /* of an effort beside half a period [s]; negative: gains are not judged by the period */
     int32_t observes;             /* rules of trajectories and errors only warn */
+    int32_t contact;              /* enum rd_on_contact */
 } rd_rules;
 
 /* Model, law and parameters. Never changed once it is handed over; read only while it is in use. */
@@ -149,6 +157,8 @@ typedef struct rd_settings {
     const rd_machine *machine;    /* the same as long as a core lives */
     rd_kernel inverse_dynamics;   /* of q, qd, qdd and, where they are inputs, gravity and payload; a platform's: of a
                                      motion (25) */
+    rd_kernels momentum;          /* momentum, slope and weight (n) of q, qd and, where they are inputs, gravity and
+                                     payload; NULL: external efforts are not observed */
     rd_law called;                /* of the mode RD_CALLED */
     void *called_context;
     const struct rd_platform_model *platform; /* of a platform; else NULL */
@@ -167,6 +177,9 @@ typedef struct rd_settings {
     const double *hold_deceleration, *stop_deceleration, *following;
     const double *kp, *kv;        /* (n) */
     const double *ki, *settled;   /* (n) of an arm: gain of the disturbance estimate [1/s^3]; errors that it leaves */
+    const double *contact_floor;  /* (n) threshold of the external effort without friction; infinite: none */
+    double friction_drift;        /* share of the friction that thresholds leave */
+    double observer_gain;         /* of the external efforts; 0: they are not observed [1/s] */
     double control_period, state_timeout, safe_fade_time, model_change_time, front_timeout; /* [s] */
     double state_jump, stamp_step; /* [rad or m], [s] */
     double brake_from, brake_fade; /* see brakes; on the core's clock [s] */
@@ -275,6 +288,17 @@ const rd_rule_info *rd_rule_table(int rule);
 void rd_trip_text(const rd_trip *trip, const char *joint, const char *unit, char *text, size_t bytes);
 /* A discontinuity in words, in `text` of so many bytes; empty for RD_CONTINUOUS and from RD_BEYOND on. */
 void rd_discontinuity_text(int discontinuity, double size, double more, char *text, size_t bytes);
+
+/* The external efforts of an arm; see observer.c. Every core has an observer of its own. NULL without memory. */
+rd_observer *rd_observer_new(int n);
+void rd_observer_free(rd_observer *observer);
+/* Take the state at a time [s], and the efforts (n) that acted since the last one; whether the model has its momentum. */
+int rd_observer_update(rd_observer *observer, const rd_settings *settings, double time, const double *position,
+                       const double *velocity, const double *effort);
+/* Nothing is known any more. */
+void rd_observer_restart(rd_observer *observer);
+/* External efforts (n), then their thresholds (n), infinite where there is none. */
+const double *rd_observer_external(const rd_observer *observer);
 
 /* Take up a plan that was handed over, as the next cycle would. */
 void rd_core_take_plan(rd_core *core);

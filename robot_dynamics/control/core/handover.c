@@ -94,10 +94,11 @@ rd_core *rd_core_new(int n, const rd_settings *settings)
     const rd_machine *machine = settings->machine;
     const size_t each = (size_t)n;
     if (core) {
-        core->words = sizeof(rd_snapshot) / sizeof(uint64_t) + 6 * each + (size_t)machine->told;
+        core->words = sizeof(rd_snapshot) / sizeof(uint64_t) + 6 * each + rd_told(machine, n);
     }
     if (!core || !(core->store = calloc((ARRAYS + each) * each, sizeof(double)))
         || !(core->swings = calloc(each, sizeof *core->swings))
+        || !(core->observer = rd_observer_new(n))
         || !(core->machine_state = calloc(1, machine->state_size + 1))
         || !(core->shown = calloc(core->words, sizeof(uint64_t)))
         || !(core->published = calloc(core->words, sizeof *core->published))) {
@@ -141,6 +142,7 @@ void rd_core_free(rd_core *core)
     if (core) {
         free(core->store);
         free(core->swings);
+        rd_observer_free(core->observer);
         free(core->machine_state);
         free(core->shown);
         free(core->published);

@@ -15,6 +15,7 @@ struct rd_machine {
     unsigned without_feedback;    /* bit m: the law of mode m feeds no position back */
     unsigned without_reference;   /* bit m: the law of mode m follows nothing */
     int told;                     /* doubles that it tells, behind the arrays of a snapshot */
+    int told_of_joints;           /* the same, times n; they come first */
     void (*begin)(struct rd_core *core); /* fills machine_state, which is zero */
     /* Finds the core's place from the joints' state: whether it could; if not, it changes nothing. */
     int (*find_place)(struct rd_core *core, double time, const double *position, const double *velocity);
@@ -53,6 +54,16 @@ typedef struct {
     double share, largest, since;
     int states, warned;
 } rd_rule_state;
+
+/* See observer.c. */
+struct rd_observer {
+    int n, knows;                 /* whether a state has been taken */
+    uint64_t model;               /* of the settings then */
+    double time;                  /* [s] */
+    double *external, *threshold; /* (n), one behind the other [N m or N] */
+    double *momentum, *drive;     /* (n) of the last state: p, and beta - g - f */
+    double *found[3];             /* (n) scratch */
+};
 
 /* Velocity error of a joint; see oscillation.c. */
 typedef struct {
@@ -146,6 +157,7 @@ struct rd_core {
     int settles;                  /* the safe output of the machine's own has begun */
     rd_trip trip;                 /* of supervision; `latched` is the protective stop in force */
     rd_supervision supervision;
+    rd_observer *observer;
     rd_swing *swings;             /* (n) */
     double softness;              /* share of kv in force, and its square of kp: the least of both */
     double swung;                 /* what oscillations leave of it */
@@ -184,6 +196,12 @@ struct rd_core {
     atomic_uint_fast64_t *published; /* the same, word by word, for the readers */
     size_t words;                 /* of a snapshot */
 };
+
+/* Number of doubles that a machine of n joints tells. */
+static inline size_t rd_told(const rd_machine *machine, int n)
+{
+    return (size_t)machine->told + (size_t)machine->told_of_joints * (size_t)n;
+}
 
 /* Take over settings that were handed over; the others do so by themselves. */
 void rd_core_take_settings(rd_core *core);

@@ -200,7 +200,14 @@ static void change_law(rd_core *core)
     }
 }
 
+/* External efforts and their thresholds. */
+static void tell_external(const rd_core *core, double *told)
+{
+    rd_copy(told, rd_observer_external(core->observer), 2 * core->n);
+}
+
 static const rd_machine ARM = {
+    .told_of_joints = 2, .tell = tell_external,
     .without_feedback = 1U << RD_FEEDFORWARD | 1U << RD_GRAVITY_COMPENSATION,
     .without_reference = 1U << RD_GRAVITY_COMPENSATION,
     .reference_effort = reference_effort, .dynamics = arm_dynamics, .bearing = arm_bearing, .effort = arm_effort,

@@ -18,7 +18,7 @@ rd_session *rd_session_new(rd_core *core, size_t ring_bytes)
     session->estimated_place = session->store;
     session->estimated_velocity = session->store ? session->store + n : NULL;
     rd_ring *ring = &session->ring;
-    ring->size = sizeof(rd_record) + (RD_RECORD_ARRAYS * n + (size_t)core->settings->machine->told) * sizeof(double);
+    ring->size = sizeof(rd_record) + (RD_RECORD_ARRAYS * n + rd_told(core->settings->machine, core->n)) * sizeof(double);
     ring->count = ring_bytes / ring->size;
     ring->count = ring->count < LEAST_SLOTS ? LEAST_SLOTS : ring->count > MOST_SLOTS ? MOST_SLOTS : ring->count;
     ring->slots = calloc(ring->count, ring->size);

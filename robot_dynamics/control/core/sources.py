@@ -15,7 +15,7 @@ CORE = "robot_dynamics.control.core"
 SOURCES = (
     "friction.h", "core.h", "internal.h",
     "schedule.c", "stopping.c", "blind.c", "limiting.c", "law.c", "plausibility.c", "fading.c", "handover.c",
-    "oscillation.c", "gains.c", "supervision.c", "thresholds.c", "core.c",
+    "oscillation.c", "gains.c", "observer.c", "supervision.c", "thresholds.c", "core.c",
 )  # fmt: skip
 PLATFORM = (
     ("robot_dynamics.stewart.native", ("kinematics.h", "kinematics.c")),

@@ -44,6 +44,8 @@ static const rd_rule_info RULES[RD_RULES] = {
                         " ~/reset_fault"},
     [RD_REPEATED_FAULTS] = {"repeated_faults", 5.0, 0.0, 0, "protective stop as soon as states are usable",
                             "~/reset_fault", "see the lines before for their cause; then call ~/reset_fault"},
+    [RD_CONTACT] = {"contact", 0.0, 0.8, 0, "protective stop where the arm is", "~/reset_fault",
+                    "remove what touches the arm, or set its payload; then call ~/reset_fault"},
 };
 
 const rd_rule_info *rd_rule_table(int rule)
@@ -178,7 +180,8 @@ static int apply(rd_core *core, int rule, const reading *value)
     if (!counts(core, rule, value) || (core->trip.latched && rule != RD_OVERSPEED)) {
         return 0;
     }
-    if (core->settings->rules->observes && RULES[rule].observable) {
+    const rd_rules *rules = core->settings->rules;
+    if (rule == RD_CONTACT ? rules->contact == RD_CONTACT_REPORT : rules->observes && RULES[rule].observable) {
         if (!state->warned) {
             rd_note_trip(core, rule, value->joint, value->measured, value->allowed, 0);
         }
@@ -327,6 +330,20 @@ static int watch_weight(rd_core *core, const rd_rules *rules)
     return 0;
 }
 
+/* An arm that is moved by hand is touched all the time. */
+static int watch_contact(rd_core *core, const rd_rules *rules)
+{
+    const double *external = rd_observer_external(core->observer), *threshold = external + core->n;
+    reading worst = {.joint = -1};
+    if (rules->contact == RD_CONTACT_OFF || follows_nothing(core)) {
+        return 0;
+    }
+    for (int j = 0; j < core->n; ++j) {
+        take_worse(&worst, j, fabs(external[j]), threshold[j]);
+    }
+    return apply(core, RD_CONTACT, &worst);
+}
+
 int rd_supervise(rd_core *core)
 {
     const rd_rules *rules = core->settings->rules;
@@ -337,7 +354,8 @@ int rd_supervise(rd_core *core)
         rd_copy(core->supervision.stopped, core->hold, core->n);
     }
     const int stops = rd_watch_pace(core) || watch_oscillation(core, rules) || watch_weight(core, rules)
-        || watch_speed(core, rules) || watch_beginning(core, rules) || watch_following(core, rules);
+        || watch_speed(core, rules) || watch_beginning(core, rules)
+        || watch_contact(core, rules) || watch_following(core, rules);
     core->softness = fmin(core->swung, core->pace.share);
     return stops;
 }
@@ -409,6 +427,7 @@ void rd_trip_text(const rd_trip *trip, const char *joint, const char *unit, char
         [RD_START_DISPLACEMENT] = "is %.4g %s from where the start found it",
         [RD_REPEATED_FAULTS] = "has had %.0f faults within 5 s", [RD_START_LOAD] = "needs %.4g %s to hold the arm at rest",
         [RD_SLOW_STATES] = "gets a state every %.3g s",
+        [RD_CONTACT] = "feels an external effort of %.4g %s",
     };
     static const char *const BOUNDS[RD_RULES] = {
         [RD_OVERSPEED] = "%.4g %s/s", [RD_OSCILLATION] = "%.4g %s/s", [RD_START_SPEED] = "%.4g %s/s", [RD_REPEATED_FAULTS] = "%.0f",
@@ -420,11 +439,12 @@ void rd_trip_text(const rd_trip *trip, const char *joint, const char *unit, char
         snprintf(text, bytes, "protective stop; remove its cause, then call ~/reset_fault");
         return;
     }
-    unit = trip->rule != RD_START_LOAD ? unit : strcmp(unit, "m") ? "N·m" : "N";
+    unit = trip->rule != RD_START_LOAD && trip->rule != RD_CONTACT ? unit : strcmp(unit, "m") ? "N·m" : "N";
     snprintf(measured, sizeof measured, QUANTITIES[trip->rule], trip->measured, unit);
     snprintf(allowed, sizeof allowed, BOUNDS[trip->rule] ? BOUNDS[trip->rule] : "%.4g %s", trip->allowed, unit);
     snprintf(text, bytes, "%s %s, allowed are %s: %s; %s", joint, measured, allowed,
              trip->stops ? trip->rule == RD_SLOW_STATES ? "protective stop with lower gains" : info->reaction
+             : trip->rule == RD_CONTACT ? "reported only (on_contact: report)"
              : trip->rule == RD_SLOW_STATES ? "its gains are lower until they come faster"
                                             : "reported only (supervision: observe)",
              info->remedy);

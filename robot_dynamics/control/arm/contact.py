@@ -1,0 +1,219 @@
+"""External efforts of an arm: the momentum observer, its parameters and its thresholds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.control.arm.actuators import ActuatedArm
+from robot_dynamics.control.core.library import array_at, doubles, ffi, load_core
+from robot_dynamics.dynamics.compiled import CompiledDynamics, compile_dynamics
+from robot_dynamics.errors import BackendError, ModelError, ParameterError, StateError
+from robot_dynamics.inputs.arrays import measured, of_type, real_number
+from robot_dynamics.model.chain import KinematicChain
+from robot_dynamics.native.library import NativeKernel
+from robot_dynamics.parameters import parameter, per_joint, validate
+from robot_dynamics.spatial import Array
+
+REACTIONS = ("off", "report", "hold")
+"""Values of ``on_contact``, in the order of the core's enumeration."""
+FLOOR_SHARE = 0.05
+"""Threshold of the external effort as a share of the effort limit, where none is given."""
+
+
+@dataclass(frozen=True)
+class ContactParameters:
+    """Observer of external efforts, and the reaction to a contact. No safety function."""
+
+    observer_gain: float = parameter(
+        25.0,
+        "Gain of the momentum observer, whose external efforts follow with the time constant 1/observer_gain;"
+        " 0: off",
+        unit="1/s",
+        minimum=0.0,
+        maximum=1e4,
+    )
+    contact_threshold: tuple[float, ...] = parameter(
+        (),
+        "External effort beyond which a contact is reported, beside friction_drift, one per joint or one for"
+        " all; empty: 0.05 of the effort limit",
+        unit="N·m or N",
+        minimum=0.0,
+        maximum=1e6,
+    )
+    friction_drift: float = parameter(
+        0.3,
+        "Share of the declared friction that is added to contact_threshold, because friction drifts with"
+        " temperature and wear; at standstill all dry friction is added",
+        minimum=0.0,
+        maximum=10.0,
+    )
+    on_contact: str = parameter(
+        "off",
+        "Reaction to an external effort beyond its threshold: report it, or hold where the arm is until"
+        " ~/reset_fault; no safety function",
+        choices=list(REACTIONS),
+    )
+
+    def __post_init__(self) -> None:
+        validate(self)
+
+    def floors(self, chain: KinematicChain) -> Array:
+        """Thresholds (n,) without friction, infinite where there is none [N·m or N].
+
+        Raises:
+            ParameterError: ``contact_threshold`` does not fit the joints.
+        """
+        if self.contact_threshold:
+            return per_joint(self.contact_threshold, chain.joint_names, "contact_threshold")
+        limits = [chain.driving_joint(j).limits.effort for j in range(chain.dof)]
+        return FLOOR_SHARE * np.array(limits, dtype=float)
+
+    def fields(self, chain: KinematicChain, links: Any) -> dict[str, Any]:
+        """Fields of ``rd_settings`` for a model's links; empty where external efforts are not observed.
+
+        Raises:
+            ParameterError: ``contact_threshold`` does not fit the joints, or contacts cannot be found.
+        """
+        floor, kernel = self.floors(chain), momentum_kernel(links) if self.observer_gain > 0.0 else None
+        if kernel is not None:
+            return {
+                "momentum": kernel,
+                "contact_floor": doubles(floor),
+                "friction_drift": self.friction_drift,
+                "observer_gain": self.observer_gain,
+            }
+        if self.on_contact != "off":
+            why = "the model is not compiled" if self.observer_gain > 0.0 else "observer_gain is 0"
+            raise ParameterError(
+                f"parameter 'on_contact' is '{self.on_contact}', but no external effort is observed: {why}"
+            )
+        return {}
+
+
+def momentum_kernel(links: Any) -> Any:
+    """``rd_kernels`` of the momentum of a compiled model; None where it has none."""
+    if not isinstance(links, CompiledDynamics) or links.friction:
+        return None
+    kernel = links.evaluator("momentum").kernel()
+    return ffi().cast("rd_kernels", kernel.single_address) if isinstance(kernel, NativeKernel) else None
+
+
+@dataclass(frozen=True)
+class External:
+    """External efforts at one moment.
+
+    Attributes:
+        effort: (n,) that the environment exerts on the joints [N·m or N].
+        threshold: (n,) of a contact, infinite where there is none [N·m or N].
+    """
+
+    effort: Array
+    threshold: Array
+
+    @property
+    def contact(self) -> Array:
+        """(n,) whether each joint feels more than its threshold."""
+        return np.asarray(np.abs(self.effort) > self.threshold)
+
+
+class MomentumObserver:
+    """External efforts of an arm from its states and efforts, without accelerations or force sensors.
+
+    It is the controller's own observer (``observer.c``), for states and efforts from anywhere else. It is no
+    safety function.
+
+    Args:
+        chain: the arm.
+        dynamics: its model; None compiles it. With an ``ActuatedArm`` efforts contain friction and the
+            rotors' inertia, as motor currents do; with ``CompiledDynamics`` they are torques on the links.
+        parameters: gain and thresholds, the defaults when None.
+
+    Raises:
+        BackendError: there is no compiler.
+        ParameterError: the gain is zero, or a list does not fit the joints.
+    """
+
+    def __init__(
+        self,
+        chain: KinematicChain,
+        dynamics: CompiledDynamics | ActuatedArm | None = None,
+        parameters: ContactParameters | None = None,
+    ) -> None:
+        of_type("chain", chain, KinematicChain)
+        self.chain = chain
+        self.parameters = ContactParameters() if parameters is None else parameters
+        of_type("parameters", self.parameters, ContactParameters)
+        if self.parameters.observer_gain == 0.0:
+            raise ParameterError("parameter 'observer_gain' is 0; an observer needs a positive one")
+        self._library = load_core()
+        self._observer = ffi().gc(self._library.rd_observer_new(chain.dof), self._library.rd_observer_free)
+        self._measured = np.zeros((3, chain.dof))
+        self._inputs = [doubles(row) for row in self._measured]
+        self._external = array_at(self._library.rd_observer_external(self._observer), 2 * chain.dof)
+        self._model = 0
+        self.change_model(dynamics)
+
+    def change_model(self, dynamics: CompiledDynamics | ActuatedArm | None) -> None:
+        """Use another model of the same arm from the next state on, as with another payload.
+
+        Raises:
+            BackendError: the model is not compiled, or has friction in it.
+            ModelError: it is of an arm with another number of joints.
+        """
+        if dynamics is None:
+            dynamics = compile_dynamics(self.chain, quantities=(), friction=False)
+        arm = dynamics if isinstance(dynamics, ActuatedArm) else None
+        links: Any = arm.links if arm is not None else dynamics
+        of_type("dynamics", links, CompiledDynamics)
+        if links.chain.dof != self.chain.dof:
+            raise ModelError(
+                f"the model is of an arm with {links.chain.dof} joints; this one has {self.chain.dof}"
+            )
+        fields = self.parameters.fields(self.chain, links)
+        if not fields:
+            raise BackendError("the momentum observer needs compiled dynamics without friction in them")
+        evaluator = links.evaluator("momentum")
+        names = (array.name for array in evaluator.signature.constants)
+        fields |= {name: doubles(array) for name, array in zip(names, evaluator.constants, strict=True)}
+        if arm is not None and not arm.drives.ideal:
+            drives = {"rotor_inertia": arm.drives.rotor_inertia, "friction": arm.drives.friction.matrix}
+            fields |= {name: doubles(np.array(array, dtype=float)) for name, array in drives.items()}
+            fields["driven"] = True
+        settings = ffi().new("rd_settings *")
+        self._model += 1
+        settings.model = self._model
+        for name, given in fields.items():
+            setattr(settings, name, given)
+        self._settings, self._kept = settings, (fields, links)
+
+    def update(self, time: float, position: Array, velocity: Array, effort: Array) -> External:
+        """External efforts with the state at a time.
+
+        After a gap of more than 0.1 s, or where time runs backwards, it begins anew with zero.
+
+        Args:
+            time: of the state [s].
+            position: (n,) [rad or m].
+            velocity: (n,) [rad/s or m/s].
+            effort: (n,) that acted since the last state [N·m or N].
+
+        Raises:
+            StateError: a wrong shape, or a value that is not finite.
+        """
+        given = {"position": position, "velocity": velocity, "effort": effort}
+        for row, (name, value) in zip(self._measured, given.items(), strict=True):
+            row[:] = measured(name, value, self.chain.dof)
+        if not np.isfinite(self._measured).all():
+            name = list(given)[int(np.argmin(np.isfinite(self._measured).all(axis=1)))]
+            raise StateError(f"{name} has a value that is not a finite number")
+        time = real_number("time", time)
+        if not self._library.rd_observer_update(self._observer, self._settings, time, *self._inputs):
+            raise StateError("the model has no finite momentum for this state")
+        return External(*self._external.reshape(2, -1).copy())
+
+    def restart(self) -> None:
+        """Forget every state."""
+        self._library.rd_observer_restart(self._observer)
