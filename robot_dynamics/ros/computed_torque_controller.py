@@ -28,13 +28,14 @@ from robot_dynamics.ros.control import controller_state
 from robot_dynamics.ros.control.check_topic import Checked, CheckTopic
 from robot_dynamics.ros.control.controller_node import ControllerNode
 from robot_dynamics.ros.control.controller_state import ControllerStatePublisher
+from robot_dynamics.ros.control.external_efforts import ExternalEfforts
 from robot_dynamics.ros.control.native.raw_trajectory import RawTrajectory
 from robot_dynamics.ros.control.planner import PlanRequest
 from robot_dynamics.ros.control.records import CALM, WATCHED, Cycles
 from robot_dynamics.ros.control.retime_topic import RetimeTopic
 from robot_dynamics.ros.control.tracking import JointReferencePublisher, TrackingErrors
 from robot_dynamics.ros.control.trajectory_topic import TrajectoryTopic, remarks
-from robot_dynamics.ros.models.arm_model import ArmModel, ModelLoader
+from robot_dynamics.ros.models.arm_model import NEEDED, ArmModel, ModelLoader
 from robot_dynamics.ros.models.live_memory import LiveMemory
 from robot_dynamics.ros.models.live_parameters import SHARED
 from robot_dynamics.ros.support import parameters, spin
@@ -92,7 +93,8 @@ class ComputedTorqueController(LifecycleNode):
         self._state: ControllerStatePublisher | None = None
         if controller_state.AVAILABLE:
             self._state = ControllerStatePublisher(self)
-        self._loader = ModelLoader(self, self._on_model, self._on_change)
+        self._external = ExternalEfforts(self)
+        self._loader = ModelLoader(self, self._on_model, self._on_change, quantities=(*NEEDED, "momentum"))
         if self._loader.driver is not None:
             self._loader.driver.check_mode(self._control_parameters.mode)
         self._live = LiveMemory(self, (*SHARED, "kp", "kv"), not self.get_parameter("lockstep").value)
@@ -129,6 +131,7 @@ class ComputedTorqueController(LifecycleNode):
                 " native_loop: 'off'"
             )
         names = model.chain.joint_names
+        self._external.begin(controller, model.dynamics)
         self._reference.begin(names)
         self._errors.begin(names)
         if self._state is not None:
@@ -263,7 +266,7 @@ class ComputedTorqueController(LifecycleNode):
         if self._state is not None:
             self._state.publish_due(cycles)
         self._errors.add_all(cycles)
-        listened_to = self._reference.publish_all(cycles)
+        listened_to = self._reference.publish_all(cycles) | self._external.publish_all(cycles)
         return WATCHED if judged or listened_to else CALM
 
     def summary(self) -> Mapping[str, object]:
@@ -282,6 +285,7 @@ class ComputedTorqueController(LifecycleNode):
             "mode": self._control_parameters.mode,
             "model": f"{chain.name}: {chain.root} -> {chain.tip}, {chain.dof} joints",
             "backend": self._model.dynamics.backend,
+            **self._external.describe(controller.external),
             **self._model.in_force(),
         }
 

@@ -119,6 +119,27 @@ class External:
         return np.asarray(np.abs(self.effort) > self.threshold)
 
 
+DAMPING = 0.01
+"""Singular value of a Jacobian below which a wrench is damped [m or 1]."""
+
+
+def frame_wrench(jacobian: Array, effort: Array) -> tuple[Array, float]:
+    """Wrench at a frame that comes nearest to external efforts, damped near singular poses.
+
+    It says nothing of contacts elsewhere on the arm.
+
+    Args:
+        jacobian: (6, n) of the frame's origin, [linear, angular] velocity.
+        effort: (n,) external efforts [N·m or N].
+
+    Returns:
+        (6,) force and torque on the arm in the axes of the Jacobian [N, N·m], and the Jacobian's condition.
+    """
+    values = np.linalg.svd(jacobian, compute_uv=False)
+    wrench = np.linalg.solve(jacobian @ jacobian.T + DAMPING**2 * np.eye(6), jacobian @ effort)
+    return wrench, float(values[0] / values[-1]) if values[-1] > 0.0 else np.inf
+
+
 class MomentumObserver:
     """External efforts of an arm from its states and efforts, without accelerations or force sensors.
 

@@ -29,7 +29,7 @@ from robot_dynamics.ros.support.background import Background
 from robot_dynamics.ros.support.faults import explain
 
 NEEDED = ("inverse_dynamics",)
-"""Quantities that nodes evaluate."""
+"""Quantities that every node evaluates."""
 _COMPENSATES = "robot_compensates_gravity"
 
 
@@ -140,6 +140,7 @@ class ModelLoader:
         on_change: called in the node's thread when the same arm has another payload or gravity.
         follows: whether the node can take its live parameters from ``robot_model``.
         commands: whether the node commands efforts, which not every driver applies.
+        quantities: that the node evaluates.
     """
 
     def __init__(
@@ -149,6 +150,7 @@ class ModelLoader:
         on_change: Callable[[ArmModel], None],
         follows: bool = True,
         commands: bool = True,
+        quantities: tuple[str, ...] = NEEDED,
     ) -> None:
         self.parameters = parameters.declare(node, ModelParameters)
         self.driver = load_driver(self.parameters.driver) if self.parameters.driver else None
@@ -157,6 +159,7 @@ class ModelLoader:
         self._built: ArmModel | None = None  # not before the thread that builds has it
         self._change_due = False
         self._node = node
+        self._quantities = quantities
         self._on_model = on_model
         self._on_change = on_change
         self._background = Background(node)
@@ -347,7 +350,7 @@ class ModelLoader:
             dynamics = old.dynamics.with_gravity(carried).with_payload(load)
         else:
             dynamics = compile_dynamics(bare, carried, quantities=(), payload=load, friction=False)
-        prepare = partial(dynamics.prepare, NEEDED)
+        prepare = partial(dynamics.prepare, self._quantities)
         BUILDS.made(prepare, prepare)
         self._built = ArmModel(chain, dynamics, bare, gravity, payload, compensated, self.driver)
         return self._built

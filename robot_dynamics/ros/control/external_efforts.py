@@ -1,0 +1,123 @@
+"""External efforts of an arm as topics: of each joint, and as a wrench at a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+
+from robot_dynamics.control.arm.contact import External, frame_wrench
+from robot_dynamics.control.arm.controller import ArmController
+from robot_dynamics.dynamics.compiled import CompiledDynamics
+from robot_dynamics.dynamics.quantities.frames import FRAME
+from robot_dynamics.native.build_process import BUILDS
+from robot_dynamics.parameters import parameter, validate
+from robot_dynamics.ros.control.records import Cycles
+from robot_dynamics.ros.support import parameters, qos
+from robot_dynamics.ros.support.background import Background
+from robot_dynamics.ros.support.joint_state_bytes import JointStateBytes
+from robot_dynamics.ros.support.messages import set_stamp
+from robot_dynamics.spatial import Array
+
+
+@dataclass(frozen=True)
+class WrenchParameters:
+    """Frame of the external wrench."""
+
+    wrench_frame: str = parameter(
+        "",
+        "Link of the chain, or frame fixed to one, at which ~/external_wrench is given; empty: the tip",
+        read_only=True,
+    )
+
+    def __post_init__(self) -> None:
+        validate(self)
+
+
+class ExternalEfforts:
+    """Publishes the external efforts of an arm, and their wrench at a frame, each while somebody listens.
+
+    Args:
+        node: gets the publishers.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._frame = parameters.declare(node, WrenchParameters).wrench_frame
+        self._efforts = node.create_publisher(JointState, "~/external_torque", qos.LOCKSTEP)
+        self._wrench = node.create_publisher(WrenchStamped, "~/external_wrench", qos.LOCKSTEP)
+        self._background = Background(node)
+        self._bytes = JointStateBytes(())
+        self._dynamics: CompiledDynamics | None = None
+        self._jacobian: Any = None
+        self._asked = False
+        self._condition = np.nan
+
+    def begin(self, controller: ArmController, dynamics: CompiledDynamics) -> None:
+        """Report of this arm from now on.
+
+        Raises:
+            ParameterError: it has no frame ``wrench_frame``.
+        """
+        chain = controller.chain
+        if self._frame:
+            FRAME.read(chain, self._frame)
+        self._bytes = JointStateBytes(chain.joint_names)
+        self._dynamics, self._jacobian, self._asked = dynamics, None, False
+
+    def publish_all(self, cycles: Cycles) -> bool:
+        """Report of many cycles, the wrench of the last one; whether anybody listens."""
+        efforts, wrench = self._efforts.get_subscription_count(), self._wrench.get_subscription_count()
+        if not len(cycles) or not (efforts or wrench):
+            return bool(efforts or wrench)
+        position, velocity, told = (cycles.array(name) for name in ("position", "velocity", "told"))
+        external = told[:, : position.shape[1]]
+        if efforts:
+            for message in self._bytes.messages(cycles.nanoseconds, position, velocity, external):
+                self._efforts.publish(message)
+        if wrench:
+            self._publish_wrench(int(cycles.nanoseconds[-1]), position[-1], external[-1])
+        return True
+
+    def _publish_wrench(self, nanoseconds: int, position: Array, effort: Array) -> None:
+        if self._jacobian is None:
+            self._prepare()
+            return
+        values, self._condition = frame_wrench(self._jacobian(position), effort)
+        assert self._dynamics is not None
+        message = WrenchStamped()
+        message.header.frame_id = self._frame or self._dynamics.chain.tip
+        set_stamp(message.header.stamp, nanoseconds)
+        force, torque = message.wrench.force, message.wrench.torque
+        force.x, force.y, force.z, torque.x, torque.y, torque.z = values.tolist()
+        self._wrench.publish(message)
+
+    def _prepare(self) -> None:
+        """Compile the Jacobian where nothing waits for it."""
+        if self._asked or self._dynamics is None:
+            return
+        self._asked = True
+        options = {"frame": self._frame} if self._frame else {}
+        make = partial(self._dynamics.function, "jacobian", **options)
+        self._background.submit("Jacobian", lambda: BUILDS.made(make, make), self._take, self._refused)
+
+    def _take(self, jacobian: Any) -> None:
+        self._jacobian = jacobian
+
+    def _refused(self, reason: str) -> None:
+        self._node.get_logger().error(f"~/external_wrench is not published: {reason}")
+
+    def describe(self, external: External) -> Mapping[str, object]:
+        """Largest share of a threshold, and condition of the wrench, for the diagnostics."""
+        observed = np.isfinite(external.threshold)
+        share = np.abs(external.effort[observed] / external.threshold[observed]).max(initial=0.0)
+        return {
+            "external effort [share of threshold]": f"{share:.2f}" if observed.any() else "not observed",
+            "condition of external wrench": f"{self._condition:.3g}",
+        }

@@ -1,0 +1,212 @@
+"""The momentum observer against MuJoCo's forces, and contact as a rule of supervision."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import mujoco
+import numpy as np
+import pytest
+from closed_loop import READY, ArmLoop
+
+import robot_dynamics as rd
+from robot_dynamics.control.arm.contact import MomentumObserver
+from robot_dynamics.control.protocol import Phase
+from robot_dynamics.errors import ModelError, ParameterError, StateError
+from robot_dynamics.resources import resource
+
+GAIN = 25.0
+UR5_FRICTION = {"friction": (3.0, 3.0, 2.0, 0.5, 0.5, 0.5), "damping": (2.0, 2.0, 1.5, 0.3, 0.3, 0.3)}
+
+
+class Pushed(ArmLoop):
+    """An arm that is pushed; what the joints feel of it, passed through the observer's own filter.
+
+    Attributes:
+        push: body and (6,) force and torque on it, in world axes.
+        felt: (n,) the true external effort, filtered.
+        errors: (cycles, 2, n) external efforts that are found, and the true ones, filtered.
+    """
+
+    def __init__(self, *args, **parameters):
+        super().__init__(*args, **parameters)
+        self.push = None
+        self.felt = np.zeros(self.chain.dof)
+        self.seen = []
+
+    def step(self):
+        data = self.plant._data
+        data.xfrc_applied[:] = 0.0
+        if self.push is not None:
+            data.xfrc_applied[self.push[0]] = self.push[1]
+        before = self.torque()
+        super().step()
+        self.seen.append((self.control.external.effort, self.felt))
+        share = 1.0 - np.exp(-GAIN * self.period)
+        self.felt = self.felt + share * (0.5 * (before + self.torque()) - self.felt)
+
+    def torque(self):
+        """Efforts of the push on the joints, by MuJoCo's own Jacobian."""
+        if self.push is None:
+            return np.zeros(self.chain.dof)
+        model, data = self.plant._built.model, self.plant._data
+        mujoco.mj_forward(model, data)
+        linear, angular = np.zeros((3, model.nv)), np.zeros((3, model.nv))
+        mujoco.mj_jacBodyCom(model, data, linear, angular, self.push[0])
+        return (linear.T @ self.push[1][:3] + angular.T @ self.push[1][3:])[self.plant._built.drivers]
+
+
+def wave(loop, duration=2.0):
+    """Follow a motion of all joints."""
+    loop.go(np.add(READY, (0.6, -0.5, 0.7, 0.5, -0.6, 0.8)), duration)
+
+
+@pytest.mark.parametrize("period", [0.001, 0.004])
+def test_every_push_is_found_as_large_as_it_is(period):
+    loop = Pushed("ur5", READY, period=period, observer_gain=GAIN)
+    loop.run(0.1)
+    wave(loop, 1.0)
+    rng = np.random.default_rng(0)
+    for _ in range(8):
+        body = int(rng.integers(2, loop.plant._built.model.nbody))
+        loop.push = (body, rng.uniform(-1.0, 1.0, 6) * [40, 40, 40, 4, 4, 4])
+        loop.run(0.1)
+        loop.push = None
+        loop.run(0.02)
+    found, true = np.array(loop.seen).transpose(1, 0, 2)
+    assert (np.abs(found - true).max(axis=0) < 1e-4 * np.abs(true).max(axis=0)).all()
+    assert np.abs(true).max() > 15.0
+
+
+def test_friction_and_rotors_are_no_external_effort():
+    """What is declared is taken off, in motion, at reversals, and where gears rub with the load."""
+    real = {**UR5_FRICTION, "rotor_inertia": (0.5,) * 6, "load_friction": (0.05,) * 6}
+    loop = Pushed("ur5", READY, declared=real, real=real, period=0.001)
+    loop.run(0.05)
+    wave(loop)
+    loop.run(0.6)
+    loop.push = (4, np.array([0.0, 25.0, 20.0, 0.0, 0.0, 0.0]))
+    loop.run(0.6)
+    found, true = np.array(loop.seen).transpose(1, 0, 2)
+    moving = np.array(
+        [np.abs(loop.velocities[max(0, k - 120) : k + 1]).min() > 0.05 for k in range(len(found))]
+    )
+    assert np.abs(true).max() > 5.0 and moving.sum() > 400
+    assert (np.abs(found - true)[moving] < 0.02 * np.abs(true).max()).all()
+
+
+def test_what_is_no_contact_does_not_alarm():
+    """Friction off by 30 %, encoder steps, reversals, standstill, and a payload that is announced."""
+    declared = UR5_FRICTION
+    real = {name: tuple(1.3 * np.array(values)) for name, values in declared.items()}
+    loop = ArmLoop("ur5", READY, declared=declared, real=real, on_contact="hold", kp=(400.0,), kv=(40.0,))
+    steps = 2.0 * np.pi / 2**17
+    past = []
+
+    def encoders(q, qd):
+        place = steps * np.round(q / steps)
+        past.append(place)
+        return place, (place - past[-2]) / loop.period if len(past) > 1 else 0.0 * place
+
+    loop.measure = encoders
+    loop.run(0.2)
+    for _ in range(2):
+        wave(loop, 0.9)
+        loop.run(1.0)
+        loop.go(READY, 0.9)
+        loop.run(1.0)
+    load = [3.0, 0.0, 0.0, 0.3, 0.03, 0.0, 0.03, 0.0, 0.0, 0.0]
+    loop.control.change_model(rd.ActuatedArm(loop.links.with_payload(load), loop.chain, drives(declared)))
+    carried = {"payload_mass": 3.0, "payload_center": (0.0, 0.0, 0.1)}
+    loop.plant.reconfigure(replace(loop.plant.parameters, **carried))
+    wave(loop)
+    loop.run(1.5)
+    assert loop.trip is None
+    assert all(phase is not Phase.PROTECTIVE_STOP for phase in loop.phases)
+
+
+def drives(values):
+    return rd.ActuatorParameters(**{"rotor_inertia": (0.0,)} | values)
+
+
+def test_a_contact_holds_the_arm_where_it_is_until_the_reset():
+    loop = Pushed("ur5", READY, on_contact="hold")
+    loop.run(0.1)
+    wave(loop)
+    loop.run(0.8)
+    assert loop.trip is None
+    loop.push = (3, np.array([60.0, 60.0, 0.0, 0.0, 0.0, 0.0]))
+    began = loop.time
+    loop.run(0.5, until=lambda: loop.phases[-1] is Phase.PROTECTIVE_STOP)
+    assert loop.trip.rule == "contact" and loop.time - began < 0.1
+    joint = loop.chain.joint_names[loop.trip.joint]
+    assert loop.line.startswith(
+        f"{joint} feels an external effort of {loop.trip.measured:.4g} N·m, allowed are"
+    )
+    at = loop.plant.position
+    loop.push = None
+    loop.run(1.0)
+    assert np.abs(loop.plant.position - at).max() < 0.15
+    np.testing.assert_allclose(loop.plant.velocity, 0.0, atol=1e-3)
+    np.testing.assert_allclose(loop.references[-1], loop.plant.position, atol=0.01)
+    assert loop.control.reset_fault() == ""
+    wave(loop)
+    loop.run(0.5)
+    assert loop.phases[-1] is Phase.TRACKING
+
+
+def test_a_contact_that_is_only_reported_stops_nothing():
+    loop = Pushed("ur5", READY, on_contact="report", kp=(900.0,), kv=(60.0,))
+    loop.run(1.2)
+    loop.push = (3, np.array([0.0, 40.0, 0.0, 0.0, 0.0, 0.0]))
+    loop.run(0.2)
+    assert loop.trip.rule == "contact" and not loop.trip.stops
+    assert "on_contact: report" in loop.line
+    assert loop.phases[-1] is Phase.HOLDING
+    [rule] = [rule for rule in loop.control.rules() if rule.name == "contact"]
+    assert rule.largest > 1.0 and rule.thresholds[0] == pytest.approx(0.05 * 150.0)
+
+
+def test_the_library_s_observer_is_the_controller_s():
+    loop = Pushed("ur5", READY, observer_gain=GAIN)
+    loop.push = (4, np.array([0.0, 20.0, 0.0, 0.0, 0.0, 0.0]))
+    wave_at = round(0.05 / loop.period)
+    for cycle in range(150):
+        if cycle == wave_at:
+            wave(loop)
+        loop.step()
+    observer = MomentumObserver(loop.chain, loop.links, rd.ContactParameters(observer_gain=GAIN))
+    acted = np.vstack([np.zeros(6), loop.efforts[:-1]])
+    for k, time in enumerate(loop.times):
+        external = observer.update(time, loop.positions[k], loop.velocities[k], acted[k])
+        np.testing.assert_array_equal(external.effort, loop.seen[k][0])
+    assert external.contact.any()
+    observer.change_model(loop.links.with_gravity((0.0, 0.0, -9.81)))
+    again = observer.update(time + loop.period, loop.positions[-1], loop.velocities[-1], acted[-1])
+    np.testing.assert_array_equal(again.effort, external.effort)  # the step to another model is left out
+    gone = observer.update(time + 1.0, loop.positions[-1], loop.velocities[-1], acted[-1])
+    np.testing.assert_array_equal(gone.effort, 0.0)
+
+
+def test_bad_input_is_refused_by_name():
+    chain = ArmLoop("ur5").chain
+    q = np.zeros(6)
+    with pytest.raises(ParameterError, match=r"contact_threshold.*2 values"):
+        rd.MomentumObserver(chain, parameters=rd.ContactParameters(contact_threshold=(1.0, 2.0)))
+    with pytest.raises(ParameterError, match="observer_gain"):
+        rd.MomentumObserver(chain, parameters=rd.ContactParameters(observer_gain=0.0))
+    with pytest.raises(ParameterError, match="on_contact"):
+        rd.ContactParameters(on_contact="yield")
+    with pytest.raises(ParameterError, match=r"'on_contact' is 'hold'.*observer_gain is 0"):
+        rd.ArmController(chain, parameters=rd.ArmParameters(on_contact="hold", observer_gain=0.0))
+    with pytest.raises(ModelError, match="of an arm with 7 joints; this one has 6"):
+        rd.MomentumObserver(
+            chain, rd.compile_dynamics(rd.load_urdf(resource("urdf/arm7.urdf")), friction=False)
+        )
+    observer = rd.MomentumObserver(chain)
+    for values, words in (((q, q, q[:3]), "effort"), ((q, np.full(6, np.nan), q), "velocity")):
+        with pytest.raises(StateError, match=words):
+            observer.update(0.0, *values)
+    observer.update(0.0, q, q, q)
+    with pytest.raises(StateError, match="effort"):
+        observer.update(0.001, q, q, np.array([0, 0, np.inf, 0, 0, 0]))

@@ -1,0 +1,64 @@
+"""External efforts as topics, and the stop at a contact, of the node."""
+
+import numpy as np
+import pytest
+from geometry_msgs.msg import WrenchStamped
+from ros_harness import peer_with
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+from two_links import NODE, TWO_LINKS, Robot, controller, gravity_load
+
+import robot_dynamics as rd
+from robot_dynamics.ros.support import qos
+from robot_dynamics.ros.support.messages import stamp_to_nanoseconds
+
+pytestmark = pytest.mark.ros
+PARAMETERS = {
+    "observer_gain": 1000.0,
+    "on_contact": "hold",
+    "contact_threshold": [2.0],
+    "max_following_error": [-1.0],
+    "start_motion": -1.0,
+}
+
+
+def test_an_arm_that_is_kept_from_its_reference_feels_it_and_stops():
+    with controller(**PARAMETERS) as node, peer_with(node) as peer:
+        robot = Robot(peer)
+        efforts = peer.subscribe(JointState, f"/{NODE}/external_torque", qos.LOCKSTEP)
+        wrenches = peer.subscribe(WrenchStamped, f"/{NODE}/external_wrench", qos.LOCKSTEP)
+        robot.hold_at([0.2, 0.4])
+        peer.repeat_until(
+            lambda: robot.hold_at([0.2, 0.4]), lambda: efforts and wrenches, "no external efforts"
+        )
+        # At rest away from its reference: what holds it there is its weight less the effort.
+        place = [0.2, 0.41]
+
+        def felt():
+            command = robot.hold_at(place)
+            expected = gravity_load(place) - command
+            return any(np.allclose(one.effort, expected, rtol=1e-3, atol=1e-3) for one in efforts[-5:])
+
+        peer.repeat_until(lambda: None, felt, "the external effort is not weight less command")
+
+        def pair():
+            of = {stamp_to_nanoseconds(one.header.stamp): one for one in efforts}
+            stamps = [(stamp_to_nanoseconds(one.header.stamp), one) for one in wrenches]
+            return next(((one, of[stamp]) for stamp, one in reversed(stamps) if stamp in of), None)
+
+        newest, joints = peer.wait_until(pair, "no wrench of a state with efforts")
+        jacobian = rd.compile_dynamics(rd.load_urdf(TWO_LINKS)).jacobian(np.array(joints.position))
+        force, torque = newest.wrench.force, newest.wrench.torque
+        wrench = np.array([force.x, force.y, force.z, torque.x, torque.y, torque.z])
+        np.testing.assert_allclose(jacobian.T @ wrench, joints.effort, rtol=0.01, atol=0.01)
+        assert newest.header.frame_id == rd.load_urdf(TWO_LINKS).tip
+
+        for shoulder in np.arange(0.2, 0.26, 0.002):
+            robot.hold_at([shoulder, 0.41])
+        node.wait_for_output("shoulder feels an external effort of")
+        assert peer.call(Trigger, f"/{NODE}/reset_fault", Trigger.Request()).success
+
+
+def test_a_frame_that_does_not_exist_is_refused_by_name():
+    with controller(wrench_frame="hand") as node:
+        node.wait_for_output("no frame 'hand'; choose from")
