@@ -64,7 +64,7 @@ def model_values(
         "MASSES": ",\n    ".join(f"{{{_text(name)}, {_number(mass)}}}" for name, mass in masses.items()),
         "MODES": ", ".join(map(_text, MODES)),
         "SAFE_OUTPUTS": ", ".join(_text(name) for name in SAFE_OUTPUTS if name in ARM_SAFE_OUTPUTS),
-        **_parameter_values(descriptions(gravity)),
+        **_parameter_values(descriptions(gravity, driver)),
     }
 
 

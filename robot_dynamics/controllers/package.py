@@ -81,11 +81,16 @@ class ControllerPackage:
             **self._filled(),
             **{f"src/core/{name}": text for name, text in core_sources().items()},
             **{f"src/model/{name}": text for name, text in kernels.items()},
-            "src/parameters.yaml": parameter_file(self.name, self.gravity),
+            "src/parameters.yaml": parameter_file(self.name, self.gravity, self.driver),
             "urdf/robot.urdf": with_simulated_hardware(
-                self.urdf, self.chain.joint_names, f"{self.name}/SimulatedArm"
+                self.urdf, self.chain.joint_names, f"{self.name}/SimulatedArm", self._interfaces
             ),
         }
+
+    @property
+    def _interfaces(self) -> tuple[str, ...]:
+        """Command interfaces of every joint."""
+        return self.driver.command.interfaces if self.driver else ("effort",)
 
     def _filled(self) -> dict[str, str]:
         values = {
@@ -97,6 +102,7 @@ class ControllerPackage:
             "REFERENCE_LIST": json.dumps([f"computed_torque_controller/{j}" for j in self.chain.joint_names]),
             "CONSTRAINTS": "".join(_constraints(self.chain, j) for j in range(self.chain.dof)),
             "RATE": f"{self.driver.rate:.0f}" if self.driver and self.driver.rate else "1000",
+            "MODE": "feedforward" if self.driver and self.driver.command.drive_loop else "computed_torque",
             "DRIVER": f" on {_comment(self.driver.title)}" if self.driver else "",
             **model_values(self.chain, self.gravity, self.urdf, self.driver),
         }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import yaml
@@ -12,6 +12,7 @@ from robot_dynamics.control.arm.contact import ContactParameters
 from robot_dynamics.control.arm.parameters import ArmParameters
 from robot_dynamics.control.arm.payload import PayloadParameters
 from robot_dynamics.control.core.library import MODES
+from robot_dynamics.model.driver_profile import WITHOUT_FEEDBACK, DriverProfile
 from robot_dynamics.parameters import Description, describe, parameter, validate
 from robot_dynamics.spatial import Array
 
@@ -20,6 +21,7 @@ _ABSENT = ("front_timeout", *(about.name for about in describe(ContactParameters
 # Validation of lists beside the bounds of their elements.
 _LENGTHS: dict[str, dict[str, Any]] = {
     "joints": {"unique<>": None},
+    "command_interfaces": {"unique<>": None, "subset_of<>": [["position", "velocity", "effort"]]},
     "kp": {"not_empty<>": None},
     "kv": {"not_empty<>": None},
     "payload_center": {"fixed_size<>": [3]},
@@ -37,6 +39,12 @@ class FollowingParameters:
         (),
         "Names of the joints' interfaces, in the order of the model, where they differ from the model's;"
         " empty: the model's",
+        read_only=True,
+    )
+    command_interfaces: tuple[str, ...] = parameter(
+        ("effort",),
+        "Command interfaces of every joint: effort, and position and velocity for drives with a loop of their"
+        " own, which then get the reference; the effort has no gains then",
         read_only=True,
     )
     reference_leads: bool = parameter(
@@ -73,10 +81,20 @@ class FollowingParameters:
         validate(self)
 
 
-def descriptions(gravity: Array) -> list[Description]:
-    """Every parameter of the controller of an arm under ``gravity`` (3,) [m/s²]."""
+def descriptions(gravity: Array, driver: DriverProfile | None = None) -> list[Description]:
+    """Every parameter of the controller of an arm under ``gravity`` (3,) [m/s²], on a driver."""
     classes = (FollowingParameters, ArmParameters, ActuatorParameters, PayloadParameters)
-    known = [about for cls in classes for about in describe(cls) if about.name not in _ABSENT]
+    defaults: dict[str, Any] = {}
+    if driver is not None:
+        defaults["command_interfaces"] = driver.command.interfaces
+        if driver.command.drive_loop:
+            defaults["mode"] = WITHOUT_FEEDBACK[0]
+    known = [
+        replace(about, default=defaults.get(about.name, about.default))
+        for cls in classes
+        for about in describe(cls)
+        if about.name not in _ABSENT
+    ]
     weight = Description(
         name="gravity",
         type=float,
@@ -92,9 +110,9 @@ def descriptions(gravity: Array) -> list[Description]:
     return [*known, weight]
 
 
-def parameter_file(package: str, gravity: Array) -> str:
+def parameter_file(package: str, gravity: Array, driver: DriverProfile | None) -> str:
     """The YAML from which generate_parameter_library makes ``package::Params``."""
-    entries = {about.name: _entry(about) for about in descriptions(gravity)}
+    entries = {about.name: _entry(about) for about in descriptions(gravity, driver)}
     return str(yaml.safe_dump({package: entries}, sort_keys=False, allow_unicode=True, width=110))
 
 

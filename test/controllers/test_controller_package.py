@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import numpy as np
+import pinocchio as pin
 import pytest
 import yaml
 from patience import LONG_PATIENCE, PATIENCE
@@ -156,10 +157,19 @@ def efforts_of(program, parameters, times, position, velocity, reference, leads)
             "parameter 'kp' is 0 for joint3: mode 'computed_torque' needs a gain above 0",
         ),
         ("kv 0", "parameter 'kv' is 0 for joint1: mode 'computed_torque' needs a gain above 0"),
-        ("joints a b a d e f", "parameter 'joints' has 'a' twice: each joint once"),
+        ("joints a b a d e f", "parameter 'joints' has 'a' twice: each one once"),
         ("payload_center 0 0", "parameter 'payload_center' must have 3 values"),
         ("payload_inertia 1 0 0 1 0 9", "no rigid body has the inertia of parameter 'payload_inertia'"),
         ("friction_offset 9", "parameter 'friction_offset' is larger than the friction of joint1"),
+        (
+            "command_interfaces position velocity effort",
+            "parameter 'mode' is 'computed_torque', and the drives",
+        ),
+        ("command_interfaces position", "parameter 'command_interfaces' must have effort"),
+        (
+            "command_interfaces effort force",
+            "parameter 'command_interfaces' has 'force': it must be position",
+        ),
         ("safe_output drop", "there is no choice 'drop'"),
         ("kpp 3", "there is no parameter 'kpp'"),
     ],
@@ -299,6 +309,37 @@ def test_efforts_are_those_of_the_node_s_native_loop_to_the_last_bit(replay):
         np.testing.assert_array_equal(reached[k], command.effort)
 
 
+def test_drives_with_a_loop_of_their_own_get_the_reference_and_an_effort_without_gains(replay):
+    """Against Pinocchio at the reference, wherever the arm is measured."""
+    times, position, velocity, reference = cycles_of_a_move(np.random.default_rng(7))
+    times = times[:100]
+    model = pin.buildModelFromUrdf(str(PUMA))
+    data = model.createData()
+    given = {
+        "command_interfaces": ("effort", "position", "velocity"),
+        "mode": "feedforward",
+        "kp": (80.0,),
+        "kv": (15.0,),
+        "damping": (0.0,),
+        "friction": (0.0,),
+        "model_change_time": 0.0,
+    }
+    rows = efforts_of(replay, given, times, position, velocity, reference, False)
+    assert rows.shape == (len(times), 3 * JOINTS)
+    efforts, places, rates = np.split(rows, 3, axis=1)
+    following = slice(1, 60)  # the references end at 60
+    np.testing.assert_array_equal(places[following], reference[0][following])
+    np.testing.assert_array_equal(rates[following], reference[1][following])
+    for k in range(1, 60):
+        expected = pin.rnea(model, data, *(part[k] for part in reference))
+        np.testing.assert_allclose(efforts[k], expected, rtol=1e-9, atol=1e-9)
+    assert np.isfinite(rows).all()
+    guided = efforts_of(
+        replay, {**given, "mode": "gravity_compensation"}, times, position, velocity, reference, False
+    )
+    np.testing.assert_array_equal(guided[:, JOINTS:], np.hstack([position[:100], np.zeros((100, JOINTS))]))
+
+
 FRICTION_PROGRAM = """
 #include <cstdio>
 #include "puma_controllers/settings.hpp"
@@ -415,6 +456,24 @@ def test_a_driver_decides_gravity_rate_limits_and_friction(tmp_path):
     assert left[12:18] == [0.2, 0.3, 0.3, 1.0, 0.3, 0.3]  # elbow: viscous, dry, static, Stribeck, ...
     described = [joint.limits.effort for joint in load_urdf(PUMA).joints]
     assert limits == [min(pair) for pair in zip(described, (54, 5000, 28, 28, 10, 10), strict=True)]
+
+
+def test_a_driver_with_a_loop_of_its_own_sets_interfaces_and_mode(tmp_path):
+    text = resource("config/drivers/openarm_mit.yaml").read_text(encoding="utf-8")
+    own = tmp_path / "own.yaml"
+    own.write_text(re.sub(r"torque_limits: .*", "torque_limits: []", text))
+    folder = tmp_path / "mit_arm"
+    assert main(["generate", str(PUMA), "--ros2-control", "-o", str(folder), "--driver", str(own)]) == 0
+    parameters = yaml.safe_load((folder / "src/parameters.yaml").read_text())["mit_arm"]
+    assert parameters["command_interfaces"]["default_value"] == ["position", "velocity", "effort"]
+    assert parameters["command_interfaces"]["read_only"]
+    assert parameters["mode"]["default_value"] == "feedforward"
+    controllers = yaml.safe_load((folder / "config/controllers.yaml").read_text())
+    assert controllers["computed_torque_controller"]["ros__parameters"]["mode"] == "feedforward"
+    description = (folder / "urdf/robot.urdf").read_text()
+    for kind in ("position", "velocity", "effort"):
+        assert description.count(f'<command_interface name="{kind}"/>') == JOINTS
+    assert '<param name="kp">' in description
 
 
 @pytest.mark.parametrize(
