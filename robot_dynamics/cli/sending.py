@@ -62,7 +62,7 @@ def where_is(joint_names: tuple[str, ...], topic: str) -> Array:
 
 
 def present_contact(here: Array, clearance: Clearance | None, bounds: Bounds) -> str:
-    """What the arm touches where it is, in words; empty where it keeps clear."""
+    """Words for what the arm touches where it is; empty where it keeps clear."""
     if clearance is None:
         return ""
     distance, names = clearance.least(here[None], bounds.clearance)
@@ -138,7 +138,7 @@ def send(
 
 
 def agreed(question: str) -> bool:
-    """Whether the user answers a question with y; an end of the input is a no."""
+    """Return whether the user answers a question with y; an end of the input is a no."""
     try:
         return input(f"{question} [y/N]? ").strip().lower() == "y"
     except EOFError:
