@@ -350,9 +350,8 @@ class CoreController(Generic[R]):
             "repeated_faults": np.array([2.0]),
             "start_load": array_at(settings.limits, n) if given.start_speed > 0.0 else np.full(n, np.inf),
             "slow_states": self._longest_periods(settings),
+            **({"contact": array_at(settings.contact_floor, n)} if given.contact else {}),
         }
-        if given.contact:
-            thresholds["contact"] = array_at(settings.contact_floor, n)
         found = []
         for number, (name, quantity) in enumerate(RULES.items()):
             info = self._library.rd_rule_table(number)
