@@ -31,7 +31,7 @@ COMMANDS = {
     "excite": "plan the excitation trajectory for identify",
     "identify": "identify masses, friction and payload of an arm from recorded motion",
     "run": "start a ROS 2 node of this package",
-    "set": "set payload, gravity and friction at every running node of a robot",
+    "set": "set payload, mode, gains and other parameters at every running node of a robot",
     "count": "count the operations of every formulation beside the published formulas",
     "generate": "write a customised model as C or Python source",
     "benchmark": "time the generated model beside other libraries",

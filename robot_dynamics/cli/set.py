@@ -1,23 +1,32 @@
-"""``robot_dynamics set``: payload, gravity and friction at every running node of a robot at once."""
+"""``robot_dynamics set``: parameters at every running node of a robot at once."""
 
 from __future__ import annotations
 
 import argparse
 from typing import Any
 
+import yaml
+
 from robot_dynamics.cli.chain_source import number_within
 from robot_dynamics.cli.needs import need
-from robot_dynamics.errors import RobotDynamicsError, quoted
+from robot_dynamics.errors import ParameterError, RobotDynamicsError, quoted, shown
 from robot_dynamics.inputs.documents import parse_yaml
+from robot_dynamics.inputs.files import check_output, open_output
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument(
         "values",
-        nargs="+",
+        nargs="*",
         metavar="NAME=VALUE",
-        help="such as payload_mass=1.5 'payload_center=[0, 0, 0.1]' robot_compensates_gravity=true",
+        help="such as payload_mass=1.5 'payload_center=[0, 0, 0.1]' robot_compensates_gravity=true, and any"
+        " parameter that a node takes while it runs, such as mode=gravity_compensation kp=100",
+    )
+    parser.add_argument(
+        "--save",
+        metavar="FILE.yaml",
+        help="parameter file with what the robot's nodes report afterwards, for --params-file",
     )
     robots = parser.add_mutually_exclusive_group()
     robots.add_argument(
@@ -40,14 +49,26 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Set the parameters and print the nodes; returns the exit code."""
+    if not arguments.values and arguments.save is None:
+        raise ParameterError("nothing to do: give NAME=VALUE, or --save FILE.yaml")
+    if arguments.save is not None:
+        check_output(arguments.save)
     need("set", "rclpy")
     from robot_dynamics.ros.models.everywhere import set_everywhere
 
     wanted = dict(_assignment(text) for text in arguments.values)
     given = "/" if arguments.all else arguments.namespace
     namespace = None if given is None else "/" + given.strip("/")
-    for owner, names in set_everywhere(wanted, namespace, arguments.simulator, arguments.patience).items():
+    done, reported = set_everywhere(
+        wanted, namespace, arguments.simulator, arguments.patience, arguments.save is not None
+    )
+    for owner, names in done.items():
         print(f"{owner}: {', '.join(f'{name} {wanted[name]}' for name in names)}")
+    if arguments.save is not None:
+        document = {owner: {"ros__parameters": values} for owner, values in reported.items()}
+        with open_output(arguments.save) as stream:
+            stream.write(yaml.safe_dump(document, sort_keys=False, default_flow_style=None, width=1000))
+        print(shown(arguments.save))
     return 0
 
 

@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+import yaml
 from rcl_interfaces.srv import GetParameters
 from rclpy.node import Node
 from rclpy.parameter import parameter_value_to_python
@@ -23,7 +24,7 @@ FOLLOW = {"robot_description": ARM, "follow_robot_model": True, "payload_mass": 
 def value(peer, node, name):
     answer = peer.call(GetParameters, f"{node}/get_parameters", GetParameters.Request(names=[name]))
     found = parameter_value_to_python(answer.values[0])
-    return list(found) if hasattr(found, "__iter__") else found
+    return list(found) if hasattr(found, "__iter__") and not isinstance(found, str) else found
 
 
 def test_who_follows_takes_what_is_set_at_robot_model_now_and_later():
@@ -105,9 +106,38 @@ def test_two_sources_of_gravity_are_refused():
         node.wait_for_output("follow_robot_model and gravity_from_imu cannot both be true")
 
 
-def test_one_command_sets_every_node_of_a_robot_or_none():
+LEFT = ["-r", "__ns:=/left"]
+
+
+def modes_gains_and_a_file_of_what_is_in_force(peer, command, path):
+    """A number is one for all joints where the node has a list; the file starts a node as it was."""
+    name = f"left/{FOLLOWERS[0]}"
+
+    def done():
+        set_there = command("mode=gravity_compensation", "kp=64", "kv=16", "--save", str(path))
+        return set_there.returncode == 0 and "robot_model" in path.read_text(encoding="utf-8") and set_there
+
+    said = peer.wait_until(done, "mode and gains are not set").stdout
+    assert f"/{name}: mode gravity_compensation, kp 64.0, kv 16.0" in said
+    assert value(peer, name, "mode") == "gravity_compensation" and value(peer, name, "kp") == [64.0]
+    saved = yaml.safe_load(path.read_text(encoding="utf-8"))
+    own = saved[f"/{name}"]["ros__parameters"]
+    assert own["mode"] == "gravity_compensation" and own["kp"] == [64.0] and own["payload_mass"] == 2.0
+    assert "robot_description" not in own and saved["/left/robot_model"]["ros__parameters"]["friction"] == [
+        0.25
+    ]
+    path.write_text(yaml.safe_dump({"/**": saved[f"/{name}"]}), encoding="utf-8")
+    again = ["-r", "__ns:=/again", "--params-file", str(path)]
+    with NodeProcess(FOLLOWERS[0], {"robot_description": ARM}, again) as node:
+        node.wait_for_output("model of")
+        assert value(peer, f"again/{FOLLOWERS[0]}", "kp") == [64.0]
+    refused = command("rate=0")
+    assert refused.returncode == 1 and "rate" in refused.stderr
+
+
+def test_one_command_sets_every_node_of_a_robot_or_none(tmp_path):
     """The elbow of the second robot is locked: a list for two joints does not fit it."""
-    left = ["-r", "__ns:=/left"]
+    left = LEFT
     first = NodeProcess(OWNER, {"robot_description": ARM, "friction": [0.25]}, left)
     second = NodeProcess(
         FOLLOWERS[0], {"robot_description": ARM, "locked_joints": ["elbow"], "locked_positions": [0.0]}, left
@@ -149,7 +179,11 @@ def test_one_command_sets_every_node_of_a_robot_or_none():
         assert "/left/computed_torque_controller refuses: parameter 'friction' has 2 values" in refused.stderr
         assert "every node has its old values" in refused.stderr
         assert value(peer, "left/robot_model", "friction") == [0.25]
-        assert "payload_mas" in command("payload_mas=1").stderr
+        assert (
+            "payload_mas, or none was found in 5 s; did you mean payload_mass"
+            in command("payload_mas=1").stderr
+        )
+        modes_gains_and_a_file_of_what_is_in_force(peer, command, tmp_path / "robot.yaml")
         refuses_several_robots(peer)
 
 

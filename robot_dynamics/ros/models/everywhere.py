@@ -1,9 +1,11 @@
-"""Sets payload, gravity and friction at every node of a robot at once."""
+"""Sets parameters at every node of a robot at once, and reads what its nodes have."""
 
 from __future__ import annotations
 
 import time
+from array import array
 from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 import rclpy
@@ -21,31 +23,32 @@ SETTLED = 3.0
 alone has as many as one that has to answer."""
 ANSWER = 5.0
 """Seconds that a node has to answer."""
+UNSAVED = ("robot_description", "robot_description_semantic", "use_sim_time")
+"""Parameters that no file of parameters is to repeat."""
 OF_SIMULATOR = "physics_timestep"
 """Parameter by which a simulator is told: its payload is what the arm really carries."""
 
 
 def set_everywhere(
-    wanted: Mapping[str, Any], namespace: str | None, simulator: bool, patience: float
-) -> dict[str, list[str]]:
+    wanted: Mapping[str, Any], namespace: str | None, simulator: bool, patience: float, report: bool = False
+) -> tuple[dict[str, list[str]], dict[str, dict[str, Any]]]:
     """Set parameters at every node that has them; where one refuses, all get their old values back.
 
     Args:
-        wanted: names among ``live_parameters.SHARED`` with their values.
+        wanted: names with their values; empty: nothing is set. A number is one for all joints where the node
+            has a list.
         namespace: of the robot; nodes below it count too. None: of the only robot that there is.
         simulator: whether a simulator's own count as well.
         patience: how long to look for the first node [s].
+        report: whether to ask the nodes for all of their parameters afterwards.
 
     Returns:
-        Names of the parameters that were set, by node.
+        Names of the parameters that were set, by node; and all parameters of the robot's nodes, by node.
 
     Raises:
         RobotDynamicsError: no node has them, one does not answer, or one refuses; the text says which. Or
             there are several robots, and no namespace.
     """
-    unknown = [name for name in wanted if name not in SHARED]
-    if unknown:
-        raise RobotDynamicsError(f"there is no {', '.join(unknown)} to set; it can be {', '.join(SHARED)}")
     use_sockets()
     context = rclpy.Context()
     rclpy.init(context=context, args=[])
@@ -53,21 +56,38 @@ def set_everywhere(
     caller = _Caller(node, SingleThreadedExecutor(context=context))
     try:
         below = namespace or "/"
-        found = caller.nodes_with(list(wanted), below, simulator, patience)
-        if not found:
+        names = [*wanted, *(name for name in SHARED if report and name not in wanted)]
+        found, known = caller.nodes_with(names, below, simulator, patience)
+        having = {owner: [name for name in has if name in wanted] for owner, has in found.items()}
+        having = {owner: has for owner, has in having.items() if has}
+        missing = [name for name in wanted if not any(name in has for has in having.values())]
+        if missing or not found:
+            absent = ", ".join(missing or SHARED[:1])
+            near = {hint for name in missing for hint in get_close_matches(name, known, 1)}
+            hint = f"; did you mean {' or '.join(sorted(near))}?" if near else ""
             raise RobotDynamicsError(
-                f"no node below {below} has {', '.join(wanted)}, or none was found in {patience:g} s"
+                f"no node below {below} has {absent}, or none was found in {patience:g} s{hint}"
             )
         spaces = sorted({owner.rpartition("/")[0] or "/" for owner in found})
         if namespace is None and len(spaces) > 1:
             raise RobotDynamicsError(
-                f"there are several robots: nodes in {', '.join(spaces)} have {', '.join(wanted)}; give"
-                " --namespace of one, or --all"
+                f"there are several robots: nodes in {', '.join(spaces)} have {', '.join(wanted or names)};"
+                " give --namespace of one, or --all"
             )
-        return caller.set_all(found, wanted)
+        done = caller.set_all(having, wanted) if wanted else {}
+        return done, {owner: caller.everything(owner) for owner in found} if report else {}
     finally:
         node.destroy_node()
         context.try_shutdown()
+
+
+def _fitting(value: Any, present: Any) -> Any:
+    """The value in the type of the present one, where a number has several."""
+    if isinstance(present, list | tuple | array) and isinstance(value, float):
+        return [value]
+    if isinstance(present, int) and not isinstance(present, bool) and isinstance(value, float):
+        return int(value) if value.is_integer() else value
+    return value
 
 
 class _Caller:
@@ -80,10 +100,11 @@ class _Caller:
 
     def nodes_with(
         self, names: Sequence[str], namespace: str, simulator: bool, patience: float
-    ) -> dict[str, list[str]]:
-        """Names of these parameters that each node has, when no further node comes up."""
+    ) -> tuple[dict[str, list[str]], set[str]]:
+        """Names of these parameters that each node has, when no further node comes up; and all names."""
         below = namespace.rstrip("/") + "/"
         found: dict[str, list[str]] = {}
+        known: set[str] = set()
         heard = time.monotonic()
         deadline = heard + patience
         while time.monotonic() < deadline:
@@ -93,12 +114,13 @@ class _Caller:
                     continue
                 has = set(self.call(ListParameters, service, ListParameters.Request()).result.names)
                 mine = [name for name in names if name in has]
+                known |= has
                 found[owner] = mine if simulator or OF_SIMULATOR not in has else []
                 heard = time.monotonic()
             if found:
                 deadline = heard + (ANSWER if self._names(below) - set(found) else SETTLED)
             self._executor.spin_once(timeout_sec=0.05)
-        return {owner: mine for owner, mine in found.items() if mine}
+        return {owner: mine for owner, mine in found.items() if mine}, known
 
     def _names(self, below: str) -> set[str]:
         """Nodes that are known, whether or not their services are; hidden ones and this one are left out."""
@@ -112,13 +134,25 @@ class _Caller:
         for owner, names in found.items():
             before[owner] = self._values(owner, names)
             try:
-                self.set_one(owner, [Parameter(name, value=wanted[name]) for name in names])
+                present = {one.name: one.value for one in before[owner]}
+                fitting = {name: _fitting(wanted[name], present.get(name)) for name in names}
+                self.set_one(owner, [Parameter(name, value=value) for name, value in fitting.items()])
             except RobotDynamicsError as error:
                 del before[owner]
                 for one, parameters in before.items():
                     self.set_one(one, parameters)
                 raise RobotDynamicsError(f"{error}; every node has its old values") from error
         return dict(found)
+
+    def everything(self, owner: str) -> dict[str, Any]:
+        """Values of a node by their names, except texts of descriptions, empty lists, and QoS."""
+        names = self.call(ListParameters, f"{owner}/list_parameters", ListParameters.Request()).result.names
+        kept = [
+            name for name in sorted(names) if name not in UNSAVED and not name.startswith("qos_overrides.")
+        ]
+        values = {one.name: one.value for one in self._values(owner, kept)}
+        plain = {name: list(value) if isinstance(value, array) else value for name, value in values.items()}
+        return {name: value for name, value in plain.items() if value not in ([], "")}
 
     def _values(self, owner: str, names: Sequence[str]) -> list[Parameter]:
         """Values of a node, one by one: of several it tells none where one has no value yet."""
