@@ -9,7 +9,11 @@ import pytest
 from ros_harness import Lifecycle, NodeProcess, peer_with
 from two_links import NODE, TWO_LINKS, Robot, gravity_load
 
+import robot_dynamics as rd
 from robot_dynamics.control.core.library import load_core
+from robot_dynamics.control.protocol import Phase
+from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.resources import resource
 from robot_dynamics.ros.control.native.library import ffi, load_hosts
 from robot_dynamics.ros.support.processes import OWN_DOMAIN
 
@@ -157,7 +161,37 @@ def test_efforts_that_go_on_are_a_dispute():
     assert node.others.disputes == 1
     assert node.hear(LARGE, 60_000, 61_000) is None
     assert node.others.disputes == 2
-    assert Node(OLD).hear(LARGE, 0, 5000) is not None, "without brakes it yields"
+    arm = Node(OLD)
+    assert arm.hear(LARGE, 0, 5000) is None, "an arm is not left to a sender that no rule knows"
+    assert arm.others.disputes == 1
+
+
+def test_a_dispute_over_an_arm_is_a_protective_stop_and_a_reset_does_not_end_it():
+    node, arm = Node(OLD), rd.ArmController(rd.load_urdf(resource("urdf/scara.urdf")))
+    loop, core = node.library.rd_host_loop(node.host), load_core()
+    session = ffi().gc(
+        core.rd_session_new(ffi().cast("rd_core *", arm.handle), 100_000), core.rd_session_free
+    )
+    core.rd_loop_offer(loop, session)
+    assert node.active
+    arm.update(0.0, np.zeros(arm.chain.dof), np.zeros(arm.chain.dof))
+    arm.follow(arm.chain.joint_names, [rd.Waypoint(5.0, [0.1] * arm.chain.dof)])
+    assert node.hear(LARGE, 0, 690) is None
+    assert arm.phase is Phase.TRACKING
+    assert node.hear(LARGE, 690, 710) is None
+    assert (arm.phase, arm.trip.rule, node.others.disputes) == (Phase.PROTECTIVE_STOP, "dispute", 1)
+    with pytest.raises(TrajectoryError, match="a protective stop is in force"):
+        arm.follow(arm.chain.joint_names, [rd.Waypoint(5.0, [0.1] * arm.chain.dof)])
+    for disputes in (2, 3):
+        assert arm.reset_fault() == ""
+        assert arm.phase is Phase.HOLDING
+        start = 700 + 20 * disputes
+        assert node.hear(LARGE, start, start + 10) is None
+        assert (arm.phase, node.others.disputes) == (Phase.PROTECTIVE_STOP, disputes)
+    # When the others are silent, a reset is the end of it.
+    assert arm.reset_fault() == ""
+    assert node.hear(LARGE, 9000, 9500) is None
+    assert arm.phase is Phase.HOLDING
 
 
 def test_single_messages_change_nothing():

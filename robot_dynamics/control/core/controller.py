@@ -348,6 +348,7 @@ class CoreController(Generic[R]):
             "start_speed": start,
             "start_displacement": near,
             "repeated_faults": np.array([2.0]),
+            "dispute": np.array([0.7]),
             "start_load": array_at(settings.limits, n) if given.start_speed > 0.0 else np.full(n, np.inf),
             "slow_states": self._longest_periods(settings),
             **({"contact": array_at(settings.contact_floor, n)} if given.contact else {}),

@@ -77,9 +77,10 @@ enum rd_rule {
     RD_START_LOAD,                /* effort that holds the arm at the start */
     RD_REPEATED_FAULTS,           /* faults within 5 s */
     RD_SLOW_STATES,               /* period between two states */
-    RD_CONTACT                    /* external effort */
+    RD_CONTACT,                   /* external effort */
+    RD_DISPUTE                    /* efforts of another node that go on */
 };
-enum { RD_RULES = 11 };            /* rules, RD_NO_RULE included */
+enum { RD_RULES = 12 };            /* rules, RD_NO_RULE included */
 
 /* What an external effort beyond its threshold begins. */
 enum rd_on_contact { RD_CONTACT_OFF, RD_CONTACT_REPORT, RD_CONTACT_HOLD };
@@ -272,7 +273,7 @@ void rd_core_lost_states(rd_core *core, double age);
 /* Slow down along the path that is followed, and hold there; see stopping.c. */
 void rd_core_hold(rd_core *core);
 void rd_core_emergency_stop(rd_core *core);
-/* Begin a protective stop from outside, as for a latch that is remembered. */
+/* Begin a protective stop from outside, as for a latch that is remembered, or a dispute over the robot. */
 void rd_core_protect(rd_core *core, int rule);
 /* End a protective stop: the robot is held where it is, and what was dropped stays dropped. */
 void rd_core_reset_fault(rd_core *core);

@@ -42,6 +42,8 @@ static const rd_rule_info RULES[RD_RULES] = {
                         "~/reset_fault",
                         "states come too seldom for kp, kv and loop_delay: lower the gains or send states faster; then call"
                         " ~/reset_fault"},
+    [RD_DISPUTE] = {"dispute", 0.7, 0.0, 0, "protective stop", "~/reset_fault",
+                    "end the other node, then call ~/reset_fault"},
     [RD_REPEATED_FAULTS] = {"repeated_faults", 5.0, 0.0, 0, "protective stop as soon as states are usable",
                             "~/reset_fault", "see the lines before for their cause; then call ~/reset_fault"},
     [RD_CONTACT] = {"contact", 0.0, 0.8, 0, "protective stop where the arm is", "~/reset_fault",
@@ -73,7 +75,7 @@ void rd_begin_protective_stop(rd_core *core, int rule)
     rd_copy(core->disturbance, core->undisturbed, core->n); /* before the error grew */
     rd_supervision *watch = &core->supervision;
     const int again = rule != RD_OVERSPEED && stopped_here(core);
-    if (rule == RD_NO_RULE || rule == RD_REPEATED_FAULTS || rule == RD_SLOW_STATES) {
+    if (rule == RD_NO_RULE || rule == RD_REPEATED_FAULTS || rule == RD_SLOW_STATES || rule == RD_DISPUTE) {
         rd_stop_along(core, RD_STOP_EMERGENCY);
         core->knows_inertia = core->has_sent = 0;
     } else {

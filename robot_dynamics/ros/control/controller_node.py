@@ -151,6 +151,7 @@ class ControllerNode(Generic[C]):
         self.loop: Host[C] = choose_host(node, topics, settings.lockstep, self.events, machine.on_cycles)
         self.ownership = Ownership(node, topics, self.loop)
         self.ownership.on_yielded = self._on_yielded
+        self.ownership.on_disputed = self._on_disputed
         self.planner = Planner(node, self.loop, settings.lockstep)
         self.active_trajectory = ActiveTrajectory(
             lambda: self.loop.controller.time if self.loop.controller else np.inf
@@ -274,6 +275,10 @@ class ControllerNode(Generic[C]):
         if newcomer and self.autostart:
             self.lifecycle.started = False
             self.start_if_due()
+
+    def _on_disputed(self, reason: str) -> None:
+        """The loop has begun a protective stop already."""
+        self.events.tripped(f"{reason}: end the other node, then call ~/reset_fault", True)
 
     # Diagnostics
 

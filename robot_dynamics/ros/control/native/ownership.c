@@ -61,10 +61,12 @@ void rd_host_heard(rd_host *host, const uint8_t *sender, int64_t steady)
         const int64_t lasted = steady - ownership->began;
         const int newcomer = steady - ownership->claimed < NEW;
         const int smaller = memcmp(ownership->own, sender, RD_SENDER_BYTES) < 0;
-        const int goes_on = lasted >= DISPUTE && ownership->right != RD_DISPUTED;
+        const int brakes = atomic_load(&ownership->brake) >= 0;
+        /* A reset does not end a dispute that goes on. */
+        const int reset = !brakes && host->loop.session && !host->loop.session->core->trip.latched;
+        const int goes_on = lasted >= DISPUTE && (ownership->right != RD_DISPUTED || reset);
         const int yields = lasted >= YIELD[newcomer][smaller] && (newcomer || !smaller);
-        /* Without brakes there is no stop yet that nobody can undo. */
-        if (paused || yields || (goes_on && atomic_load(&ownership->brake) < 0)) {
+        if (paused || yields) {
             ownership->right = RD_YIELDED;
             ownership->paused = paused;
             ownership->newcomer = newcomer && !paused;
@@ -72,6 +74,9 @@ void rd_host_heard(rd_host *host, const uint8_t *sender, int64_t steady)
         } else if (goes_on) {
             ownership->right = RD_DISPUTED;
             ownership->disputes += 1;
+            if (!brakes && host->loop.session) {
+                rd_core_protect(host->loop.session->core, RD_DISPUTE);
+            }
         }
     }
     pthread_mutex_unlock(&host->guard.lock);

@@ -3,7 +3,7 @@
  * Two senders of efforts are never wanted. A node whose process stood still yields at once: who sends now began
  * meanwhile. A newcomer, whose discovery of the others was slow, yields to a node that has been active for longer. Between
  * nodes of equal right the publisher with the greater identity yields. Efforts that go on although this node has the right
- * are a dispute, which its front ends by a stop.
+ * are a dispute. It begins a protective stop of a robot without brakes; a platform is stopped by the front.
  *
  * The brake command belongs to the node whose loop is active. That loop alone repeats it, so that its silence means that
  * nobody looks after the brakes. */
