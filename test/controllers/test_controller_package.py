@@ -367,6 +367,60 @@ int main()
 """
 
 
+RENAMING_PROGRAM = """
+#include <cstdio>
+#include "puma_controllers/settings.hpp"
+int main()
+{
+  using puma_controllers::Renaming;
+  const auto named = [](const char * before, const char * after, int count) {
+    std::vector<std::string> names;
+    for (int j = 1; j <= count; ++j) {
+      names.push_back(before + std::to_string(j) + after);
+    }
+    return names;
+  };
+  for (const auto & joints : {named("joint", "", 6), named("left_joint", "", 6), named("axis", "_b", 6)}) {
+    const Renaming renaming(joints);
+    std::printf("%s %s\\n", renaming("joint3").c_str(), renaming("link2").c_str());
+  }
+}
+"""
+
+
+def test_links_have_the_prefix_of_the_joints(package, tmp_path):
+    """A prefix in front; the same with a model that has another prefix of its own; joints named otherwise."""
+    (tmp_path / "renaming.cpp").write_text(RENAMING_PROGRAM, encoding="utf-8")
+    (tmp_path / "prefixed").mkdir()
+    settings = (package / "include/puma_controllers/settings.hpp").read_text()
+    model = (package / "include/puma_controllers/model.hpp").read_text()
+    prefixed = tmp_path / "prefixed/puma_controllers"
+    prefixed.mkdir()
+    (prefixed / "settings.hpp").write_text(settings)
+    (prefixed / "model.hpp").write_text(model.replace('"joint', '"right_joint'))
+    main_program = (tmp_path / "renaming.cpp").read_text()
+    (tmp_path / "other.cpp").write_text(
+        main_program.replace('("joint3")', '("right_joint3")').replace('("link2")', '("right_link2")')
+    )
+    found = []
+    for source, folder in (("renaming.cpp", package / "include"), ("other.cpp", tmp_path / "prefixed")):
+        program = tmp_path / source.partition(".")[0]
+        command = [
+            "c++",
+            "-std=c++17",
+            f"-I{folder}",
+            f"-I{package / 'src'}",
+            tmp_path / source,
+            "-o",
+            program,
+        ]
+        subprocess.run([*command, "-Wall", "-Wextra", "-Werror"], check=True, timeout=PATIENCE)
+        done = subprocess.run([program], check=True, capture_output=True, text=True, timeout=PATIENCE)
+        found.append(done.stdout.splitlines())
+    assert found[0] == ["joint3 link2", "left_joint3 left_link2", "joint3 link2"]
+    assert found[1] == ["joint3 link2", "left_joint3 left_link2", "right_joint3 right_link2"]
+
+
 def test_friction_of_solver_and_controller_is_the_law_of_the_library(package, tmp_path):
     (tmp_path / "friction.cpp").write_text(FRICTION_PROGRAM, encoding="utf-8")
     includes = [f"-I{package / 'include'}", f"-I{package / 'src'}"]
