@@ -20,6 +20,9 @@ from patience import PATIENCE, POLL, REPEAT, RESEND
 from robot_dynamics.ros.support import processes
 from robot_dynamics.ros.support.isolation import stay_on_this_host
 
+UNSUPERVISED = {"supervision": "observe"}
+"""For arms that move by the wall clock: on a loaded machine late states are enough for a protective stop."""
+
 
 def free_port() -> int:
     """A TCP port of this machine that nobody listens on."""

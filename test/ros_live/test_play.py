@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from ros_harness import NodeProcess, peer_with
+from ros_harness import UNSUPERVISED, NodeProcess, peer_with
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
@@ -70,9 +70,10 @@ def test_poses_that_are_not_there_are_refused_with_those_that_are(tmp_path, caps
 
 def test_files_and_poses_are_played_and_what_is_not_possible_is_refused(tmp_path):
     arm = {"robot_description": SCARA.read_text()}
+    control = {**arm, **UNSUPERVISED, "state_timeout": 10.0}
     with (
         NodeProcess("simulator", {**arm, "rate": 200.0}) as simulator,
-        NodeProcess("computed_torque_controller", {**arm, "state_timeout": 10.0}) as controller,
+        NodeProcess("computed_torque_controller", control) as controller,
         peer_with(simulator, controller) as peer,
     ):
         states = []

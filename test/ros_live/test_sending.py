@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from ros_harness import NodeProcess, peer_with
+from ros_harness import UNSUPERVISED, NodeProcess, peer_with
 from sensor_msgs.msg import JointState
 
 from robot_dynamics.resources import resource
@@ -46,9 +46,10 @@ def test_a_motion_is_a_goal_where_the_controller_serves_that(tmp_path):
 def sent_and_held(tmp_path):
     """One motion to its end, one to Ctrl-C; what the controller said."""
     arm = {"robot_description": SCARA.read_text()}
+    control = {**arm, **UNSUPERVISED, "state_timeout": 10.0}
     with (
         NodeProcess("simulator", {**arm, "rate": 200.0}) as simulator,
-        NodeProcess("computed_torque_controller", {**arm, "state_timeout": 10.0}) as controller,
+        NodeProcess("computed_torque_controller", control) as controller,
         peer_with(simulator) as peer,
     ):
         states = []

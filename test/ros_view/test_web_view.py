@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from chromium import chromium, pixels
 from live_page import Page, newest, web_view
-from ros_harness import NodeProcess, peer_with
+from ros_harness import UNSUPERVISED, NodeProcess, peer_with
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
@@ -29,7 +29,8 @@ def live(browser):
     common = {"robot_description": PUMA, "rate": 100.0, "state_timeout": 60.0, "command_timeout": 60.0}
     start = {"initial_joints": NAMES, "initial_positions": START.tolist()}
     view, address = web_view(robot_description=PUMA, update_rate=10.0)
-    nodes = NodeProcess("simulator", {**common, **start}), NodeProcess("computed_torque_controller", common)
+    control = {**common, **UNSUPERVISED}
+    nodes = NodeProcess("simulator", {**common, **start}), NodeProcess("computed_torque_controller", control)
     with peer_with(*nodes, view) as peer:
         states, references = [], []
         peer.node.create_subscription(JointState, "joint_states", states.append, qos.STATE_SUBSCRIPTION)
