@@ -14,16 +14,11 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-MODULES = (
-    *("pytest", "rclpy.lifecycle", "rclpy.executors", "sensor_msgs.msg", "trajectory_msgs.msg"),
-    *(
-        f"robot_dynamics.ros.{node}"
-        for node in ("computed_torque_controller", "simulator", "stewart_platform", "trajectory_feedforward")
-    ),
-)
 OWN = ("LD_PRELOAD", "PYTHONMALLOC", "PYTHONDEVMODE", "PYTHONFAULTHANDLER", "PYTHONWARNINGS")
 """Variables that count when an interpreter begins."""
 _DIES_WITH_PARENT = 1
@@ -38,7 +33,7 @@ class ForkedProcess:
     """What a node's starter needs of ``subprocess.Popen``."""
 
     def __init__(self, module: str, arguments: Sequence[str], variables: Mapping[str, str]) -> None:
-        multiprocessing.set_forkserver_preload(list(MODULES))
+        _start_server()
         here, there = multiprocessing.Pipe(duplex=False)
         self._process = multiprocessing.get_context("forkserver").Process(
             target=_run, args=(module, list(arguments), dict(variables), str(Path.cwd()), there)
@@ -69,6 +64,20 @@ class ForkedProcess:
     def kill(self) -> None:
         """End it at once."""
         self.send_signal(signal.SIGKILL)
+
+
+@lru_cache(maxsize=1)
+def _start_server() -> None:
+    """Start the server of this process, which finds the module that it is to import by PYTHONPATH alone."""
+    before = os.environ.get("PYTHONPATH")
+    multiprocessing.set_forkserver_preload(["warm_nodes"])
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parent), *([before] if before else [])])
+    try:
+        forkserver.ensure_running()
+    finally:
+        del os.environ["PYTHONPATH"]
+        if before is not None:
+            os.environ["PYTHONPATH"] = before
 
 
 def _run(
