@@ -32,6 +32,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(folder.cleanup)
     os.environ["XDG_STATE_HOME"] = folder.name
     config.pluginmanager.register(SkipGuard(), "skip_guard")
+    from coarse_pictures import draw_coarsely  # imports numpy
+
+    draw_coarsely()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -13,21 +13,18 @@ from robot_dynamics.cli.main import main
 from robot_dynamics.dynamics.formulations import FORMULATIONS
 from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.papers.craig.recursion import iterate
-from robot_dynamics.papers.dasgupta import figures as dasgupta_figures
 from robot_dynamics.papers.dasgupta.joint_space import plan
 from robot_dynamics.papers.dasgupta.machines import frictionless, paper_platform
 from robot_dynamics.papers.dasgupta.reproduction import paper_paths
 from robot_dynamics.papers.dasgupta.verbatim import Flops, published_forces
 from robot_dynamics.papers.evidence.finding import Erratum, Finding, Verdict
 from robot_dynamics.papers.evidence.kinematics import frame_motion, lagrange_oracle, random_arm, random_state
-from robot_dynamics.papers.lee import figures as lee_figures
 from robot_dynamics.papers.lee.plant import simulate
 from robot_dynamics.papers.registry import PAPERS
 from robot_dynamics.papers.renaud.classical import classical
 from robot_dynamics.papers.turney import simulation
 from robot_dynamics.papers.turney.strobing import coriolis_cost, mass_matrix_cost
 from robot_dynamics.papers.turney.symbolic import SymbolicArm, difference_terms, lagrange, newton_euler
-from robot_dynamics.report.plots import save
 from robot_dynamics.stewart import StewartPlatform
 
 # As in test_stewart_reproduction.py.
@@ -45,19 +42,11 @@ DIFFERING_STATEMENTS = {
 }
 
 
-def coarse(figure, path, dpi=60):
-    """A figure without its layout worked out, which takes longer than everything else."""
-    figure.set_layout_engine("none")
-    return save(figure, path, 60)
-
-
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """Everything, as the command writes it, but for coarse pictures and a shorter free motion."""
+    """Everything, as the command writes it, but for a shorter free motion."""
     folder = tmp_path_factory.mktemp("report")
     with pytest.MonkeyPatch.context() as patch:
-        for drawing in (dasgupta_figures, lee_figures, simulation):
-            patch.setattr(drawing, "save", coarse)
         patch.setattr(simulation, "_DURATION", 0.4)
         assert main(["reproduce", "all", "-o", str(folder), "--markdown", str(folder / "docs")]) == 0
     return folder

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import warnings
 
+import coarse_pictures
 import numpy as np
 import pytest
 
@@ -49,7 +50,7 @@ def test_lockstep_does_not_depend_on_the_load_of_the_machine():
 
 
 def test_the_command_leaves_a_report_and_plots(tmp_path):
-    command = [sys.executable, "-m", "robot_dynamics.cli.main", "demo", "--output", str(tmp_path)]
+    command = [sys.executable, coarse_pictures.__file__, "demo", "--output", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
