@@ -11,7 +11,14 @@ from robot_dynamics.cli import streams
 from robot_dynamics.cli.chain_source import add_chain_arguments, chain_of, number
 from robot_dynamics.cli.needs import need
 from robot_dynamics.errors import LogError, ParameterError, quoted, shown
-from robot_dynamics.inputs.files import check_folder, check_output, decoded, open_output, open_regular
+from robot_dynamics.inputs.files import (
+    check_folder,
+    check_output,
+    decoded,
+    open_output,
+    open_regular,
+    write_files,
+)
 from robot_dynamics.inputs.tables import text_lines
 from robot_dynamics.model.driver_profile import driver_names, load_driver
 
@@ -19,6 +26,7 @@ if TYPE_CHECKING:
     from robot_dynamics.control.arm.actuators import ActuatorParameters
     from robot_dynamics.identification.logs import Log
     from robot_dynamics.identification.result import Identification
+    from robot_dynamics.identification.runs import Options
     from robot_dynamics.model.chain import KinematicChain
 
 IMPLAUSIBLE = 3
@@ -81,6 +89,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="with --payload: the runs are poses at rest, each approached from both sides",
     )
     parser.add_argument(
+        "--gains",
+        action="store_true",
+        help="identify the drives' gains by a known payload: the runs are without it, those of --loaded with"
+        " it; writes columns.yaml",
+    )
+    parser.add_argument(
+        "--loaded", metavar="RUN", nargs="+", default=[], help="with --gains: runs with the payload"
+    )
+    parser.add_argument("--payload-mass", type=number, metavar="KG", help="with --gains: mass of the payload")
+    parser.add_argument(
+        "--payload-center",
+        type=number,
+        nargs=3,
+        metavar=("X", "Y", "Z"),
+        help="with --gains: its centre in the tip frame [m] (default: not known)",
+    )
+    parser.add_argument(
         "--drives",
         metavar="FILE.yaml",
         help="drives as known, such as an earlier friction.yaml; - reads standard input",
@@ -124,6 +149,7 @@ def run(arguments: argparse.Namespace) -> int:
     from robot_dynamics.identification.runs import Options
 
     _check_inputs(arguments)
+    _check_gains(arguments)
     source = streams.read_input() if arguments.urdf == "-" else Path(arguments.urdf)
     chain = chain_of(arguments, source if isinstance(source, bytes) else None)
     text = source if isinstance(source, bytes) else arguments.urdf
@@ -140,6 +166,8 @@ def run(arguments: argparse.Namespace) -> int:
     learn, validate = (
         [_log(path, chain, arguments) for path in paths] for paths in (arguments.runs, arguments.validate)
     )
+    if arguments.gains:
+        return _gains(chain, learn, options, arguments)
     found = identify(chain, learn, validate, options)
     for line in _report(found, arguments):
         print(line)
@@ -171,6 +199,28 @@ def _without_weight(arguments: argparse.Namespace) -> bool:
             f"robot_dynamics: driver {driver.name}: measured on the link, so friction is not in the efforts"
         )
     return bool(arguments.compensates_gravity) or driver.state.gravity == "removed"
+
+
+def _gains(
+    chain: KinematicChain, unloaded: list[Log], options: Options, arguments: argparse.Namespace
+) -> int:
+    """Identify the gains and write the mapping file that has them."""
+    from robot_dynamics.identification.columns import with_gains
+    from robot_dynamics.identification.gains import drive_gains
+
+    loaded = [_log(path, chain, arguments) for path in arguments.loaded]
+    payload = (arguments.payload_mass, arguments.payload_center)
+    found = drive_gains(chain, unloaded, loaded, payload, options)
+    text = with_gains(arguments.columns, chain.joint_names, found.factors, found.deviations)
+    for name, factor, deviation in zip(chain.joint_names, found.factors, found.deviations, strict=True):
+        known = f"(± {100.0 * deviation:.2g} %)" if deviation < 1.0 else ""
+        if factor != 1.0:
+            print(f"{name + ':':<16} {factor:7.4f} times the gain as given {known}")
+        else:
+            print(f"{name + ':':<16} as given; it feels too little of the payload {known}".rstrip())
+    for path in write_files(arguments.output, {"columns.yaml": text}):
+        print(path)
+    return 0
 
 
 def _report(found: Identification, arguments: argparse.Namespace) -> Iterator[str]:
@@ -261,6 +311,18 @@ def _check_inputs(arguments: argparse.Namespace) -> None:
         raise ParameterError(
             "only one of URDF, RUN, --drives, --columns and --inspect can be read from standard input"
         )
+
+
+def _check_gains(arguments: argparse.Namespace) -> None:
+    asked = arguments.loaded or arguments.payload_mass is not None or arguments.payload_center is not None
+    if asked and not arguments.gains:
+        raise ParameterError("--loaded, --payload-mass and --payload-center are for --gains")
+    if not arguments.gains:
+        return
+    if arguments.payload_mass is None or not arguments.loaded:
+        raise ParameterError("--gains needs --payload-mass KG and --loaded RUN, runs with this payload")
+    if arguments.payload or arguments.static or arguments.validate:
+        raise ParameterError("--gains cannot be combined with --payload, --static or --validate")
 
 
 def _drives(path: str, chain: KinematicChain) -> ActuatorParameters:

@@ -4,6 +4,8 @@ A mapping file says how rows are written, and for each joint where its position,
 
     position = sign · unit · value / reduction + offset        effort = sign · unit · gain · value
 
+A gain may have a standard deviation, ``gain_deviation`` in its own unit.
+
 Where motors move several joints, positions, velocities and efforts are of the motors first. Joint positions
 are C times motor positions, so joint efforts are C⁻ᵀ times motor efforts, because the power is the same.
 """
@@ -17,6 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import yaml
 
 from robot_dynamics.errors import LogError, quoted, shown
 from robot_dynamics.identification.logs import Log
@@ -43,7 +46,7 @@ UNITS: dict[str, dict[str, float]] = {
 }  # fmt: skip
 NO_EFFORTS = ("A", "mA", "permille", "percent")
 """Units of efforts that need a gain."""
-_SETTINGS = ("column", "unit", "sign", "offset", "reduction", "gain")
+_SETTINGS = ("column", "unit", "sign", "offset", "reduction", "gain", "gain_deviation")
 
 
 @dataclass(frozen=True)
@@ -54,11 +57,13 @@ class Source:
         column: name, or number from 1 on where the rows have no names.
         factor: to rad or m, rad/s or m/s, N·m or N.
         offset: of a position.
+        deviation: relative standard deviation of an effort's gain.
     """
 
     column: str
     factor: float
     offset: float = 0.0
+    deviation: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -127,6 +132,39 @@ def columns_of(document: Mapping[str, Any], path: str, joint_names: Sequence[str
         raise LogError(f"{path}: rows: header is {quoted(header)}; it must be true or false")
     return Columns(
         SEPARATORS[separator], int(skip), header, time, rate, sources, _coupling(given, tuple(joint_names))
+    )
+
+
+def with_gains(path: str | None, joint_names: Sequence[str], factors: Array, deviations: Array) -> str:
+    """A mapping file whose gains are multiplied by factors.
+
+    Args:
+        path: of the mapping file with the gains as they were; None for CSV files and bags that need none.
+        joint_names: the joints, in the order of the others.
+        factors: (n,) of the gains; 1 for those that stay, whose deviation stays with them.
+        deviations: (n,) relative standard deviations of the others.
+
+    Raises:
+        LogError: the file cannot be read, or its motors are coupled.
+    """
+    document: dict[str, Any]
+    if path is None:
+        named = {
+            name: {"position": {"column": f"{name}.position"}, "effort": {"column": f"{name}.effort"}}
+            for name in joint_names
+        }
+        document = {"time": {"column": "time"}, "joints": named}
+    else:
+        document = dict(read_yaml(path, "mapping file", LogError))
+    if "coupling" in document:
+        raise LogError(f"{path}: gains of coupled motors cannot be told apart from efforts of their joints")
+    for name, factor, deviation in zip(joint_names, factors.tolist(), deviations.tolist(), strict=True):
+        if factor != 1.0:
+            effort = document["joints"][name]["effort"]
+            gain = float(f"{factor * effort.get('gain', 1.0):.6g}")
+            effort.update(gain=gain, gain_deviation=float(f"{deviation * abs(gain):.3g}"))
+    return str(
+        yaml.safe_dump(document, sort_keys=False, allow_unicode=True, default_flow_style=None, width=110)
     )
 
 
@@ -207,8 +245,12 @@ class _Section:
         reduction = self.number("reduction", 1.0)
         if not abs(factor) > 0.0 or not abs(reduction) > 0.0:
             raise LogError(f"{self.path}: gain and reduction must not be zero")
+        deviation = self.number("gain_deviation", 0.0)
+        if deviation < 0.0:
+            raise LogError(f"{self.path}: gain_deviation is {deviation:g}; it must not be negative")
         name = str(int(column)) if isinstance(column, int | float) else str(column)
-        return Source(name, factor / reduction, self.number("offset", 0.0))
+        relative = deviation / abs(self.number("gain", 1.0)) if kind == "effort" else 0.0
+        return Source(name, factor / reduction, self.number("offset", 0.0), relative)
 
 
 def read_mapped(lines: Iterable[str], columns: Columns, source: str) -> Log:
@@ -247,7 +289,7 @@ def read_mapped(lines: Iterable[str], columns: Columns, source: str) -> Log:
     ]
     time = taken(columns.time) if columns.time else np.arange(len(values)) / columns.rate
     log = Log(source, tuple(columns.joints), time, *motors)
-    return _joints(log, columns.coupling)
+    return _joints(log, columns)
 
 
 def mapped_log(log: Log, columns: Columns) -> Log:
@@ -262,7 +304,7 @@ def mapped_log(log: Log, columns: Columns) -> Log:
     mapped = Log(
         log.source, tuple(columns.joints), log.time, parts["position"], parts["velocity"], parts["effort"]
     )
-    return _joints(mapped, columns.coupling)
+    return _joints(mapped, columns)
 
 
 def names_in_bag(columns: Columns) -> tuple[str, ...]:
@@ -270,10 +312,17 @@ def names_in_bag(columns: Columns) -> tuple[str, ...]:
     return tuple(signals["position"].column.removesuffix(".position") for signals in columns.joints.values())
 
 
-def _joints(motors: Log, coupling: Array) -> Log:
+def _joints(motors: Log, columns: Columns) -> Log:
     """The motion of joints from that of the motors that move them."""
+    coupling = columns.coupling
     efforts = np.linalg.solve(coupling.T, motors.effort.T).T
-    return replace(motors, q=motors.q @ coupling.T, qd=motors.qd @ coupling.T, effort=efforts)
+    own = np.array([signals["effort"].deviation for signals in columns.joints.values()])
+    # Motors that share joints: the least certain gain counts for each of these.
+    shared = np.abs(np.linalg.inv(coupling.T)) > 1e-12
+    deviation = np.max(np.where(shared, own, 0.0), axis=1)
+    return replace(
+        motors, q=motors.q @ coupling.T, qd=motors.qd @ coupling.T, effort=efforts, gain_deviation=deviation
+    )
 
 
 def separated(

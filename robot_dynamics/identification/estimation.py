@@ -111,7 +111,12 @@ def equations_without(runs: Sequence[Run], blocks: list[Array], base: Base, know
     """Whitened equations of runs with the regressors ``blocks``, weighted without what is ``known`` (p,)."""
     efforts = [run.effort - block @ known for run, block in zip(runs, blocks, strict=True)]
     equations = robust_equations(
-        blocks, efforts, base, [run.counted for run in runs], [run.rate for run in runs]
+        blocks,
+        efforts,
+        base,
+        [run.counted for run in runs],
+        [run.rate for run in runs],
+        [run.doubt for run in runs],
     )
     equations.right[:] += equations.matrix @ known
     return equations

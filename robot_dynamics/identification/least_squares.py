@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,11 +27,13 @@ class Equations:
         matrix: (p, p).
         right: (p,).
         rest: sum of squares that no parameters remove.
+        doubt: (p, n) change of ``right`` by one standard deviation of each joint's gain.
     """
 
     matrix: Array
     right: Array
     rest: float
+    doubt: Array = field(default_factory=lambda: np.zeros((0, 0)))
 
     def cost(self, parameters: Array) -> float:
         """Sum of the squares of all residuals."""
@@ -44,6 +46,7 @@ def robust_equations(
     base: Base,
     counts: list[NDArray[np.bool_]] | None = None,
     nuisance: list[Array] | None = None,
+    doubts: list[Array] | None = None,
 ) -> Equations:
     """Equations of all runs, each joint weighted by what its own residuals say.
 
@@ -57,6 +60,7 @@ def robust_equations(
         counts: (N, n) a run, which equations count; all where None.
         nuisance: (N, n) a run, a column whose parameter is eliminated: it is estimated with the others, and
             their deviations know it.
+        doubts: (N, n) a run, change of the efforts by one standard deviation of the joints' gains.
     """
     regressor, effort = np.concatenate(blocks), np.concatenate(efforts)
     samples, joints, size = regressor.shape
@@ -66,11 +70,14 @@ def robust_equations(
     fit = robust_fit(reduced, effort, taken)
     lengths = np.cumsum([len(run) for run in efforts])[:-1]
     weights = fit.weights / np.sqrt(correlation_times(np.split(fit.residual, lengths)))
-    full = np.concatenate([extra, regressor, effort[:, :, None]], axis=2) * weights[:, :, None]
+    doubt = np.zeros((samples, joints, 0))
+    if doubts and any(part.any() for part in doubts):
+        doubt = np.concatenate(doubts)[:, :, None] * np.eye(joints)
+    full = np.concatenate([extra, regressor, effort[:, :, None], doubt], axis=2) * weights[:, :, None]
     triangle: Any = np.linalg.qr(full.reshape(samples * joints, -1), mode="r")
     own = slice(extra.shape[2], extra.shape[2] + size)
     rest = float(triangle[own.stop, own.stop] ** 2) if len(triangle) > own.stop else 0.0
-    return Equations(triangle[own, own], triangle[own, own.stop], rest)
+    return Equations(triangle[own, own], triangle[own, own.stop], rest, triangle[own, own.stop + 1 :])
 
 
 @dataclass(frozen=True)
@@ -152,4 +159,8 @@ def solve_base(equations: Equations, base: Base) -> tuple[Array, Array]:
     least = np.maximum(singular, 1e-9 * singular.max(initial=1e-300))
     inverse = right.T / least
     values = inverse @ (left.T @ equations.right) / size
-    return values, inverse @ inverse.T / np.outer(size, size)
+    covariance = inverse @ inverse.T / np.outer(size, size)
+    if equations.doubt.size:
+        moved = inverse @ (left.T @ equations.doubt) / size[:, None]
+        covariance = covariance + moved @ moved.T
+    return values, covariance

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,7 @@ class Log:
         q: (N, n) positions [rad or m].
         qd: (N, n) measured velocities [rad/s or m/s]; NaN where none were recorded.
         effort: (N, n) [N·m or N].
+        gain_deviation: (n,) relative standard deviations of the gains that efforts come from.
     """
 
     source: str
@@ -47,6 +48,7 @@ class Log:
     q: Array
     qd: Array
     effort: Array
+    gain_deviation: Array = field(default_factory=lambda: np.zeros(1))
 
 
 def read_log(

@@ -59,6 +59,7 @@ def identify_payload(
             own,
             [run.counted for run in runs],
             [run.rate for run in runs],
+            [run.doubt for run in runs],
         )
         found = physical_estimate(equations, guess, (ANYWHERE,), nothing, allowance=0.0, weight=PRIOR_WEIGHT)
         before = bodies[last].copy()

@@ -205,6 +205,7 @@ def _run(parts: Sequence[_Segment]) -> Run:
                 motion.moving()[inner],
                 motion.usable[inner],
                 segment.load,
+                segment.log.gain_deviation,
             )
         )
     return Run.joined(runs)

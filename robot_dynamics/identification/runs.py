@@ -60,6 +60,7 @@ class Run:
         moving: (N, n) whether a joint is not at rest: what holds it there is no law's.
         usable: (N, n) whether the effort is not saturated.
         load_of: the signal ``drives.load`` (N, n) of links with given parameters (10 k,).
+        gain_deviation: (n,) relative standard deviations of the gains by which efforts were measured.
     """
 
     source: str
@@ -72,6 +73,12 @@ class Run:
     moving: NDArray[np.bool_]
     usable: NDArray[np.bool_]
     load_of: Callable[[Array], Array]
+    gain_deviation: Array
+
+    @property
+    def doubt(self) -> Array:
+        """(N, n) change of the efforts by one standard deviation of their gains."""
+        return np.asarray(self.effort * self.gain_deviation)
 
     @property
     def counted(self) -> NDArray[np.bool_]:

@@ -71,7 +71,11 @@ def posterior_covariance(equations: Equations, parameters: Array, sizes: Array, 
     others = np.arange(count * links, len(parameters))
     information[others, others] += 1.0 / sizes**2
     scale = 1.0 / np.sqrt(np.diag(information))
-    return np.asarray(np.linalg.inv(information * np.outer(scale, scale)) * np.outer(scale, scale))
+    covariance = np.linalg.inv(information * np.outer(scale, scale)) * np.outer(scale, scale)
+    if equations.doubt.size:
+        moved = covariance @ (equations.matrix.T @ equations.doubt)
+        covariance = covariance + moved @ moved.T
+    return np.asarray(covariance)
 
 
 def workspace_regressor(
