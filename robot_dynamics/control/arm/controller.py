@@ -24,14 +24,9 @@ from robot_dynamics.control.arm.path_rules import PathRules
 from robot_dynamics.control.arm.stopping import stop_within
 from robot_dynamics.control.arm.torque_check import torque_checked
 from robot_dynamics.control.arm.trajectory import ANY_PATH, Reference, Trajectory, plan
-from robot_dynamics.control.core.controller import (
-    LONGEST_LINE,
-    CoreController,
-    Settings,
-    loop_settings,
-    supervised,
-)
+from robot_dynamics.control.core.controller import LONGEST_LINE, CoreController
 from robot_dynamics.control.core.library import array_at, doubles, ffi, load_core
+from robot_dynamics.control.core.settings import Settings, loop_settings, supervised
 from robot_dynamics.control.core.sources import enumerators
 from robot_dynamics.control.protocol import Departure, Planned
 from robot_dynamics.control.retiming.following import retimed

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.control.core.controller import Settings, supervised
 from robot_dynamics.control.core.library import doubles
 from robot_dynamics.control.core.plans import plan_value
+from robot_dynamics.control.core.settings import Settings, supervised
 from robot_dynamics.control.core.snapshot import PHASES
 from robot_dynamics.control.core.sources import enumerators
 from robot_dynamics.control.protocol import Command, Departure, Planned

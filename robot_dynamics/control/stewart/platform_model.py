@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.control.core.controller import Settings, loop_settings
 from robot_dynamics.control.core.library import ffi
+from robot_dynamics.control.core.settings import Settings, loop_settings
 from robot_dynamics.control.core.sources import enumerators
 from robot_dynamics.control.plausibility import Bounds, StopLimits
 from robot_dynamics.control.stewart.parameters import LAWS, StewartParameters
