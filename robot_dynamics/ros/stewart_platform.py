@@ -206,7 +206,12 @@ class StewartPlatformNode(LifecycleNode):
         condition, limit = controller.pose.condition_number, controller.platform.machine.condition_limit
         near = [f"condition number {condition:.3g}, of at most {limit:g}"]
         failure = self._stops.failure
-        return [*(near if condition >= CONDITION_WARNING * limit else []), *([failure] if failure else [])]
+        stream = controller.intake.remarks if controller.following_stream else []
+        return [
+            *stream,
+            *(near if condition >= CONDITION_WARNING * limit else []),
+            *([failure] if failure else []),
+        ]
 
     def describe(self, controller: StewartController) -> Mapping[str, object]:
         """Mode, machine and condition number, for the diagnostics."""
@@ -218,7 +223,18 @@ class StewartPlatformNode(LifecycleNode):
             "machine": machine.name,
             "condition number": f"{controller.pose.condition_number:.3g}",
             "condition limit": f"{machine.condition_limit:g}",
+            **(_stream_of(controller) if controller.following_stream else {}),
         }
+
+
+def _stream_of(controller: StewartController) -> Mapping[str, object]:
+    """Rate, jitter and lag of the stream that is followed."""
+    intake = controller.intake
+    return {
+        "stream rate": f"{intake.rate:.1f} Hz",
+        "stream jitter": f"{1e3 * intake.clock.jitter:.2f} ms",
+        "stream lag": f"{1e3 * intake.lag:.1f} ms",
+    }
 
 
 def _check_frame(frame: str, known: Sequence[str]) -> None:

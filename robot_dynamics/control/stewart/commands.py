@@ -11,11 +11,16 @@ from robot_dynamics.control.protocol import LATCHED, Departure, Phase, Planned
 from robot_dynamics.control.stewart.governed_motion import GovernedMotion, StreamGoal
 from robot_dynamics.control.stewart.operating_modes import OperatingMode, OperatingModes
 from robot_dynamics.control.stewart.reference_governor import GovernedReference
-from robot_dynamics.control.stewart.stream import PoseSample, StreamInterpolator, check_stamp
+from robot_dynamics.control.stewart.stream import PoseSample
+from robot_dynamics.control.stewart.stream_intake import ContradictionError, StreamIntake
 from robot_dynamics.control.stop_memory import StopState
-from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.errors import TrajectoryError, short
 from robot_dynamics.inputs.arrays import of_type
-from robot_dynamics.stewart import Motion
+from robot_dynamics.stewart import Machine, Motion
+from robot_dynamics.stewart.orientation import rotation_vector
+
+MISREAD = 2.0
+"""Angle from home beyond which the order of a quaternion is doubted [rad]."""
 
 
 class PlatformCommands(CoreController[Motion]):
@@ -23,16 +28,18 @@ class PlatformCommands(CoreController[Motion]):
 
     Args:
         modes: of the platform.
+        intake: of its streams.
         core: arguments of :class:`CoreController`.
 
     Attributes:
         modes: operating mode, governed motion and brakes.
+        intake: of streams.
     """
 
-    def __init__(self, modes: OperatingModes, *core: Any) -> None:
+    def __init__(self, modes: OperatingModes, intake: StreamIntake, *core: Any) -> None:
         self.modes = modes
-        self._stream: StreamInterpolator | None = None
-        self._stopped_stream = -np.inf
+        self.intake = intake
+        self._barred = ""
         super().__init__(*core)
 
     @property
@@ -49,6 +56,11 @@ class PlatformCommands(CoreController[Motion]):
 
     def take_up(self, motion: GovernedMotion) -> None:
         """Follow a governed motion from its start on, in any operating mode."""
+        raise NotImplementedError
+
+    @property
+    def machine_description(self) -> Machine:
+        """The platform's machine."""
         raise NotImplementedError
 
     def offer_brakes(self) -> None:
@@ -86,7 +98,10 @@ class PlatformCommands(CoreController[Motion]):
             return ""
         if modes.mode in (OperatingMode.PROTECTING, OperatingMode.PROTECTED):
             return LATCHED
-        remedy = "; call ~/unpark" if modes.resting or modes.mode is OperatingMode.STOPPING else ""
+        waits = modes.resting or modes.mode is OperatingMode.STOPPING
+        remedy = "; call ~/unpark" if waits else ""
+        if modes.mode is OperatingMode.SETTLING:
+            remedy = "; call ~/unpark when it is parked"
         return f"the platform is not ready for a trajectory: {self.state}{remedy}"
 
     def _check_ready(self) -> None:
@@ -106,37 +121,78 @@ class PlatformCommands(CoreController[Motion]):
 
     def accept(self, planned: Planned[Motion]) -> str:
         """See :class:`CoreController`; only in operation."""
-        return self.unready or super().accept(planned)
+        following = self.following_stream
+        reason = self.unready or super().accept(planned)
+        if following and not reason:
+            self._bar("a trajectory has")
+        return reason
+
+    @property
+    def following_stream(self) -> bool:
+        """True while a stream is followed, also in a pause of it."""
+        return self.modes.motion is not None and isinstance(self.modes.motion.goal, StreamGoal)
 
     def command_pose(self, sample: PoseSample) -> None:
-        """Take a pose of a stream; the first begins to follow it, in place of everything else.
+        """Take a pose of a stream; several in a row begin to follow it, in place of everything else.
 
         Args:
             sample: the pose.
 
         Raises:
-            TrajectoryError: the platform is not ready for it, its stamp is of another clock, or a hold has
-                ended the stream and it has not paused since.
+            TrajectoryError: the platform is not ready for it, its stamp is of another clock, it is out of
+                reach while the stream begins, poses contradict each other, or a command has ended the stream.
         """
         of_type("sample", sample, PoseSample)
-        goal = None if self.modes.motion is None else self.modes.motion.goal
-        active = self._stream if isinstance(goal, StreamGoal) and goal.stream is self._stream else None
-        if active is None:
-            self._check_ready()
-            if not self.phase.controls:
-                raise TrajectoryError(f"the controller is not ready for a trajectory: {self.phase.value}")
-        time, timeout = self.time, self.modes.stream_timeout
-        check_stamp(sample.time, time, timeout)
-        if active is not None:
-            active.add(sample, time)
+        intake, active = self.intake, self.following_stream
+        if not active:
+            self._check_stream()
+        try:
+            taken = intake.add(sample, self.time)
+        except ContradictionError as error:
+            self._bar("poses of two senders have")
+            if active:
+                self.halt()
+            raise TrajectoryError(f"{error}; {self._barred}") from error
+        if active or not taken:
             return
-        if sample.time - self._stopped_stream < timeout:
-            self._stopped_stream = sample.time
-            raise TrajectoryError("a hold has ended this stream; let it pause to begin another")
-        present = self.present
-        self._stream, motion = self.modes.stream(present.time, present)
-        self._stream.add(sample, time)
-        self.take_up(motion)
+        if (intake.count == 1 or intake.ready) and (reason := self._out_of_reach(sample)):
+            intake.clear()
+            raise TrajectoryError(f"the stream's first pose {reason}")
+        if intake.ready:
+            present = self.present
+            self.take_up(self.modes.stream(present.time, present, intake.filter))
+
+    def _check_stream(self) -> None:
+        """Refuse a stream that may not begin now."""
+        if self._barred:
+            raise TrajectoryError(self._barred)
+        if not self.modes.rejoins:
+            self._check_ready()
+        if not self.phase.controls:
+            raise TrajectoryError(f"the controller is not ready for a trajectory: {self.phase.value}")
+
+    def _out_of_reach(self, sample: PoseSample) -> str:
+        """Reason why a stream may not begin with a pose; empty where it may."""
+        if self.modes.reachable(sample.position, sample.rotation):
+            return ""
+        machine = self.machine_description
+        turn = rotation_vector(sample.rotation @ machine.home_rotation.T)
+        if float(np.linalg.norm(turn)) > MISREAD:
+            return "is turned upside down: orientation is x, y, z, w; is it given as w, x, y, z?"
+        home, place = (
+            ", ".join(short(x) for x in v.tolist()) for v in (machine.home_position, sample.position)
+        )
+        return f"is out of reach at ({place}) m; poses are absolute, not from home, which is ({home}) m"
+
+    def _bar(self, what: str) -> None:
+        """Let no stream begin until :meth:`resume_stream`, where one is coming."""
+        if self.following_stream or self.intake.coming(self.time):
+            self._barred = f"{what} ended this stream; call ~/resume_stream"
+
+    def resume_stream(self) -> str:
+        """Let a stream that a command has ended be joined again; it is joined slowly."""
+        self._barred = ""
+        return self.unready
 
     def hold(self) -> None:
         """Slow down along the path and hold there; what rests on brakes stays there."""
@@ -144,14 +200,15 @@ class PlatformCommands(CoreController[Motion]):
         ending = (OperatingMode.STOPPING, OperatingMode.PROTECTING)
         if not self.phase.controls or modes.resting or modes.mode in ending:
             return
-        if self._stream is not None and modes.motion is not None:
-            self._stopped_stream = self.time
+        self._bar("a hold has")
         self.halt()
 
     def park(self) -> str:
         """Settle down to the park pose; the reason where that is impossible."""
-        if not self.phase.controls or self.modes.mode is not OperatingMode.OPERATIONAL:
+        ready = self.modes.mode is OperatingMode.OPERATIONAL or self.modes.rejoins
+        if not self.phase.controls or not ready:
             return f"the platform is not ready for it: {self.state}"
+        self._bar("~/park has")
         present = self.present
         self.take_up(self.modes.settle(present.time, present))
         return ""
@@ -164,6 +221,7 @@ class PlatformCommands(CoreController[Motion]):
             return f"the platform is neither parked nor stopped: {self.state}"
         if not self.phase.controls:
             return f"the controller is not ready to carry the platform: {self.phase.value}"
+        self._barred = ""
         self.halt()
         self.modes.rise(self.time)
         self.offer_brakes()
@@ -173,6 +231,7 @@ class PlatformCommands(CoreController[Motion]):
         """Stop and brake, without states as soon as they are back; no reason hinders it."""
         if self.modes.resting or self.modes.mode is OperatingMode.PROTECTING:
             return ""
+        self._bar("an emergency stop has")
         if self.phase is Phase.WAITING:
             self.modes.rest(StopState.STOPPED)
         elif not self.phase.controls:

@@ -35,13 +35,14 @@ from robot_dynamics.control.stewart.platform_model import (
     words_of,
 )
 from robot_dynamics.control.stewart.reference_governor import GovernedReference
+from robot_dynamics.control.stewart.stream_intake import StreamIntake
 from robot_dynamics.control.stewart.trajectory import PoseTrajectory, PoseWaypoint, plan_pose
 from robot_dynamics.control.supervision import Trip
 from robot_dynamics.errors import RobotDynamicsError, SingularityError, StateError, TrajectoryError
 from robot_dynamics.inputs.arrays import of_type, real_vector
 from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.spatial import Array
-from robot_dynamics.stewart import Motion, StewartPlatform
+from robot_dynamics.stewart import Machine, Motion, StewartPlatform
 from robot_dynamics.stewart.kinematics import leg_geometry
 from robot_dynamics.stewart.program import MOTION_SIZE
 
@@ -100,7 +101,7 @@ class StewartController(PlatformCommands):
         self._brakes = _brakes_of(modes)
         self._descent: tuple[Any, Any] | None = None
         self._beyond = 0
-        super().__init__(modes, 6)
+        super().__init__(modes, StreamIntake(platform.machine, parameters), 6)
         self._governing = Governing(self._plans, self._snapshot)
         self._find_descent()
         self.offer_settings(model=False, law=False)
@@ -149,6 +150,7 @@ class StewartController(PlatformCommands):
         of_type("parameters", value, StewartParameters)
         before, self._parameters = self._parameters, value
         self.modes.use(value)
+        self.intake.parameters = value
         self._brakes = _brakes_of(self.modes)
         if any(getattr(value, name) != getattr(before, name) for name in DESCENT_PARAMETERS):
             self._find_descent()
@@ -314,6 +316,11 @@ class StewartController(PlatformCommands):
     # Operation
 
     @property
+    def machine_description(self) -> Machine:
+        """See :class:`PlatformCommands`."""
+        return self.platform.machine
+
+    @property
     def present(self) -> GovernedReference:
         """See :class:`PlatformCommands`."""
         departure = self._governing.departure
@@ -376,6 +383,7 @@ class StewartController(PlatformCommands):
         """See :class:`CoreController`: change modes and brakes at the core's present time."""
         now = self._snapshot.read()
         if now.trip.latched and PHASES[now.phase].controls:
+            self._bar("a protective stop has")
             self._governing.drop()
             self.modes.protect(now.time, float(np.abs(self.pose.twist).max()) < STANDING_STILL)
         if PHASES[now.phase].controls:

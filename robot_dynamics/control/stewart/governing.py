@@ -156,7 +156,7 @@ class Governing:
         follows = isinstance(motion.goal, StreamGoal)
         step, least = (0.25 * self._interval, FREE[0]) if follows else (self._interval, FREE_TO_A_PLACE)
         free = min(max(least, AHEAD * self._interval), FREE[1])
-        governor.advance(departs, motion.goal.target(departs, self._interval), step, free)
+        governor.advance(departs, motion.goal.target(departs, self._interval, governor), step, free)
         # Poses that had come by then have been taken meanwhile.
         if motion.goal.reached(governor, self._seen):
             motion.end = departs

@@ -23,13 +23,18 @@ from robot_dynamics.control.stewart.governed_motion import GovernedMotion, Gover
 from robot_dynamics.control.stewart.parameters import StewartParameters
 from robot_dynamics.control.stewart.reference_governor import GovernedReference, PoseTarget, ReferenceGovernor
 from robot_dynamics.control.stewart.segments import segments_along
-from robot_dynamics.control.stewart.stream import StreamInterpolator
+from robot_dynamics.control.stewart.stream import StreamFilter
 from robot_dynamics.control.stewart.trajectory import PoseTrajectory
 from robot_dynamics.control.stop_memory import StopState
+from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.kinematics import leg_geometry
 from robot_dynamics.stewart.machine import Machine
 from robot_dynamics.stewart.orientation import rotation_from_roll_pitch_yaw
 
+FULL_ACCELERATION = 0.05
+"""Time in which a stream without a declared jerk reaches the maximum acceleration [s]."""
+STREAM_QUICKNESS = 0.02
+"""Time constant of the approach to a stream's twist [s]."""
 PROTECTING_PATIENCE = 1.0
 """Time after which the brakes engage in a protective stop, whether the platform stands or not [s]."""
 ROUNDING = 1e-9
@@ -195,6 +200,8 @@ class OperatingModes:
         self.brakes = Brakes(_timing(parameters), parked=parameters.start_parked)
         self._parameters = parameters
         self._protected = -math.inf
+        self._parks = True
+        self._rejoins = False
 
     def use(self, parameters: StewartParameters) -> None:
         """Use other parameters from now on; an active motion keeps its pace."""
@@ -202,11 +209,6 @@ class OperatingModes:
             self._park = None
         self._parameters = parameters
         self.brakes.timing = _timing(parameters)
-
-    @property
-    def stream_timeout(self) -> float:
-        """Age of a stream's last pose from which on the stream pauses [s]."""
-        return self._parameters.stream_timeout
 
     @property
     def resting(self) -> bool:
@@ -219,11 +221,18 @@ class OperatingModes:
         return self.motion is not None or self.mode in (OperatingMode.RISING, OperatingMode.STOPPING)
 
     @property
+    def rejoins(self) -> bool:
+        """True while the platform settles because a stream has ended, which may come back."""
+        return self._rejoins and self.mode is OperatingMode.SETTLING
+
+    @property
     def stop_state(self) -> StopState | None:
         """State that the next controller of this platform must know.
 
         None while the platform leaves its brakes: what was remembered before still counts then.
         """
+        if self.mode is OperatingMode.SETTLING and not self._parks:
+            return StopState.RELEASED
         return _STOP_STATES.get(self.mode)
 
     def rest(self, state: StopState) -> None:
@@ -241,18 +250,29 @@ class OperatingModes:
     def settle(self, time: float, start: GovernedReference) -> GovernedMotion:
         """Go down to the park pose."""
         self.mode = OperatingMode.SETTLING
+        self._parks, self._rejoins = True, False
         return self._lead(time, start, PoseGoal(self.park_pose), self._parameters.settle_speed)
 
     def emergency_stop(self) -> None:
         """Brake when the core's stop has come to rest."""
         self.mode, self.motion = OperatingMode.STOPPING, None
 
-    def stream(self, time: float, start: GovernedReference) -> tuple[StreamInterpolator, GovernedMotion]:
-        """Follow poses that come one by one; the stream that takes them, and the motion along it."""
-        poses = StreamInterpolator(self._parameters.stream_timeout)
-        motion = self._lead(time, start, StreamGoal(poses))
-        motion.governor.confined = True
-        return poses, motion
+    def stream(self, time: float, start: GovernedReference, poses: StreamFilter) -> GovernedMotion:
+        """Follow poses that come one by one; they are joined slowly."""
+        parameters, home = self._parameters, self._machine
+        self.mode, self._rejoins = OperatingMode.OPERATIONAL, False
+        jacobian = leg_geometry(home, home.home_position, home.home_rotation).jacobian
+        motion = self._lead(time, start, StreamGoal(poses, parameters.settle_speed, jacobian))
+        governor = motion.governor
+        governor.confined, governor.quickness = True, STREAM_QUICKNESS
+        jerk = parameters.stream_jerk or parameters.max_acceleration / FULL_ACCELERATION
+        ratio = governor.pace.angular_acceleration / governor.pace.acceleration
+        governor.jerk = jerk * np.repeat([1.0, ratio], 3)
+        return motion
+
+    def reachable(self, position: Array, rotation: Array) -> bool:
+        """Check whether the platform can rest at a pose within the limits of references."""
+        return self._envelope.reachable(position, rotation, self.pace, levels=1)[0] is position
 
     def rise(self, time: float) -> None:
         """Let the forces come back and release the brakes; from the park pose, go home then."""
@@ -311,11 +331,22 @@ class OperatingModes:
             return None
         ended, self.motion = self.motion, None
         if isinstance(ended.goal, StreamGoal):
-            return self.settle(time, start)
-        if self.mode is OperatingMode.SETTLING:
+            return self._end_stream(time, start)
+        if self.mode is OperatingMode.SETTLING and not self._parks and not ended.governor.stuck:
+            self.mode = OperatingMode.OPERATIONAL
+        elif self.mode is OperatingMode.SETTLING:
             self.mode = OperatingMode.STRANDED if ended.governor.stuck else OperatingMode.PARKED
             self.brakes.engage(time)
         return None
+
+    def _end_stream(self, time: float, start: GovernedReference) -> GovernedMotion | None:
+        """Motion that follows a stream which has ended, if any."""
+        reaction = self._parameters.on_stream_end
+        if reaction == "hold":
+            return None
+        motion = self.settle(time, start)
+        self._parks, self._rejoins = reaction == "park", True
+        return motion
 
     def protect(self, time: float, standing: bool) -> None:
         """Leave the platform to the core's protective stop; brake it when it stands, or after a while."""

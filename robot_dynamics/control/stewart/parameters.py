@@ -129,12 +129,39 @@ class StewartParameters(LoopParameters):
         minimum=-1.0,
         maximum=1e6,
     )
+    stream_clock: str = parameter(
+        "stamps",
+        "Times of the poses of a stream: stamps are believed; recovered estimates rate and offset of the"
+        " sender and takes the scatter of its stamps out; poses with stamp 0 are always recovered",
+        choices=("stamps", "recovered"),
+    )
+    stream_window: float = parameter(
+        0.1,
+        "Time over which poses with recovered times are smoothed, at least 4.5 periods",
+        unit="s",
+        minimum=0.0,
+        maximum=1.0,
+    )
+    stream_jerk: float = parameter(
+        0.0,
+        "Maximum jerk of streams, except in stops; divided by the characteristic length, their angular jerk;"
+        " 0: max_acceleration is reached in 0.05 s",
+        unit="m/s³",
+        minimum=0.0,
+        maximum=1e6,
+    )
     stream_timeout: float = parameter(
         0.1,
-        "Age of the last pose command at which a stream has ended; the platform settles then",
+        "Age of the last pose command at which a stream has ended, at least 4.5 periods",
         unit="s",
         minimum=1e-3,
         maximum=60.0,
+    )
+    on_stream_end: str = parameter(
+        "park",
+        "Reaction to the end of a stream: hold where the platform is; settle to the park pose and hold there;"
+        " park there on the brakes. The stream is joined again when it comes back, except on the brakes",
+        choices=("hold", "settle", "park"),
     )
     watch_margin: float = parameter(
         0.05,

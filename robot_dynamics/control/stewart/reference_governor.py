@@ -8,7 +8,8 @@ stop. The stop itself was found safe a step before.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -44,12 +45,14 @@ class PoseTarget:
         rotation: (3, 3).
         twist: (6,) linear and angular, base frame.
         acceleration: (6,) likewise.
+        jerk: (6,) likewise.
     """
 
     position: Array
     rotation: Array
     twist: Array
     acceleration: Array
+    jerk: Array = field(default_factory=partial(np.zeros, 6))
 
     @staticmethod
     def rest(position: Array, rotation: Array) -> PoseTarget:
@@ -143,6 +146,9 @@ class ReferenceGovernor:
         reference: the present one.
         limited: whether the last step was less than what was wanted.
         stuck: whether it stands where no step is safe, e.g. driven beyond its limits.
+        jerk: (6,) maximum rate of change of the wanted acceleration; stops are not limited by it.
+        quickness: shortest time constant of the approach to a target's twist; that to its place is four times
+            as long [s].
         confined: a target out of reach counts as the last place within reach on the way to it from home.
     """
 
@@ -155,6 +161,9 @@ class ReferenceGovernor:
         self.reference = start
         self.limited = False
         self.confined = False
+        self.quickness = 0.02
+        self.jerk = np.full(6, np.inf)
+        self._before = (np.inf, np.zeros(6))
         self.stuck = False
         self._blocked = 0
 
@@ -173,12 +182,12 @@ class ReferenceGovernor:
         free = max(free, step)
         here = self.reference.at(time)
         stop = -here.twist / max(float(self.pace.stop_time(here.twist)), free)
-        wanted = stop if target is None else self._wanted(here, target, step)
+        wanted = stop if target is None else self._eased(time, self._wanted(here, target, step))
         confined = target if self.confined else None
         safe, within = self._safe(here, wanted[None], free, confined)
         if confined is not None and not within:
             target = self._within_reach(confined)
-            wanted = self._wanted(here, target, step)
+            wanted = self._eased(time, self._wanted(here, target, step))
             safe, _ = self._safe(here, wanted[None], free)
         chosen, self.limited = wanted, False
         if not safe[0]:
@@ -186,8 +195,17 @@ class ReferenceGovernor:
             safe, _ = self._safe(here, tried, free)
             chosen, self.limited = tried[int(np.argmax(safe))] if safe.any() else stop, True
         self._look_for_a_way(here, target, chosen)
+        self._before = (time, chosen)
         self.reference = here.accelerated(chosen)
         return self.reference
+
+    def _eased(self, time: float, wanted: Array) -> Array:
+        """The wanted acceleration within the jerk from the one before."""
+        began, before = self._before
+        if not (np.isfinite(self.jerk).all() and began < time):
+            return wanted
+        most = self.jerk * (time - began)
+        return self.pace.cut(before + np.clip(wanted - before, -most, most))
 
     def _look_for_a_way(self, here: GovernedReference, target: PoseTarget | None, chosen: Array) -> None:
         """Allow a reference that stands beyond a limit its place, from which a way may lead back."""
@@ -241,7 +259,7 @@ class ReferenceGovernor:
     def _wanted(self, here: GovernedReference, target: PoseTarget, step: float) -> Array:
         """Acceleration towards a target without regard to the legs' strokes, angles and forces."""
         error = _way(here, target)
-        hold = max(4.0 * step, 0.02)  # time constants of the approach: of the rate, and four of the place
+        hold = max(4.0 * step, self.quickness)
         approach = error / (4.0 * hold)
         for part, way, most in (
             (approach[:3], error[:3], self.pace.acceleration),

@@ -1,15 +1,14 @@
-"""Streams of poses: interpolation of poses that come one by one, a period behind.
+"""Streams of poses: a smooth motion through poses that come one by one.
 
-The motion follows from the stamps alone, so poses may come late, in bursts or not at
-all. Arrivals only decide whether the stream goes on.
+The motion follows from the times of the poses alone, so poses may come late, in bursts or not at all. Local
+polynomials smooth it: least squares of a cubic through the poses around a moment, with weights that fade to
+zero at both ends of the window (Lancaster and Salkauskas 1981, moving least squares). So neither a pose that
+enters the window nor one that leaves it makes a step in position, velocity or acceleration.
 """
 
 from __future__ import annotations
 
-import itertools
-from bisect import bisect_left, bisect_right
-from collections import deque
-from collections.abc import Sequence
+from bisect import bisect_left
 from typing import NamedTuple
 
 import numpy as np
@@ -20,32 +19,50 @@ from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.orientation import rotation_vector
 
-LONGEST_PERIOD = 0.05
-"""A longer time between the stamps of two poses without twists is a gap; a target without a next pose goes on
-for so long [s]."""
+LONGEST_PERIOD = 0.25
+"""Longest period of a stream; poses farther apart are no stream [s]."""
+GAP = 4.5
+"""Time without a pose that is a gap, in periods."""
+SHORTEST_GAP = 0.05
+"""Shortest gap [s]."""
 MOST_AHEAD = 1.0
 """Stamps further ahead of the states are of another clock [s]."""
 LEAST_STEP = 1e-5
-"""Stamps nearer to each other are the same [s]."""
-LEAST_SPAN = 0.005
-"""Between poses from which it is taken how a stream goes on [s]."""
-KEPT = 256
+"""Poses nearer to each other in time are the same [s]."""
+DELAY = 1.7
+"""Delay of the motion behind the times of the poses, in periods."""
+AHEAD, BEHIND = 1.5, 4.5
+"""Ends of the window of poses around a moment, in periods after and before it."""
+BEYOND = 1.3
+"""Time after the last pose for which the motion continues, in periods."""
+SHORTEST_BEYOND = 0.02
+"""Shortest such time [s]."""
+WIDENED = 3.0
+"""Beginning of the window before a moment after the last pose, in times since that pose."""
+NEEDED = 6
+"""Number of poses in a row that make a stream."""
+DEGREE = 3
+RIDGE = 1e-9
+"""Regularisation, for poses of which several have nearly the same time."""
+USUAL_JERK = 10.0
+"""Expected jerk of a motion; where poses scatter, one that is not needed is not believed [m/s³, rad/s³]."""
+SLOW = 0.02
+"""Share of a new scatter in its mean."""
+KEPT = 64
 """Poses, at most."""
-GAPS = 16
-"""Number of times between two poses whose lower quartile is the period: some poses may be lost."""
 
 
 class PoseSample(NamedTuple):
     """A pose of a stream.
 
     Attributes:
-        time: its stamp [s].
+        time: its stamp [s]; None where the sender gives none.
         position: (3,) [m].
         rotation: (3, 3).
         twist: (6,) base frame; None where the sender gives none.
     """
 
-    time: float
+    time: float | None
     position: Array
     rotation: Array
     twist: Array | None
@@ -61,167 +78,124 @@ def check_stamp(stamp: float, now: float, timeout: float) -> None:
     if not -timeout <= ahead <= MOST_AHEAD:
         raise TrajectoryError(
             f"its stamp is {abs(ahead):.3g} s {'after' if ahead > 0.0 else 'before'} that of the last joint"
-            f" state; it must be between {timeout:g} s before and {MOST_AHEAD:g} s after it"
+            f" state; it must be between {timeout:g} s before and {MOST_AHEAD:g} s after it;"
+            " a stamp of 0 or stream_clock: recovered needs no common clock"
         )
 
 
-class StreamInterpolator:
-    """Cubic interpolation of a stream, one period behind, where a next pose is known.
+class StreamFilter:
+    """Smooth motion through the poses of a stream, ``DELAY`` periods behind them.
 
-    Where the next comes late, the target goes straight on with the last acceleration for ``LONGEST_PERIOD``,
-    and stops then.
+    Where the next pose comes late the motion goes on for ``BEYOND`` periods, and stops then. After a gap
+    the filter begins anew.
 
     Args:
-        timeout: the stream has ended when no pose has come for so long [s].
+        timeout: the stream has ended when no pose has come for so long, or for a gap of its period [s].
 
     Attributes:
-        period: time between two poses, as the last ones came [s].
+        period: time between two poses [s]; 0 before the second.
+        window: shortest time before a moment from which poses count [s].
     """
 
     def __init__(self, timeout: float) -> None:
         self._timeout = timeout
         self._samples: list[PoseSample] = []
         self._times: list[float] = []
-        self._gaps: deque[float] = deque(maxlen=GAPS)
         self._alive = -np.inf
-        self.period = 0.0
+        self._noise = 0.0
+        self.period = self.window = 0.0
 
-    def add(self, sample: PoseSample, now: float) -> bool:
-        """Take a pose that has come at ``now`` [s]; False for one that is no newer, which is not used."""
-        if self._samples:
-            last = self._samples[-1]
-            elapsed = sample.time - last.time
-            if elapsed <= LEAST_STEP:
-                return False
-            twists = sample.twist is not None and last.twist is not None
-            if elapsed > (self._timeout if twists else LONGEST_PERIOD):
-                self._forget(len(self._samples))
-            else:
-                self._gaps.append(elapsed)
-                self.period = sorted(self._gaps)[len(self._gaps) // 4]
-        if len(self._samples) >= KEPT:
-            self._forget(KEPT // 2)
-        self._samples.append(sample)
-        self._times.append(sample.time)
-        self._alive = max(now, sample.time)
+    def add(self, sample: PoseSample, time: float, now: float, period: float) -> bool:
+        """Take a pose of a ``time``; False for one that is not newer.
+
+        Args:
+            sample: the pose.
+            time: when it was meant [s].
+            now: when it has come [s].
+            period: time between two poses [s].
+        """
+        self._alive = max(now, time)
+        if self._times and time - self._times[-1] <= LEAST_STEP:
+            return False
+        self.period = period
+        self._samples = [*self._samples[1 - KEPT :], sample]
+        self._times = [*self._times[1 - KEPT :], time]
         return True
+
+    def clear(self) -> None:
+        """Begin anew."""
+        self._samples, self._times, self.period = [], [], 0.0
+
+    @property
+    def last(self) -> PoseSample | None:
+        """The newest pose."""
+        return self._samples[-1] if self._samples else None
+
+    @property
+    def count(self) -> int:
+        """Number of poses in the filter."""
+        return len(self._times)
+
+    @property
+    def gap(self) -> float:
+        """Time without a pose that is a gap [s]."""
+        if not self.ready:
+            return LONGEST_PERIOD
+        return max(GAP * self.period, SHORTEST_GAP)
+
+    @property
+    def ready(self) -> bool:
+        """True when there are enough poses to follow."""
+        return len(self._times) >= NEEDED
 
     def ended(self, time: float) -> bool:
         """Check whether no pose has come for too long at ``time`` [s]."""
-        return time - self._alive > self._timeout
+        return time - self._alive > max(self._timeout, GAP * self.period)
 
     def target(self, time: float) -> PoseTarget | None:
-        """Target one period before ``time`` [s]; None where the reference has to stop."""
-        samples, times = self._samples, self._times
-        if not samples:
+        """Target ``DELAY`` periods before ``time`` [s]; None where the reference has to stop."""
+        if not self.ready:
             return None
-        behind = time - self.period
-        if behind > times[-1]:
-            return self._beyond(behind - times[-1])
-        k = bisect_left(times, behind)
-        if k == 0:
-            return PoseTarget.rest(samples[0].position, samples[0].rotation)
-        a, b = samples[k - 1], samples[k]
-        if a.twist is not None and b.twist is not None:
-            return _between(a, b, a.twist, b.twist, behind)
-        if len(samples) < 4:
-            return _between(a, b, self._slope_at(k - 1), self._slope_at(k), behind)
-        first = min(max(k - 2, 0), len(samples) - 4)
-        return _through(samples[first : first + 4], samples[k - 1], b.time - a.time, behind)
-
-    def _slope_at(self, k: int) -> Array:
-        """Twist of a sample as given, or the mean of the slopes to its neighbours."""
-        given = self._samples[k].twist
-        if given is not None:
-            return given
-        near = self._samples[max(k - 1, 0) : k + 2]
-        return np.asarray(np.mean([_slope(near[i], near[i + 1]) for i in range(len(near) - 1)], axis=0))
-
-    def _beyond(self, late: float) -> PoseTarget | None:
-        """The last pose, gone on with for ``late`` seconds.
-
-        How it moves is taken from poses at least as far apart: noise grows little then.
-        """
-        last = self._samples[-1]
-        if len(self._samples) == 1 and last.twist is None:
-            return PoseTarget.rest(last.position, last.rotation)
-        if late > LONGEST_PERIOD:
+        period, at = self.period, time - DELAY * self.period
+        late = at - self._times[-1]
+        if late > max(BEYOND * period, SHORTEST_BEYOND):
             return None
-        span = max(late, self.period, LEAST_SPAN) * (1.0 - 1e-6)
-        nodes = [last]
-        while len(nodes) < 4 and nodes[-1] is not self._samples[0]:
-            nodes.append(self._before(nodes[-1].time - span))
-        twist, acceleration, jerk = _ends(nodes)
-        moved = late * (twist + late * (0.5 * acceleration + late / 6.0 * jerk))
+        behind = max(BEHIND * period, WIDENED * late, self.window)
+        first = max(0, min(bisect_left(self._times, at - behind), len(self._times) - DEGREE - 1))
+        return self._fit(first, at, behind)
+
+    def _fit(self, first: int, at: float, behind: float) -> PoseTarget:
+        """Moving least squares at a moment, of the poses from the ``first`` on."""
+        period, samples = self.period, self._samples[first:]
+        s = (np.array(self._times[first:]) - at) / period
+        reach = np.where(s > 0.0, AHEAD, behind / period)
+        weights = np.maximum(1.0 - (s / np.maximum(reach, np.abs(s[0]) * 1.01 * (s <= 0.0))) ** 2, 0.0) ** 3
+        middle = samples[int(np.argmin(np.abs(s)))]
+        places = np.array([_way(middle, one) for one in samples])
+        powers = s[:, None] ** np.arange(DEGREE + 1)
+        weighted = weights[:, None] * powers
+        left, right = weighted.T @ powers, weighted.T @ places
+        given = [k for k, one in enumerate(samples) if one.twist is not None]
+        if len(given) == len(samples):
+            rates = np.zeros_like(powers)
+            rates[:, 1:] = powers[:, :-1] * np.arange(1, DEGREE + 1)
+            twists = period * np.array([one.twist for one in samples])
+            left += rates.T @ (weights[:, None] * rates)
+            right += rates.T @ (weights[:, None] * twists)
+        left += RIDGE * np.diag(np.diag(left))
+        left[DEGREE, DEGREE] += self._noise / (USUAL_JERK * period**DEGREE / 6.0) ** 2
+        c = np.linalg.solve(left, right)
+        scatter = float((weights @ (places - powers @ c) ** 2).mean() / weights.sum())
+        self._noise += SLOW * (scatter - self._noise)
         return PoseTarget(
-            last.position + moved[:3],
-            rotated(last.rotation, moved[3:]),
-            twist + late * (acceleration + 0.5 * late * jerk),
-            acceleration + late * jerk,
+            middle.position + c[0, :3],
+            rotated(middle.rotation, c[0, 3:]),
+            c[1] / period,
+            2.0 * c[2] / period**2,
+            6.0 * c[3] / period**3,
         )
 
-    def _before(self, time: float) -> PoseSample:
-        """The newest sample that is not after ``time`` [s]; the first where there is none."""
-        return self._samples[max(bisect_right(self._times, time) - 1, 0)]
 
-    def _forget(self, count: int) -> None:
-        del self._samples[:count], self._times[:count]
-
-
-def _through(samples: Sequence[PoseSample], middle: PoseSample, span: float, time: float) -> PoseTarget:
-    """The cubic through four samples, in spans from one of them."""
-    nodes = (np.array([sample.time for sample in samples]) - middle.time) / span
-    places = np.array(
-        [
-            np.concatenate(
-                [sample.position - middle.position, rotation_vector(sample.rotation @ middle.rotation.T)]
-            )
-            for sample in samples
-        ]
-    )
-    c = np.linalg.solve(nodes[:, None] ** np.arange(4), places)
-    s = (time - middle.time) / span
-    moved = c[0] + s * (c[1] + s * (c[2] + s * c[3]))
-    twist = (c[1] + s * (2.0 * c[2] + 3.0 * s * c[3])) / span
-    acceleration = (2.0 * c[2] + 6.0 * s * c[3]) / span**2
-    return PoseTarget(middle.position + moved[:3], rotated(middle.rotation, moved[3:]), twist, acceleration)
-
-
-def _ends(nodes: Sequence[PoseSample]) -> tuple[Array, Array, Array]:
-    """Twist, acceleration and jerk at the first of up to four samples, of which each is older than the next.
-
-    By Newton's divided differences: of the twists where these are given, else of the poses.
-    """
-    t, zero = [node.time for node in nodes], np.zeros(6)
-    given = [node.twist for node in nodes[:3] if node.twist is not None]
-    if len(given) == len(nodes[:3]):
-        slopes = [(given[i] - given[i + 1]) / (t[i] - t[i + 1]) for i in range(len(given) - 1)]
-        if not slopes:
-            return given[0], zero, zero
-        bend = (slopes[0] - slopes[1]) / (t[0] - t[2]) if len(slopes) == 2 else zero
-        return given[0], slopes[0] + (t[0] - t[1]) * bend, 2.0 * bend
-    slopes = [_slope(older, newer) for newer, older in itertools.pairwise(nodes)]
-    bends = [(slopes[i] - slopes[i + 1]) / (t[i] - t[i + 2]) for i in range(len(slopes) - 1)]
-    if not bends:
-        return slopes[0], zero, zero
-    third = (bends[0] - bends[1]) / (t[0] - t[3]) if len(bends) == 2 else zero
-    near, far = t[0] - t[1], t[0] - t[2]
-    twist = slopes[0] + near * (bends[0] + far * third)
-    return twist, 2.0 * (bends[0] + (near + far) * third), 6.0 * third
-
-
-def _slope(a: PoseSample, b: PoseSample) -> Array:
-    turn = rotation_vector(b.rotation @ a.rotation.T)
-    return np.concatenate([b.position - a.position, turn]) / (b.time - a.time)
-
-
-def _between(a: PoseSample, b: PoseSample, start: Array, end: Array, time: float) -> PoseTarget:
-    """The cubic from one sample to the next."""
-    span = b.time - a.time
-    way = _slope(a, b) * span
-    s = (time - a.time) / span
-    c2, c3 = 3.0 * way - span * (2.0 * start + end), span * (start + end) - 2.0 * way
-    moved = s * (span * start + s * (c2 + s * c3))
-    twist = start + s * (2.0 * c2 + 3.0 * s * c3) / span
-    acceleration = (2.0 * c2 + 6.0 * s * c3) / span**2
-    return PoseTarget(a.position + moved[:3], rotated(a.rotation, moved[3:]), twist, acceleration)
+def _way(a: PoseSample, b: PoseSample) -> Array:
+    """(6,) from one pose to another: translation and rotation vector, base frame."""
+    return np.concatenate([b.position - a.position, rotation_vector(b.rotation @ a.rotation.T)])

@@ -66,6 +66,7 @@ class Operation:
         for name, ask, inactive in (
             ("park", lambda controller: controller.park(), _refuse),
             ("unpark", lambda controller: controller.unpark(), _refuse),
+            ("resume_stream", lambda controller: controller.resume_stream(), _refuse),
             ("emergency_stop", lambda controller: controller.emergency_stop(), self._stop_inactive),
         ):
             node.create_service(Trigger, f"~/{name}", self._service(ask, inactive), callback_group=group)
@@ -153,17 +154,17 @@ class Operation:
             self._controller_node.events.refuse("pose command refused: the controller is not active")
             return
         try:
-            controller.command_pose(self._sample(message, controller))
+            controller.command_pose(self._sample(message))
         except RobotDynamicsError as error:
             self._controller_node.events.refuse(f"pose command refused: {error}")
 
-    def _sample(self, message: PoseStamped, controller: StewartController) -> PoseSample:
+    def _sample(self, message: PoseStamped) -> PoseSample:
         if message.header.frame_id not in ("", self._base_frame):
             raise ParameterError(
                 f"the frame is '{message.header.frame_id}'; it must be empty or {self._base_frame}"
             )
         stamp = stamp_to_nanoseconds(message.header.stamp)
-        time = controller.time if stamp == 0 else self._controller_node.loop.clock.seconds(stamp)
+        time = self._controller_node.loop.clock.seconds(stamp) if stamp else None
         place, turn = message.pose.position, message.pose.orientation
         position = np.array([place.x, place.y, place.z])
         twist = self._twist_at(stamp) if stamp else None

@@ -52,6 +52,7 @@ class MotionPlayer(Node):
         self._poses = self.create_publisher(PoseStamped, f"{platform}/pose_command", qos.STREAM)
         self._twists = self.create_publisher(TwistStamped, f"{platform}/twist_command", qos.STREAM)
         self._hold = self.create_client(Trigger, f"{platform}/hold")
+        self._resume = self.create_client(Trigger, f"{platform}/resume_stream")
         self.states = self.create_subscription(
             JointState, "joint_states", self._on_state, qos.STATE_SUBSCRIPTION
         )
@@ -63,6 +64,7 @@ class MotionPlayer(Node):
             return
         if self._begin is None or stamp < self._last:
             self._begin = stamp
+            self._resume.call_async(Trigger.Request())
             self.get_logger().info(f"to the first pose, for {self._lead:g} s")
         elif stamp - self._last < PERIOD * SECOND:
             return
@@ -84,7 +86,11 @@ class MotionPlayer(Node):
             if not any(end.node_name == self._platform for end in ends):
                 return False
         self._twists.publish(TwistStamped(header=state.header))
-        return bool(self._twists.wait_for_all_acked(PATIENCE)) and self._hold.service_is_ready()
+        return (
+            bool(self._twists.wait_for_all_acked(PATIENCE))
+            and self._hold.service_is_ready()
+            and self._resume.service_is_ready()
+        )
 
     def _send(self, state: JointState, time: float, moving: bool) -> None:
         motion = self._motion.at([float(self._motion.times[0]) + time])

@@ -1,0 +1,196 @@
+"""Intake of a stream: which poses make one, when each was meant, and what contradicts itself."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+
+from robot_dynamics.control.stewart.parameters import StewartParameters
+from robot_dynamics.control.stewart.stream import DELAY, PoseSample, StreamFilter, check_stamp
+from robot_dynamics.control.stewart.stream_clock import SenderClock
+from robot_dynamics.errors import TrajectoryError, short
+from robot_dynamics.spatial import Array
+from robot_dynamics.stewart.kinematics import leg_geometry
+from robot_dynamics.stewart.machine import Machine
+from robot_dynamics.stewart.orientation import rotation_vector
+
+JUMP = 3.0
+"""Factor on the legs' speed limits beyond which two poses are not of one motion."""
+RETURN = 0.3
+"""Part of a jump within which the pose after it returns to the one before."""
+CONTRADICTIONS, CONTRADICTED = 3, 1.0
+"""Number of such returns that are two senders, within so long [s]."""
+TWIST_SPAN = 0.5
+"""Time over which twists are compared with the poses [s]."""
+TWIST_ERROR, LEAST_TWIST_ERROR = 0.5, 0.005
+"""Part of the way, and distance, by which integrated twists may differ from the poses [m, rad]."""
+SLOWEST = 0.025
+"""Longest period about which nothing is said [s]."""
+CURVED = 0.3
+"""Error of the motion between two poses, as a part of the fourth difference of poses."""
+TOLERATED = 1e-3
+"""Such an error that is not reported [m, rad]."""
+
+
+class StreamIntake:
+    """Poses of a sender, on their way into a stream's filter.
+
+    Args:
+        machine: the platform.
+        parameters: of the controller; replaceable.
+
+    Attributes:
+        parameters: in force.
+        filter: the motion.
+        clock: of the sender.
+        twists_ignored: whether twists contradict the poses.
+    """
+
+    def __init__(self, machine: Machine, parameters: StewartParameters) -> None:
+        self._machine = machine
+        self.parameters = parameters
+        self.filter = StreamFilter(parameters.stream_timeout)
+        self.clock = SenderClock()
+        self._speeds = JUMP * np.array([leg.limits.speed for leg in machine.legs])
+        self.clear()
+
+    def clear(self) -> None:
+        """Begin anew."""
+        self.filter.clear()
+        self.clock.clear()
+        self.twists_ignored = False
+        self._returns: deque[float] = deque(maxlen=CONTRADICTIONS)
+        self._places: deque[Array] = deque(maxlen=5)
+        self._twists: deque[tuple[float, Array, Array]] = deque()
+        self._raw, self._curved, self._lag = -np.inf, 0.0, 0.0
+
+    @property
+    def ready(self) -> bool:
+        """True when enough poses in a row have come."""
+        return self.filter.ready
+
+    def add(self, sample: PoseSample, now: float) -> bool:
+        """Take a pose that comes at ``now`` [s]; False for one that is not newer.
+
+        Raises:
+            TrajectoryError: its stamp is of another clock, or poses contradict each other.
+        """
+        recovered = sample.time is None or self.parameters.stream_clock == "recovered"
+        timeout = self.parameters.stream_timeout
+        stamp = sample.time
+        if stamp is not None and not recovered:
+            check_stamp(stamp, now, timeout)
+        # A stamp of another clock tells nothing.
+        foreign = stamp is None or abs(stamp - now) > max(timeout, self.filter.gap)
+        raw = now if stamp is None or (recovered and foreign) else stamp
+        if raw - self._raw > self.filter.gap or raw < self._raw - self.filter.gap:
+            self.clear()
+        if raw < self._raw or (raw == self._raw and stamp is not None):
+            return False
+        place = self._place(sample)
+        self._compare(place, raw, now)
+        tick = self.clock.tick(raw, place)
+        time = tick if recovered and self.clock.on_ticks else raw
+        self._raw = raw
+        self._curve(place)
+        self._lag += 0.1 * (now - time - self._lag)
+        self.filter.window = self.parameters.stream_window if recovered else 0.0
+        return self.filter.add(self._checked(sample, place, time), time, now, self.clock.period)
+
+    def _place(self, sample: PoseSample) -> Array:
+        home = self._machine
+        turn = rotation_vector(sample.rotation @ home.home_rotation.T)
+        return np.concatenate([sample.position - home.home_position, turn])
+
+    def _compare(self, place: Array, time: float, now: float) -> None:
+        """Notice poses that no motion of these legs explains."""
+        if not self._places:
+            return
+        before = self._places[-1]
+        if not self._jumps(before, place, time - self._raw):
+            return
+        if len(self._places) > 1:
+            jump = np.abs(place - before).max()
+            if np.abs(place - self._places[-2]).max() < RETURN * jump:
+                self._returns.append(now)
+                if len(self._returns) == CONTRADICTIONS and now - self._returns[0] < CONTRADICTED:
+                    self.clear()
+                    raise ContradictionError(
+                        f"poses jump back and forth by {short(float(jump))} m or rad: two senders?"
+                    )
+        if not self.ready:
+            self.filter.clear()
+            self.clock.clear()
+
+    def _jumps(self, before: Array, after: Array, elapsed: float) -> bool:
+        legs = leg_geometry(self._machine, self._machine.home_position, self._machine.home_rotation)
+        moved = np.abs(legs.jacobian @ (after - before))
+        return bool((moved > self._speeds * max(elapsed, self.clock.period, 1e-3)).any())
+
+    def _checked(self, sample: PoseSample, place: Array, time: float) -> PoseSample:
+        """The pose, without a twist until twists have been found to agree with the poses."""
+        if sample.twist is None:
+            self._twists.clear()
+            return sample
+        self._twists.append((time, place, sample.twist))
+        while time - self._twists[0][0] > 1.5 * TWIST_SPAN:
+            self._twists.popleft()
+        times = np.array([one[0] for one in self._twists])
+        if times[-1] - times[0] < TWIST_SPAN:
+            return sample._replace(twist=None)
+        twists = np.array([one[2] for one in self._twists])
+        way = self._twists[-1][1] - self._twists[0][1]
+        integrated = (0.5 * np.diff(times)[:, None] * (twists[1:] + twists[:-1])).sum(axis=0)
+        path = (np.diff(times)[:, None] * np.abs(twists[1:])).sum(axis=0)
+        error = np.abs(integrated - way)
+        wrong = error > np.maximum(TWIST_ERROR * np.maximum(path, np.abs(way)), LEAST_TWIST_ERROR)
+        self.twists_ignored = bool(wrong.any())
+        return sample._replace(twist=None) if self.twists_ignored else sample
+
+    def _curve(self, place: Array) -> None:
+        """Estimate the error between poses from their fourth difference."""
+        self._places.append(place)
+        if len(self._places) == 5:
+            a, b, c, d, e = self._places
+            found = CURVED * float(np.abs(a - 4.0 * b + 6.0 * c - 4.0 * d + e).max())
+            self._curved += 0.05 * (found - self._curved)
+
+    # Reports
+
+    @property
+    def rate(self) -> float:
+        """Poses per second; 0 where there is no stream [Hz]."""
+        return 1.0 / self.clock.period if self.clock.period > 0.0 else 0.0
+
+    @property
+    def lag(self) -> float:
+        """Mean lag of the motion behind the poses' times, at the time of the states [s]."""
+        return DELAY * self.clock.period + self._lag
+
+    @property
+    def remarks(self) -> list[str]:
+        """Warnings about the stream."""
+        found = []
+        if self.twists_ignored:
+            found.append("twists contradict the poses and are ignored: m/s and rad/s in the base frame?")
+        if self.clock.period > SLOWEST and self._curved > TOLERATED:
+            needed = self.rate * (self._curved / TOLERATED) ** 0.25
+            found.append(
+                f"a stream of {short(self.rate)} Hz is too slow for its motion, which may be"
+                f" {short(1e3 * self._curved)} mm or mrad off: send {short(needed)} Hz or more"
+            )
+        return found
+
+    @property
+    def count(self) -> int:
+        """Number of poses in a row."""
+        return self.filter.count
+
+    def coming(self, now: float) -> bool:
+        """Check whether poses come at ``now`` [s]."""
+        return not self.filter.ended(now)
+
+
+class ContradictionError(TrajectoryError):
+    """Poses of two senders."""

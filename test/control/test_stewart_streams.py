@@ -1,0 +1,234 @@
+"""Streams as games send them: jittered, unstamped, lost, too slow, contradictory; and how they begin and end.
+
+The machine does exactly what the reference says; time is that of the states.
+"""
+
+import re
+
+import numpy as np
+import pytest
+from motion_base import motion_base
+
+from robot_dynamics.control.stewart.controller import StewartController
+from robot_dynamics.control.stewart.operating_modes import OperatingMode
+from robot_dynamics.control.stewart.parameters import StewartParameters
+from robot_dynamics.control.stewart.stream import NEEDED, PoseSample
+from robot_dynamics.control.stewart.trajectory import PoseWaypoint
+from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.stewart.orientation import rotation_from_vector
+
+PERIOD = 0.004
+LEVEL = np.eye(3)
+
+
+@pytest.fixture(scope="module")
+def base():
+    return motion_base()
+
+
+class Game:
+    """A controller, and a sender of poses."""
+
+    def __init__(self, platform, **parameters):
+        self.platform, self.home = platform, platform.machine.home_position
+        self.control = StewartController(platform, StewartParameters(**parameters))
+        self.time = 0.0
+        self.cycle()
+
+    def cycle(self):
+        motion = self.control.reference(self.time)
+        legs = self.platform.legs_of(motion)
+        twist = np.concatenate([motion.linear_velocity, motion.angular_velocity])
+        self.command = self.control.update(self.time, legs.lengths, legs.jacobian @ twist)
+        self.time += PERIOD
+        return self.command.reference
+
+    def send(self, shift, turn=(0.0, 0.0, 0.0), twist=None, rotation=None):
+        rotation = rotation_from_vector(np.array(turn)) if rotation is None else rotation
+        place = self.home + np.array(shift)
+        self.control.command_pose(PoseSample(self.time - PERIOD, place, rotation, twist))
+
+    def stream(self, duration, place, rate=60.0):
+        """Send ``place(time)`` for a while; the references of its cycles."""
+        end, sent, references = self.time + duration, self.time, []
+        while self.time < end:
+            if self.time >= sent:
+                self.send(place(self.time - PERIOD))
+                sent += 1.0 / rate
+            references.append(self.cycle())
+        return references
+
+    def rest(self, duration):
+        end = self.time + duration
+        return [self.cycle() for _ in iter(lambda: self.time < end, False)]
+
+
+def mix(time):
+    """A sine mix of up to 0.35 m/s, which begins softly: position from home and rotation vector."""
+    s = np.clip(time - 0.3, 0.0, 1.0)
+    share = s**3 * (10.0 - 15.0 * s + 6.0 * s**2)
+    w = 2.0 * np.pi * time
+    place = [
+        0.04 * np.sin(0.5 * w),
+        0.03 * np.sin(0.8 * w + 1.0),
+        0.04 * np.sin(0.7 * w) + 0.005 * np.sin(2.0 * w),
+    ]
+    return share * np.array(place), share * np.array([0.02 * np.sin(0.6 * w), 0.02 * np.sin(0.9 * w), 0.0])
+
+
+@pytest.mark.parametrize(
+    ("rate", "meant", "stamp", "lost"),
+    [
+        (60, "tick", "meant", 0.0),
+        (60, "tick", "sent", 0.02),
+        (60, "tick", "none", 0.0),
+        (60, "sending", "none", 0.02),
+        (30, "tick", "none", 0.02),
+        (100, "tick", "sent", 0.02),
+    ],
+)
+def test_a_stream_is_smooth_however_its_sender_scatters(base, rate, meant, stamp, lost):
+    """Intervals scatter by 3 ms (standard deviation): lag, error and force steps, 2 s after the start."""
+    random, period, end = np.random.default_rng(2), 1.0 / rate, 3.0
+    count = int(end * rate)
+    ticks = 0.02 + period * np.arange(count)
+    sent = np.maximum.accumulate(ticks + random.normal(size=count) * 0.003 / np.sqrt(2.0))
+    kept = (random.random(count) >= lost) | (np.arange(count) < NEEDED)
+    ticks, sent = ticks[kept], sent[kept]
+    recovered = meant == "tick" and stamp == "sent"
+    game = Game(base, stream_clock="recovered" if recovered else "stamps")
+    k, rows = 0, []
+    while game.time < end:
+        while k < len(sent) and sent[k] <= game.time - PERIOD:
+            moment = ticks[k] if meant == "tick" else sent[k]
+            place, turn = mix(moment)
+            given = {"meant": moment, "sent": sent[k], "none": None}[stamp]
+            pose = PoseSample(given, game.home + place, rotation_from_vector(turn), None)
+            game.control.command_pose(pose)
+            k += 1
+        reference = game.cycle()
+        if game.time > 2.0:
+            rows.append((game.time - PERIOD, reference.position - game.home, game.command.effort))
+    times, places, forces = (np.array(column) for column in zip(*rows, strict=True))
+    lags = np.arange(1.0, 2.5, 0.05) * period
+    errors = [np.abs(places - [mix(t - lag)[0] for t in times]).max() for lag in lags]
+    assert lags[int(np.argmin(errors))] <= 2.0 * period
+    assert min(errors) < 1e-3
+    # Noiseless, the forces change by 0.4 % of their limits from one cycle to the next.
+    assert np.abs(np.diff(forces, axis=0)).max() < 0.05 * 15e3
+    intake = game.control.intake
+    assert intake.rate == pytest.approx(rate, rel=0.02)
+    assert intake.clock.jitter < 1e-6 if stamp == "meant" else 1e-3 < intake.clock.jitter < 6e-3
+    assert intake.remarks == []
+
+
+def test_one_pose_moves_nothing_and_several_are_joined_slowly(base):
+    """Before, one pose dropped the trajectory and parked, and the first was chased at 4 m/s²."""
+    game = Game(base)
+    target = game.home + np.array([0.0, 0.0, 0.05])
+    game.control.follow([PoseWaypoint(1.0, target, [0.0, 0.0, 0.0, 1.0])])
+    game.send((0.1, 0.0, 0.0))
+    game.rest(1.2)
+    np.testing.assert_allclose(game.command.reference.position, target, atol=1e-9)
+    assert game.control.modes.mode is OperatingMode.OPERATIONAL
+    joining = game.stream(3.0, lambda _: (0.1, 0.0, 0.05))
+    assert max(np.linalg.norm(one.linear_acceleration) for one in joining) < 0.2
+    assert max(np.linalg.norm(one.linear_velocity) for one in joining) < 0.1
+    np.testing.assert_allclose(game.command.reference.position[0], 0.1, atol=5e-3)
+
+
+def test_a_first_pose_out_of_reach_is_refused_with_what_may_be_wrong(base):
+    """z = 0 drove the platform down by 323 mm; identity as w, x, y, z tilted it by 33 degrees."""
+    game = Game(base)
+    with pytest.raises(TrajectoryError, match=r"out of reach .* absolute, not from home, which is \(0\.000"):
+        game.send(-game.home)
+    with pytest.raises(TrajectoryError, match=r"is it given as w, x, y, z\?"):
+        game.send((0.0, 0.0, 0.0), rotation=np.diag([1.0, -1.0, -1.0]))
+    game.rest(0.1)
+    assert not game.command.reference.linear_velocity.any()
+
+
+def test_a_slow_stream_is_followed_and_one_too_slow_for_its_motion_is_reported(base):
+    """At 10 Hz the acceleration swung by 4 m/s² where 0.18 is meant."""
+    game = Game(base)
+
+    def sine(amplitude, frequency):
+        return lambda t: (0.0, 0.0, amplitude * np.sin(2.0 * np.pi * frequency * t))
+
+    game.stream(3.0, sine(0.0046, 1.0), rate=10.0)
+    steady = game.stream(2.0, sine(0.0046, 1.0), rate=10.0)
+    assert max(np.linalg.norm(one.linear_acceleration) for one in steady) < 1.5 * 0.18
+    assert game.control.intake.remarks == []
+    game.stream(3.0, sine(0.02, 1.5), rate=10.0)
+    assert re.match(r"a stream of (10|9)\S* Hz is too slow for its motion", game.control.intake.remarks[0])
+
+
+@pytest.mark.parametrize("reaction", ["hold", "settle", "park"])
+def test_a_stream_that_stutters_is_joined_again(base, reaction):
+    """A stutter of 0.1 s ended the session: 119 refusals that did not name the way back."""
+    game = Game(base, on_stream_end=reaction, settle_speed=0.3)
+    game.stream(1.0, lambda _: (0.0, 0.0, 0.02))
+    game.rest(0.2)
+    mode = game.control.modes.mode
+    assert mode is (OperatingMode.OPERATIONAL if reaction == "hold" else OperatingMode.SETTLING)
+    game.stream(2.0, lambda _: (0.0, 0.0, 0.02))
+    assert game.control.following_stream
+    np.testing.assert_allclose(game.command.reference.position[2], game.home[2] + 0.02, atol=1e-3)
+    game.rest(3.0)
+    if reaction == "park":
+        assert game.control.modes.mode is OperatingMode.PARKED
+        with pytest.raises(TrajectoryError, match="call ~/unpark"):
+            game.send((0.0, 0.0, 0.0))
+        return
+    assert game.control.modes.mode is OperatingMode.OPERATIONAL
+    assert not game.control.brake
+    game.stream(1.0, lambda _: (0.0, 0.0, 0.0))
+    assert game.control.following_stream
+
+
+def test_a_command_ends_a_stream_until_a_service_resumes_it(base):
+    game = Game(base)
+    game.stream(0.5, lambda _: (0.0, 0.0, 0.0))
+    game.control.follow([PoseWaypoint(0.5, game.home + 0.01, [0.0, 0.0, 0.0, 1.0])])
+    game.cycle()
+    for ended, resume in (
+        ("a trajectory", game.control.resume_stream),
+        ("a hold", game.control.resume_stream),
+        ("an emergency stop", game.control.unpark),
+    ):
+        if ended == "a hold":
+            game.control.hold()
+        elif ended == "an emergency stop":
+            game.control.emergency_stop()
+        with pytest.raises(TrajectoryError, match=f"{ended} has ended this stream; call ~/resume_stream"):
+            game.send((0.0, 0.0, 0.0))
+        game.rest(1.0)
+        assert resume() == ""
+        game.rest(3.0)
+        game.stream(0.5, lambda _: (0.0, 0.0, 0.0))
+        assert game.control.following_stream
+
+
+def test_a_twist_that_contradicts_the_poses_is_ignored(base):
+    """A constant pose with a twist of 50 (millimetres a second) was 281 mm off."""
+    game = Game(base)
+    for _ in range(100):
+        game.send((0.0, 0.0, 0.0), twist=np.array([50.0, 0.0, 0.0, 0.0, 0.0, 0.0]))
+        for _ in range(5):
+            reference = game.cycle()
+        np.testing.assert_allclose(reference.position, game.home, atol=1e-6)
+    assert "twists contradict the poses" in game.control.intake.remarks[0]
+
+
+def test_two_senders_end_the_stream_in_a_stop(base):
+    game = Game(base)
+    game.stream(0.5, lambda _: (0.0, 0.0, 0.0))
+    with pytest.raises(TrajectoryError, match=r"back and forth .* two senders\?; .* call ~/resume_stream"):
+        for k in range(20):
+            game.send((0.1 * (k % 2), 0.0, 0.0))
+            for _ in range(4):
+                game.cycle()
+    game.rest(1.0)
+    assert not game.control.following_stream
+    assert not game.command.reference.linear_velocity.any()
+    assert abs(game.command.reference.position[0]) < 0.05
