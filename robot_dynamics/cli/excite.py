@@ -91,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
     chain = chain_of(arguments, source if isinstance(source, bytes) else None)
     progress = ProgressLine()
     try:
-        excitation, clearance = _planned(arguments, source, chain, progress)
+        excitation, clearance = planned(arguments, source, chain, progress)
     finally:
         progress.clear()
     text = report(excitation, prospect(excitation, tuple(arguments.gravity)))
@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
     print(arguments.output)
     if not arguments.send:
         return 0
-    motion, bounds = Points.of(excitation), _bounds(arguments, chain)
+    motion, bounds = Points.of(excitation), bounds_of(arguments, chain)
     if not arguments.yes:
         _show(arguments, motion, bounds, progress)
     shapes = clearance if clearance.shaped else None
@@ -129,22 +129,28 @@ def _show(arguments: argparse.Namespace, motion: Points, bounds: Bounds, progres
     progress.clear()
 
 
-def _bounds(arguments: argparse.Namespace, chain: KinematicChain) -> Bounds:
+def bounds_of(arguments: argparse.Namespace, chain: KinematicChain) -> Bounds:
+    """Bounds of the motion that the arguments ask for."""
     from robot_dynamics.identification.excitation.bounds import Bounds
 
     return Bounds.of(chain, dict(arguments.range), arguments.effort, arguments.clearance)
 
 
-def _planned(
+def planned(
     arguments: argparse.Namespace, source: bytes | Path, chain: KinematicChain, progress: ProgressLine
 ) -> tuple[Excitation, Clearance]:
+    """Excitation trajectory, and the distances that it keeps.
+
+    Raises:
+        RobotDynamicsError: no such motion.
+    """
     from robot_dynamics.control.arm.payload import with_payload
     from robot_dynamics.dynamics.compiled import compile_dynamics
     from robot_dynamics.identification.excitation.clearance import Clearance
     from robot_dynamics.identification.excitation.plan import plan
     from robot_dynamics.identification.excitation.series import Series
 
-    bounds = _bounds(arguments, chain)
+    bounds = bounds_of(arguments, chain)
     semantics = semantics_of(arguments)
     touching = frozenset() if semantics is None else semantics.touching
     locked = dict(arguments.lock)

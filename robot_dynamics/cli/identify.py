@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from robot_dynamics.cli import streams
 from robot_dynamics.cli.chain_source import add_chain_arguments, chain_of, number
+from robot_dynamics.cli.identify_live import add_live_arguments, run_live
 from robot_dynamics.cli.needs import need
 from robot_dynamics.errors import LogError, ParameterError, quoted, shown
 from robot_dynamics.inputs.files import (
@@ -131,12 +132,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="delay of the efforts behind the positions [s] (default: estimated)",
     )
+    add_live_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Identify and write the files; returns 3 where the result is implausible and not accepted."""
     if arguments.inspect:
         return _inspect(arguments)
+    if arguments.live:
+        needed = ("scipy", "cvxpy", "clarabel", "matplotlib", "jinja2")
+        need("identify --live", "rclpy", "rosbags", "mujoco", *needed)
+        return run_live(arguments, run)
     if not arguments.runs or arguments.output is None:
         raise ParameterError("identify needs a RUN, and -o FOLDER for the results; or --inspect LOG")
     check_folder(arguments.output)

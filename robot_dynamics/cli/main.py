@@ -42,6 +42,11 @@ COMMANDS = {
     "completion": "print the completion script of a shell",
 }
 
+ELSEWHERE = {
+    "calibrate": "there is no command calibrate: masses and friction of a running arm come from"
+    " robot_dynamics identify --live URDF -o FOLDER; joint zeros and cameras are no part of this package",
+}
+"""Names that users look for, and what to call instead."""
 _TOPIC = re.compile(r"(/[A-Za-z_][A-Za-z0-9_]*)+")
 
 
@@ -90,6 +95,8 @@ def command_line(wanted: Callable[[str], bool]) -> Parser:
 def _run(argv: list[str]) -> int:
     called = next((word.replace("-", "_") for word in argv if not word.startswith("-")), None)
     parser = command_line(lambda name: name == called)
+    if called in ELSEWHERE and argv[:1] == [called]:
+        parser.error(ELSEWHERE[called])
     arguments, further = parser.parse_known_args(argv)
     # argparse takes no NAME:=VALUE behind an option that follows the file.
     if further and not (called == "view" and all(":=" in word for word in further)):

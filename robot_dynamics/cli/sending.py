@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _MOVED = 0.01
 """Largest motion of the arm while the user was asked [rad or m]."""
+UNKNOWN_ARRIVED = 0.3
+"""Farthest from the end of a motion where an arm with an unknown model counts as arrived [rad or m]."""
 TOPIC = "computed_torque_controller/joint_trajectory"
 
 
@@ -81,6 +83,8 @@ def send(
     approach_speed: float,
     progress: ProgressLine,
     verified: Callable[[Points], str] | None = None,
+    reference: str | None = None,
+    errors: list[Array] | None = None,
 ) -> bool:
     """Send a motion behind the way to where it begins, and see it through; whether it was sent.
 
@@ -93,19 +97,22 @@ def send(
         approach_speed: share of the velocities on the way there.
         progress: told about the motion.
         verified: gives the reason for which the whole motion may not be sent; empty when it may.
+        reference: topic of the controller's reference; None: errors are not looked at.
+        errors: gets the largest error of each joint (n,) [rad or m], empty without a reference; given for an
+            arm whose model is not known, which may end farther from the motion's end.
 
     Raises:
         RobotDynamicsError: no arm, no way, a motion that is refused, or an arm that does not follow it.
     """
     from robot_dynamics.identification.excitation.approach import approach
-    from robot_dynamics.ros.live.sending import Sender
+    from robot_dynamics.ros.live.sending import ARRIVED, Sender
 
     slow = replace(
         bounds,
         velocity=approach_speed * bounds.velocity,
         acceleration=approach_speed**2 * bounds.acceleration,
     )
-    with Sender(names, arguments.topic) as arm:
+    with Sender(names, arguments.topic, reference=reference) as arm:
         here = arm.where()
         contact = present_contact(here, clearance, bounds)
         if contact:
@@ -127,12 +134,14 @@ def send(
         if np.abs(arm.where() - whole.positions[0]).max() > _MOVED:
             raise RobotDynamicsError("the arm has moved meanwhile; nothing was sent")
         try:
-            arm.follow(whole, progress)
+            arm.follow(whole, progress, ARRIVED if errors is None else UNKNOWN_ARRIVED)
         except KeyboardInterrupt:
             progress.clear()
             print("holding: the motion was taken back")
             raise
         progress.clear()
+        if errors is not None:
+            errors.append(arm.largest_errors)
     print("the motion is over", flush=True)
     return True
 

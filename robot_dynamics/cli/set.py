@@ -59,13 +59,13 @@ def run(arguments: argparse.Namespace) -> int:
     wanted = dict(_assignment(text) for text in arguments.values)
     given = "/" if arguments.all else arguments.namespace
     namespace = None if given is None else "/" + given.strip("/")
-    done, reported = set_everywhere(
+    done = set_everywhere(
         wanted, namespace, arguments.simulator, arguments.patience, arguments.save is not None
     )
-    for owner, names in done.items():
+    for owner, names in done.names.items():
         print(f"{owner}: {', '.join(f'{name} {wanted[name]}' for name in names)}")
     if arguments.save is not None:
-        document = {owner: {"ros__parameters": values} for owner, values in reported.items()}
+        document = {owner: {"ros__parameters": values} for owner, values in done.reported.items()}
         with open_output(arguments.save) as stream:
             stream.write(yaml.safe_dump(document, sort_keys=False, default_flow_style=None, width=1000))
         print(shown(arguments.save))

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +13,6 @@ from trajectory_msgs.msg import JointTrajectory
 from robot_dynamics.control.arm.actuators import ActuatorParameters
 from robot_dynamics.control.arm.payload import with_payload
 from robot_dynamics.dynamics.compiled import compile_dynamics
-from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.identification.description import identified_urdf
 from robot_dynamics.identification.excitation.approach import approach
 from robot_dynamics.identification.excitation.bounds import Bounds
@@ -36,6 +30,7 @@ from robot_dynamics.report import arm as arm_report
 from robot_dynamics.resources import resource
 from robot_dynamics.ros.demo.arm import GOAL, ArmRun, Case, Progress
 from robot_dynamics.ros.demo.outcome import Outcome
+from robot_dynamics.ros.recording.beside import recorded
 from robot_dynamics.ros.support.processes import node_environment
 from robot_dynamics.ros.support.trajectories import points_message
 
@@ -52,7 +47,6 @@ KP = 3600.0
 """Position gain: what stands still within 1e-4 rad in spite of dry friction needs a stiff one [1/s²]."""
 LIMIT = 1e-4
 """Largest joint error of Lee's move with what was identified [rad]."""
-_PATIENCE = 30.0
 
 
 @dataclass(frozen=True)
@@ -74,7 +68,7 @@ def run(folder: Path, progress: Progress) -> Outcome:
     described = {"payload_mass": PAYLOAD, **_GAINS}
     with ArmRun(robots.described, robots.chain, RATE, True, _simulated(robots), settings=described) as arm:
         before = arm.run(Case("before", "with the description"), progress)
-        with _recorded(bag, arm.domain):
+        with recorded(bag, node_environment(arm.domain)):
             arm.follow(motion, "exciting motion", progress)
     progress("identifying", 0.0)
     log = read_log(str(bag), robots.chain.joint_names)
@@ -153,26 +147,3 @@ def _motion(robots: _Robots, progress: Progress) -> JointTrajectory:
     points = Points.of(excitation)
     points = points.after(approach(chain.joint_names, GOAL, points.positions[0], bounds, clearance))
     return points_message(points)
-
-
-@contextmanager
-def _recorded(bag: Path, domain: int) -> Iterator[None]:
-    """Everything said on joint_states meanwhile, by the command ``record`` in a process of its own."""
-    command = [sys.executable, "-m", "robot_dynamics.cli.main", "record", "-o", str(bag)]
-    environment = node_environment(domain)
-    with subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    ) as recorder:
-        try:
-            assert recorder.stdout is not None
-            lines: list[str] = []
-            for line in recorder.stdout:
-                lines.append(line)
-                if "the first message has come" in line:
-                    break
-            else:
-                raise RobotDynamicsError(f"nothing is recorded:\n{''.join(lines)}")
-            yield
-        finally:
-            recorder.send_signal(signal.SIGINT)
-            recorder.communicate(timeout=_PATIENCE)

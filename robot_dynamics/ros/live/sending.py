@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import rclpy
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -21,7 +22,7 @@ from robot_dynamics.identification.excitation.points import Points
 from robot_dynamics.ros.live.goal_client import GoalClient
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.isolation import use_sockets
-from robot_dynamics.ros.support.messages import JointOrder
+from robot_dynamics.ros.support.messages import JointOrder, stamp_to_nanoseconds
 from robot_dynamics.ros.support.trajectories import points_message
 from robot_dynamics.spatial import Array
 
@@ -34,6 +35,10 @@ ARRIVED = 0.05
 
 BRAKING = 0.5
 """Seconds in which a motion on the topic is brought to rest."""
+_COMPARED = QoSProfile(depth=200)
+"""Deep enough that states and references of the same moments are there when this process was held up."""
+_AWAITED = 1000
+"""States and references whose counterpart may still come."""
 _DISCOVERY = 1.0
 """Time after its topic at which a controller's action may be seen [s]."""
 
@@ -47,9 +52,16 @@ class Sender:
         joint_names: of the arm.
         topic: of the trajectories.
         states: topic of the joint states.
+        reference: topic of the controller's reference; None: errors are not looked at.
     """
 
-    def __init__(self, joint_names: Sequence[str], topic: str, states: str = "joint_states") -> None:
+    def __init__(
+        self,
+        joint_names: Sequence[str],
+        topic: str,
+        states: str = "joint_states",
+        reference: str | None = None,
+    ) -> None:
         use_sockets()
         self._context = rclpy.Context()
         # Ctrl-C is ours: the arm is to hold then.
@@ -60,10 +72,16 @@ class Sender:
         self._order, self._names = JointOrder(list(joint_names)), list(joint_names)
         self._position: Array | None = None
         self._velocity = np.zeros(len(self._names))
+        self._stamp, self._count = 0.0, 0
         self._ctrl_c = _CtrlC()
         self._goals = GoalClient(self._node, topic)
         self._trajectories = self._node.create_publisher(JointTrajectory, topic, qos.TRAJECTORY)
-        self._node.create_subscription(JointState, states, self._on_state, qos.STATE_PUBLISHER)
+        profile = qos.STATE_PUBLISHER if reference is None else _COMPARED
+        self._node.create_subscription(JointState, states, self._on_state, profile)
+        self._awaited: dict[int, Array] = {}
+        self._largest: Array = np.zeros(0)
+        if reference is not None:
+            self._node.create_subscription(JointState, reference, self._on_reference, _COMPARED)
 
     def __enter__(self) -> Sender:
         return self
@@ -85,8 +103,13 @@ class Sender:
         assert self._position is not None
         return self._position
 
-    def follow(self, points: Points, progress: Progress) -> None:
+    def follow(self, points: Points, progress: Progress, arrived: float = ARRIVED) -> None:
         """Send a motion that begins where the arm is, and see it through; Ctrl-C makes the arm hold.
+
+        Args:
+            points: of the motion.
+            progress: told about it.
+            arrived: farthest from its end where the arm counts as arrived [rad or m].
 
         Raises:
             RobotDynamicsError: nobody listens, the controller gives up, or the arm does not end where the
@@ -101,15 +124,15 @@ class Sender:
             self._until(lambda: self._goals.ready, _DISCOVERY)
         follow = self._follow_as_goal if self._goals.ready else self._follow_on_topic
         length = float(points.time[-1])
-        began = time.monotonic()
+        began = self._now()
 
         def tell() -> None:
-            progress("the arm moves; Ctrl-C makes it hold", min(1.0, (time.monotonic() - began) / length))
+            progress("the arm moves; Ctrl-C makes it hold", min(1.0, (self._now() - began) / length))
 
         with self._ctrl_c:
             follow(points, tell)
         missed = np.abs(self.where() - points.positions[-1])
-        if missed.max() > ARRIVED:
+        if missed.max() > arrived:
             worst = int(np.argmax(missed))
             raise RobotDynamicsError(
                 f"{self._names[worst]} is {missed[worst]:.3f} from the motion's end; the controller's log"
@@ -132,10 +155,11 @@ class Sender:
 
     def _follow_on_topic(self, points: Points, tell: Callable[[], None]) -> None:
         try:
-            end = time.monotonic() + float(points.time[-1]) + SETTLING
+            self._until(lambda: self._position is not None, PATIENCE)
+            end = self._now() + float(points.time[-1]) + SETTLING
             self._trajectories.publish(points_message(points))
-            while time.monotonic() < end:
-                self._spin()
+            while self._now() < end:
+                self._wait(self._fresh(), "joint states have ended; where the arm is, is not known")
                 tell()
         except KeyboardInterrupt:
             self._hold_on_topic()
@@ -155,6 +179,15 @@ class Sender:
         self._trajectories.publish(JointTrajectory(joint_names=self._names, points=[rest]))
         self._trajectories.wait_for_all_acked()
 
+    def _now(self) -> float:
+        """Time of the newest joint state [s]: a simulator's may be slower or faster than the wall clock's."""
+        return self._stamp or time.monotonic()
+
+    def _fresh(self) -> Callable[[], bool]:
+        """Condition that a further joint state has come."""
+        count = self._count
+        return lambda: self._count > count
+
     def _on_state(self, message: JointState) -> None:
         if not set(self._names) <= set(message.name):
             return
@@ -163,8 +196,34 @@ class Sender:
         except StateError:
             return
         self._position = state.position.copy()
+        self._count += 1
+        self._stamp = 1e-9 * stamp_to_nanoseconds(message.header.stamp)
         if state.velocity is not None:
             self._velocity = state.velocity.copy()
+        self._compare(message, self._position)
+
+    @property
+    def largest_errors(self) -> Array:
+        """(n,) largest distance between reference and arm so far [rad or m]; empty without a reference."""
+        return np.array(self._largest)
+
+    def _on_reference(self, message: JointState) -> None:
+        try:
+            self._compare(message, self._order.read(message).position.copy())
+        except StateError:
+            return
+
+    def _compare(self, message: JointState, place: Array) -> None:
+        """Compare state and reference of one moment, whichever comes first."""
+        stamp = stamp_to_nanoseconds(message.header.stamp)
+        other = self._awaited.pop(stamp, None)
+        if other is None:
+            self._awaited[stamp] = place
+            if len(self._awaited) > _AWAITED:
+                del self._awaited[next(iter(self._awaited))]
+            return
+        error = np.abs(place - other)
+        self._largest = np.maximum(self._largest, error) if self._largest.size else error
 
     def _spin(self) -> None:
         self._executor.spin_once(timeout_sec=0.1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from array import array
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
@@ -29,9 +30,24 @@ OF_SIMULATOR = "physics_timestep"
 """Parameter by which a simulator is told: its payload is what the arm really carries."""
 
 
+@dataclass(frozen=True)
+class Setting:
+    """What was set at the nodes of a robot.
+
+    Attributes:
+        names: of the parameters that were set, by node.
+        before: their values before, by node and name.
+        reported: all parameters of the nodes afterwards, where they were asked for.
+    """
+
+    names: dict[str, list[str]]
+    before: dict[str, dict[str, Any]]
+    reported: dict[str, dict[str, Any]]
+
+
 def set_everywhere(
     wanted: Mapping[str, Any], namespace: str | None, simulator: bool, patience: float, report: bool = False
-) -> tuple[dict[str, list[str]], dict[str, dict[str, Any]]]:
+) -> Setting:
     """Set parameters at every node that has them; where one refuses, all get their old values back.
 
     Args:
@@ -43,7 +59,7 @@ def set_everywhere(
         report: whether to ask the nodes for all of their parameters afterwards.
 
     Returns:
-        Names of the parameters that were set, by node; and all parameters of the robot's nodes, by node.
+        What was set, and what the nodes have.
 
     Raises:
         RobotDynamicsError: no node has them, one does not answer, or one refuses; the text says which. Or
@@ -74,8 +90,8 @@ def set_everywhere(
                 f"there are several robots: nodes in {', '.join(spaces)} have {', '.join(wanted or names)};"
                 " give --namespace of one, or --all"
             )
-        done = caller.set_all(having, wanted) if wanted else {}
-        return done, {owner: caller.everything(owner) for owner in found} if report else {}
+        before = caller.set_all(having, wanted) if wanted else {}
+        return Setting(having, before, {owner: caller.everything(owner) for owner in found} if report else {})
     finally:
         node.destroy_node()
         context.try_shutdown()
@@ -128,8 +144,8 @@ class _Caller:
         full = {f"{space.rstrip('/')}/{name}" for name, space in nodes if not name.startswith("_")}
         return {name for name in full if name.startswith(below)} - {self._node.get_fully_qualified_name()}
 
-    def set_all(self, found: Mapping[str, list[str]], wanted: Mapping[str, Any]) -> dict[str, list[str]]:
-        """Set what each node has; what was set is taken back where one refuses."""
+    def set_all(self, found: Mapping[str, list[str]], wanted: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+        """Set what each node has, and return the old values; what was set is taken back where one refuses."""
         before: dict[str, list[Parameter]] = {}
         for owner, names in found.items():
             before[owner] = self._values(owner, names)
@@ -142,7 +158,7 @@ class _Caller:
                 for one, parameters in before.items():
                     self.set_one(one, parameters)
                 raise RobotDynamicsError(f"{error}; every node has its old values") from error
-        return dict(found)
+        return {owner: {one.name: one.value for one in values} for owner, values in before.items()}
 
     def everything(self, owner: str) -> dict[str, Any]:
         """Values of a node by their names, except texts of descriptions, empty lists, and QoS."""

@@ -1,0 +1,67 @@
+"""``robot_dynamics identify --live``: from an arm that is heavier than described to one that is followed."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+from ros_harness import NodeProcess, peer_with
+
+from robot_dynamics.cli.main import main
+from robot_dynamics.resources import resource
+from robot_dynamics.ros.support.processes import claim_domain, node_environment
+
+pytestmark = pytest.mark.ros
+for module in ("mujoco", "scipy", "cvxpy", "clarabel", "rosbags", "jinja2", "matplotlib"):
+    pytest.importorskip(module, reason=f"{module} is not installed")
+SCARA = resource("urdf/scara.urdf")
+SHORT = ["--period", "4", "--harmonics", "3", "--speed", "0.6"]
+
+
+def test_one_command_identifies_a_running_arm(tmp_path):
+    arm = {"robot_description": SCARA.read_text()}
+    true = {"mass_scale": 1.3, "friction": [4.0, 3.0, 3.0, 0.02], "rate": 200.0, "lockstep": True}
+    patient = {"kp": [400.0], "kv": [40.0], "supervision": "observe", "lockstep": True}
+    folder = tmp_path / "arm"
+    with (
+        NodeProcess("simulator", {**arm, **true}) as simulator,
+        NodeProcess("computed_torque_controller", {**arm, **patient}) as controller,
+        peer_with(simulator, controller) as peer,
+    ):
+        command = [sys.executable, "-m", "robot_dynamics.cli.main", "identify", str(SCARA), "--live"]
+        with (tmp_path / "said.txt").open("w+", encoding="utf-8") as output:
+            run = subprocess.Popen(
+                [*command, "-o", str(folder), *SHORT, "--yes"],
+                env=node_environment(claim_domain()),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+            peer.wait_until(lambda: run.poll() is not None, "the command does not end")
+            output.seek(0)
+            said = output.read()
+    assert run.returncode == 0, said + controller.output
+    found = re.findall(r"(joint\d) +largest error +([\d.]+) before, +([\d.]+) after", said)
+    assert [name for name, _, _ in found] == ["joint1", "joint2", "joint3", "joint4"], said
+    before, after = (max(float(row[k]) for row in found) for k in (1, 2))
+    assert after < 0.75 * before, said
+    assert "set at /computed_torque_controller" in said
+    assert {"move.yaml", "identified.urdf", "friction.yaml", "report.html"} <= {
+        p.name for p in folder.iterdir()
+    }
+
+
+def test_calibrate_names_the_command(capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["calibrate", "arm.urdf"])
+    assert end.value.code == 2
+    assert "robot_dynamics identify --live URDF -o FOLDER" in capsys.readouterr().err
+
+
+def test_a_run_or_a_missing_folder_is_refused(tmp_path, capsys):
+    assert main(["identify", str(SCARA), "run.csv", "--live", "-o", str(tmp_path / "out")]) == 1
+    assert "identify --live needs a URDF file and -o FOLDER, and no RUN" in capsys.readouterr().err
+    assert main(["identify", str(SCARA), "--live"]) == 1
+    assert not list(tmp_path.iterdir())
