@@ -32,7 +32,7 @@ OF_SIMULATOR = "physics_timestep"
 
 @dataclass(frozen=True)
 class Setting:
-    """What was set at the nodes of a robot.
+    """Parameters that were set at the nodes of a robot.
 
     Attributes:
         names: of the parameters that were set, by node.
