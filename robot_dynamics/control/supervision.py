@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from robot_dynamics.control.core.library import array_at, doubles, ffi
 from robot_dynamics.control.core.sources import enumerators
 from robot_dynamics.parameters import parameter, validate
 from robot_dynamics.spatial import Array
@@ -188,3 +189,42 @@ class SupervisionParameters:
 def thresholds(given: Array, derived: Array) -> Array:
     """Thresholds (n,) of a rule: as given; derived where that is 0, infinite where it is negative."""
     return np.where(given > 0.0, given, np.where(given < 0.0, np.inf, derived))
+
+
+def rules_of(library: Any, settings: Any, joints: int, largest: Any) -> list[Rule]:
+    """Rules in force.
+
+    Args:
+        library: of the control core.
+        settings: ``rd_settings *``.
+        joints: n, of the robot.
+        largest: largest value of each rule so far, as a share of its threshold.
+    """
+    given, off = settings.rules, np.full(joints, np.inf)
+    following, fast = array_at(given.following, joints), array_at(given.speed, joints)
+    swing = given.oscillation * array_at(settings.velocity_limits, joints)
+    periods = np.zeros(joints)
+    library.rd_longest_periods(settings, joints, doubles(periods))
+    thresholds = {
+        "following_error": following,
+        "pose_error": np.array(list(given.pose)),
+        "overspeed": fast,
+        "oscillation": swing if given.oscillation > 0.0 else off,
+        "start_speed": given.start_speed * fast if given.start_speed > 0.0 else off,
+        "start_displacement": given.start_displacement * following if given.start_displacement > 0.0 else off,
+        "repeated_faults": np.array([2.0]),
+        "dispute": np.array([0.7]),
+        "start_load": array_at(settings.limits, joints) if given.start_speed > 0.0 else off,
+        "slow_states": periods,
+        **({"contact": array_at(settings.contact_floor, joints)} if given.contact else {}),
+    }
+    found = []
+    for number, (name, quantity) in enumerate(RULES.items()):
+        info = library.rd_rule_table(number)
+        if not info or name not in thresholds or (name == "pose_error" and not given.pose[0]):
+            continue
+        reaction, reset = (ffi().string(text).decode() for text in (info.reaction, info.reset))
+        values = tuple(float(value) for value in thresholds[name])
+        duration, release, most = info.duration, info.release, float(largest[number])
+        found.append(Rule(number, name, quantity, values, duration, release, reaction, reset, most))
+    return found

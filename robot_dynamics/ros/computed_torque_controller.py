@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode
 from trajectory_msgs.msg import JointTrajectory
 
@@ -32,6 +33,7 @@ from robot_dynamics.ros.control.external_efforts import ExternalEfforts
 from robot_dynamics.ros.control.native.raw_trajectory import RawTrajectory
 from robot_dynamics.ros.control.planner import PlanRequest
 from robot_dynamics.ros.control.records import CALM, WATCHED, Cycles
+from robot_dynamics.ros.control.remembered_stops import RememberedStops
 from robot_dynamics.ros.control.retime_topic import RetimeTopic
 from robot_dynamics.ros.control.tracking import JointReferencePublisher, TrackingErrors
 from robot_dynamics.ros.control.trajectory_topic import TrajectoryTopic, remarks
@@ -40,6 +42,9 @@ from robot_dynamics.ros.models.live_memory import LiveMemory
 from robot_dynamics.ros.models.live_parameters import SHARED
 from robot_dynamics.ros.support import parameters, spin
 from robot_dynamics.ros.support.joint_limits import declared_rules, without_joint
+
+LOOK = 0.05
+"""Steady seconds between two looks at whether a protective stop is in force."""
 
 
 class ComputedTorqueController(LifecycleNode):
@@ -97,6 +102,8 @@ class ComputedTorqueController(LifecycleNode):
         self._loader = ModelLoader(self, self._on_model, self._on_change, quantities=(*NEEDED, "momentum"))
         if self._loader.driver is not None:
             self._loader.driver.check_mode(self._control_parameters.mode)
+        self._stops = RememberedStops(self, "arm", "the arm is held; call ~/reset_fault")
+        self.create_timer(LOOK, self._remember, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self._live = LiveMemory(self, (*SHARED, "kp", "kv"), not self.get_parameter("lockstep").value)
         self._controller_node.events.on_stop = self._live.forget
         self._loader.start()
@@ -114,6 +121,7 @@ class ComputedTorqueController(LifecycleNode):
         if self._action is not None:
             self._action.end("the controller ends")
         self._controller_node.stop()
+        self._stops.close()
 
     # Model and parameters
 
@@ -130,6 +138,8 @@ class ComputedTorqueController(LifecycleNode):
                 f"{controller.python_parts}: the real-time loop runs no Python; start the node with"
                 " native_loop: 'off'"
             )
+        self._remember()
+        self._stops.take_over(controller, model.chain.name)
         names = model.chain.joint_names
         self._external.begin(controller, model.dynamics)
         self._reference.begin(names)
@@ -137,6 +147,11 @@ class ComputedTorqueController(LifecycleNode):
         if self._state is not None:
             self._state.begin(names)
         return controller, names
+
+    def _remember(self) -> None:
+        """Let a protective stop outlast this controller and this process."""
+        if self._loop.active and self._loop.controller is not None:
+            self._stops.look(self._loop.controller)
 
     def forget(self) -> None:
         """The model stays for the next configure."""
@@ -275,8 +290,8 @@ class ComputedTorqueController(LifecycleNode):
 
     def warnings(self, controller: ArmController) -> list[str]:
         """Possible faults of the model in use, and the joints that nothing limits."""
-        warnings = [*self._loader.warnings, unlimited(controller.chain, controller.effort_limits)]
-        return list(filter(None, warnings))
+        unbounded = unlimited(controller.chain, controller.effort_limits)
+        return list(filter(None, [*self._loader.warnings, unbounded, self._stops.failure]))
 
     def describe(self, controller: ArmController) -> Mapping[str, object]:
         """Mode and model, for the diagnostics."""

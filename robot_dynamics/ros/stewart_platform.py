@@ -88,7 +88,7 @@ class StewartPlatformNode(LifecycleNode):
         self._topic = TrajectoryTopic(
             self, self._controller_node, MultiDOFJointTrajectory, "~/trajectory", "platform", self._wanted
         )
-        self._stops = RememberedStops(self)
+        self._stops = RememberedStops(self, "platform", "call ~/unpark to release the brakes")
         self._live = LiveMemory(self, LIVE, not self.get_parameter("lockstep").value)
         self._controller_node.events.on_stop = self._live.forget
         self._operation = Operation(

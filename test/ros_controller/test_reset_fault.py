@@ -1,17 +1,63 @@
 """A protective stop as people see it: log, diagnostics, ~/supervision, refusals, and ~/reset_fault."""
 
+import signal
+
+import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray
 from reports import ERROR, OK, Report
-from ros_harness import peer_with
+from ros_harness import Lifecycle, peer_with
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
-from two_links import NODE, Robot, controller
+from two_links import NODE, Robot, controller, gravity_load
 
 from robot_dynamics.ros.support import qos
 
 pytestmark = pytest.mark.ros
 RESET = f"/{NODE}/reset_fault"
+
+
+def test_a_protective_stop_of_an_arm_outlasts_activation_kill_and_respawn_until_it_is_reset(tmp_path):
+    memory, moved, latched = {"XDG_STATE_HOME": str(tmp_path)}, [0.22, 0.2], "holding until ~/reset_fault"
+
+    def files():
+        return [*tmp_path.glob("robot_dynamics/*two_links*.json")]
+
+    def arm():
+        return controller(environment=memory, max_following_error=[0.01], start_motion=-1.0)
+
+    def refuses(peer, node, robot):
+        report, count = Report(peer), node.output.count("a protective stop is in force")
+        report.wait_for(ERROR, f"protective stop: {latched}", lambda: robot.hold_at(moved))
+        send = peer.publisher(JointTrajectory, f"/{NODE}/joint_trajectory", qos.TRAJECTORY)
+        point = JointTrajectoryPoint(positions=[0.3, 0.3])
+        point.time_from_start.sec = 1
+        send.publish(JointTrajectory(joint_names=["shoulder", "elbow"], points=[point]))
+        peer.wait_until(lambda: node.output.count("a protective stop is in force") > count, "not refused")
+
+    with arm() as node, peer_with(node) as peer:
+        robot = Robot(peer)
+        robot.hold_at([0.2, 0.2])
+        for _ in range(20):
+            robot.hold_at(moved)
+        node.wait_for_output("protective stop: shoulder")
+        lifecycle = Lifecycle(peer, NODE)
+        assert lifecycle.change(lifecycle.DEACTIVATE)
+        assert lifecycle.change(lifecycle.ACTIVATE)
+        refuses(peer, node, robot)
+        assert len(files()) == 1
+        peer.processes.clear()
+        node.send_signal(signal.SIGKILL)
+        node.wait_for_exit()
+    with arm() as node, peer_with(node) as peer:
+        node.wait_for_output("protected according to .*two_links.*: the arm is held; call ~/reset_fault")
+        robot = Robot(peer)
+        refuses(peer, node, robot)
+        # It holds where it is, whatever moves: the weight, and no more than that.
+        np.testing.assert_allclose(robot.hold_at(moved), gravity_load(moved), rtol=1e-6)
+        answer = peer.call(Trigger, RESET, Trigger.Request())
+        assert answer.success and answer.message == "holding position"
+        peer.wait_until(lambda: not files(), "a stop that was reset is remembered")
 
 
 def test_a_protective_stop_is_told_and_lasts_until_it_is_reset():

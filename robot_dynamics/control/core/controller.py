@@ -16,7 +16,8 @@ from robot_dynamics.control.core.snapshot import PHASES, Snapshot
 from robot_dynamics.control.parameters import LoopParameters
 from robot_dynamics.control.protocol import Command, Departure, Phase, Planned, R, departure_of
 from robot_dynamics.control.protocol import Trajectory as Timed
-from robot_dynamics.control.supervision import LOW_GAINS, RULES, Rule, Trip
+from robot_dynamics.control.stop_memory import StopState
+from robot_dynamics.control.supervision import LOW_GAINS, RULES, Rule, Trip, rules_of
 from robot_dynamics.errors import RobotDynamicsError, StateError, TrajectoryError, short
 from robot_dynamics.inputs.arrays import measured, of_type, real_number
 from robot_dynamics.spatial import Array
@@ -266,46 +267,8 @@ class CoreController(Generic[R]):
 
     def rules(self) -> list[Rule]:
         """Every rule of supervision with its thresholds and the largest value so far."""
-        settings, now = self._settings[self._number].value, self._snapshot.read()
-        given, n = settings.rules, self._joints
-        speed = array_at(settings.velocity_limits, n)
-        following, fast = array_at(given.following, n), array_at(given.speed, n)
-        start = given.start_speed * fast if given.start_speed > 0.0 else np.full(n, np.inf)
-        near = given.start_displacement * following if given.start_displacement > 0.0 else np.full(n, np.inf)
-        swing = given.oscillation * speed if given.oscillation > 0.0 else np.full(n, np.inf)
-        thresholds = {
-            "following_error": following,
-            "pose_error": np.array(list(given.pose)),
-            "overspeed": fast,
-            "oscillation": swing,
-            "start_speed": start,
-            "start_displacement": near,
-            "repeated_faults": np.array([2.0]),
-            "dispute": np.array([0.7]),
-            "start_load": array_at(settings.limits, n) if given.start_speed > 0.0 else np.full(n, np.inf),
-            "slow_states": self._longest_periods(settings),
-            **({"contact": array_at(settings.contact_floor, n)} if given.contact else {}),
-        }
-        found = []
-        for number, (name, quantity) in enumerate(RULES.items()):
-            info = self._library.rd_rule_table(number)
-            if not info or name not in thresholds or (name == "pose_error" and not given.pose[0]):
-                continue
-            reaction, reset = (ffi().string(text).decode() for text in (info.reaction, info.reset))
-            values = tuple(float(value) for value in thresholds[name])
-            found.append(
-                Rule(
-                    number, name, quantity, values, info.duration, info.release, reaction, reset,
-                    float(now.largest[number]),
-                )
-            )  # fmt: skip
-        return found
-
-    def _longest_periods(self, settings: Any) -> Array:
-        """(n,) longest period of the states that the gains stand [s]."""
-        found = np.zeros(self._joints)
-        self._library.rd_longest_periods(settings, self._joints, doubles(found))
-        return found
+        largest = self._snapshot.read().largest
+        return rules_of(self._library, self._settings[self._number].value, self._joints, largest)
 
     def low_gains(self) -> list[str]:
         """Warnings about the gains, in words: joints or legs whose derived following error is large."""
@@ -328,6 +291,15 @@ class CoreController(Generic[R]):
     def protect(self, rule: str = "repeated_faults") -> None:
         """Begin with a protective stop that an earlier controller has left in force."""
         self._library.rd_core_protect(self._core, list(RULES).index(rule))
+
+    @property
+    def stop_state(self) -> StopState | None:
+        """State that the next controller of this robot must know; None: what was remembered still counts."""
+        return StopState.PROTECTED if self._snapshot.read().trip.latched else StopState.RELEASED
+
+    def begin_at_rest(self, state: StopState) -> None:
+        """Begin as an earlier controller was left: a robot without brakes is held until a reset."""
+        self.protect()
 
     def words_of_trip(self, trip: Trip) -> str:
         """A trip as a line: joint, measured, limit, what the controller did, how to go on."""

@@ -257,6 +257,11 @@ class PlatformCommands(CoreController[Motion]):
             self.modes.brakes.engage_again(self.time)
             self.offer_brakes()
 
+    @property
+    def stop_state(self) -> StopState | None:
+        """See :class:`CoreController`; None while the platform leaves its brakes."""
+        return self.modes.stop_state
+
     def begin_at_rest(self, state: StopState) -> None:
         """Begin as an earlier controller was left: brakes engaged and no forces until :meth:`unpark`."""
         self.modes.rest(state)

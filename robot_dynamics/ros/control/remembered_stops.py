@@ -1,14 +1,15 @@
-"""Stops of a platform that outlast its node: read before it controls, written before a service answers."""
+"""Stops that outlast a controller's node: read before it controls, written before a service answers."""
 
 from __future__ import annotations
 
 import types
 from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 from rclpy.node import Node
 
-from robot_dynamics.control.stewart.controller import StewartController
+from robot_dynamics.control.core.controller import CoreController
 from robot_dynamics.control.stop_memory import (
     NO_FILE,
     StopMemory,
@@ -26,10 +27,12 @@ class RememberedStops:
 
     Args:
         node: gets the parameter ``state_directory``; its parameter ``lockstep`` is declared.
+        robot: what a stop is of, for the log.
+        remedy: how a stop is ended.
     """
 
-    def __init__(self, node: Node) -> None:
-        self._node = node
+    def __init__(self, node: Node, robot: str, remedy: str) -> None:
+        self._node, self._robot, self._remedy = node, robot, remedy
         self._memories: dict[str, StopMemory] = {}
         self._machine = ""
         chosen = parameters.declare(node, StopParameters).state_directory
@@ -46,21 +49,21 @@ class RememberedStops:
         memory = self._memories.get(self._machine)
         return memory.failure if memory is not None else ""
 
-    def take_over(self, controller: StewartController, machine: str) -> None:
+    def take_over(self, controller: CoreController[Any], machine: str) -> None:
         """Let a new controller of a machine begin as the machine was left."""
         state = self._memory(machine).state
         self._machine = machine
         if state is not StopState.RELEASED:
             controller.begin_at_rest(state)
 
-    def look(self, controller: StewartController) -> None:
+    def look(self, controller: CoreController[Any]) -> None:
         """Remember what a controller in force has come to."""
-        state = controller.modes.stop_state
+        state = controller.stop_state
         if state is not None:
             self._memories[self._machine].remember(state)
 
     def stop(self, machine: str) -> None:
-        """Remember an emergency stop of a machine that no controller moves."""
+        """Remember an emergency stop of a robot that no controller moves."""
         self._machine = machine
         self._memory(machine).remember(StopState.STOPPED)
 
@@ -82,9 +85,9 @@ class RememberedStops:
         name = state_file_name(self._domain, self._node.get_fully_qualified_name(), machine)
         file = self._folder / name if self._folder is not None else None
         self._memories[machine] = memory = StopMemory(file)
-        log, remedy = self._node.get_logger(), "call ~/unpark to release the brakes"
+        log, remedy = self._node.get_logger(), self._remedy
         if memory.failure and memory.state is StopState.STOPPED:
-            log.error(f"{memory.failure}: the platform counts as stopped; {remedy}")
+            log.error(f"{memory.failure}: the {self._robot} counts as stopped; {remedy}")
         elif memory.failure:
             log.warning(f"stops are forgotten when the process ends: {memory.failure}")
         elif memory.state is not StopState.RELEASED:
