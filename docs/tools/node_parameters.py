@@ -25,6 +25,7 @@ CLASSES = {
         "control.arm.path_rules:PartialGoalParameters",
         "control.arm.path_rules:TorqueCheckParameters",
         "control.arm.laws:LawModules",
+        "control.stop_memory:StopParameters",
         "ros.control.external_efforts:WrenchParameters",
         *CONTROL,
         "control.arm.tolerances:ToleranceParameters",
