@@ -13,8 +13,13 @@ from trajectory_msgs.msg import JointTrajectory
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.ros.actions.deferred_server import AVAILABLE, FollowJointTrajectory
 
+try:
+    from control_msgs.msg import JointTolerance
+except ImportError:
+    JointTolerance = None
+
 _LATE = Duration(sec=1)
-"""Time after the motion in which the arm may arrive."""
+"""Time after the motion in which the arm may come to rest."""
 
 Spin = Callable[[Callable[[], bool]], bool]
 """Spins the node until a condition holds or patience ends; whether it holds."""
@@ -52,6 +57,8 @@ class GoalClient:
         """
         assert self._client is not None
         goal = FollowJointTrajectory.Goal(trajectory=trajectory, goal_time_tolerance=_LATE)
+        # Arms are moved to be measured: with masses that nobody knows yet they arrive elsewhere.
+        goal.goal_tolerance = [JointTolerance(name=name, position=-1.0) for name in trajectory.joint_names]
         self._sent = self._client.send_goal_async(goal)
         if not spin(self._sent.done):
             raise RobotDynamicsError(f"{self.name} does not answer")
