@@ -8,6 +8,7 @@ from dataclasses import fields
 import numpy as np
 
 from robot_dynamics.control.arm.parameters import (
+    DAMPED_SHARE,
     REACHED,
     UNLIMITED,
     ArmParameters,
@@ -51,6 +52,7 @@ def model_values(
         "FOLLOWING": _numbers(arm_stops(chain, ArmParameters()).following.tolist()),
         "REACHED": _number(REACHED),
         "UNLIMITED": _number(UNLIMITED),
+        "DAMPED_SHARE": _number(DAMPED_SHARE),
         "LOWER_LIMITS": _numbers([joint.limits.lower for joint in joints]),
         "UPPER_LIMITS": _numbers([joint.limits.upper for joint in joints]),
         "SLIDES": ", ".join(str(int(joint.kind is JointKind.PRISMATIC)) for joint in joints),

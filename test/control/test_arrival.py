@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
 from closed_loop import READY, ArmLoop
 
+from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.arm.parameters import settled_errors
 from robot_dynamics.control.arm.tolerances import GoalMonitor, Outcome, ToleranceParameters
 from robot_dynamics.control.waypoints import Waypoint
+from robot_dynamics.errors import ParameterError
 
+IDEAL = ActuatorParameters(damping=(0.0,), friction=(0.0,))
+LOAD = np.array([2.0, *np.zeros(9)])
 STICKY = (0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 TURN = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.4])
 
@@ -55,3 +62,40 @@ def test_a_joint_that_sticks_is_named_at_configure_and_its_goal_is_aborted():
     assert not any("may rest" in line for line in right.control.low_gains())
     right.run(0.05)
     assert outcome(right, READY + TURN).outcome is Outcome.REACHED
+
+
+def test_an_unknown_load_is_carried_by_default_and_leaves_no_error_beyond_the_settled_one():
+    """2 kg undeclared left the shoulder of a UR5 more than 0.05 rad below its reference."""
+    errors = {}
+    for ki in (-1.0, 0.0):
+        loop = ArmLoop("ur5", READY, real={"payload_mass": 2.0}, ki=ki, start_motion=-1.0)
+        loop.run(3.0)
+        errors[ki] = np.abs(loop.plant.position - READY).max()
+        assert np.abs(loop.velocities[-1]).max() < 1e-2
+    assert errors[-1.0] > 0.05 and errors[0.0] <= 0.0205
+    # Declared now, it does not count twice: the estimate gives back what the model takes.
+    place = np.array(loop.plant.position)
+    heavier = ActuatedArm(loop.links.with_payload(LOAD), loop.chain, IDEAL)
+    loop.control.change_model(heavier)
+    loop.run(1.5)
+    assert np.abs(loop.positions[-750:] - place).max() < 0.03
+
+
+def test_back_from_a_mode_without_feedback_the_present_effort_is_kept():
+    """Each change of mode let the arm sink: what the efforts carried beside the model was forgotten."""
+    loop, rest = ArmLoop("ur5", READY, mode="feedforward", max_following_error=(-1.0,)), np.zeros(6)
+    control, place = loop.control, np.add(READY, 0.03)
+    control.update(0.0, np.array(READY), rest)
+    for k in range(1, 300):
+        effort = control.update(0.002 * k, place, rest).effort
+        if k == 99:
+            held = effort  # of the reference, 0.03 rad away
+            control.parameters = replace(control.parameters, mode="computed_torque")
+    assert np.abs(held - loop.links.inverse_dynamics(place, rest, rest)).max() > 0.2
+    np.testing.assert_allclose(effort, held, atol=1e-4)
+    np.testing.assert_allclose(control.reference(0.6).position, place)
+
+
+def test_a_gain_of_the_estimate_that_is_not_stable_is_refused():
+    with pytest.raises(ParameterError, match=r"'ki' is 2000 for .* with its kp and kv at most 1000 is"):
+        ArmLoop("ur5", READY, ki=2000.0)

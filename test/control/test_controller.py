@@ -41,7 +41,7 @@ def simulate(control, q, qd, duration, period=1e-3, start=0.0, steps=10):
 
 def test_the_error_decays_as_the_law_says():
     """Kp = 100, Kv = 20 is critically damped: e(t) = e0 (1 + 10 t) exp(-10 t), up to the 1 ms sampling."""
-    control = controller()
+    control = controller(ki=-1.0)
     control.update(0.0, np.array([0.5]), np.zeros(1))
     times, _, errors = simulate(control, 0.3, 0.0, 1.0, start=1.0)
     expected = 0.2 * (1.0 + 10.0 * (times - 1.0)) * np.exp(-10.0 * (times - 1.0))

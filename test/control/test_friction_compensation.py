@@ -19,7 +19,7 @@ def test_damping_that_is_not_there_drives_nothing(robot, start, damping):
     loop = ArmLoop(robot, start, declared={"damping": (damping,)})
     loop.step()
     loop.go(np.add(start, 0.3), 2.0)
-    loop.run(3.0)
+    loop.run(4.0)
     assert loop.share < 0.3
     assert np.abs(loop.velocities[-1]).max() < 1e-3
 

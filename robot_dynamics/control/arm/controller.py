@@ -315,7 +315,7 @@ class ArmController(CoreController[Reference]):
             self._parameters = before
         if self.phase.controls and (reason := self._weight_of(settings, limits)):
             raise ParameterError(f"{reason}max_effort must be larger")
-        names = ("kp", "kv", "control_period", "loop_delay")
+        names = ("kp", "kv", "ki", "mode", "control_period", "loop_delay")
         if any(getattr(before, name) != getattr(candidate, name) for name in names):
             return self._check_gains(settings)
         return ""

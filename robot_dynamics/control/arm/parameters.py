@@ -52,10 +52,9 @@ class ArmParameters(ContactParameters, EffortLimitParameters, LoopParameters):
     ki: float = parameter(
         0.0,
         "Gain of the disturbance estimate, which removes position errors beyond 0.02 rad or 2 mm that a load"
-        " unknown to the model causes, in the mode computed_torque; kp^1.5/8 is well damped when"
-        " kv = 2·sqrt(kp); 0: off",
+        " unknown to the model causes, in the mode computed_torque; 0: kp·kv/16 of each joint; -1: off",
         unit="1/s³",
-        minimum=0.0,
+        minimum=-1.0,
         maximum=1e9,
     )
     max_acceleration: tuple[float, ...] = parameter(
@@ -114,6 +113,8 @@ def arm_stops(chain: KinematicChain, parameters: ArmParameters) -> StopLimits:
     return StopLimits(hold, np.where(given > 0.0, given, 2.0 * hold), np.where(prismatic, *FOLLOWING))
 
 
+DAMPED_SHARE = 16.0
+"""Product of kp and kv over the derived gain of the disturbance estimate; from 1 on the loop is unstable."""
 SETTLED = 0.002, 0.02
 """Position errors that the disturbance estimate leaves, and within which a goal has arrived [m], [rad]."""
 
@@ -126,7 +127,10 @@ def settled_errors(chain: KinematicChain) -> Array:
 
 def estimate_arrays(chain: KinematicChain, parameters: ArmParameters) -> dict[str, Array]:
     """Gain of the disturbance estimate (n,) [1/s³], and the errors that it leaves (n,) [rad or m]."""
-    return {"ki": np.full(chain.dof, parameters.ki), "settled": settled_errors(chain)}
+    kp, kv = parameters.gains(chain.joint_names)
+    derived = kp * kv / DAMPED_SHARE
+    ki = np.full(chain.dof, max(0.0, parameters.ki)) if parameters.ki else derived
+    return {"ki": ki, "settled": settled_errors(chain)}
 
 
 def position_limits(chain: KinematicChain) -> Array:

@@ -48,29 +48,34 @@ static int solve_in_place(double *matrix, double *right, int n)
     return 1;
 }
 
-/* Simulated acceleration under the efforts that left last; friction is that of the reference, as the law has it. */
-static int simulated_acceleration(rd_core *core, const double *position, const double *velocity, double *out)
+int rd_acceleration(rd_core *core, const rd_settings *settings, const double *position, const double *velocity,
+                    const double *rate, const double *effort, double *out)
 {
     const int n = core->n;
-    const rd_machine *machine = core->settings->machine;
+    const rd_machine *machine = settings->machine;
     double *bearing = core->scratch[0], *unit = core->scratch[1], *column = core->scratch[2];
-    const double *rate = core->reference.velocity;
     rd_copy(unit, core->zero, n);
-    if (!machine->dynamics(core, core->settings, position, velocity, core->zero, rate, bearing)) {
+    if (!machine->dynamics(core, settings, position, velocity, core->zero, rate, bearing)) {
         return 0;
     }
     for (int j = 0; j < n; ++j) {
         unit[j] = 1.0;
-        if (!machine->dynamics(core, core->settings, position, velocity, unit, rate, column)) {
+        if (!machine->dynamics(core, settings, position, velocity, unit, rate, column)) {
             return 0;
         }
         unit[j] = 0.0;
         for (int i = 0; i < n; ++i) {
             core->matrix[i * n + j] = column[i] - bearing[i];
         }
-        out[j] = core->left[j] - bearing[j];
+        out[j] = effort[j] - bearing[j];
     }
     return solve_in_place(core->matrix, out, n) && rd_all_finite(out, n);
+}
+
+/* Simulated acceleration under the efforts that left last; friction is that of the reference, as the law has it. */
+static int simulated_acceleration(rd_core *core, const double *position, const double *velocity, double *out)
+{
+    return rd_acceleration(core, core->settings, position, velocity, core->reference.velocity, core->left, out);
 }
 
 /* By midpoint steps; whether the model has an acceleration throughout. */

@@ -2,7 +2,7 @@
  *
  * With a period T and a delay d an effort comes the latency T/2 + d too late on average. A joint with the gains kp and kv
  * is stable where kp (T/2 + d) < kv and kv (T/2 + d) < 1, and where its inertia is a part 1/r of the model's, where r
- * times the latency does so. Gains that do not stand INERTIA_RATIO are refused, those that do not stand TWICE are reported.
+ * times the latency does so. The disturbance estimate is stable with ki < kp kv. Gains that do not stand INERTIA_RATIO are refused, those that do not stand TWICE are reported.
  *
  * In operation the periods of a second count, by their median and their 95th percentile: one late state is none. Gains
  * that do not stand them fall, kv by a share and kp by its square; below LEAST_SHARE the robot stops. */
@@ -47,6 +47,13 @@ static int weakest(const rd_settings *s, int n)
 
 int rd_gains_text(const rd_settings *s, int n, double period, const char *const *names, char *text, size_t bytes)
 {
+    for (int i = 0; i < n; ++i) {
+        if (s->ki[i] > 0.5 * s->kp[i] * s->kv[i] && s->mode == RD_COMPUTED_TORQUE) {
+            snprintf(text, bytes, "parameter 'ki' is %.4g for %s: with its kp and kv at most %.4g is stable", s->ki[i],
+                     names[i], 0.5 * s->kp[i] * s->kv[i]);
+            return RD_FAILS;
+        }
+    }
     const int j = weakest(s, n);
     const double latency = 0.5 * period + delay_of(s), stands = latency_of(s->kp[j], s->kv[j]);
     const double ratio = stands <= INERTIA_RATIO * latency ? INERTIA_RATIO : TWICE;

@@ -44,6 +44,8 @@ struct rd_machine {
     /* Rates (n) of those distances of the joints. */
     void (*stray_rate)(const struct rd_core *core, double *joints);
     void (*change_law)(struct rd_core *core); /* other gains or another mode are in core->settings */
+    /* Another law or model is in core->settings, in place of those `before`: what is carried stays carried. */
+    void (*keep_load)(struct rd_core *core, const struct rd_settings *before);
     void (*tell)(const struct rd_core *core, double *told);
 };
 
@@ -296,6 +298,9 @@ int rd_stop_from(rd_core *core, double age, const double *place, const double *v
 /* States are lost for `age`: whether there is a stop to play by the model alone, and its effort (n). */
 int rd_begin_blind(rd_core *core, double age);
 int rd_blind_effort(rd_core *core, double since, double *effort);
+/* Acceleration (n) that an effort gives the robot in a state, with the friction of a rate; whether the model has one. */
+int rd_acceleration(rd_core *core, const rd_settings *settings, const double *position, const double *velocity,
+                    const double *rate, const double *effort, double *out);
 void rd_advance_stop(rd_core *core, double time);
 void rd_refer_stop(rd_core *core, double time, const rd_motion *out);
 double rd_stop_end(const rd_core *core); /* see rd_snapshot.rests */

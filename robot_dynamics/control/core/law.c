@@ -6,6 +6,7 @@
 #include <string.h>
 
 static const double ESTIMATE_GAP = 0.05;   /* between two states; over a longer one nothing is integrated [s] */
+static const double AT_REST = 0.02;         /* slower, a joint stands [rad/s or m/s] */
 static const double GUIDED = 0.25;         /* share of the velocity limit that an arm moved by hand may have */
 static const double GUIDED_GAIN = 10.0;    /* of its braking, at least [1/s] */
 static const double GUIDED_DAMPING = 0.5;  /* [1/s] */
@@ -42,6 +43,12 @@ static int arm_load(const rd_core *core, const rd_settings *s, double *effort)
     return inverse_dynamics(core->n, s, core->state.position, core->zero, core->disturbance, core->zero, effort);
 }
 
+/* Error beyond which a joint is blocked. */
+static double doubted(const rd_settings *s, int j)
+{
+    return s->rules && isfinite(s->rules->following[j]) ? s->rules->following[j] : s->following[j];
+}
+
 /* Integrate the position error of each joint to an acceleration that the model lacks: z' = ki e, at most kp times the
  * following error. Nothing is integrated over a gap, while limits or brakes take part of the efforts, where the error is
  * small enough, and where it is beyond half the following error: what blocks a joint there is no load. */
@@ -55,8 +62,8 @@ static void estimate_load(rd_core *core, const rd_settings *s)
         if (size <= s->settled[j]) {
             core->undisturbed[j] = *z;
         } else if (s->ki[j] > 0.0 && 0.0 < elapsed && elapsed < ESTIMATE_GAP && !core->cut && !core->braked
-                   && size < 0.5 * s->following[j]) {
-            const double most = s->kp[j] * s->following[j], soft = core->softness;
+                   && size < 0.5 * doubted(s, j)) {
+            const double most = s->kp[j] * doubted(s, j), soft = core->softness;
             *z = fmin(fmax(*z + soft * soft * soft * s->ki[j] * elapsed * error, -most), most);
         }
     }
@@ -193,11 +200,38 @@ static int arm_effort(rd_core *core, const rd_settings *s, const rd_motion *ahea
 static void change_law(rd_core *core)
 {
     core->knows_inertia = 0;
+}
+
+static int estimates(const rd_settings *s, int j)
+{
+    return s->ki[j] > 0.0 && s->mode == RD_COMPUTED_TORQUE;
+}
+
+/* The estimate after a change of law or model. What a new model carries of it is taken from it, so that a load that has
+ * been estimated and is declared then does not count twice; a load that is declared first is none of its business. After a
+ * law without position feedback it carries what the present effort holds at rest beside the model. */
+static void keep_load(rd_core *core, const rd_settings *before)
+{
+    const rd_settings *s = core->settings;
+    const int fed_back = !(before->machine->without_feedback >> before->mode & 1U);
+    double *carried = core->before, *found = core->scratch[3], *z = core->disturbance;
+    int kept = rd_controls(core->phase) && core->knows_effort && !core->braked && (fed_back || !core->cut);
     for (int j = 0; j < core->n; ++j) {
-        if (core->settings->ki[j] == 0.0 || core->settings->mode != RD_COMPUTED_TORQUE) {
-            core->disturbance[j] = core->undisturbed[j] = 0.0;
-        }
+        kept &= fed_back || (fabs(core->state.velocity[j]) < AT_REST && !core->fades);
     }
+    if (kept && fed_back) {
+        kept = inverse_dynamics(core->n, before, core->state.position, core->zero, z, core->zero, carried);
+    } else if (kept) {
+        rd_copy(carried, core->last_effort, core->n);
+    }
+    kept = kept && rd_acceleration(core, s, core->state.position, core->zero, core->zero, carried, found);
+    for (int j = 0; j < core->n; ++j) {
+        const double most = s->kp[j] * doubted(s, j);
+        const double least = fed_back ? fmax(-most, fmin(0.0, z[j])) : -most;
+        const double greatest = fed_back ? fmin(most, fmax(0.0, z[j])) : most;
+        z[j] = kept && estimates(s, j) ? fmin(fmax(found[j], least), greatest) : 0.0;
+    }
+    rd_copy(core->undisturbed, z, core->n);
 }
 
 /* External efforts and their thresholds. */
@@ -211,7 +245,7 @@ static const rd_machine ARM = {
     .without_feedback = 1U << RD_FEEDFORWARD | 1U << RD_GRAVITY_COMPENSATION,
     .without_reference = 1U << RD_GRAVITY_COMPENSATION,
     .reference_effort = reference_effort, .dynamics = arm_dynamics, .bearing = arm_bearing, .effort = arm_effort,
-    .load = arm_load, .change_law = change_law,
+    .load = arm_load, .change_law = change_law, .keep_load = keep_load,
 };
 
 const rd_machine *rd_machine_arm(void)

@@ -159,7 +159,8 @@ int rd_arrival_text(const rd_settings *s, int j, double inertia, const char *nam
 {
     const int estimates = s->mode == RD_COMPUTED_TORQUE && s->ki[j] > 0.0, slides = !strcmp(unit, "m");
     const double friction = rd_arm_friction(s, j), stiffness = s->kp[j] * inertia, left = friction / stiffness;
-    const double most = estimates ? 0.5 * s->following[j] : s->settled[j];
+    const double doubted = s->rules && isfinite(s->rules->following[j]) ? s->rules->following[j] : s->following[j];
+    const double most = estimates ? 0.5 * doubted : s->settled[j];
     if ((s->mode != RD_COMPUTED_TORQUE && s->mode != RD_PD) || !(left > most) || !(stiffness > 0.0)) {
         return RD_STANDS;
     }

@@ -136,7 +136,8 @@ class ArmRun:
         self.domain = claim_domain()
         common = _common(description, lockstep)
         self._simulator = {**at_start(description, chain, rate, lockstep), **(simulator or {})}
-        gains = {"kp": [100.0], "kv": [20.0], "safe_fade_time": 0.0}
+        # The paper's law has no disturbance estimate.
+        gains = {"kp": [100.0], "kv": [20.0], "ki": -1.0, "safe_fade_time": 0.0}
         self._controller = {**common, **gains, **(settings or {})}
         self._description = self._controller.pop("robot_description") if description_topic else ""
         self._stack = ExitStack()
