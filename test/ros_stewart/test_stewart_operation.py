@@ -11,6 +11,7 @@ import pytest
 from geometry_msgs.msg import PoseStamped
 from legs import NODE, SECOND, Legs, demo, forces_at
 from ros_harness import NodeProcess, peer_with
+from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
@@ -78,6 +79,34 @@ def test_services_streams_payload_and_brakes(loop):
         assert not any(legs.answer(home).effort)
         assert call("unpark").success
         peer.wait_until(lambda: not stopped(), "the brakes are not released again")
+
+
+def test_a_motion_that_is_not_played_ends_with_the_reason(tmp_path):
+    """An inactive node refuses the first pose; a node that is not there does not answer."""
+    z = demo().machine.home_position[2]
+    file = tmp_path / "motion.csv"
+    file.write_text(f"time,x,y,z,qx,qy,qz,qw\n0,0,0,{z},0,0,0,1\n1,0,0,{z},0,0,0,1\n", encoding="utf-8")
+    command = [sys.executable, "-m", "robot_dynamics.cli.main", "stewart", "play", str(file)]
+    environment = processes.node_environment(processes.claim_domain())
+
+    def played(*more):
+        return subprocess.Popen(
+            [*command, *more], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+
+    with NodeProcess(NODE, {**SLOW, "autostart": False}) as node, peer_with(node) as peer:
+        states = peer.publisher(JointState, "joint_states", qos.STATE_PUBLISHER)
+        message = JointState(name=list(demo().machine.leg_names), position=[0.5] * 6)
+        with played("--patience", "60") as player:
+            peer.repeat_until(
+                lambda: states.publish(message), lambda: player.poll() is not None, "the player does not end"
+            )
+            assert player.returncode == 1
+            assert "pose command refused: the controller is not active" in player.stdout.read()
+        with played("--node", "nobody", "--patience", "1") as player:
+            peer.wait_until(lambda: player.poll() is not None, "the player waits on")
+            assert player.returncode == 1
+            assert "no node nobody answers within 1 s" in player.stdout.read()
 
 
 def test_a_recorded_motion_is_played_through_the_same_gate(tmp_path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from robot_dynamics.cli.chain_source import number
+from robot_dynamics.cli.chain_source import number, number_within
 from robot_dynamics.cli.machine_source import add_motion_arguments, motion_table, platform_of
 from robot_dynamics.cli.needs import need
 from robot_dynamics.control.stewart.recorded import RecordedMotion
@@ -16,6 +16,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Stream a motion to a running node stewart_platform, whose governor keeps the machine's limits"
         " whatever the motion is: first its first pose, then the motion, then a hold."
+        " Exit code 1: the node refuses the motion, or does not answer; the last line says why."
     )
     parser.add_argument(
         "path",
@@ -37,6 +38,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--node", default="stewart_platform", help="name of the platform's node (default: %(default)s)"
     )
+    parser.add_argument(
+        "--patience",
+        type=number_within(0.1, 3600.0),
+        default=30.0,
+        metavar="SECONDS",
+        help="longest wait for the node and for joint states [s] (default: %(default)s)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -48,4 +56,4 @@ def run(arguments: argparse.Namespace) -> int:
     motion = RecordedMotion(motion_table(arguments.path, machine, arguments))
     from robot_dynamics.ros.recording.motion_player import play
 
-    return play(motion, arguments.lead, arguments.node)
+    return play(motion, arguments.lead, arguments.node, arguments.patience)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 from geometry_msgs.msg import PoseStamped, TwistStamped
+from rcl_interfaces.msg import Log
 from rclpy.clock import Clock, ClockType
 from rclpy.duration import Duration
 from rclpy.node import Node
@@ -12,6 +14,7 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 from robot_dynamics.control.stewart.recorded import RecordedMotion
+from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.ros.support import qos, spin
 from robot_dynamics.ros.support.hot_loop import spin_on
 from robot_dynamics.ros.support.messages import stamp_to_nanoseconds
@@ -24,6 +27,10 @@ PATIENCE = Duration(nanoseconds=100_000_000)
 REMINDER = 2.0
 """Steady seconds between two words about what is waited for, and between two requests to hold."""
 SECOND = 1_000_000_000
+REFUSED = "pose command refused"
+"""Begin of the line with which a platform's node says that it does not follow a pose."""
+LATE = "its stamp is"
+"""Part of this line about a pose that came late from a busy computer: the next one may be in time."""
 
 
 class MotionPlayer(Node):
@@ -36,19 +43,23 @@ class MotionPlayer(Node):
         motion: what is played.
         lead: how long the first pose is sent before [s].
         platform: name of the platform's node.
+        patience: longest silence of the node or of the joint states, on a steady clock [s].
 
     Attributes:
         states: the clock.
-        done: called when the platform has been told to hold.
+        done: called when the platform has been told to hold, or at a failure.
+        failure: reason why the motion is not played; empty while it is.
     """
 
-    def __init__(self, motion: RecordedMotion, lead: float, platform: str) -> None:
+    def __init__(self, motion: RecordedMotion, lead: float, platform: str, patience: float) -> None:
         super().__init__("motion_player")
         self._motion, self._lead, self._platform = motion, lead, platform.rsplit("/", 1)[-1]
         self._begin: int | None = None
         self._last = 0
         self._playing = self._ended = False
         self.done: Callable[[], None] = lambda: None
+        self.failure = ""
+        self._patience, self._heard_at = patience, time.monotonic()
         self._poses = self.create_publisher(PoseStamped, f"{platform}/pose_command", qos.STREAM)
         self._twists = self.create_publisher(TwistStamped, f"{platform}/twist_command", qos.STREAM)
         self._hold = self.create_client(Trigger, f"{platform}/hold")
@@ -56,7 +67,21 @@ class MotionPlayer(Node):
         self.states = self.create_subscription(
             JointState, "joint_states", self._on_state, qos.STATE_SUBSCRIPTION
         )
-        self.create_timer(REMINDER, self._remind, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self.create_subscription(Log, "/rosout", self._on_log, qos.STREAM)
+        self.create_timer(
+            min(REMINDER, 0.5 * patience), self._remind, clock=Clock(clock_type=ClockType.STEADY_TIME)
+        )
+
+    def _on_log(self, message: Log) -> None:
+        """Notice that the platform's node refuses a pose, and why."""
+        sender = message.name.rsplit(".", 1)[-1]
+        refused = message.msg.startswith(REFUSED) and LATE not in message.msg
+        if sender == self._platform and refused and self._begin is not None:
+            self._fail(message.msg)
+
+    def _fail(self, reason: str) -> None:
+        self._ended, self.failure = True, self.failure or reason
+        self.done()
 
     def _on_state(self, message: JointState) -> None:
         stamp = stamp_to_nanoseconds(message.header.stamp) or self.get_clock().now().nanoseconds
@@ -68,7 +93,7 @@ class MotionPlayer(Node):
             self.get_logger().info(f"to the first pose, for {self._lead:g} s")
         elif stamp - self._last < PERIOD * SECOND:
             return
-        self._last = stamp
+        self._last, self._heard_at = stamp, time.monotonic()
         since = 1e-9 * (stamp - self._begin) - self._lead
         if since > 0.0 and not self._playing:
             self._playing = True
@@ -113,19 +138,36 @@ class MotionPlayer(Node):
         self.done()
 
     def _remind(self) -> None:
-        if self._ended:
+        silent = time.monotonic() - self._heard_at
+        names = ", ".join((self._hold.srv_name, self._poses.topic_name, "joint_states"))
+        if silent > self._patience:
+            what = (
+                f"{self._platform} does not answer the request to hold"
+                if self._ended
+                else (
+                    "joint states have ended"
+                    if self._begin is not None
+                    else f"no node {self._platform} answers"
+                )
+            )
+            self._fail(f"{what} within {self._patience:g} s; looked for {names}")
+        elif self._ended:
             self.get_logger().warning(f"{self._platform} has not answered the request to hold: asked again")
             self._ask_to_hold()
         elif self._begin is None:
-            names = ", ".join((self._hold.srv_name, self._poses.topic_name, "joint_states"))
             self.get_logger().warning(f"waiting for the node {self._platform}: {names}")
 
 
-def play(motion: RecordedMotion, lead: float, platform: str) -> int:
-    """Play a motion to its end, or until SIGINT or SIGTERM; returns the exit code of the process."""
+def play(motion: RecordedMotion, lead: float, platform: str, patience: float) -> int:
+    """Play a motion to its end, or until SIGINT or SIGTERM; returns the exit code of the process.
+
+    It is 1 where the platform's node refuses the motion, or does not answer.
+    """
 
     def until_done(node: MotionPlayer, stop: spin.StopEvent) -> None:
         node.done = stop.set
         spin_on(node, stop, node.states)
+        if node.failure:
+            raise RobotDynamicsError(node.failure)
 
-    return spin.run(lambda: MotionPlayer(motion, lead, platform), [], loop=until_done)
+    return spin.run(lambda: MotionPlayer(motion, lead, platform, patience), [], loop=until_done)
