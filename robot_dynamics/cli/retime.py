@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from robot_dynamics.cli import streams
-from robot_dynamics.cli.chain_source import add_gravity_argument
+from robot_dynamics.cli.chain_source import add_gravity_argument, number
 from robot_dynamics.cli.check import (
     EXCEEDED,
     KEPT,
@@ -58,6 +58,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--slower", action="store_true", help="never faster than the path's own timing: slow down only"
     )
+    parser.add_argument(
+        "--effort-rate",
+        type=number,
+        nargs="+",
+        metavar="RATE",
+        help="limit of the change of the effort without dry friction [N·m/s or N/s], one for all joints or"
+        " one for each; the effort then begins and ends as what holds the arm",
+    )
     add_gravity_argument(parser)
     add_load_arguments(parser)
     parser.add_argument(
@@ -93,7 +101,9 @@ def _retimed(arguments: argparse.Namespace) -> int:
     model, rules, efforts = limited_arm(chain, arguments)
     as_yaml = Path(arguments.output).suffix.lower() in YAML_SUFFIXES
     intervals = INTERVALS_OF_YAML if as_yaml else INTERVALS
-    table, made, verdict = executable(chain, model, spline, efforts, rules, arguments.slower, intervals)
+    table, made, verdict = executable(
+        chain, model, spline, efforts, rules, arguments.slower, intervals, arguments.effort_rate
+    )
     needed = model.inverse_dynamics(table.positions, table.velocities, table.accelerations)
     if as_yaml:
         _write_yaml(arguments.output, chain.joint_names, table, needed)

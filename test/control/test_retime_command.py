@@ -41,6 +41,17 @@ def test_the_result_is_executable(path, tmp_path, capsys, suffix):
         assert values[-1, 0] > 0.8
 
 
+def test_efforts_change_no_faster_than_asked(path, tmp_path, capsys):
+    made = tmp_path / "made.csv"
+    assert main(["retime", PUMA, path, "-o", str(made), "--effort-rate", *["800"] * 6]) == 0
+    assert "keeps every limit" in capsys.readouterr().out
+    values = np.array(list(csv.reader(made.read_text(encoding="utf-8").splitlines()))[1:], dtype=float)
+    rates = np.abs(np.diff(values[:, -6:], axis=0)) / np.diff(values[:, 0])[:, None]
+    assert 790.0 < rates.max() <= 800.0
+    assert main(["retime", PUMA, path, "-o", str(made), "--effort-rate", "1", "2"]) == 2
+    assert "effort_rate is [1.0, 2.0]; give one number, or 6" in capsys.readouterr().err
+
+
 def test_what_cannot_be_done_says_so(path, tmp_path, capsys):
     assert main(["retime", PUMA, path, "-o", str(tmp_path / "made.csv"), "--payload", "80"]) == 2
     assert "cannot hold its weight" in capsys.readouterr().err

@@ -13,12 +13,7 @@
 /* As often the limits of an interval are lowered before it is halved. */
 #define RD_TRIES 8
 
-/* Quintics by their ends: shares of the way, and of velocities and accelerations times their durations. */
-struct rd_basis {
-    double way[3], begin[3], end[3], bend[3], bent[3];
-};
-
-static struct rd_basis rd_basis_at(double t)
+struct rd_basis rd_basis_at(double t)
 {
     const double t2 = t * t, t3 = t2 * t, t4 = t3 * t, t5 = t4 * t;
     return (struct rd_basis){
@@ -31,21 +26,20 @@ static struct rd_basis rd_basis_at(double t)
 }
 
 /* States (count, joints) at equal distances within interval i; room: (joints, 5). */
-static void rd_inside(const struct rd_retiming *r, int i, int count, const struct rd_basis *basis, double *room,
+void rd_inside(const struct rd_retiming *r, int i, int count, const struct rd_basis *basis, double *room,
                       double *q, double *qd, double *qdd)
 {
     const int n = r->joints;
     const size_t at = (size_t)i * n;
-    const double x = r->x[i], y = r->x[i + 1], d = r->s[i + 1] - r->s[i], u = (y - x) / (2.0 * d);
-    const double v = sqrt(x), w = sqrt(y), h = 2.0 * d / (v + w), g = 1.0 / h, hv = h * v, hw = h * w;
-    const double hu = h * h * u, hx = h * h * x, hy = h * h * y;
+    const double x = r->x[i], y = r->x[i + 1], h = rd_interval(r, i), g = 1.0 / h, hv = h * sqrt(x), hw = h * sqrt(y);
+    const double hu = h * h * rd_bend_at(r, i, i), hz = h * h * rd_bend_at(r, i, i + 1), hx = h * h * x, hy = h * h * y;
     const double *p0 = r->q + at, *p1 = p0 + n, *d0 = r->qp + at, *d1 = d0 + n, *e0 = r->qpp + at, *e1 = e0 + n;
     double *restrict way = room, *restrict v0 = way + n, *restrict v1 = v0 + n, *restrict a0 = v1 + n;
     double *restrict a1 = a0 + n;
     for (int j = 0; j < n; j++) {
         way[j] = p1[j] - p0[j];
         v0[j] = hv * d0[j], v1[j] = hw * d1[j];
-        a0[j] = hu * d0[j] + hx * e0[j], a1[j] = hu * d1[j] + hy * e1[j];
+        a0[j] = hu * d0[j] + hx * e0[j], a1[j] = hz * d1[j] + hy * e1[j];
     }
     for (int k = 0; k < count; k++) {
         const struct rd_basis *b = basis + k;

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from robot_dynamics.control.arm.actuators import ActuatedArm
@@ -22,8 +24,10 @@ MOST_ATTEMPTS = 15
 _SPARE = 0.003
 
 
-def path_limits(chain: KinematicChain, efforts: Array, rules: PathRules) -> PathLimits:
-    """Limits of retiming: a description's velocities, those of the rules, and effort limits (n,)."""
+def path_limits(
+    chain: KinematicChain, efforts: Array, rules: PathRules, effort_rate: Any = None
+) -> PathLimits:
+    """Limits of retiming: velocities of a description and of rules, effort limits (n,) and their rate."""
     names = chain.joint_names
     own = [chain.driving_joint(j).limits.velocity for j in range(chain.dof)]
     asked = [rules.velocity.get(name, np.inf) for name in names]
@@ -31,6 +35,7 @@ def path_limits(chain: KinematicChain, efforts: Array, rules: PathRules) -> Path
         velocity=np.minimum(own, asked),
         acceleration=np.array([rules.acceleration.get(name, np.inf) for name in names]),
         effort=efforts,
+        effort_rate=effort_rate,
     )
 
 
@@ -42,6 +47,7 @@ def executable(
     rules: PathRules,
     slower: bool = False,
     intervals: int = INTERVALS,
+    effort_rate: Any = None,
 ) -> tuple[WaypointTable, Retimed, PathVerdict]:
     """Retime a path, and verify the quintics between the resulting waypoints.
 
@@ -55,6 +61,7 @@ def executable(
         rules: limits of velocity and acceleration beside the chain's.
         slower: never faster than the path's own timing.
         intervals: of the grid, about; there are about as many waypoints.
+        effort_rate: limit of the effort's change, see `PathLimits`; None: there is none.
 
     Returns:
         Waypoints that begin at time 0, the motion, and the verdict about the waypoints' path.
@@ -62,7 +69,7 @@ def executable(
     Raises:
         TrajectoryError: there is no such motion; names the joint, the place and the effort.
     """
-    driven, limits = DrivenModel.of(model, chain), path_limits(chain, efforts, rules)
+    driven, limits = DrivenModel.of(model, chain), path_limits(chain, efforts, rules, effort_rate)
     names, scaled = list(chain.joint_names), limits.arrays(chain)
     found: tuple[WaypointTable, Retimed, PathVerdict] | None = None
     for _ in range(MOST_ATTEMPTS):

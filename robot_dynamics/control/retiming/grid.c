@@ -11,6 +11,9 @@
 #define RD_SHORT 0.3
 /* Halvings of the first and the last interval of a motion from and to rest. */
 #define RD_GRADED 5
+/* More of them where the rate of efforts is limited. */
+#define RD_FINER 6
+#define RD_STEEP 0.2
 
 static void rd_path_at(const struct rd_retiming *r, int k, double p, double *q, double *qp, double *qpp)
 {
@@ -218,6 +221,36 @@ static int rd_insert_singular(struct rd_retiming *r, signed char *knot)
     return done;
 }
 
+/* A motion whose effort begins and ends without a step changes it most in the first and in the last intervals. */
+static int rd_halve_ends(struct rd_retiming *r, signed char *knot)
+{
+    int done = 1;
+    for (int k = 0; k < RD_FINER && done; k++)
+        for (int end = 0; end < 2; end++) {
+            const int behind = end ? r->points - 2 : 0;
+            const double place = 0.5 * (r->s[behind] + r->s[behind + 1]);
+            if ((end ? r->end : r->start) == 0.0 && r->points + 2 < r->capacity)
+                done = done && rd_retime_insert(r, knot, &place, &behind, 1);
+        }
+    /* The speed hardly changes within an interval. */
+    double *places = malloc((size_t)r->points * 4 * sizeof *places);
+    int *behind = malloc((size_t)r->points * 4 * sizeof *behind);
+    done = done && places != NULL && behind != NULL;
+    for (int pass = 0; pass < 2 && done; pass++) {
+        const int last = r->points - 1;
+        int count = 0;
+        for (int i = 0; i < last; i++) {
+            const double d = r->s[i + 1] - r->s[i], before = r->s[i + 1] - r->s[0], after = r->s[last] - r->s[i];
+            if ((r->start == 0.0 && i > 1 && d > RD_STEEP * before) || (r->end == 0.0 && i < last - 2 && d > RD_STEEP * after))
+                places[count] = r->s[i] + 0.5 * d, behind[count++] = i;
+        }
+        if (count > 0 && r->points + count + 2 < r->capacity)
+            done = rd_retime_insert(r, knot, places, behind, count);
+    }
+    free(places), free(behind);
+    return done;
+}
+
 int rd_retime_grid(struct rd_retiming *r, signed char *knot)
 {
     const int n = r->joints;
@@ -266,7 +299,21 @@ int rd_retime_grid(struct rd_retiming *r, signed char *knot)
     knot[r->points] = 1;
     r->s[r->points++] = r->knots[r->segments];
 
-    return rd_terms(r, 0, r->points) && rd_insert_singular(r, knot) ? RD_RETIMED : RD_NOT_FINITE;
+    if (!rd_terms(r, 0, r->points) || !rd_insert_singular(r, knot))
+        return RD_NOT_FINITE;
+    return r->rate == NULL || rd_halve_ends(r, knot) ? RD_RETIMED : RD_NOT_FINITE;
+}
+
+/* Duration of interval i. */
+double rd_interval(const struct rd_retiming *r, int i)
+{
+    return r->rated ? r->h[i] : 2.0 * (r->s[i + 1] - r->s[i]) / (sqrt(r->x[i]) + sqrt(r->x[i + 1]));
+}
+
+/* Second derivative of s by time at a point, within interval i. */
+double rd_bend_at(const struct rd_retiming *r, int i, int point)
+{
+    return r->rated ? r->u[point] : 0.5 * (r->x[i + 1] - r->x[i]) / (r->s[i + 1] - r->s[i]);
 }
 
 int rd_retime_spline(const struct rd_retiming *r, double *times, double *coefficients)
@@ -274,8 +321,8 @@ int rd_retime_spline(const struct rd_retiming *r, double *times, double *coeffic
     const int n = r->joints;
     times[0] = 0.0;
     for (int i = 0; i + 1 < r->points; i++) {
-        const double x = r->x[i], y = r->x[i + 1], d = r->s[i + 1] - r->s[i], u = (y - x) / (2.0 * d);
-        const double v = sqrt(x), w = sqrt(y), h = 2.0 * d / (v + w);
+        const double x = r->x[i], y = r->x[i + 1], h = rd_interval(r, i), v = sqrt(x), w = sqrt(y);
+        const double u = rd_bend_at(r, i, i), z = rd_bend_at(r, i, i + 1);
         double *out = coefficients + (size_t)i * 6 * n;
         times[i + 1] = times[i] + h;
         if (!(isfinite(h) && times[i + 1] > times[i]))
@@ -285,7 +332,7 @@ int rd_retime_spline(const struct rd_retiming *r, double *times, double *coeffic
             const double p0 = r->q[left], v0 = h * v * r->qp[left];
             const double a0 = h * h * (u * r->qp[left] + x * r->qpp[left]);
             const double p1 = r->q[right], v1 = h * w * r->qp[right];
-            const double a1 = h * h * (u * r->qp[right] + y * r->qpp[right]);
+            const double a1 = h * h * (z * r->qp[right] + y * r->qpp[right]);
             const double e = p1 - p0 - v0 - 0.5 * a0, f = v1 - v0 - a0, g = a1 - a0;
             out[j] = p0;
             out[n + j] = v0;

@@ -16,6 +16,7 @@ _UNITS = {
     "velocity": "rad/s or m/s",
     "acceleration": "rad/s² or m/s²",
     "effort": "N·m or N",
+    "effort_rate": "N·m/s or N/s",
 }
 
 
@@ -45,11 +46,15 @@ class PathLimits:
         velocity: (n,) or one for all [rad/s or m/s].
         acceleration: the same [rad/s² or m/s²].
         effort: the same [N·m or N].
+        effort_rate: the same of the effort's change [N·m/s or N/s]. Dry friction is left out: no timing
+            avoids its jump where a joint turns. Motions from rest and to rest begin and end with the effort
+            that holds the arm.
     """
 
     velocity: Any = None
     acceleration: Any = None
     effort: Any = None
+    effort_rate: Any = None
 
     @staticmethod
     def of(chain: KinematicChain) -> PathLimits:

@@ -428,7 +428,7 @@ int rd_retime(struct rd_retiming *r)
     w.limit = malloc((2 * (size_t)r->joints + 4) * sizeof *w.limit);
     double *sets = malloc((4 * capacity + 12 * ((size_t)r->joints + 2)) * sizeof *sets);
     const int ready = w.knot != NULL && w.joint != NULL && w.limit != NULL && w.odd != NULL && sets != NULL;
-    r->rounds_taken = 0;
+    r->rounds_taken = r->rated = 0;
     if (ready) {
         w.coarse = w.knot + capacity, w.estimates = w.coarse + capacity, w.tries = w.estimates + capacity;
         w.kept = w.tries + capacity, w.open = w.kept + capacity;
@@ -456,6 +456,8 @@ int rd_retime(struct rd_retiming *r)
     }
     if (result == RD_RETIMED)
         rd_retime_shares(r, &w);
+    if (result == RD_RETIMED && r->rate != NULL)
+        result = rd_retime_rates(r, &w);
     free(w.knot), free(w.odd), free(w.joint), free(w.limit), free(w.sign), free(w.a), free(sets);
     return result;
 }

@@ -18,6 +18,7 @@ enum rd_retime_result {
     RD_EMPTY,      /* no motion passes a point of the path within the limits */
     RD_START,      /* the start's speed is outside of what the path allows */
     RD_END,        /* the same of the end */
+    RD_RATE,       /* no motion was found that keeps limits of the rate of efforts */
     RD_BEYOND,     /* a limit is exceeded between two points, whatever is done */
 };
 
@@ -26,6 +27,7 @@ enum rd_retime_kind {
     RD_BY_VELOCITY,
     RD_BY_ACCELERATION,
     RD_BY_CAP, /* largest path speed that is asked for */
+    RD_BY_RATE,
 };
 
 typedef int (*rd_efforts)(size_t count, const double *const *in, double *out);
@@ -44,6 +46,8 @@ struct rd_retiming {
     const double *load_friction;    /* (joints): share of the load that friction takes */
     /* Limits, (joints); infinite where there is none. */
     const double *velocity, *acceleration, *effort;
+    const double *rate; /* (joints): of the effort without dry friction; NULL: none has one */
+    int variant;        /* of the start where rates are limited, 0: the usual one */
     double start, end; /* x at the ends; negative: free */
     double cap;        /* largest x */
     int intervals;     /* wanted number */
@@ -57,6 +61,8 @@ struct rd_retiming {
     double *a, *b, *c;     /* (points, joints), rotors included */
     int *kind, *joint;     /* (points): the limit that is nearest behind each point, and whose */
     double *share;         /* (points): how much of it is used */
+    int rated, steps;      /* whether u and h hold, where rates are limited; steps that it took */
+    double *u, *h;         /* (points): second derivative of s by time at it, and duration behind it */
     /* What cannot be done. */
     double failed_at, failed_value, failed_limit;
     int failed_joint, failed_kind;
@@ -121,6 +127,17 @@ static inline int rd_any(rd_mask mask)
 #define RD_MIN(a, b) ((a) < (b) ? (a) : (b))
 #define RD_MAX(a, b) ((a) > (b) ? (a) : (b))
 
+/* Quintics by their ends: shares of the way, and of velocities and accelerations times their durations. */
+struct rd_basis {
+    double way[3], begin[3], end[3], bend[3], bent[3];
+};
+
+struct rd_basis rd_basis_at(double t);
+void rd_inside(const struct rd_retiming *r, int i, int count, const struct rd_basis *basis, double *room, double *q,
+               double *qd, double *qdd);
+double rd_interval(const struct rd_retiming *r, int i);
+double rd_bend_at(const struct rd_retiming *r, int i, int point);
+int rd_retime_rates(struct rd_retiming *r, const struct rd_rows *w);
 int rd_call(const struct rd_retiming *r, int count, const double *q, const double *qd, const double *qdd, double *out);
 int rd_path_segment(const struct rd_retiming *r, int segment, double s);
 double rd_path_rate(const struct rd_retiming *r, int segment, int joint, double s);

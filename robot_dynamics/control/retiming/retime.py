@@ -5,6 +5,9 @@ The geometry of the path stays; its timing becomes the fastest within velocity, 
 of its grid the path acceleration is constant. The motion between them, as it is delivered, is compared with
 the limits at one to nine places of each interval. Where it exceeds one, margins grow, and intervals are
 halved, until it does not.
+
+With limits of the rate of efforts the problem is not convex: ``rate.c`` finds a motion of which no small
+change is faster.
 """
 
 from __future__ import annotations
@@ -44,10 +47,8 @@ MOST_STEPS = 5
 """As often it grows or shrinks."""
 BOUND = 0.2
 """Share of the points whose speed it may bound."""
-KINDS = ("effort", "velocity", "acceleration", "path speed")
+KINDS = ("effort", "velocity", "acceleration", "path speed", "effort rate")
 """Kinds of limits, by the numbers in `Retimed.kind`."""
-_UNITS = ("N·m", "rad/s", "rad/s²", "")
-_PRISMATIC_UNITS = ("N", "m/s", "m/s²", "")
 
 
 @dataclass(frozen=True)
@@ -57,12 +58,14 @@ class Retimed:
     Attributes:
         joint_names: order of the columns.
         s: (M,) points of the path, in its own parameter.
-        x: (M,) squares of the path speed ds/dt there; linear in s between two points.
+        x: (M,) squares of the path speed ds/dt there; linear in s between two points where no rate of efforts
+            is limited.
         q, qp, qpp: (M, n) positions and their first and second derivatives by s.
         kind: (M,) limit that is nearest to being reached behind each point, see ``KINDS``.
         joint: (M,) index of its joint; -1 for the path speed.
         share: (M,) how much of that limit is used.
-        rounds: number of solutions that it took to keep the limits between the points.
+        rounds: number of solutions that it took to keep the limits between the points; where rates of efforts
+            are limited, with the steps of the interior-point method.
     """
 
     joint_names: tuple[str, ...]
@@ -94,7 +97,7 @@ class Retimed:
 
     @cached_property
     def path_acceleration(self) -> Array:
-        """(M - 1,) second derivative of s by time, constant between two points."""
+        """(M - 1,) second derivative of s by time, its mean between two points."""
         return np.asarray(0.5 * np.diff(self.x) / np.diff(self.s))
 
     def table(self) -> WaypointTable:
@@ -116,8 +119,9 @@ class Retimed:
     @cached_property
     def accelerations(self) -> Array:
         """(M, n) behind the points [rad/s² or m/s²]."""
-        u = np.append(self.path_acceleration, self.path_acceleration[-1])
-        return np.asarray(self.qp * u[:, None] + self.qpp * self.x[:, None])
+        spline = self._spline
+        bent = 2.0 * spline.coefficients[:, 2] / (np.diff(spline.times) ** 2)[:, None]
+        return np.vstack((bent, spline.sample(float(spline.times[-1]))[2]))
 
 
 def retime(
@@ -211,7 +215,13 @@ def _first(solved: Callable[[float], Retimed], speed: float) -> tuple[Retimed, f
 
 
 class _Problem:
-    """The arrays of ``rd_retiming``."""
+    """The arrays of ``rd_retiming``.
+
+    Attributes:
+        variant: number of the start where rates are limited; 0: the usual one.
+    """
+
+    variant = 0
 
     def __init__(
         self, driven: DrivenModel, spline: QuinticSpline, limits: dict[str, Array], intervals: int
@@ -223,7 +233,7 @@ class _Problem:
         self.capacity = capacity
         # One allocation for all: each costs more than what is written into it.
         self.rows = np.empty((6, capacity, n))
-        self.columns = np.empty((3, capacity))
+        self.columns = np.empty((5, capacity))
         self.codes = np.empty((2, capacity), dtype=np.intc)
         self.spline, self.limits, self.intervals = spline, limits, intervals
         self.load_friction = np.zeros(n)
@@ -247,6 +257,7 @@ class _Problem:
                 self.limits["velocity"],
                 self.limits["acceleration"],
                 self.limits["effort"],
+                self.limits["effort_rate"],
             )
         ]
         at = [_at(array) for array in kept]
@@ -254,13 +265,15 @@ class _Problem:
         problem = declared.new("struct rd_retiming *")
         problem.joints, problem.segments = self.joints, len(self.spline.times) - 1
         problem.knots, problem.coefficients, problem.rotor, problem.friction, problem.load_friction = at[:5]
-        problem.velocity, problem.acceleration, problem.effort = at[5:]
+        problem.velocity, problem.acceleration, problem.effort = at[5:8]
+        if np.isfinite(self.limits["effort_rate"]).any():
+            problem.rate, problem.variant = at[8], self.variant
         problem.efforts, problem.constants, problem.constant = efforts, len(constants), inputs
         problem.start, problem.end, problem.cap = *ends, cap
         problem.intervals, problem.least, problem.rounds = self.intervals, LEAST, ROUNDS
         problem.capacity, problem.refinements = self.capacity, REFINEMENTS
         problem.q, problem.qp, problem.qpp, problem.a, problem.b, problem.c = map(_at, self.rows)
-        problem.s, problem.x, problem.share = map(_at, self.columns)
+        problem.s, problem.x, problem.share, problem.u, problem.h = map(_at, self.columns)
         problem.kind, problem.joint = (
             declared.cast("int *", declared.from_buffer(codes)) for codes in self.codes
         )
@@ -282,7 +295,9 @@ class _Problem:
         kind, joint = (self.codes[k, :points] for k in range(2))
         spline = QuinticSpline(times, coefficients)
         names = self.driven.chain.joint_names
-        return Retimed(names, s, x, q, qp, qpp, kind, joint, share, problem.rounds_taken, spline)
+        return Retimed(
+            names, s, x, q, qp, qpp, kind, joint, share, problem.rounds_taken + problem.steps, spline
+        )
 
     def _reason(self, problem: Any, code: int, library: Any) -> str:
         """The reason for which there is no motion."""
@@ -291,6 +306,11 @@ class _Problem:
         if code == library.RD_NOT_FINITE:
             return "efforts along the path are not finite: its numbers are too large"
         where = f"s = {self._share(problem.failed_at):.4g}"
+        if code == library.RD_RATE:
+            return (
+                "no motion was found that keeps the limits of the effort's rate: they are too small, or the"
+                " path starts or ends too fast"
+            )
         if code == library.RD_BEYOND:
             return (
                 f"no motion was found that keeps the limits at {where}: the path bends too sharply there for"

@@ -1,0 +1,332 @@
+/* Limits of the rate of efforts: the fastest profile whose efforts change no faster.
+ *
+ * x = (ds/dt)^2 is a quadratic spline of s whose knots are the points of the grid: its coefficients x_k belong to
+ * the intervals, u = d2s/dt2 is linear within each. Efforts at the points are linear in two neighbours, and
+ *     |tau_(k+1) - tau_k| <= rate * (time between the points), about d_k / sqrt(x_k).
+ * The right side is convex in x: the set is not. A primal-dual interior-point method (Boyd, Vandenberghe, Convex
+ * Optimization, section 11.7) with this side's curvature left out of its matrix goes to a point at which no small
+ * change is faster; all its iterates keep the limits. The matrix has five diagonals.
+ *
+ * From rest and to rest the effort begins and ends as the one that holds the arm: in the first and in the last
+ * interval s changes with the cube of time. Dry friction is left out of rates: no timing avoids its jump where a
+ * joint turns.
+ */
+#include "rate.h"
+
+#include <math.h>
+#include <string.h>
+
+#define RD_ITERATIONS 100
+
+static inline rd_four rd_same(double value)
+{
+    return (rd_four){value, value, value, value};
+}
+
+static inline double rd_sum(rd_four v)
+{
+    return (v[0] + v[1]) + (v[2] + v[3]);
+}
+
+/* Coefficient on which the time of interval i depends. */
+static inline int rd_of(const struct rd_rates *z, int i)
+{
+    return i == 0 ? 1 : i == z->points - 1 ? i - 1 : i;
+}
+
+/* Time of interval i, and its derivative by its coefficient. */
+double rd_span(const struct rd_rates *z, const double *x, int i, double *slope)
+{
+    const int at = rd_of(z, i);
+    const double span = z->length[i] / sqrt(x[at]);
+    *slope = -0.5 * span / x[at];
+    return span;
+}
+
+/* Change of the effort in interval i, four columns. */
+static inline rd_four rd_change(const struct rd_rates *z, const double *x, int i, int k)
+{
+    const int n = z->columns, last = z->points - 1;
+    const size_t at = (size_t)i * n + k;
+    if (i > 0 && i < last)
+        return FOUR(z->tau, at) - FOUR(z->tau, at - n);
+    (void)x;
+    return i == 0 ? FOUR(z->tau, at) - FOUR(z->hold, k) : FOUR(z->hold, n + k) - FOUR(z->tau, at - n);
+}
+
+int rd_bounded(const struct rd_rates *z, int i)
+{
+    const int last = z->points - 1;
+    return (i > 0 || z->rest[0]) && (i < last || z->rest[1]);
+}
+
+/* Slacks at x; whether all are positive. */
+int rd_slacks(struct rd_rates *z, const double *x)
+{
+    const int n = z->columns, last = z->points - 1;
+    for (int i = 1; i < last; i++)
+        if (!(x[i] > 0.0 && x[i] < z->most[i]))
+            return 0;
+    rd_mask bad = {0, 0, 0, 0};
+    for (int i = 0; i <= last; i++) {
+        double unused;
+        const double span = rd_span(z, x, i, &unused);
+        const int bounded = rd_bounded(z, i);
+        for (int k = 0; k < n; k += 4) {
+            const size_t at = (size_t)i * n + k;
+            if (i < last) {
+                const double root = sqrt(z->before[i] * x[i] + z->behind[i] * x[i + 1]);
+                const rd_four load = FOUR(z->p, at) * x[i] + FOUR(z->q, at) * x[i + 1] + FOUR(z->c, at);
+                const rd_four rubs = FOUR(z->viscous, at) * root;
+                FOUR(z->tau, at) = load + rubs, FOUR(z->slope, at) = FOUR(z->viscous, at) * (0.5 / root);
+                FOUR(z->slack[RD_HIGH], at) = FOUR(z->high, at) - FOUR(z->up, at) * load - rubs;
+                FOUR(z->slack[RD_LOW], at) = FOUR(z->low, at) + FOUR(z->down, at) * load + rubs;
+                bad |= (FOUR(z->slack[RD_HIGH], at) <= 0.0) | (FOUR(z->slack[RD_LOW], at) <= 0.0);
+            }
+            if (!bounded)
+                continue;
+            const rd_four most = FOUR(z->rate, at), change = rd_change(z, x, i, k);
+            const rd_four room = rd_chosen(most < RD_NONE, most * span, rd_same(RD_NONE));
+            FOUR(z->slack[RD_RISE], at) = room - change, FOUR(z->slack[RD_FALL], at) = room + change;
+            bad |= (room <= change) | (room <= -change);
+        }
+    }
+    return !rd_any(bad);
+}
+
+static double rd_duration(const struct rd_rates *z, const double *x)
+{
+    double sum = 0.0;
+    for (int i = 0; i < z->points; i++)
+        sum += z->length[i] / sqrt(x[rd_of(z, i)]);
+    return sum;
+}
+
+/* Gradients of the change in interval i by the coefficients before, of and behind it, and `room`: of its limit. */
+static inline void rd_rate_slopes(const struct rd_rates *z, int i, int k, double span, rd_four *g0, rd_four *g1,
+                                  rd_four *g2, rd_four *room)
+{
+    const int n = z->columns, last = z->points - 1;
+    const size_t at = (size_t)i * n + k;
+    const rd_four none = rd_same(0.0);
+    *room = rd_chosen(FOUR(z->rate, at) < RD_NONE, FOUR(z->rate, at) * span, none);
+    *g0 = *g1 = *g2 = none;
+    if (i > 0) {
+        *g0 = -(FOUR(z->p, at - n) + z->before[i - 1] * FOUR(z->slope, at - n));
+        *g1 = -(FOUR(z->q, at - n) + z->behind[i - 1] * FOUR(z->slope, at - n));
+    }
+    if (i < last) {
+        *g1 += FOUR(z->p, at) + z->before[i] * FOUR(z->slope, at);
+        *g2 = FOUR(z->q, at) + z->behind[i] * FOUR(z->slope, at);
+    }
+}
+
+/* Matrix and right side of the step at x, with this product of slacks and duals as the aim. */
+static void rd_assemble(struct rd_rates *z, double aim)
+{
+    const int n = z->columns, last = z->points - 1;
+    double *h = z->band, *g = z->step;
+    const double *x = z->x;
+    memset(h, 0, 3 * (size_t)z->points * sizeof *h);
+    memset(g, 0, (size_t)z->points * sizeof *g);
+    for (int i = 0; i <= last; i++) {
+        const int at = rd_of(z, i);
+        const double size = 0.5 * z->length[i] / (x[at] * sqrt(x[at]));
+        g[at] += size, h[3 * at] += 1.5 * size / x[at];
+    }
+    for (int i = 0; i < last; i++) {
+        const double e0 = z->before[i], e1 = z->behind[i];
+        rd_four ii = rd_same(0.0), ik = ii, kk = ii, gi = ii, gk = ii;
+        for (int k = 0; k < n; k += 4) {
+            const size_t at = (size_t)i * n + k;
+            const rd_four p = FOUR(z->p, at), q = FOUR(z->q, at), slope = FOUR(z->slope, at);
+            const rd_four i0 = 1.0 / FOUR(z->slack[RD_HIGH], at), i1 = 1.0 / FOUR(z->slack[RD_LOW], at);
+            const rd_four w0 = FOUR(z->dual[RD_HIGH], at) * i0, w1 = FOUR(z->dual[RD_LOW], at) * i1;
+            const rd_four a0 = FOUR(z->up, at) * p + e0 * slope, b0 = FOUR(z->up, at) * q + e1 * slope;
+            const rd_four a1 = FOUR(z->down, at) * p + e0 * slope, b1 = FOUR(z->down, at) * q + e1 * slope;
+            ii += w0 * a0 * a0 + w1 * a1 * a1, ik += w0 * a0 * b0 + w1 * a1 * b1, kk += w0 * b0 * b0 + w1 * b1 * b1;
+            gi -= aim * (i0 * a0 - i1 * a1), gk -= aim * (i0 * b0 - i1 * b1);
+        }
+        h[3 * i] += rd_sum(ii), h[3 * i + 1] += rd_sum(ik), h[3 * i + 3] += rd_sum(kk);
+        g[i] += rd_sum(gi), g[i + 1] += rd_sum(gk);
+    }
+    for (int i = 0; i <= last; i++) {
+        if (i > 0 && i < last) {
+            const double room = z->most[i] - x[i];
+            h[3 * i] += z->dual_most[i] / room, g[i] -= aim / room;
+        }
+        if (!rd_bounded(z, i))
+            continue;
+        double slope;
+        rd_span(z, x, i, &slope);
+        rd_four h00 = rd_same(0.0), h01 = h00, h02 = h00, h11 = h00, h12 = h00, h22 = h00, e0 = h00, e1 = h00, e2 = h00;
+        for (int k = 0; k < n; k += 4) {
+            const size_t at = (size_t)i * n + k;
+            rd_four g0, g1, g2, room;
+            rd_rate_slopes(z, i, k, slope, &g0, &g1, &g2, &room);
+            for (int side = 0; side < 2; side++) {
+                const rd_four over = 1.0 / FOUR(z->slack[RD_RISE + side], at);
+                const rd_four w = FOUR(z->dual[RD_RISE + side], at) * over, sign = rd_same(side ? -1.0 : 1.0);
+                const rd_four f0 = sign * g0 - (i == last ? room : rd_same(0.0));
+                const rd_four f1 = sign * g1 - (i > 0 && i < last ? room : rd_same(0.0));
+                const rd_four f2 = sign * g2 - (i == 0 ? room : rd_same(0.0));
+                h00 += w * f0 * f0, h01 += w * f0 * f1, h02 += w * f0 * f2;
+                h11 += w * f1 * f1, h12 += w * f1 * f2, h22 += w * f2 * f2;
+                e0 -= aim * over * f0, e1 -= aim * over * f1, e2 -= aim * over * f2;
+            }
+        }
+        if (i > 0)
+            h[3 * i - 3] += rd_sum(h00), h[3 * i - 2] += rd_sum(h01), g[i - 1] += rd_sum(e0);
+        if (i > 0 && i < last)
+            h[3 * i - 1] += rd_sum(h02);
+        h[3 * i] += rd_sum(h11), g[i] += rd_sum(e1);
+        if (i < last)
+            h[3 * i + 1] += rd_sum(h12), h[3 * i + 3] += rd_sum(h22), g[i + 1] += rd_sum(e2);
+    }
+    for (int end = 0; end < 2; end++) { /* x at the ends is given */
+        const int at = end ? last : 0;
+        h[3 * at] = 1.0, g[at] = 0.0;
+        if (end)
+            h[3 * (last - 1) + 1] = h[3 * (last - 2) + 2] = 0.0;
+        else
+            h[1] = h[2] = 0.0;
+    }
+}
+
+/* Solve the system of five diagonals in place; whether it is positive definite. */
+static int rd_five_diagonals(struct rd_rates *z)
+{
+    const int count = z->points;
+    double *h = z->band, *g = z->step;
+    for (int i = 0; i < count; i++) {
+        double *row = h + 3 * (size_t)i;
+        if (!(row[0] > 0.0))
+            return 0;
+        const double over = 1.0 / row[0], l1 = row[1] * over, l2 = row[2] * over;
+        if (i + 1 < count)
+            row[3] -= l1 * row[1], row[4] -= l1 * row[2], g[i + 1] -= l1 * g[i];
+        if (i + 2 < count)
+            row[6] -= l2 * row[2], g[i + 2] -= l2 * g[i];
+        row[1] = l1, row[2] = l2, g[i] *= over;
+    }
+    for (int i = count - 1; i >= 0; i--) {
+        if (i + 1 < count)
+            g[i] -= h[3 * (size_t)i + 1] * g[i + 1];
+        if (i + 2 < count)
+            g[i] -= h[3 * (size_t)i + 2] * g[i + 2];
+    }
+    return 1;
+}
+
+/* Ways of the duals for a step of x; the longest steps of both that stay inside. */
+static void rd_ways(struct rd_rates *z, double aim, double *primal, double *dual)
+{
+    const int n = z->columns, last = z->points - 1;
+    const double *x = z->x, *dx = z->step;
+    rd_four most = rd_same(1e-3), also = most; /* inverse step lengths */
+    for (int i = 0; i <= last; i++) {
+        double slope;
+        rd_span(z, x, i, &slope);
+        const int bounded = rd_bounded(z, i);
+        if (i > 0 && i < last) {
+            const double room = z->most[i] - x[i];
+            z->way_most[i] = aim / room - z->dual_most[i] * (1.0 - dx[i] / room);
+            most[0] = RD_MAX(most[0], RD_MAX(dx[i] / room, -dx[i] / x[i]));
+            also[0] = RD_MAX(also[0], -z->way_most[i] / z->dual_most[i]);
+        }
+        for (int k = 0; k < n; k += 4) {
+            const size_t at = (size_t)i * n + k;
+            rd_four f[RD_SIDES] = {rd_same(0.0), rd_same(0.0), rd_same(0.0), rd_same(0.0)};
+            if (i < last) {
+                const rd_four load = FOUR(z->p, at) * dx[i] + FOUR(z->q, at) * dx[i + 1];
+                const rd_four rubs = FOUR(z->slope, at) * (z->before[i] * dx[i] + z->behind[i] * dx[i + 1]);
+                f[RD_HIGH] = FOUR(z->up, at) * load + rubs, f[RD_LOW] = -(FOUR(z->down, at) * load + rubs);
+            }
+            if (bounded) {
+                rd_four g0, g1, g2, room;
+                rd_rate_slopes(z, i, k, slope, &g0, &g1, &g2, &room);
+                const rd_four change = g0 * (i > 0 ? dx[i - 1] : 0.0) + g1 * dx[i] + g2 * (i < last ? dx[i + 1] : 0.0);
+                room *= dx[rd_of(z, i)];
+                f[RD_RISE] = change - room, f[RD_FALL] = -change - room;
+            }
+            for (int side = i < last ? RD_HIGH : RD_RISE; side < (bounded ? RD_SIDES : RD_RISE); side++) {
+                const rd_four over = 1.0 / FOUR(z->slack[side], at), l = FOUR(z->dual[side], at);
+                const rd_four share = f[side] * over, way = aim * over - l + l * share, part = -way / l;
+                FOUR(z->way[side], at) = way;
+                most = rd_chosen(share > most, share, most), also = rd_chosen(part > also, part, also);
+            }
+        }
+    }
+    *primal = *dual = 0.0;
+    for (int k = 0; k < 4; k++)
+        *primal = RD_MAX(*primal, most[k]), *dual = RD_MAX(*dual, also[k]);
+    *primal = RD_MIN(1.0, 0.99 / *primal), *dual = RD_MIN(1.0, 0.99 / *dual);
+}
+
+/* Sum of the products of slacks and duals, and their number; or the duals that make each product `set`. */
+static double rd_gap(struct rd_rates *z, double set, double *number)
+{
+    const int n = z->columns, last = z->points - 1;
+    rd_four sum = rd_same(0.0);
+    double count = 0.0;
+    for (int i = 0; i <= last; i++) {
+        if (i > 0 && i < last) {
+            if (set > 0.0)
+                z->dual_most[i] = set / (z->most[i] - z->x[i]);
+            sum[0] += z->dual_most[i] * (z->most[i] - z->x[i]), count += 1.0;
+        }
+        for (int side = i < last ? RD_HIGH : RD_RISE; side < (rd_bounded(z, i) ? RD_SIDES : RD_RISE); side++)
+            for (int k = 0; k < n; k += 4) {
+                const size_t at = (size_t)i * n + k;
+                if (set > 0.0)
+                    FOUR(z->dual[side], at) = set / FOUR(z->slack[side], at);
+                sum += FOUR(z->dual[side], at) * FOUR(z->slack[side], at), count += 4.0;
+            }
+    }
+    *number = count;
+    return rd_sum(sum);
+}
+
+/* Fastest x from one that keeps all limits; the number of steps. Surrogate gaps of the start and of the end are shares
+ * of the duration. */
+int rd_interior(struct rd_rates *z, double start, double stop)
+{
+    const int n = z->columns, count = z->points;
+    double number, duration = rd_duration(z, z->x), before = INFINITY, share = 0.1;
+    rd_slacks(z, z->x);
+    rd_gap(z, 1.0, &number);
+    rd_gap(z, start * duration / number, &number);
+    for (int k = 0; k < RD_ITERATIONS; k++) {
+        const double gap = rd_gap(z, 0.0, &number);
+        if (gap < stop * duration && fabs(before - duration) < stop * duration)
+            return k;
+        const double aim = RD_MAX(share * gap, 0.3 * stop * duration) / number;
+        rd_assemble(z, aim);
+        if (!rd_five_diagonals(z))
+            return k;
+        double primal, dual;
+        rd_ways(z, aim, &primal, &dual);
+        int fits = 0;
+        for (int tries = 0; tries < 30 && !fits; tries++, primal *= fits ? 1.0 : 0.7) {
+            for (int i = 0; i < count; i++)
+                z->next[i] = z->x[i] + primal * z->step[i];
+            fits = rd_slacks(z, z->next);
+        }
+        if (!fits) {
+            rd_slacks(z, z->x);
+            return k;
+        }
+        memcpy(z->x, z->next, (size_t)count * sizeof *z->x);
+        for (int side = 0; side < RD_SIDES; side++)
+            for (size_t at = 0; at < (size_t)count * n; at++)
+                z->dual[side][at] += dual * z->way[side][at];
+        for (int i = 0; i < count; i++)
+            z->dual_most[i] += dual * z->way_most[i];
+        before = duration, duration = rd_duration(z, z->x);
+        share = primal > 0.9 && dual > 0.9 ? 0.1 : primal > 0.5 ? 0.3 : primal > 0.2 ? 0.6 : 0.9;
+        /* While x is still far below its bounds, duals stay. */
+        if (duration < 0.97 * before)
+            share = RD_MAX(share, 0.8);
+    }
+    return RD_ITERATIONS;
+}

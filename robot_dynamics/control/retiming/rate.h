@@ -1,0 +1,33 @@
+/* Inequalities of the fastest profile whose efforts change no faster than their limits, see rate.c. */
+#ifndef RD_RATE_H
+#define RD_RATE_H
+
+#include "retime.h"
+
+/* A limit of what has none. */
+#define RD_NONE 1e30
+
+/* Inequalities f(x) <= 0 of four kinds for each column: effort high and low, rate rising and falling. */
+enum { RD_HIGH, RD_LOW, RD_RISE, RD_FALL, RD_SIDES };
+
+struct rd_rates {
+    int points, columns, rest[2], failed; /* points: intervals, and one before and one behind; columns: joints, and empty ones to a multiple of four */
+    double *p, *q, *c;             /* (points, columns): effort at the grid's point behind an interval: p x_i + q x_(i+1) + c */
+    double *before, *behind;       /* (points): x there: before x_i + behind x_(i+1) */
+    double *length;                /* (points): time of an interval times the root of x_i */
+    double *viscous;               /* friction per root of x, with its sign */
+    double *high, *low, *up, *down; /* limits less dry friction, low as a magnitude; factors of the load's share */
+    double *rate;                  /* of change in the interval */
+    double *tau, *slope;           /* effort with viscous friction; derivative of the latter by each x */
+    double *slack[RD_SIDES], *dual[RD_SIDES], *way[RD_SIDES];
+    double *x, *next, *step, *most, *dual_most, *way_most, *band;
+    double *base;                  /* (points of the grid): x without limits of rates */
+    double *hold;                  /* (2, columns): efforts that hold the arm at both ends */
+};
+
+int rd_slacks(struct rd_rates *z, const double *x);
+int rd_bounded(const struct rd_rates *z, int i);
+double rd_span(const struct rd_rates *z, const double *x, int i, double *slope);
+int rd_interior(struct rd_rates *z, double start, double stop);
+
+#endif
