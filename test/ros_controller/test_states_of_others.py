@@ -1,11 +1,13 @@
 """Joint states of grippers, from processes of their own, beside those of the controller's arm."""
 
+import time
+
 import numpy as np
 import pytest
 from patience import RESEND
 from ros_harness import peer_with
 from sensor_msgs.msg import JointState
-from two_links import Robot, controller, gravity_load
+from two_links import SECOND, Robot, controller, gravity_load
 
 from robot_dynamics.ros.support import qos
 
@@ -42,3 +44,20 @@ def test_states_without_our_joints_displace_none(host):
                 lost += 1  # states go best effort
                 assert lost <= BURSTS // 10, "grippers displace states"
         assert "refused" not in node.output
+
+
+def test_states_of_a_computer_with_another_clock_are_named():
+    with controller() as node, peer_with(node) as peer:
+        robot = Robot(peer)
+        robot.now = time.time_ns() - 3600 * SECOND
+        robot.hold_at(PLACE)
+        node.wait_for_output(
+            r"joint states are stamped 36\d\d(\.\d+)? s behind this computer's clock: synchronise"
+        )
+        assert node.output.count("are stamped") == 1
+        robot.now = time.time_ns()
+        robot.hold_at(PLACE)
+        node.wait_for_output("the stamps of the joint states agree with this computer's clock again")
+        robot.now = time.time_ns() + 3600 * SECOND
+        robot.hold_at(PLACE)
+        node.wait_for_output("joint states are stamped .* s ahead of this computer's clock")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -24,6 +25,8 @@ from robot_dynamics.ros.support.burst_log import BurstLog
 
 THROTTLE = 2.0
 """Seconds between two log lines about the same recurring fault."""
+CLOCKS_APART = 1.0
+"""Difference between the clock of the states' stamps and the node's that is reported [s]."""
 REASONS = 3
 """Refused messages of which each is told at once, for their reasons may differ."""
 
@@ -69,6 +72,27 @@ class LoopEvents:
         self._mention = BurstLog(self._log, severe=False, burst=REASONS, period=THROTTLE)
         self._doubt = BurstLog(self._log, severe=False)
         self._changed = changed
+        # In simulated time, and in lockstep, states have a clock of their own.
+        own = ("use_sim_time", "lockstep")
+        self._judges_clocks = not any(node.has_parameter(n) and node.get_parameter(n).value for n in own)
+        self._apart = 0.0
+
+    def stamped(self, stamp: int, arrived: int) -> None:
+        """The clock of a state, with a stamp and an arrival at a steady time [ns], beside the node's."""
+        if not self._judges_clocks or not stamp:
+            return
+        behind = 1e-9 * (time.time_ns() - time.monotonic_ns() + arrived - stamp)
+        if abs(behind - self._apart) < max(CLOCKS_APART, 0.1 * abs(self._apart)):
+            return
+        self._apart = behind
+        if abs(behind) < CLOCKS_APART:
+            self._log.info("the stamps of the joint states agree with this computer's clock again")
+            return
+        where = f"{short(abs(behind))} s {'behind' if behind > 0.0 else 'ahead of'} this computer's clock"
+        self._log.warning(
+            f"joint states are stamped {where}: synchronise the clocks, for the stamp of a trajectory is one of"
+            " the states' clock; a simulator needs use_sim_time"
+        )
 
     def refuse(self, reason: str) -> None:
         """A message is not used; this may recur."""
@@ -213,6 +237,8 @@ class RecordReader:
             head = rows["head"]
             states = head[head["kind"] < _STATES_LOST]
             self._monitor.add(1e-9 * states["arrived"], 1e-9 * (states["left"] - states["arrived"]))
+            if len(states):
+                self._events.stamped(int(states["stamp"][-1]), int(states["arrived"][-1]))
             answered = head["kind"] == _ANSWERED
             if answered.any():
                 patience = self._on_cycles(Cycles(rows[answered], session.cycle), session.controller)
