@@ -90,8 +90,8 @@ class LoopEvents:
             return
         where = f"{short(abs(behind))} s {'behind' if behind > 0.0 else 'ahead of'} this computer's clock"
         self._log.warning(
-            f"joint states are stamped {where}: synchronise the clocks, for the stamp of a trajectory is one of"
-            " the states' clock; a simulator needs use_sim_time"
+            f"joint states are stamped {where}: synchronise the clocks, for the stamp of a trajectory"
+            " counts on the states' clock; a simulator needs use_sim_time"
         )
 
     def refuse(self, reason: str) -> None:
