@@ -9,6 +9,7 @@ import yaml
 
 from robot_dynamics.control.arm.actuators import ActuatorParameters
 from robot_dynamics.control.arm.contact import ContactParameters
+from robot_dynamics.control.arm.impedance import MODE, ImpedanceParameters
 from robot_dynamics.control.arm.parameters import ArmParameters
 from robot_dynamics.control.arm.payload import PayloadParameters
 from robot_dynamics.control.core.library import MODES
@@ -16,8 +17,11 @@ from robot_dynamics.model.driver_profile import WITHOUT_FEEDBACK, DriverProfile
 from robot_dynamics.parameters import Description, describe, parameter, validate
 from robot_dynamics.spatial import Array
 
-# No node plans in front of this controller, and it observes no external efforts.
-_ABSENT = ("front_timeout", *(about.name for about in describe(ContactParameters)))
+# No node plans in front of this controller, and it has no external efforts and no impedance.
+_ABSENT = (
+    "front_timeout",
+    *(about.name for cls in (ContactParameters, ImpedanceParameters) for about in describe(cls)),
+)
 # Validation of lists beside the bounds of their elements.
 _LENGTHS: dict[str, dict[str, Any]] = {
     "joints": {"unique<>": None},
@@ -134,7 +138,7 @@ def _entry(about: Description) -> dict[str, Any]:
 
 def _range(about: Description) -> dict[str, Any]:
     """The validation of choices and bounds; NaN passes these bounds, so settings.hpp checks for it."""
-    choices = MODES if about.name == "mode" else about.choices
+    choices = tuple(m for m in MODES if m != MODE) if about.name == "mode" else about.choices
     if choices:
         return {"one_of<>": [list(choices)]}
     if about.minimum is not None and about.maximum is not None:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from robot_dynamics.control.arm import impedance
 from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.arm.contact import REACTIONS, External
 from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics
@@ -17,7 +18,6 @@ from robot_dynamics.control.arm.parameters import (
     arm_accelerations,
     arm_bounds,
     arm_stops,
-    estimate_arrays,
     position_limits,
 )
 from robot_dynamics.control.arm.path_rules import PathRules
@@ -109,7 +109,7 @@ class ArmController(CoreController[Reference]):
         self._error: Exception | None = None
         self.told = 2 * chain.dof
         super().__init__(chain.dof)
-        self._check_gains(self._settings[self._number])
+        self._check_gains(self._settings[self._number], parameters)
 
     def __repr__(self) -> str:
         return (
@@ -128,7 +128,6 @@ class ArmController(CoreController[Reference]):
                 f"the model is of an arm with {joints} joints, its drives of one with {driven};"
                 f" arm {quoted(chain.name)} has {chain.dof}"
             )
-        kp, kv = parameters.gains(chain.joint_names)
         law = self._python_law()
         slow = [] if isinstance(kernel, NativeKernel) else ["the model, which is not compiled"]
         slow += [f"the law {parameters.mode!r}"] if law is not None else []
@@ -143,10 +142,8 @@ class ArmController(CoreController[Reference]):
             {
                 "rotor_inertia": drives.rotor_inertia,
                 "friction": drives.friction.matrix,
-                "kp": kp,
-                "kv": kv,
                 "position_limits": position_limits(chain),
-                **estimate_arrays(chain, parameters),
+                **parameters.law_arrays(chain, arm),
             },
             **{name: doubles(array) for name, array in constant.items()},
             driven=not drives.ideal,
@@ -290,8 +287,7 @@ class ArmController(CoreController[Reference]):
         """Use other parameters; the efforts blend to another law or other gains as to another model."""
         self.check_parameters(value)
         before, self._parameters = self._parameters, value
-        another = (before.mode, before.kp, before.kv, before.ki) != (value.mode, value.kp, value.kv, value.ki)
-        self.offer_settings(False, another)
+        self.offer_settings(False, before.law != value.law)
 
     def check_parameters(self, candidate: ArmParameters) -> str:
         """Check whether parameters may be set now.
@@ -315,9 +311,9 @@ class ArmController(CoreController[Reference]):
             self._parameters = before
         if self.phase.controls and (reason := self._weight_of(settings, limits)):
             raise ParameterError(f"{reason}max_effort must be larger")
-        names = ("kp", "kv", "ki", "mode", "control_period", "loop_delay")
-        if any(getattr(before, name) != getattr(candidate, name) for name in names):
-            return self._check_gains(settings)
+        timing = (before.control_period, before.loop_delay)
+        if (before.law, *timing) != (candidate.law, candidate.control_period, candidate.loop_delay):
+            return self._check_gains(settings, candidate)
         return ""
 
     def check_start(self) -> None:
@@ -330,10 +326,13 @@ class ArmController(CoreController[Reference]):
         if seen and (reason := self._weight_of(self.core_settings())):
             raise ParameterError(f"{reason}check max_effort, payload and masses")
 
-    def _check_gains(self, settings: Settings) -> str:
+    def _check_gains(self, settings: Settings, parameters: ArmParameters) -> str:
         """See :meth:`check_parameters`."""
         period = settings.value.control_period or self._snapshot.read().usual_period
         failed, text = self._judged("rd_gains_text", settings, period)
+        if parameters.mode == impedance.MODE:
+            delay = max(parameters.loop_delay, 0.0)
+            text = parameters.unstable(self.chain, self._dynamics, period, delay) if failed else ""
         if failed:
             raise ParameterError(text)
         return text

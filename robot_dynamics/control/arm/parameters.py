@@ -9,6 +9,8 @@ import numpy as np
 
 from robot_dynamics.control.arm.contact import ContactParameters
 from robot_dynamics.control.arm.effort_limits import EffortLimitParameters
+from robot_dynamics.control.arm.impedance import MODE, ImpedanceParameters
+from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics
 from robot_dynamics.control.arm.laws import DESCRIPTION, arm_modes
 from robot_dynamics.control.parameters import LoopParameters
 from robot_dynamics.control.plausibility import Bounds, StopLimits
@@ -26,7 +28,7 @@ FOLLOWING = 0.05, 0.2
 
 
 @dataclass(frozen=True)
-class ArmParameters(ContactParameters, EffortLimitParameters, LoopParameters):
+class ArmParameters(ImpedanceParameters, ContactParameters, EffortLimitParameters, LoopParameters):
     """Gains and mode of the arm controller; all can be changed while it runs."""
 
     mode: str = parameter(
@@ -75,10 +77,29 @@ class ArmParameters(ContactParameters, EffortLimitParameters, LoopParameters):
     )
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         validate(self)
         for name in ("kp", "kv"):
             if not getattr(self, name):
                 raise ParameterError(f"parameter '{name}' is empty; give one value, or one per joint")
+
+    @property
+    def law(self) -> tuple[object, ...]:
+        """Mode and gains."""
+        spring = self.joint_stiffness, self.joint_damping, self.joint_error_clip
+        return self.mode, self.kp, self.kv, self.ki, *spring
+
+    def law_arrays(self, chain: KinematicChain, arm: InverseDynamics) -> dict[str, Array]:
+        """Gains (n,) by their names in ``rd_settings``; of an impedance those that it is as fast as.
+
+        Raises:
+            ParameterError: a list does not fit the joints.
+        """
+        kp, kv = self.gains(chain.joint_names)
+        spring = self.impedance(chain)
+        if self.mode == MODE:
+            kp, kv = self.equivalent_gains(chain, arm)
+        return {"kp": kp, "kv": kv, **spring, **estimate_arrays(chain, self)}
 
     def gains(self, joint_names: Sequence[str]) -> tuple[Array, Array]:
         """Position and velocity gains (n,) of ``joint_names``.

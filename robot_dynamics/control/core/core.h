@@ -27,6 +27,7 @@ enum rd_arm_mode {
     RD_FEEDFORWARD,               /* sends the reference's own efforts without feedback */
     RD_GRAVITY_COMPENSATION,      /* carries the arm's weight only */
     RD_PD,                        /* tracks without a model */
+    RD_JOINT_IMPEDANCE,           /* yields at each joint like a spring and a damper at the reference */
     RD_CALLED                     /* calls rd_settings.called */
 };
 
@@ -178,6 +179,8 @@ typedef struct rd_settings {
     const double *hold_deceleration, *stop_deceleration, *following;
     const double *kp, *kv;        /* (n) */
     const double *ki, *settled;   /* (n) of an arm: gain of the disturbance estimate [1/s^3]; errors that it leaves */
+    const double *stiffness, *damping, *error_clip; /* (n) of the mode RD_JOINT_IMPEDANCE; damping below 0: critical
+                                     [N m/rad or N/m, N m s/rad or N s/m, rad or m] */
     const double *contact_floor;  /* (n) threshold of the external effort without friction; infinite: none */
     double friction_drift;        /* share of the friction that thresholds leave */
     double observer_gain;         /* of the external efforts; 0: they are not observed [1/s] */

@@ -14,6 +14,7 @@ struct rd_machine {
     size_t state_size;            /* bytes that every core has for it in machine_state */
     unsigned without_feedback;    /* bit m: the law of mode m feeds no position back */
     unsigned without_reference;   /* bit m: the law of mode m follows nothing */
+    unsigned yielding;            /* bit m: the law of mode m leaves its reference under a load */
     int told;                     /* doubles that it tells, behind the arrays of a snapshot */
     int told_of_joints;           /* the same, times n; they come first */
     void (*begin)(struct rd_core *core); /* fills machine_state, which is zero */
@@ -222,6 +223,11 @@ static inline double rd_beyond_noise(double velocity)
     return size > 0.0 ? copysign(size, velocity) : 0.0;
 }
 
+/* The diagonal of the mass matrix in core->inertia; whether the model has it. */
+int rd_joint_inertia(rd_core *core, const rd_settings *settings);
+/* See impedance.c. */
+int rd_joint_impedance(rd_core *core, const rd_settings *settings, const rd_motion *ahead, double half_period,
+                       double *effort);
 void rd_core_publish(rd_core *core);
 void rd_note(rd_core *core, int why, double size, double more);
 int rd_speed_is_doubted(const rd_core *core);

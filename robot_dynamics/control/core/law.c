@@ -99,7 +99,7 @@ static int computed_torque(rd_core *core, const rd_settings *s, const rd_motion 
 }
 
 /* The diagonal of the mass matrix: effort per own acceleration. */
-static int joint_inertia(rd_core *core, const rd_settings *s)
+int rd_joint_inertia(rd_core *core, const rd_settings *s)
 {
     double *load = core->scratch[0], *unit = core->scratch[1], *effort = core->scratch[2];
     if (!inverse_dynamics(core->n, s, core->state.position, core->zero, core->zero, core->zero, load)) {
@@ -122,7 +122,7 @@ static int proportional_derivative(rd_core *core, const rd_settings *s, const rd
 {
     (void)ahead;
     (void)half;
-    if (!core->knows_inertia && !(core->knows_inertia = joint_inertia(core, s))) {
+    if (!core->knows_inertia && !(core->knows_inertia = rd_joint_inertia(core, s))) {
         return 0;
     }
     for (int j = 0; j < core->n; ++j) {
@@ -189,6 +189,7 @@ static int (*const LAWS[])(rd_core *, const rd_settings *, const rd_motion *, do
     [RD_FEEDFORWARD] = feedforward,
     [RD_GRAVITY_COMPENSATION] = gravity_compensation,
     [RD_PD] = proportional_derivative,
+    [RD_JOINT_IMPEDANCE] = rd_joint_impedance,
     [RD_CALLED] = called,
 };
 
@@ -244,6 +245,7 @@ static const rd_machine ARM = {
     .told_of_joints = 2, .tell = tell_external,
     .without_feedback = 1U << RD_FEEDFORWARD | 1U << RD_GRAVITY_COMPENSATION,
     .without_reference = 1U << RD_GRAVITY_COMPENSATION,
+    .yielding = 1U << RD_JOINT_IMPEDANCE,
     .reference_effort = reference_effort, .dynamics = arm_dynamics, .bearing = arm_bearing, .effort = arm_effort,
     .load = arm_load, .change_law = change_law, .keep_load = keep_load,
 };

@@ -202,11 +202,17 @@ static int follows_nothing(const rd_core *core)
     return settings->machine->without_reference >> settings->mode & 1U && !core->trip.latched;
 }
 
+/* What yields may be anywhere; its speed is watched. */
+static int yields(const rd_core *core)
+{
+    return core->settings->machine->yielding >> core->settings->mode & 1U;
+}
+
 static int watch_following(rd_core *core, const rd_rules *rules)
 {
     const rd_machine *machine = core->settings->machine;
     reading legs = {.joint = -1}, pose = {.joint = -1};
-    if (follows_nothing(core) || core->braked) {
+    if (follows_nothing(core) || yields(core) || core->braked) {
         return 0;
     }
     const double *error = core->before;
@@ -300,7 +306,7 @@ static int watch_beginning(rd_core *core, const rd_rules *rules)
         const double settling = 0.75 * sqrt(core->settings->kp[j]) * rules->following[j];
         const double most = rules->start_speed > 0.0 ? fmax(rules->start_speed * rules->speed[j], settling) : 0.0;
         take_worse(&speed, j, fabs(core->state.velocity[j]), most);
-        take_worse(&distance, j, fabs(core->before[j]), rules->start_displacement * rules->following[j]);
+        take_worse(&distance, j, yields(core) ? 0.0 : fabs(core->before[j]), rules->start_displacement * rules->following[j]);
     }
     if (watch->first < 0.0) {
         watch->first = speed.share; /* a robot that moves already has so much to lose */
