@@ -18,10 +18,13 @@ from robot_dynamics.parameters import Description, describe, parameter, validate
 from robot_dynamics.spatial import Array
 
 # No node plans in front of this controller, and it has no external efforts and no impedance.
-_ABSENT = (
+ABSENT = (
     "front_timeout",
     *(about.name for cls in (ContactParameters, ImpedanceParameters) for about in describe(cls)),
 )
+"""Parameters of the node that the controller lacks."""
+PACKAGE_MODES = tuple(mode for mode in MODES if mode != MODE)
+"""Modes of the controller."""
 # Validation of lists beside the bounds of their elements.
 _LENGTHS: dict[str, dict[str, Any]] = {
     "joints": {"unique<>": None},
@@ -97,7 +100,7 @@ def descriptions(gravity: Array, driver: DriverProfile | None = None) -> list[De
         replace(about, default=defaults.get(about.name, about.default))
         for cls in classes
         for about in describe(cls)
-        if about.name not in _ABSENT
+        if about.name not in ABSENT
     ]
     weight = Description(
         name="gravity",
@@ -138,7 +141,7 @@ def _entry(about: Description) -> dict[str, Any]:
 
 def _range(about: Description) -> dict[str, Any]:
     """The validation of choices and bounds; NaN passes these bounds, so settings.hpp checks for it."""
-    choices = tuple(m for m in MODES if m != MODE) if about.name == "mode" else about.choices
+    choices = PACKAGE_MODES if about.name == "mode" else about.choices
     if choices:
         return {"one_of<>": [list(choices)]}
     if about.minimum is not None and about.maximum is not None:

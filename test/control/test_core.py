@@ -62,8 +62,9 @@ def test_laws_agree_with_pinocchio(models, oracle, mode, period):
         return model.inverse_dynamics(q, qd, a)
 
     parameters = ArmParameters(
-        mode=mode, kp=tuple(KP), kv=tuple(KV), control_period=period, half_period_ahead=period > 0.0
-    )
+        mode=mode, kp=tuple(KP), kv=tuple(KV), control_period=period, half_period_ahead=period > 0.0,
+        joint_stiffness=(1.0,),
+    )  # fmt: skip
     control, random = ArmController(chain, ideal, parameters), np.random.default_rng(4)
     start = random.uniform(-0.5, 0.5, 6)
     control.update(0.0, start, np.zeros(6))
@@ -82,6 +83,11 @@ def test_laws_agree_with_pinocchio(models, oracle, mode, period):
             expected = oracle(r.position, r.velocity, r.acceleration)
         elif mode == "gravity_compensation":
             expected = oracle(q, rest, -0.5 * qd)  # slight damping
+        elif mode == "joint_impedance":
+            unit = np.array([oracle(q, rest, row) - oracle(q, rest, rest) for row in np.eye(6)])
+            damping = 2.0 * np.sqrt(np.diag(unit))
+            spring = (r.position - q) + damping * (r.velocity - qd)
+            expected = oracle(q, qd, r.acceleration) + spring
         else:  # the inertia where the arm was held
             weight = oracle(start, rest, rest)
             inertia = np.array([oracle(start, rest, unit) - weight for unit in np.eye(6)])

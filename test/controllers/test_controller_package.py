@@ -19,10 +19,15 @@ from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.parameters import ArmParameters
 from robot_dynamics.control.arm.payload import PayloadParameters
-from robot_dynamics.control.core.library import MODES, doubles, ffi
+from robot_dynamics.control.core.library import doubles, ffi
 from robot_dynamics.control.protocol import Phase
 from robot_dynamics.controllers.description import with_simulated_hardware
-from robot_dynamics.controllers.parameters import FollowingParameters, descriptions
+from robot_dynamics.controllers.parameters import (
+    ABSENT,
+    PACKAGE_MODES,
+    FollowingParameters,
+    descriptions,
+)
 from robot_dynamics.dynamics.compiled import compile_dynamics
 from robot_dynamics.inputs.files import read_bytes
 from robot_dynamics.model.load import load_urdf
@@ -265,7 +270,7 @@ def arm_of(parameters, **carried):
     return chain, ActuatedArm(links, chain, ActuatorParameters(**DRIVES)), ArmParameters(**parameters)
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", PACKAGE_MODES)
 @pytest.mark.parametrize("leads", [False, True])
 def test_efforts_are_those_of_the_controller(replay, mode, leads):
     """Holds, moves, missing references, one that jumps; drives, payload, limits; no cycle allocates."""
@@ -463,13 +468,13 @@ def test_the_package_has_what_ros2_control_looks_for(package):
 def test_parameters_are_those_of_the_node(package):
     written = yaml.safe_load((package / "src/parameters.yaml").read_text())["puma_controllers"]
     assert list(written) == [about.name for about in descriptions(np.array(GRAVITY))]
-    node = {about.name for about in describe(ArmParameters)} - {"front_timeout"}
+    node = {about.name for about in describe(ArmParameters)} - set(ABSENT)
     assert node | set(DRIVES) | set(PAYLOAD) | {"gravity"} <= set(written)
     assert written["kp"]["validation"] == {"not_empty<>": None, "element_bounds<>": [0.0, 1e6]}
     assert written["joints"]["validation"] == {"unique<>": None}
     assert written["payload_inertia"]["validation"]["fixed_size<>"] == [6]
     assert all(entry["description"] for entry in written.values())
-    assert written["mode"]["validation"] == {"one_of<>": [list(MODES)]}
+    assert written["mode"]["validation"] == {"one_of<>": [list(PACKAGE_MODES)]}
     assert written["gravity"]["default_value"] == list(GRAVITY)
 
 
