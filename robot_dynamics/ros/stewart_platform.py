@@ -36,6 +36,8 @@ from robot_dynamics.stewart.compiled import compile_stewart
 
 LIVE = ("payload_mass", "payload_center", "payload_inertia", "kp", "kv", "ki")
 """Parameters that a respawn goes on with when they were set live."""
+WRENCH_WARNING = 2.0
+"""Seconds between two warnings that the external wrench is cut."""
 CONDITION_WARNING = 0.5
 """Share of the condition limit from which on the status is a warning."""
 
@@ -78,9 +80,9 @@ class StewartPlatformNode(LifecycleNode):
         self._machine_parameters = parameters.declare(self, MachineParameters)
         parameters.watch(self, self._machine_parameters, self._on_machine, check=self._check_machine)
         self._control_parameters = parameters.declare(self, StewartParameters)
-        parameters.watch(self, self._control_parameters, self._on_parameters)
+        parameters.watch(self, self._control_parameters, self._on_parameters, check=self._check_parameters)
         self._payload_parameters = parameters.declare(self, PlatformPayloadParameters)
-        parameters.watch(self, self._payload_parameters, self._on_payload)
+        parameters.watch(self, self._payload_parameters, self._on_payload, check=self._check_payload)
         self._platform: StewartPlatform | None = None
         self._reports = StewartReports(
             self, self._loop, self._machine_parameters.base_frame, self._machine_parameters.platform_frame
@@ -156,6 +158,14 @@ class StewartPlatformNode(LifecycleNode):
     def _on_machine(self, accepted: MachineParameters) -> None:
         self._machine_parameters = accepted
 
+    def _check_parameters(self, candidate: StewartParameters) -> None:
+        if self._loop.controller is not None:
+            self._loop.controller.check_parameters(candidate)
+
+    def _check_payload(self, candidate: PlatformPayloadParameters) -> None:
+        if self._loop.controller is not None:
+            self._loop.controller.check_payload(candidate.payload)
+
     def _on_parameters(self, accepted: StewartParameters) -> None:
         self._control_parameters = accepted
         if self._loop.controller is not None:
@@ -185,7 +195,8 @@ class StewartPlatformNode(LifecycleNode):
             _check_frame(message.header.frame_id, (frames.platform_frame, frames.base_frame))
             if message.header.frame_id == frames.base_frame:
                 vectors = vectors @ controller.pose.rotation
-            controller.set_wrench(vectors[0], vectors[1])
+            if warning := controller.set_wrench(vectors[0], vectors[1]):
+                self.get_logger().warning(warning, throttle_duration_sec=WRENCH_WARNING)
         except RobotDynamicsError as error:
             self._controller_node.events.refuse(f"external wrench refused: {error}")
 

@@ -123,7 +123,7 @@ def test_refused_before_it_starts_with_the_reason(platform):
 
 
 def test_external_wrench_is_carried_while_it_is_fresh(platform):
-    control = controller(platform, wrench_timeout=0.1, half_period_ahead=False)
+    control = controller(platform, wrench_timeout=0.1, wrench_fade_time=0.0, half_period_ahead=False)
     control.update(0.0, lengths_at(platform), np.zeros(6))
     control.set_wrench([0.0, 0.0, -50.0], [1.0, 2.0, 3.0])
     zero = np.zeros(3)
@@ -273,9 +273,10 @@ def test_a_pose_too_near_to_a_singular_one_is_refused_and_so_is_an_impossible_on
 
 @pytest.mark.parametrize("safe_output", ["gravity_fade", "settle"])
 def test_where_no_finite_forces_hold_the_platform_the_safe_output_is_zero(platform, safe_output):
-    control = controller(platform, safe_output=safe_output)
+    control = controller(platform, safe_output=safe_output, wrench_fade_time=0.0)
     control.update(0.0, lengths_at(platform), np.zeros(6))
     assert control.safe_command(0.0).effort.any()
+    control._share_of = lambda wrench: 1.0
     control.set_wrench([1e308] * 3, [1e308] * 3)
     with pytest.raises(StateError, match="no finite effort"):
         control.update(0.01, lengths_at(platform), np.zeros(6))

@@ -31,7 +31,7 @@ def platform():
 
 def tracking(platform, wrench=False, **parameters):
     """A controller on its way for half a second, at states a little beside its path."""
-    control = StewartController(platform, StewartParameters(kp=KP, kv=KV, **parameters))
+    control = StewartController(platform, StewartParameters(kp=KP, kv=KV, wrench_fade_time=0.0, **parameters))
     home, level = platform.machine.home_position, [0.0, 0.0, 0.0, 1.0]
     turned = quaternion_from_rotation(rotation_from_vector(np.array([0.06, -0.04, 0.1]))).tolist()
     control.update(0.0, platform.legs(home, level).lengths, np.zeros(6))
@@ -105,7 +105,7 @@ def test_feedforward_is_the_references_force_in_the_middle_of_the_period(platfor
 def test_a_wrench_lasts_as_long_as_it_may_and_safe_outputs_carry_it(platform):
     home, level = platform.machine.home_position, [0.0, 0.0, 0.0, 1.0]
     lengths, rest = platform.legs(home, level).lengths, np.zeros(6)
-    control = StewartController(platform, StewartParameters(wrench_timeout=0.125))
+    control = StewartController(platform, StewartParameters(wrench_timeout=0.125, wrench_fade_time=0.0))
     free = expected_force(platform, home, np.eye(3), rest, rest, False)
     loaded = expected_force(platform, home, np.eye(3), rest, rest, True)
     control.set_wrench(FORCE, TORQUE)  # before any state: it has no time, and does not count

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from motion_base import desktop, lengths_at, motion_base
 
+from robot_dynamics.control.protocol import Phase
 from robot_dynamics.control.stewart.controller import StewartController
 from robot_dynamics.control.stewart.parameters import StewartParameters
 from robot_dynamics.control.stewart.platform_model import loaded
+from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.stewart import StewartPlatform
 from robot_dynamics.stewart.orientation import quaternion_from_rotation, rotation_from_vector
@@ -166,7 +168,8 @@ def test_the_estimated_disturbance_is_the_integral_of_the_error_within_its_bound
 
 
 def test_nothing_is_integrated_after_forces_that_were_cut(base):
-    control = StewartController(base, StewartParameters(ki=100.0, max_effort_step=2.0))
+    control = StewartController(base, StewartParameters(ki=100.0, max_effort_step=2.0, wrench_fade_time=0.0))
+    control._share_of = lambda wrench: 1.0
     away, load = lengths_at(base, (0.002, 0.0, 0.0)), [0.0, 0.0, -1e5]
     control.update(0.0, lengths_at(base), np.zeros(6))
     control.update(0.01, away, np.zeros(6))
@@ -193,3 +196,101 @@ def test_the_estimate_outlives_a_change_of_gains(base):
     after = control.update(0.2, low, np.zeros(6)).effort
     np.testing.assert_allclose(after, effort, rtol=0.01)
     assert np.abs(after - StewartController(base).update(0.0, low, np.zeros(6)).effort).max() > 50.0
+
+
+class Held:
+    """A platform in MuJoCo, held at home."""
+
+    def __init__(self, platform, **parameters):
+        pytest.importorskip("mujoco", reason="MuJoCo simulates the platform")
+        from robot_dynamics.simulation.parameters import PlantParameters
+        from robot_dynamics.simulation.stewart import StewartPlant
+
+        self.control = StewartController(platform, StewartParameters(**parameters))
+        self.plant = StewartPlant(platform, PlantParameters(physics_timestep=0.002))
+        self.time, self.limits = 0.0, np.array([leg.limits.speed for leg in platform.machine.legs])
+        self.fastest = 0.0
+
+    def run(self, duration):
+        """Share of their speed limits that the legs reach, and distance from home [m]."""
+        end = self.time + duration
+        while self.time < end:
+            command = self.control.update(self.time, self.plant.position, self.plant.velocity)
+            self.plant.set_brakes(self.control.brake)
+            self.plant.advance(0.004, command.effort)
+            self.fastest = max(self.fastest, float((np.abs(self.plant.velocity) / self.limits).max()))
+            self.time += 0.004
+        away = self.plant.platform_pose[0] - self.control.platform.machine.home_position
+        return self.fastest, float(np.linalg.norm(away))
+
+
+def test_a_wrench_that_is_not_there_is_cut_and_fades(base):
+    """One message gave 2.2 times the legs' speed limits to the top stop; 0.2 s of a real one 102 mm."""
+    held = Held(base)
+    held.run(0.1)
+    assert held.control.set_wrench([0.0, 0.0, -1e6], [0.0] * 3).startswith("the legs carry 4.")
+    carried = held.control._resting_forces(held.control.wrench)
+    assert np.abs(carried).max() == pytest.approx(0.9 * 15e3, rel=1e-6)
+    assert held.control.set_wrench([0.0, 0.0, -2000.0], [0.0] * 3) == ""
+    fastest, away = held.run(1.5)
+    assert fastest < 0.01
+    assert away < 2e-3
+    # In force for 0.2 s of its second of rising, then it falls as slowly.
+    held.control.set_wrench([0.0, 0.0, -2000.0], [0.0] * 3)
+    free = held.control._resting_forces(np.zeros(6))
+    lengths, rest, efforts = lengths_at(base), np.zeros(6), []
+    control = StewartController(base, StewartParameters(kp=(0.0,), kv=(0.0,)))
+    control.update(0.0, lengths, rest)
+    control.set_wrench([0.0, 0.0, -2000.0], [0.0] * 3)
+    for k in range(1, 101):
+        efforts.append(control.update(0.01 * k, lengths, rest).effort[0] - free[0])
+    whole = control._resting_forces(np.array([0.0, 0.0, -2000.0, 0.0, 0.0, 0.0]))[0] - free[0]
+    assert max(efforts) == pytest.approx(0.2 * whole, rel=0.06)
+    assert np.abs(np.diff(efforts)).max() == pytest.approx(0.01 * whole, rel=0.01)
+    assert abs(efforts[-1]) < 1e-6 * whole
+
+
+def test_a_payload_that_the_legs_cannot_carry_is_refused_while_they_carry(base):
+    """Declared and not there, it reached 9 times the legs' speed limits, into the stops."""
+    control, heavy = StewartController(base), RigidBody(1e4, np.zeros(3), np.zeros((3, 3)))
+    control.update(0.0, lengths_at(base), np.zeros(6))
+    before = control.update(0.004, lengths_at(base), np.zeros(6)).effort
+    with pytest.raises(ParameterError, match=r"leg_\d would need \S+ N at rest, its limit is 15000"):
+        control.change_payload(heavy)
+    np.testing.assert_allclose(control.update(0.3, lengths_at(base), np.zeros(6)).effort, before, rtol=1e-9)
+    parked = StewartController(base, StewartParameters(start_parked=True))
+    parked.update(0.0, lengths_at(base), np.zeros(6))
+    parked.change_payload(heavy)
+    assert "check payload_mass" in parked.unpark()
+    assert parked.brake
+
+
+def test_another_machine_needs_another_controller(base):
+    """Its file reached 9.8 times the legs' speed limits."""
+    control = StewartController(base)
+    with pytest.raises(ParameterError, match="the base_points differ: configure the controller again"):
+        control.change_model(desktop())
+    legs = tuple(replace(leg, limits=replace(leg.limits, speed=2.0)) for leg in base.machine.legs)
+    with pytest.raises(ParameterError, match="leg_1 has wider limits"):
+        control.change_model(StewartPlatform(replace(base.machine, legs=legs)))
+
+
+def test_a_park_pose_is_checked_like_any_target(base):
+    """In millimetres it drove up by 173 mm, brakes off, and settled for ever."""
+    wrong = StewartParameters(park_pose=(0.0, 0.0, 900.0, 0.0, 0.0, 0.0))
+    with pytest.raises(ParameterError, match=r"park_pose is out of reach: .* x, y, z in m"):
+        StewartController(base, wrong)
+    control = StewartController(base)
+    with pytest.raises(ParameterError, match="park_pose is out of reach"):
+        control.parameters = wrong
+
+
+def test_forces_without_feedback_are_watched(base):
+    """With 2 % of the mass wrong the platform fell by 228 mm in 3 s, "holding position"."""
+    lighter = replace(base.machine.platform, mass=0.98 * base.machine.platform.mass)
+    held = Held(base, mode="feedforward")
+    held.control.change_model(StewartPlatform(replace(base.machine, platform=lighter)))
+    fastest, away = held.run(3.0)
+    assert held.control.phase is Phase.PROTECTIVE_STOP
+    assert away < 0.05
+    assert fastest < 0.3

@@ -39,7 +39,10 @@ def trajectory(points, frame="", names=("platform",)):
 
 
 def test_forces_pose_markers_and_wrench(platform):
-    with NodeProcess(NODE, {"state_timeout": 60.0, "safe_fade_time": 0.1}) as node, peer_with(node) as peer:
+    with (
+        NodeProcess(NODE, {"state_timeout": 60.0, "safe_fade_time": 0.1, "wrench_fade_time": 0.0}) as node,
+        peer_with(node) as peer,
+    ):
         legs = Legs(peer, platform)
         poses = peer.subscribe(PoseStamped, f"{NODE}/pose", qos.RECORDING)
         pictures = peer.subscribe(MarkerArray, f"{NODE}/markers", qos.TRAJECTORY)

@@ -58,6 +58,10 @@ class PlatformCommands(CoreController[Motion]):
         """Follow a governed motion from its start on, in any operating mode."""
         raise NotImplementedError
 
+    def overload(self) -> str:
+        """Reason why the legs cannot carry the declared load; empty where they can."""
+        raise NotImplementedError
+
     @property
     def machine_description(self) -> Machine:
         """The platform's machine."""
@@ -221,6 +225,8 @@ class PlatformCommands(CoreController[Motion]):
             return f"the platform is neither parked nor stopped: {self.state}"
         if not self.phase.controls:
             return f"the controller is not ready to carry the platform: {self.phase.value}"
+        if reason := self.overload():
+            return reason
         self._barred = ""
         self.halt()
         self.modes.rise(self.time)

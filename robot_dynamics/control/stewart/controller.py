@@ -15,6 +15,12 @@ from robot_dynamics.control.core.snapshot import PHASES
 from robot_dynamics.control.core.sources import enumerators
 from robot_dynamics.control.protocol import Command, Departure, Planned
 from robot_dynamics.control.stewart.commands import PlatformCommands
+from robot_dynamics.control.stewart.declared import (
+    carried_share,
+    check_park_pose,
+    other_machine,
+    overload,
+)
 from robot_dynamics.control.stewart.following import platform_rules
 from robot_dynamics.control.stewart.governed_motion import GovernedMotion
 from robot_dynamics.control.stewart.governing import Governing
@@ -38,7 +44,13 @@ from robot_dynamics.control.stewart.reference_governor import GovernedReference
 from robot_dynamics.control.stewart.stream_intake import StreamIntake
 from robot_dynamics.control.stewart.trajectory import PoseTrajectory, PoseWaypoint, plan_pose
 from robot_dynamics.control.supervision import Trip
-from robot_dynamics.errors import RobotDynamicsError, SingularityError, StateError, TrajectoryError
+from robot_dynamics.errors import (
+    ParameterError,
+    RobotDynamicsError,
+    SingularityError,
+    StateError,
+    TrajectoryError,
+)
 from robot_dynamics.inputs.arrays import of_type, real_vector
 from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.spatial import Array
@@ -93,6 +105,7 @@ class StewartController(PlatformCommands):
         of_type("parameters", parameters, StewartParameters)
         self._zero = np.zeros(6) if zero_lengths is None else real_vector("zero_lengths", zero_lengths, 6)
         self.platform = platform
+        self.check_parameters(parameters)
         self._parameters = parameters
         self._compiled = compensated(platform).compile()
         self._payload: RigidBody | None = None
@@ -148,6 +161,7 @@ class StewartController(PlatformCommands):
     def parameters(self, value: StewartParameters) -> None:
         """Use other parameters from the next cycle on; the forces blend to another law or other gains."""
         of_type("parameters", value, StewartParameters)
+        self.check_parameters(value)
         before, self._parameters = self._parameters, value
         self.modes.use(value)
         self.intake.parameters = value
@@ -161,9 +175,14 @@ class StewartController(PlatformCommands):
         """Use another model of the same machine; the forces blend to it in ``model_change_time``.
 
         Args:
-            platform: with the same geometry and limits.
+            platform: with the same geometry, and limits that are not wider.
+
+        Raises:
+            ParameterError: it is another machine, which needs a controller of its own.
         """
         of_type("platform", platform, StewartPlatform)
+        if reason := other_machine(self.platform.machine, platform.machine):
+            raise ParameterError(f"{reason}: configure the controller again for another machine")
         self._compiled = compensated(platform).compile()
         self.offer_settings(model=True, law=False)
 
@@ -172,10 +191,37 @@ class StewartController(PlatformCommands):
 
         Args:
             payload: in the platform's frame; without mass: nothing.
+
+        Raises:
+            ParameterError: see :meth:`check_payload`.
         """
         of_type("payload", payload, RigidBody)
+        self.check_payload(payload)
         self._payload = payload if payload.mass > 0.0 else None
         self.offer_settings(model=True, law=False)
+
+    def check_payload(self, payload: RigidBody) -> None:
+        """Check whether a payload may be set now.
+
+        Raises:
+            ParameterError: the forces carry the platform, and cannot carry it with this payload.
+        """
+        if not self.phase.controls or self.modes.brakes.engaging:
+            return
+        before, self._payload = self._payload, payload if payload.mass > 0.0 else None
+        reason = self.overload()
+        self._payload = before
+        if reason and payload.mass > 0.0:
+            raise ParameterError(reason)
+
+    def check_parameters(self, candidate: StewartParameters) -> None:
+        """Check whether parameters fit the machine.
+
+        Raises:
+            ParameterError: the park pose is beyond the machine's limits.
+        """
+        if candidate.park_pose:
+            check_park_pose(self.platform.machine, candidate.park_pose)
 
     def _find_descent(self) -> None:
         """Plan the open-loop descent, where the safe output needs it."""
@@ -202,7 +248,8 @@ class StewartController(PlatformCommands):
     @property
     def wrench(self) -> Array:
         """(6,) external wrench in force, platform frame [N, N·m]."""
-        return self._wrench if self.time <= self._wrench_until else NO_WRENCH
+        until = self._wrench_until + self._parameters.wrench_fade_time
+        return self._wrench if self.time <= until else NO_WRENCH
 
     @property
     def effort_limits(self) -> Array:
@@ -293,15 +340,41 @@ class StewartController(PlatformCommands):
         assert isinstance(trajectory, PoseTrajectory)
         return trajectory
 
-    def set_wrench(self, force: Sequence[float], torque: Sequence[float]) -> None:
+    def set_wrench(self, force: Sequence[float], torque: Sequence[float]) -> str:
         """Set the external force [N] and moment about the platform's origin [N·m], platform frame.
+
+        More than the legs carry at the measured pose is cut.
+
+        Returns:
+            A warning, where it is cut; empty where it is not.
 
         Raises:
             StateError: not six finite numbers.
         """
         wrench, until = checked_wrench(force, torque), self.time + self._parameters.wrench_timeout
+        share = self._share_of(wrench) if self.phase.controls else 1.0
+        wrench = share * wrench
         self._wrench, self._wrench_until = wrench, until
         self._library.rd_platform_offer_wrench(self._core, doubles(wrench), until)
+        if share == 1.0:
+            return ""
+        return f"the legs carry {100.0 * share:.3g} % of the external wrench at this pose: cut to that"
+
+    def _share_of(self, wrench: Array) -> float:
+        """Share of a wrench (6,) that the legs carry at rest at the measured pose, 0 to 1."""
+        limits = self._parameters.governed_share * self.effort_limits
+        return carried_share(self._resting_forces(NO_WRENCH), self._resting_forces(wrench), limits)
+
+    def _resting_forces(self, wrench: Array, settings: Any = None) -> Array:
+        """Forces (6,) at rest at the measured pose under a wrench (6,) [N]."""
+        motion, pose = np.zeros((1, MOTION_SIZE)), self.pose
+        motion[0, :3], motion[0, 3:7], motion[0, 19:25] = pose.position, pose.quaternion, wrench
+        return self._forces(self._settings[self._number].value if settings is None else settings, motion)[0]
+
+    def overload(self) -> str:
+        """See :class:`PlatformCommands`: at rest at the measured pose."""
+        forces = self._resting_forces(NO_WRENCH, self.core_settings().value)
+        return overload(self.platform.machine.leg_names, forces, self.effort_limits)
 
     def model_forces(
         self, positions: Array, quaternions: Array, rotations: Array, twists: Array, accelerations: Array

@@ -172,9 +172,16 @@ class StewartParameters(LoopParameters):
     )
     wrench_timeout: float = parameter(
         0.2,
-        "Maximum age of an external wrench; an older one is ignored",
+        "Maximum age of an external wrench; an older one fades out",
         unit="s",
         minimum=1e-3,
+        maximum=60.0,
+    )
+    wrench_fade_time: float = parameter(
+        1.0,
+        "Time over which an external wrench fades in, and out when no newer one comes; 0: at once",
+        unit="s",
+        minimum=0.0,
         maximum=60.0,
     )
 

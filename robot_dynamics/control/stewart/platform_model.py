@@ -91,6 +91,7 @@ def platform_model(
     model.condition_limit = machine.condition_limit
     model.payload_mass = 0.0 if payload is None else payload.mass
     model.disturbance_gain = parameters.ki
+    model.wrench_fade = parameters.wrench_fade_time
     model.turning_friction = any(leg.friction.universal or leg.friction.spherical for leg in machine.legs)
     arrays = {
         "home": np.concatenate([machine.home_position, quaternion_from_rotation(machine.home_rotation)]),

@@ -76,6 +76,7 @@ static void begin_at_home(rd_core *core)
     stewart_inverse_kinematics(&model->geometry, platform->pose, platform->lengths, platform->jacobian);
     platform->condition = INFINITY;
     platform->time = platform->disturbance_time = platform->given[6] = -INFINITY;
+    platform->wrench_share = 0.0;
     atomic_store(&platform->box.values[6], -INFINITY);
 }
 

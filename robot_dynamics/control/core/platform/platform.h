@@ -51,6 +51,7 @@ typedef struct rd_platform_model {
     double coulomb[6];            /* dry friction of the actuators [N] */
     double viscous[6];            /* friction of the actuators [N s/m] */
     int32_t turning_friction;     /* whether base or platform joints have friction */
+    double wrench_fade;           /* how long an external wrench takes to count, and to count no more [s] */
     double disturbance_gain;      /* [1/s^3]; 0: no observer */
     double disturbance_bounds[2]; /* of its linear and angular part [m/s^2, rad/s^2] */
     double longest[6], shortest[6], speed[6];  /* of legs that are watched [m, m/s]; infinite where there is none */
@@ -108,6 +109,7 @@ typedef struct {
     double time;                  /* of the state [s] */
     double wrench[6];             /* in force */
     double given[7];              /* the wrench read last, and until when it counts */
+    double wrench_share;          /* of it that is in force, 0 to 1 */
     double disturbance[6];        /* estimated: an acceleration that the model lacks */
     double disturbance_time;      /* [s] */
     rd_wrench_box box;

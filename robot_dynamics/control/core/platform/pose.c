@@ -6,6 +6,7 @@
 #include <math.h>
 
 static const double TOLERANCE = 1e-10; /* of the leg lengths [m] */
+static const double LONGEST_FADE_STEP = 0.05; /* of a wrench between two states [s] */
 static const double SINGULAR = 1e8;    /* condition number beyond which a Newton step says nothing */
 static const double LEFT_ALONE = 2.0;  /* beyond so many times the limit of the condition number nothing is controlled */
 enum { MOST_STEPS = 8, MOST_STEPS_AFAR = 30 };
@@ -144,9 +145,10 @@ static void take(rd_core *core, const double pose[7], const double inverse[36], 
     rd_roll_pitch_yaw(platform->rotation, core->place + 3);
 }
 
-/* Take the wrench that another thread has offered last, if it is whole. */
-static void take_wrench(rd_platform *platform, double time)
+/* Take the wrench that another thread has offered last, if it is whole. It fades in, and out when it is too old. */
+static void take_wrench(rd_platform *platform, const rd_platform_model *model, double time)
 {
+    const double elapsed = fmin(fmax(time - platform->time, 0.0), LONGEST_FADE_STEP);
     rd_wrench_box *box = &platform->box;
     double values[7];
     const uint_fast64_t before = atomic_load_explicit(&box->sequence, memory_order_acquire);
@@ -157,8 +159,11 @@ static void take_wrench(rd_platform *platform, double time)
     if (!(before & 1) && before == atomic_load_explicit(&box->sequence, memory_order_relaxed)) {
         rd_copy(platform->given, values, 7);
     }
+    const double step = model->wrench_fade > 0.0 ? elapsed / model->wrench_fade : 1.0;
+    const double share = platform->wrench_share + (time <= platform->given[6] ? step : -step);
+    platform->wrench_share = fmin(fmax(share, 0.0), 1.0);
     for (int i = 0; i < 6; ++i) {
-        platform->wrench[i] = time <= platform->given[6] ? platform->given[i] : 0.0;
+        platform->wrench[i] = platform->wrench_share * platform->given[i];
     }
 }
 
@@ -189,7 +194,7 @@ int rd_platform_find_place(rd_core *core, double time, const double *position, c
     rd_platform *platform = rd_platform_of(core);
     double lengths[6], jacobian[36], inverse[36], pose[7], unused[6], condition;
     core->discontinuity = RD_CONTINUOUS; /* a pose that is refused is noted instead */
-    take_wrench(platform, time);
+    take_wrench(platform, model, time);
     for (int i = 0; i < 6; ++i) {
         lengths[i] = position[i] + model->zero_lengths[i];
     }
