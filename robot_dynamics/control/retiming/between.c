@@ -64,16 +64,26 @@ static void rd_slow_down(const struct rd_retiming *r, struct rd_rows *w, int i, 
         w->most[i + 1] = RD_MIN(w->most[i + 1], r->x[i + 1] * share);
 }
 
-/* Largest magnitude of a polynomial with these Bernstein coefficients. */
-static double rd_fastest(const double *v)
+/* Largest of a polynomial with these Bernstein coefficients times a sign, or a bound that is below `free`. */
+static double rd_fastest(const double *v, double sign, double free)
 {
-    double up[RD_FINE + 1], down[RD_FINE + 1];
+    double up[RD_FINE + 1], part[5], bound = -INFINITY;
+    for (int k = 0; k < 5; k++)
+        part[k] = sign * v[k];
+    /* The coefficients of both halves are nearer to it. */
+    for (int level = 4; level > 0; level--) {
+        bound = RD_MAX(bound, RD_MAX(part[0], part[level]));
+        for (int k = 0; k < level; k++)
+            part[k] = 0.5 * (part[k] + part[k + 1]);
+    }
+    if ((bound = RD_MAX(bound, part[0])) <= free)
+        return bound;
     for (int k = 0; k <= RD_FINE; k++) {
         const double t = (double)k / RD_FINE, o = 1.0 - t;
-        up[k] = o * o * (o * o * v[0] + 4.0 * o * t * v[1] + 6.0 * t * t * v[2]) + t * t * t * (4.0 * o * v[3] + t * v[4]);
-        down[k] = -up[k];
+        up[k] = sign * (o * o * (o * o * v[0] + 4.0 * o * t * v[1] + 6.0 * t * t * v[2]) +
+                        t * t * t * (4.0 * o * v[3] + t * v[4]));
     }
-    return RD_MAX(rd_peak(up, RD_FINE + 1), rd_peak(down, RD_FINE + 1));
+    return rd_peak(up, RD_FINE + 1);
 }
 
 /* Compare what is reached within interval i with its limits; 1: they are lowered, 2: more places are needed. */
@@ -134,7 +144,7 @@ static int rd_compare(const struct rd_retiming *r, struct rd_rows *w, int i, con
         const double most = RD_MAX(RD_MAX(v[0], v[1]), RD_MAX(RD_MAX(v[2], v[3]), v[4]));
         const double least = RD_MIN(RD_MIN(v[0], v[1]), RD_MIN(RD_MIN(v[2], v[3]), v[4]));
         if (RD_MAX(most, -least) > free)
-            fastest = RD_MAX(fastest, rd_fastest(v) / free);
+            fastest = RD_MAX(fastest, rd_fastest(v, most > -least ? 1.0 : -1.0, free) / free);
     }
     if (unclear)
         return 2;
@@ -143,6 +153,17 @@ static int rd_compare(const struct rd_retiming *r, struct rd_rows *w, int i, con
         moved = 1;
     }
     return moved;
+}
+
+/* Whether a joint turns at an end of interval i, or nearly: efforts may bend both ways there. */
+static int rd_turns(const struct rd_retiming *r, int i)
+{
+    const int n = r->joints;
+    const double *p = r->qp + (size_t)i * n;
+    int turns = 0;
+    for (int j = 0; j < n; j++)
+        turns |= fabs(p[j] - p[n + j]) > 0.5 * (fabs(p[j]) + fabs(p[n + j]));
+    return turns;
 }
 
 /* Lower the limits of the intervals within which the motion is beyond them; their number, or -1. */
@@ -156,7 +177,7 @@ int rd_retime_between(const struct rd_retiming *r, struct rd_rows *w)
         basis[1 + k] = rd_basis_at((k + 1.0) / (RD_INSIDE + 1.0));
     for (int i = 0; i < intervals; i++) {
         w->open[i] = !(w->kept[i] && w->checked[i] == r->x[i] && w->checked[i + 1] == r->x[i + 1]);
-        w->near[i] = w->near[i] > 1 ? RD_INSIDE : 1;
+        w->near[i] = w->near[i] > 1 || rd_turns(r, i) ? RD_INSIDE : 1;
     }
     for (int i = 0; i <= intervals; i++)
         w->checked[i] = r->x[i];

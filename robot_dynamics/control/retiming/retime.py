@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from robot_dynamics.control.spline import QuinticSpline
 from robot_dynamics.control.waypoints import WaypointTable, check_count
 from robot_dynamics.errors import ParameterError, TrajectoryError, quoted
 from robot_dynamics.inputs.arrays import of_type, real_array, real_number, whole_number
+from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.spatial import Array
 
 INTERVALS = 1000
@@ -163,7 +164,9 @@ def retime(
     driven = model if isinstance(model, DrivenModel) else DrivenModel.of(model)
     chain = driven.chain
     spline, timed = _path(path, chain.dof, chain.joint_names)
-    arrays = (PathLimits.of(chain) if limits is None else _limits(limits)).arrays(chain)
+    if limits is None:
+        limits = PathLimits.of(cast(KinematicChain, chain))
+    arrays = _limits(limits).arrays(chain)
     of_type("slower", slower, bool | np.bool_)
     intervals = whole_number("intervals", intervals)
     if not 2 <= intervals <= MOST_POINTS // 10:

@@ -208,6 +208,13 @@ static int rd_speed_margins(const struct rd_retiming *r, struct rd_rows *w, int 
         /* A parabola follows what hardly changes. */
         const int even = fabs(fabs(p[j]) - fabs(p[n + j])) < 0.02 * size && fabs(x - y) < 0.02 * high;
         const int last = even ? 2 : 16;
+        if (!even) {
+            const double middle = rd_path_rate(r, segment, j, r->s[i] + 0.5 * d);
+            const double here = p[j] * p[j] * x, there = p[n + j] * p[n + j] * y;
+            const double half = 0.5 * middle * middle * (x + y), arch = fabs(half - 0.5 * (here + there));
+            if (RD_MAX(RD_MAX(here, there), half) + arch <= most)
+                continue;
+        }
         for (int k = 0; k <= last; k++) {
             const double t = (double)k / last, rate = rd_path_rate(r, segment, j, r->s[i] + t * d);
             used[k] = rate * rate * (x + t * (y - x)) / most;
