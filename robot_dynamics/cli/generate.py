@@ -17,10 +17,14 @@ from robot_dynamics.dynamics.export import EXPORTED, LICENSE, Export, identifier
 from robot_dynamics.dynamics.generator.search import Objective
 from robot_dynamics.dynamics.languages import LANGUAGES, language_named
 from robot_dynamics.dynamics.quantities import QUANTITIES
-from robot_dynamics.errors import ModelError, ParameterError, quoted
+from robot_dynamics.errors import ModelError, ParameterError, quoted, shown
+from robot_dynamics.inputs.documents import read_yaml
 from robot_dynamics.inputs.files import check_folder, read_bytes, write_files
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.model.driver_profile import driver_names, load_driver
+
+CONTROLLER = "computed_torque_controller"
+"""Node whose parameters of a file count beside those of all nodes."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -99,6 +103,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         " inverse_dynamics_solver plugin of this robot",
     )
     parser.add_argument(
+        "--parameters",
+        metavar="FILE.yaml",
+        help="with --ros2-control: parameter file whose values go into controllers.yaml, such as"
+        " friction.yaml of identify",
+    )
+    parser.add_argument(
+        "--maintainer",
+        metavar="'NAME <ADDRESS>'",
+        help="with --ros2-control: maintainer that package.xml names",
+    )
+    parser.add_argument(
         "--driver",
         metavar="NAME",
         help="with --ros2-control: profile of the driver that gets the efforts"
@@ -127,6 +142,9 @@ def run(arguments: argparse.Namespace) -> int:
     source = f"{origin}, SHA-256 {hashlib.sha256(text).hexdigest()}"
     if arguments.driver and not arguments.ros2_control:
         raise ParameterError("--driver has a meaning only with --ros2-control")
+    for name in ("parameters", "maintainer"):
+        if getattr(arguments, name) is not None and not arguments.ros2_control:
+            raise ParameterError(f"--{name} has a meaning only with --ros2-control")
     if arguments.ros2_control:
         return _write_controllers(arguments, chain, text, source)
     wanted = arguments.quantity or EXPORTED
@@ -169,11 +187,40 @@ def _write_controllers(arguments: argparse.Namespace, chain: KinematicChain, tex
         urdf=text,
         source=source,
         driver=load_driver(arguments.driver) if arguments.driver else None,
+        **_package_options(arguments),
     )
     for path in write_files(output, package.files()):
         print(f"wrote {path}")
     print(f"build with: colcon build --packages-select {package.name}; {output}/README.md says the rest")
     return 0
+
+
+def _package_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Parameters of a file and the maintainer, as far as they were given."""
+    made: dict[str, Any] = {}
+    if arguments.maintainer is not None:
+        match = re.fullmatch(r"\s*([^<>]*[^<>\s])\s*<([^<>@\s]+@[^<>@\s]+)>\s*", arguments.maintainer)
+        if match is None:
+            raise ParameterError(f"--maintainer {quoted(arguments.maintainer)} is not 'NAME <ADDRESS>'")
+        made["maintainer"] = match[1], match[2]
+    if arguments.parameters is not None:
+        made["parameters"] = _parameters(arguments.parameters)
+    return made
+
+
+def _parameters(path: str) -> dict[str, Any]:
+    """Parameters for the controller in a ROS 2 parameter file: those of all nodes, then its own."""
+    document = read_yaml(path, "parameter file", ParameterError)
+    found: dict[str, Any] = {}
+    for node in ("/**", *(key for key in document if str(key).rsplit("/", 1)[-1] == CONTROLLER)):
+        section = document.get(node, {})
+        values = section.get("ros__parameters") if isinstance(section, dict) else None
+        if node in document and not isinstance(values, dict):
+            raise ParameterError(f"{shown(path)}: {shown(node)} has no ros__parameters")
+        found |= values or {}
+    if not found:
+        raise ParameterError(f"{shown(path)} has no parameters of '/**' or {CONTROLLER}")
+    return {str(name): tuple(value) if isinstance(value, list) else value for name, value in found.items()}
 
 
 def _options(arguments: argparse.Namespace) -> dict[str, Any]:

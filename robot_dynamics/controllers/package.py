@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from importlib.resources import files
+from typing import Any
+from xml.sax.saxutils import escape
 
 import numpy as np
+import yaml
 
+from robot_dynamics.control.arm.actuators import ActuatorParameters
+from robot_dynamics.control.arm.parameters import ArmParameters
+from robot_dynamics.control.arm.payload import PayloadParameters
 from robot_dynamics.controllers.description import with_simulated_hardware
 from robot_dynamics.controllers.model_header import model_values
-from robot_dynamics.controllers.parameters import parameter_file
+from robot_dynamics.controllers.moveit import joint_limits, moveit_controllers
+from robot_dynamics.controllers.parameters import descriptions, parameter_file
 from robot_dynamics.controllers.sources import core_sources, kernel_sources
 from robot_dynamics.errors import ParameterError, quoted
 from robot_dynamics.model.chain import JointKind, KinematicChain
 from robot_dynamics.model.driver_profile import DriverProfile
+from robot_dynamics.parameters import describe
 from robot_dynamics.spatial import Array
 
 TEMPLATES = (
@@ -44,6 +52,9 @@ class ControllerPackage:
         source: where it comes from, with a digest of it.
         driver: profile of the driver that gets the efforts. Where the robot carries its own weight, the
             default of the parameter ``gravity`` is zero.
+        parameters: values of the controller's parameters for ``controllers.yaml``, such as identified
+            friction.
+        maintainer: name and address of the package's maintainer.
     """
 
     name: str
@@ -52,8 +63,11 @@ class ControllerPackage:
     urdf: bytes
     source: str
     driver: DriverProfile | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    maintainer: tuple[str, str] = ("robot_dynamics maintainers", "maintainers@robot-dynamics.example")
 
     def __post_init__(self) -> None:
+        self._check_parameters()
         if self.driver:
             self.driver.check_command()
             for state in ("position", "velocity"):
@@ -81,11 +95,29 @@ class ControllerPackage:
             **self._filled(),
             **{f"src/core/{name}": text for name, text in core_sources().items()},
             **{f"src/model/{name}": text for name, text in kernels.items()},
+            "config/joint_limits.yaml": joint_limits(self.chain, self.gravity, self._drives),
+            "config/moveit_controllers.yaml": moveit_controllers(self.chain),
             "src/parameters.yaml": parameter_file(self.name, self.gravity, self.driver),
             "urdf/robot.urdf": with_simulated_hardware(
                 self.urdf, self.chain.joint_names, f"{self.name}/SimulatedArm", self._interfaces
             ),
         }
+
+    def _check_parameters(self) -> None:
+        """ParameterError for a value that the controller would refuse, or a parameter that it lacks."""
+        known = {about.name for about in descriptions(self.gravity, self.driver)}
+        unknown = sorted(set(self.parameters) - known)
+        if unknown:
+            raise ParameterError(f"the controller has no parameter {', '.join(map(quoted, unknown))}")
+        for cls in (ArmParameters, PayloadParameters):
+            names = {about.name for about in describe(cls)}
+            cls(**{name: value for name, value in self.parameters.items() if name in names})
+        self._drives.of(self.chain)
+
+    @property
+    def _drives(self) -> ActuatorParameters:
+        names = {about.name for about in describe(ActuatorParameters)}
+        return ActuatorParameters(**{k: v for k, v in self.parameters.items() if k in names})
 
     @property
     def _interfaces(self) -> tuple[str, ...]:
@@ -93,22 +125,38 @@ class ControllerPackage:
         return self.driver.command.interfaces if self.driver else ("effort",)
 
     def _filled(self) -> dict[str, str]:
+        mode = "feedforward" if self.driver and self.driver.command.drive_loop else "computed_torque"
         values = {
             "PACKAGE": self.name,
             "GUARD": self.name.upper(),
             "ROBOT": _comment(self.chain.name),
             "SOURCE": _comment(self.source),
+            "PARAMETERS": "".join(_parameter_lines({"kp": (100.0,), "kv": (20.0,), **self.parameters})),
+            "MAINTAINER": escape(self.maintainer[0]),
+            "EMAIL": escape(self.maintainer[1], {'"': "&quot;"}),
             "JOINT_LIST": json.dumps(self.chain.joint_names),
             "REFERENCE_LIST": json.dumps([f"computed_torque_controller/{j}" for j in self.chain.joint_names]),
             "CONSTRAINTS": "".join(_constraints(self.chain, j) for j in range(self.chain.dof)),
             "RATE": f"{self.driver.rate:.0f}" if self.driver and self.driver.rate else "1000",
-            "MODE": "feedforward" if self.driver and self.driver.command.drive_loop else "computed_torque",
+            "MODE": self.parameters.get("mode", mode),
             "DRIVER": f" on {_comment(self.driver.title)}" if self.driver else "",
             **model_values(self.chain, self.gravity, self.urdf, self.driver),
         }
         root = files("robot_dynamics.controllers").joinpath("templates")
         texts = {path: root.joinpath(f"{path}.in").read_text(encoding="utf-8") for path in TEMPLATES}
         return {path.replace("PACKAGE", self.name): _fill(text, values) for path, text in texts.items()}
+
+
+def _parameter_lines(values: Mapping[str, Any]) -> Iterator[str]:
+    """Lines of a parameter file without the mode; whole numbers in lists get a point, as ROS wants it."""
+    for name, value in values.items():
+        plain = [_decimal(one) for one in value] if isinstance(value, tuple) else value
+        if name != "mode":
+            yield "    " + yaml.safe_dump({name: plain}, default_flow_style=None, width=10_000)
+
+
+def _decimal(value: Any) -> Any:
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def _constraints(chain: KinematicChain, joint: int) -> str:
