@@ -42,9 +42,9 @@ def joint_limits(chain: KinematicChain, gravity: Array, drives: ActuatorParamete
         if np.isfinite(acceleration):
             entry["max_acceleration"] = float(f"{acceleration:.4g}")
     head = (
-        f"{_LICENCE}# Limits for MoveIt [rad/s, rad/s² or m/s, m/s²]. Accelerations: all joints at once, from rest,\n"
-        f"# with at most {100 * SHARE:.0f} % of the effort limits, in {POSES} poses between the position"
-        " limits.\n"
+        f"{_LICENCE}# Limits for MoveIt [rad/s, rad/s² or m/s, m/s²].\n"
+        "# Accelerations: all joints at once, from rest, in poses between the position limits.\n"
+        f"# They need at most {100 * SHARE:.0f} % of the effort limits in {POSES} such poses.\n"
     )
     return head + str(yaml.safe_dump({"joint_limits": entries}, sort_keys=False))
 
