@@ -60,6 +60,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--period", type=number, default=20.0, metavar="S", help="default: %(default)s")
     parser.add_argument("--harmonics", type=whole_number, default=8, metavar="N", help="default: %(default)s")
+    parser.add_argument(
+        "--static",
+        action="store_true",
+        help="poses at rest, each from below and from above, for identify --payload --static",
+    )
+    parser.add_argument(
+        "--poses", type=whole_number, default=5, metavar="N", help="with --static (default: %(default)s)"
+    )
     add_gravity_argument(parser)
     parser.add_argument(
         "--send", action="store_true", help="show the motion, ask, and send it to the arm's controller"
@@ -91,19 +99,24 @@ def run(arguments: argparse.Namespace) -> int:
     chain = chain_of(arguments, source if isinstance(source, bytes) else None)
     progress = ProgressLine()
     try:
-        excitation, clearance = planned(arguments, source, chain, progress)
+        clearance = clearance_of(arguments, source, chain)
+        if arguments.static:
+            motion, text = _static(arguments, chain, clearance, progress)
+        else:
+            excitation = planned(arguments, chain, clearance, progress)
+            motion = Points.of(excitation)
+            text = report(excitation, prospect(excitation, tuple(arguments.gravity)))
     finally:
         progress.clear()
-    text = report(excitation, prospect(excitation, tuple(arguments.gravity)))
     for line in left_out(clearance):
         text += f"\n{line}"
     with open_output(arguments.output) as stream:
-        stream.write(Points.of(excitation).text(text))
+        stream.write(motion.text(text))
     print(text)
     print(arguments.output)
     if not arguments.send:
         return 0
-    motion, bounds = Points.of(excitation), bounds_of(arguments, chain)
+    bounds = bounds_of(arguments, chain)
     if not arguments.yes:
         _show(arguments, motion, bounds, progress)
     shapes = clearance if clearance.shaped else None
@@ -136,19 +149,13 @@ def bounds_of(arguments: argparse.Namespace, chain: KinematicChain) -> Bounds:
     return Bounds.of(chain, dict(arguments.range), arguments.effort, arguments.clearance)
 
 
-def planned(
-    arguments: argparse.Namespace, source: bytes | Path, chain: KinematicChain, progress: ProgressLine
-) -> tuple[Excitation, Clearance]:
-    """Excitation trajectory, and the distances that it keeps.
+def clearance_of(arguments: argparse.Namespace, source: bytes | Path, chain: KinematicChain) -> Clearance:
+    """Distances that the motion keeps; with ``--send``, what the arm touches now is said.
 
     Raises:
-        RobotDynamicsError: no such motion.
+        RobotDynamicsError: MuJoCo is missing, or a link cannot keep clear of the floor.
     """
-    from robot_dynamics.control.arm.payload import with_payload
-    from robot_dynamics.dynamics.compiled import compile_dynamics
     from robot_dynamics.identification.excitation.clearance import Clearance
-    from robot_dynamics.identification.excitation.plan import plan
-    from robot_dynamics.identification.excitation.series import Series
 
     bounds = bounds_of(arguments, chain)
     semantics = semantics_of(arguments)
@@ -157,13 +164,44 @@ def planned(
     clearance = Clearance(source, chain, bounds, arguments.floor, locked=locked, touching=touching)
     if arguments.send:
         _here(arguments, chain, clearance, bounds)
+    return clearance
+
+
+def _carrying(arguments: argparse.Namespace, chain: KinematicChain) -> KinematicChain:
+    from robot_dynamics.control.arm.payload import with_payload
+
+    return with_payload(chain, arguments.payload, (0.0, 0.0, 0.0))
+
+
+def _static(
+    arguments: argparse.Namespace, chain: KinematicChain, clearance: Clearance, progress: ProgressLine
+) -> tuple[Points, str]:
+    from robot_dynamics.identification.excitation.poses import plan_poses
+
+    bounds, shapes = bounds_of(arguments, chain), clearance if clearance.shaped else None
+    gravity, carrying = tuple(arguments.gravity), _carrying(arguments, chain)
+    poses = plan_poses(chain, bounds, shapes, arguments.poses, gravity, carrying, progress)
+    return poses.motion, poses.text(chain)
+
+
+def planned(
+    arguments: argparse.Namespace, chain: KinematicChain, clearance: Clearance, progress: ProgressLine
+) -> Excitation:
+    """Excitation trajectory.
+
+    Raises:
+        RobotDynamicsError: no such motion.
+    """
+    from robot_dynamics.dynamics.compiled import compile_dynamics
+    from robot_dynamics.identification.excitation.plan import plan
+    from robot_dynamics.identification.excitation.series import Series
+
     progress("compiling the regressor", 0.0)
     models = [compile_dynamics(chain, arguments.gravity, friction=False)]
     if arguments.payload > 0.0:
-        loaded = with_payload(chain, arguments.payload, (0.0, 0.0, 0.0))
-        models.append(compile_dynamics(loaded, arguments.gravity, friction=False))
-    series = Series(arguments.period, arguments.harmonics)
-    return plan(models, bounds, clearance if clearance.shaped else None, series, progress), clearance
+        models.append(compile_dynamics(_carrying(arguments, chain), arguments.gravity, friction=False))
+    series, bounds = Series(arguments.period, arguments.harmonics), bounds_of(arguments, chain)
+    return plan(models, bounds, clearance if clearance.shaped else None, series, progress)
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -171,6 +209,8 @@ def _check(arguments: argparse.Namespace) -> None:
         raise ParameterError(f"--period {arguments.period:g}: must be 1 to 600 s")
     if not 2 <= arguments.harmonics <= 20:
         raise ParameterError(f"--harmonics {arguments.harmonics}: must be 2 to 20")
+    if not 3 <= arguments.poses <= 50:
+        raise ParameterError(f"--poses {arguments.poses}: must be 3 to 50")
     if not 0.01 <= arguments.speed <= 1.0:
         raise ParameterError(f"--speed {arguments.speed:g}: must be 0.01 to 1")
     if not 0.0 <= arguments.payload <= 1e4:

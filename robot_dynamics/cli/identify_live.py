@@ -120,7 +120,8 @@ class _Live:
         chain: KinematicChain = excite.chain_of(planning)
         self._names = chain.joint_names
         try:
-            excitation, clearance = excite.planned(planning, Path(planning.urdf), chain, self._progress)
+            clearance = excite.clearance_of(planning, Path(planning.urdf), chain)
+            excitation = excite.planned(planning, chain, clearance, self._progress)
         finally:
             self._progress.clear()
         self._bounds: Bounds = excite.bounds_of(planning, chain)

@@ -66,6 +66,41 @@ def test_a_pose_from_one_side_hides_its_weight(chain):
         identify(chain, [resting(chain, (1.0,))], options=Options(payload=True, static=True))
 
 
+def test_planned_poses_tell_a_payload_in_spite_of_static_friction(chain, tmp_path, capsys):
+    """What holds a joint at rest is anything up to its friction, against the side that it came from."""
+    pytest.importorskip("mujoco", reason="mujoco is not installed")
+    from robot_dynamics.identification.excitation.points import read_points
+
+    path = tmp_path / "poses.yaml"
+    assert main(["excite", str(PUMA), "-o", str(path), "--static", "--payload", "2"]) == 0
+    assert "5 poses at rest, each from below and from above" in capsys.readouterr().out
+    points = read_points(str(path), chain.joint_names)
+    assert not points.velocities.any()
+    lower, upper = np.array([(j.limits.lower, j.limits.upper) for j in chain.joints]).T
+    assert (points.positions > lower).all() and (points.positions < upper).all()
+    time = np.arange(0.0, points.time[-1], 0.01)
+    at = np.clip(np.searchsorted(points.time, time, side="right") - 1, 0, len(points.time) - 2)
+    share = ((time - points.time[at]) / np.diff(points.time)[at])[:, None]
+    way = np.diff(points.positions, axis=0)[at]
+    q = points.positions[at] + (10.0 * share**3 - 15.0 * share**4 + 6.0 * share**5) * way
+    draw = np.random.default_rng(2)
+    held = draw.uniform(0.8, 1.0, (len(points.time), 6))[at]
+    side = np.zeros_like(q)
+    for k in range(1, len(q)):
+        side[k] = np.where(way[k] != 0.0, np.sign(way[k]), side[k - 1])
+    loaded = inertial.with_payload(chain.joints[-1].body, PAYLOAD, chain.tip_transform)
+    true = simulated.parameters(chain)
+    true[50:60] = inertial.parameters_of(loaded)
+    effort = regressor(chain, q, 0.0 * q, 0.0 * q) @ true + side * FRICTION * held
+    effort = effort + 0.05 * FRICTION * draw.normal(size=effort.shape)
+    log = Log("poses", chain.joint_names, time, q, 0.0 * q, effort)
+    found = identify(chain, [log], options=Options(payload=True, static=True))
+    assert found.treatment.notes == ("poses: 5 poses at rest, 30 efforts from both sides",)
+    assert found.payload.mass == pytest.approx(2.0, rel=0.03)
+    assert main(["excite", str(PUMA), "-o", str(path), "--static", "--poses", "2"]) == 1
+    assert "--poses 2: must be 3 to 50" in capsys.readouterr().err
+
+
 def test_static_on_the_command_line(chain, tmp_path, capsys):
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     write_table(tmp_path / "run.csv", resting(chain, (1.0, -1.0), 9))
