@@ -14,7 +14,7 @@ import numpy as np
 import yaml
 
 from robot_dynamics.cli import excite, streams
-from robot_dynamics.cli.chain_source import number_within, whole_number
+from robot_dynamics.cli.chain_source import chain_of, number_within, whole_number
 from robot_dynamics.cli.demo import ProgressLine
 from robot_dynamics.cli.sending import agreed, send
 from robot_dynamics.errors import ParameterError, RobotDynamicsError, shown
@@ -117,7 +117,7 @@ class _Live:
         self._progress = ProgressLine()
         self._folder: Path = arguments.output
         self.bag = self._folder / f"{_RUN}_{time.strftime('%Y%m%d_%H%M%S')}"
-        chain: KinematicChain = excite.chain_of(planning)
+        chain: KinematicChain = chain_of(planning)
         self._names = chain.joint_names
         try:
             clearance = excite.clearance_of(planning, Path(planning.urdf), chain)
