@@ -130,6 +130,23 @@ def test_limits_are_kept_where_a_path_bends_sharply(name, seed):
     assert (made.share > 0.9).mean() > 0.8
 
 
+@pytest.mark.parametrize(("name", "seed", "number"), [("ur5", 4, 24), ("ur10", 5, 54)])
+def test_efforts_that_bend_both_ways_before_a_joint_turns_keep_their_limits(name, seed, number):
+    """Finds of the sweep ``retiming``: the middle of such an interval does not show what it reaches."""
+    ur = rd.load_urdf(example_robot(f"ur_description/urdf/{name}_robot.urdf"))
+    lower, upper = (np.array([getattr(ur.driving_joint(j).limits, side) for j in range(6)]) for side in SIDES)
+    lower, upper, rng = np.maximum(lower, -2.5), np.minimum(upper, 2.5), np.random.default_rng(seed)
+    for k in range(number):  # the sweep's paths before
+        (rng.uniform, rng.normal, rng.uniform)[k % 3](size=(100 if k % 3 < 2 else 2, 6))
+    half = 0.5 * (upper - lower)
+    path = 0.5 * (lower + upper) + 0.6 * half * rng.uniform(-1.0, 1.0, (100, 6))
+    links, limits = rd.compile_dynamics(ur, friction=False), rd.PathLimits.of(ur)
+    assert max(largest_shares(links, rd.retime(links, path, limits), limits)) <= 1.0
+
+
+SIDES = ("lower", "upper")
+
+
 def test_friction_costs_time_and_a_payload_too(arm, links, chain):
     path = waypoints(chain, 5, 7)
     bare, rubbing = rd.retime(links, path), rd.retime(arm, path)
