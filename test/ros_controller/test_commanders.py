@@ -87,6 +87,37 @@ def test_a_spare_waits_takes_over_and_is_left_alone(host):
             assert lifecycle.state == "active"
 
 
+class Carried(Arm):
+    """An arm that somebody moves at 0.7 rad/s, as long as a node stands still."""
+
+    speed, place = 0.0, 0.2
+
+    def send(self):
+        self.now += round(1e9 * PERIOD)
+        self.place += PERIOD * self.speed
+        self.states.publish(self.state([self.place, 0.0], [self.speed, 0.0]))
+
+    def held(self):
+        expected = gravity_load([self.place, 0.0])
+        return bool(self.commands) and np.allclose(self.commands[-1].data, expected, atol=1e-3)
+
+
+@pytest.mark.parametrize("host", ["on", "off"])
+def test_after_a_pause_of_the_node_the_arm_is_held_where_it_is_and_not_where_it_was(host):
+    given = {**GIVEN, "native_loop": host, "state_timeout": 0.1, "max_following_error": [-1.0]}
+    given["start_motion"] = -1.0
+    with NodeProcess(NODE, given) as node, peer_with(node) as peer:
+        arm = Carried(peer)
+        peer.wait_until(arm.held, "the arm is not held")
+        node.send_signal(signal.SIGSTOP)
+        arm.speed = 0.7
+        peer.wait_until(lambda: arm.place > 0.2 + 0.45 * 0.7, "time stands still")
+        arm.speed = 0.0
+        arm.commands.clear()
+        node.send_signal(signal.SIGCONT)
+        peer.wait_until(arm.held, "the arm is pulled back to where it was before the pause")
+
+
 NOW, MILLISECOND = 1_000_000_000_000, 1_000_000
 SMALL, MIDDLE, LARGE = bytes(16), bytes([7] * 16), bytes([255] * 16)
 OLD, NEW = 60_000, 1_000

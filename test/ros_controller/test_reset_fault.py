@@ -38,9 +38,13 @@ def test_a_protective_stop_of_an_arm_outlasts_activation_kill_and_respawn_until_
     with arm() as node, peer_with(node) as peer:
         robot = Robot(peer)
         robot.hold_at([0.2, 0.2])
+        assert peer.set_parameter(NODE, "kp", [99.0]).successful
+        live = tmp_path / "robot_dynamics"
+        peer.wait_until(lambda: [*live.glob("live_*")], "a live value is not kept")
         for _ in range(20):
             robot.hold_at(moved)
         node.wait_for_output("protective stop: shoulder")
+        peer.wait_until(lambda: not [*live.glob("live_*")], "what tripped is kept for a respawn")
         lifecycle = Lifecycle(peer, NODE)
         assert lifecycle.change(lifecycle.DEACTIVATE)
         assert lifecycle.change(lifecycle.ACTIVATE)

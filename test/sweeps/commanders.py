@@ -1,0 +1,279 @@
+"""Search for faults between nodes: random legal events of one or two robots, each node a process of its own.
+
+    make sweep NAME=commanders                          two minutes
+    make sweep NAME=commanders SWEEP="--minutes 120 --seed 7"
+
+A run has one or two robots in namespaces, arms and platforms, each with a simulator. EVENTS times something
+happens to one of them: a controller starts, ends by SIGINT, is killed, paused, activated or deactivated;
+somebody sends a goal or a payload, or calls a service. An observer knows nothing of the package but names of
+topics. It checks:
+
+- brakes that an emergency stop has engaged open only after ~/unpark;
+- a platform whose goals lie in a plane does not fall;
+- no joint moves farther than STOPPING without a cause a moment before: a goal, a release of brakes, or the
+  start or end of a process;
+- a payload that was given live is kept by a respawn, or its log says so;
+- no process prints a traceback, and SIGINT ends it with 0.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import random
+import signal
+import tempfile
+import time
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import PoseStamped, Transform
+from rcl_interfaces.srv import GetParameters
+from ros_harness import HarnessError, Lifecycle, NodeProcess, Peer
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Bool
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import (
+    JointTrajectory,
+    JointTrajectoryPoint,
+    MultiDOFJointTrajectory,
+    MultiDOFJointTrajectoryPoint,
+)
+
+from robot_dynamics.resources import resource
+from robot_dynamics.ros.support import qos
+from robot_dynamics.ros.support.processes import OWN_DOMAIN
+
+EVENTS = 25
+QUIET = 4.0
+"""Time after a goal, a release or the end of a process in which motion is expected [s]."""
+STOPPING = {"arm": 0.15, "platform": 0.02}
+"""Travel of a joint without any cause [rad], [m]."""
+FALL = 0.03
+NODES = {"arm": "computed_torque_controller", "platform": "stewart_platform"}
+
+
+class Robot:
+    """One robot, its simulator and at most two instances of its controller."""
+
+    def __init__(self, run: Run, kind: str, namespace: str, stack: contextlib.ExitStack) -> None:
+        self.run, self.kind, self.namespace, self.stack = run, kind, namespace, stack
+        self.node = f"{namespace}/{NODES[kind]}"
+        self.model: dict[str, Any] = {"machine": "stewart_demo"}
+        if kind == "arm":
+            self.model = {"robot_description": resource("urdf/scara.urdf").read_text(encoding="utf-8")}
+        self.instances: list[NodeProcess] = []
+        self.caused, self.unparked, self.stopped, self.payload = time.monotonic(), True, False, 0.0
+        self.position: np.ndarray[Any, Any] | None = None
+        self.anchor: np.ndarray[Any, Any] | None = None
+        self.height, self.finds = np.inf, list[str]()
+        peer = run.peer
+        peer.node.create_subscription(
+            JointState, f"{namespace}/joint_states", self._see, qos.STATE_SUBSCRIPTION
+        )
+        if kind == "platform":
+            peer.node.create_subscription(Bool, f"{self.node}/brake", self._brake, 10)
+            peer.node.create_subscription(PoseStamped, f"{namespace}/simulator/platform_pose", self._pose, 10)
+            message, topic = MultiDOFJointTrajectory, "trajectory"
+        else:
+            message, topic = JointTrajectory, "joint_trajectory"
+        self.goals = peer.node.create_publisher(message, f"{self.node}/{topic}", qos.TRAJECTORY)
+        self.simulator = self.enter("simulator", {**self.model, "rate": 200.0})
+        self.start()
+
+    def enter(self, node: str, given: dict[str, Any]) -> NodeProcess:
+        words = ["-r", f"__ns:={self.namespace}"] if self.namespace else []
+        environment = {"XDG_STATE_HOME": self.run.folder, OWN_DOMAIN: "0"}
+        process = NodeProcess(node, given, words, environment)
+        self.stack.enter_context(process)
+        return process
+
+    # Observed
+
+    def _see(self, message: JointState) -> None:
+        self.position = np.array(message.position)
+        if time.monotonic() - self.caused < QUIET or self.anchor is None:
+            self.anchor = self.position
+        moved = float(np.abs(self.position - self.anchor).max())
+        if moved > STOPPING[self.kind]:
+            self.finds.append(f"moved by {moved:.3f} without a cause")
+            self.anchor = self.position
+
+    def _brake(self, message: Bool) -> None:
+        if not message.data and self.stopped and not self.unparked:
+            self.finds.append("brakes open without ~/unpark")
+            self.stopped = False
+
+    def _pose(self, message: PoseStamped) -> None:
+        height = message.pose.position.z
+        if height < self.height - FALL and np.isfinite(self.height):
+            self.finds.append(f"falls from {self.height:.3f} to {height:.3f} m")
+        self.height = height if not np.isfinite(self.height) else max(self.height - 1e-5, height)
+
+    # Events
+
+    @property
+    def alone(self) -> NodeProcess | None:
+        """The only instance; services of two are not told apart."""
+        return self.instances[0] if len(self.instances) == 1 else None
+
+    def start(self) -> None:
+        if len(self.instances) < 2:
+            host = self.run.random.choice(["on", "off"])
+            self.caused = time.monotonic()
+            self.instances.append(self.enter(NODES[self.kind], {**self.model, "native_loop": host}))
+
+    def _end(self, number: signal.Signals) -> None:
+        if self.instances:
+            self.caused = time.monotonic()
+            process = self.instances.pop(self.run.random.randrange(len(self.instances)))
+            process.send_signal(number)
+            code = process.wait_for_exit()
+            if "Traceback" in process.output or (number is signal.SIGINT and code):
+                self.finds.append(f"ends by {number.name} with {code}:\n{process.describe()}")
+
+    def stop(self) -> None:
+        self._end(signal.SIGINT)
+
+    def kill(self) -> None:
+        self._end(signal.SIGKILL)
+
+    def respawn(self) -> None:
+        given = self.payload
+        self.kill()
+        self.start()
+        if not given or not self.alone:
+            return
+        process = self.instances[-1]
+        with contextlib.suppress(HarnessError):
+            request = GetParameters.Request(names=["payload_mass"])
+            answer = self.run.peer.call(GetParameters, f"{self.node}/get_parameters", request)
+            kept = answer.values[0].double_value
+            said = "given it live" in process.output or "given live" in process.output
+            if kept != given and not said:
+                self.finds.append(f"payload {given} became {kept}, and nobody said so:\n{process.describe()}")
+            self.payload = kept
+
+    def pause(self) -> None:
+        if self.instances:
+            process, self.caused = self.run.random.choice(self.instances), time.monotonic()
+            process.send_signal(signal.SIGSTOP)
+            self.run.wait(self.run.random.uniform(0.1, 1.5))
+            process.send_signal(signal.SIGCONT)
+
+    def lifecycle(self) -> None:
+        if self.alone:
+            self.caused = time.monotonic()
+            cycle = Lifecycle(self.run.peer, self.node)
+            cycle.change(self.run.random.choice([cycle.ACTIVATE, cycle.DEACTIVATE]))
+
+    def goal(self) -> None:
+        self.caused = time.monotonic()
+        seconds = self.run.random.uniform(0.5, 2.0)
+        if self.kind == "platform":
+            shift = Transform()
+            shift.translation.x = self.run.random.uniform(-0.05, 0.05)
+            shift.translation.z = self.run.home
+            shift.rotation.w = 1.0
+            point = MultiDOFJointTrajectoryPoint(transforms=[shift])
+            message = MultiDOFJointTrajectory(joint_names=["platform"], points=[point])
+        else:
+            if self.position is None:
+                return
+            place = [
+                float(q) + self.run.random.uniform(-0.3, 0.3) * (k != 2) for k, q in enumerate(self.position)
+            ]
+            point = JointTrajectoryPoint(positions=place)
+            names = ["joint1", "joint2", "joint3", "joint4"]
+            message = JointTrajectory(joint_names=names, points=[point])
+        point.time_from_start.sec, point.time_from_start.nanosec = int(seconds), int(1e9 * (seconds % 1))
+        self.goals.publish(message)
+
+    def load(self) -> None:
+        if self.alone:
+            mass = round(self.run.random.uniform(0.0, 0.5), 3)
+            with contextlib.suppress(HarnessError):
+                if self.run.peer.set_parameter(self.node, "payload_mass", mass).successful:
+                    self.payload = mass
+
+    def ask(self) -> None:
+        if not self.alone:
+            return
+        services = ["hold", "reset_fault"] + (["emergency_stop", "unpark"] if self.kind == "platform" else [])
+        service = self.run.random.choice(services)
+        if service == "unpark":
+            self.unparked, self.caused = True, time.monotonic()
+        answer = self.run.peer.call(Trigger, f"{self.node}/{service}")
+        if service == "emergency_stop" and answer.success:
+            self.stopped, self.unparked, self.caused = False, False, time.monotonic()
+            self.run.wait(2.0)  # it comes to rest, and the brakes engage
+            self.stopped = True
+
+
+class Run:
+    """One sequence, which its seed repeats as far as schedulers permit."""
+
+    home = 0.55
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.peer = Peer()
+        self.said: list[str] = []
+
+    def wait(self, seconds: float) -> None:
+        """Let the observer look for a while."""
+        end = time.monotonic() + seconds
+        with contextlib.suppress(HarnessError):
+            self.peer.wait_until(lambda: time.monotonic() > end, "", seconds + 1.0)
+
+    def events(self) -> list[str]:
+        """Let it happen; returns what was found."""
+        with tempfile.TemporaryDirectory() as self.folder, contextlib.ExitStack() as stack:
+            kinds = [self.random.choice(list(NODES)) for _ in range(self.random.choice([1, 1, 2]))]
+            spaces = [""] if len(kinds) == 1 else ["/left", "/right"]
+            robots = [Robot(self, kind, space, stack) for kind, space in zip(kinds, spaces, strict=True)]
+            self.wait(4.0)
+            for _ in range(EVENTS):
+                robot = self.random.choice(robots)
+                name = self.random.choices(
+                    ["start", "stop", "kill", "respawn", "pause", "lifecycle", "goal", "load", "ask"],
+                    [3, 1, 2, 2, 2, 3, 5, 2, 3],
+                )[0]
+                self.said.append(f"{robot.kind}{robot.namespace} {name}")
+                getattr(robot, name)()
+                self.wait(self.random.uniform(0.1, 3.0))
+                if found := [find for each in robots for find in each.finds]:
+                    return found
+            return [
+                process.describe()
+                for each in robots
+                for process in each.instances
+                if "Traceback" in process.output
+            ]
+
+
+def main() -> None:
+    """Search for so many minutes."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=2.0)
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    seed, end, finds = given.seed, time.monotonic() + 60.0 * given.minutes, 0
+    while time.monotonic() < end:
+        run = Run(seed)
+        try:
+            found = run.events()
+        except HarnessError as error:
+            found = [str(error)]
+        finally:
+            run.peer.close()
+        finds += bool(found)
+        print(f"seed {seed}: {len(run.said)} events, {len(found)} finds", flush=True)
+        for find in found:
+            print(f"  after {', '.join(run.said[-8:])}: {find}", flush=True)
+        seed += 1
+    print(f"{finds} of {seed - given.seed} runs with finds")
+
+
+if __name__ == "__main__":
+    main()
