@@ -7,6 +7,7 @@ import dataclasses
 import inspect
 import itertools
 import os
+from functools import lru_cache
 
 import numpy as np
 import pytest
@@ -315,7 +316,9 @@ def platform_targets():
 
     lengths = platform.legs(usual("position"), usual("orientation")).lengths
 
+    @lru_cache(maxsize=1)
     def started():
+        """One for all: to make it takes longer than everything that is asked of it."""
         controller = rd.StewartController(platform)
         controller.update(0.0, lengths, np.zeros(6))
         return controller
