@@ -1,10 +1,11 @@
-"""Pictures without their layout worked out and of few dots: that takes most of the time of a report.
+"""Pictures of few dots, without their layout, each kind drawn once: they take most of the time of a report.
 
 As a program: the command ``robot_dynamics`` with such pictures.
 """
 
 from __future__ import annotations
 
+import io
 import sys
 from functools import partial
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 from robot_dynamics.report import plots
 
 DOTS_PER_INCH = 30
+_DRAWN: dict[str, bytes] = {}
 
 
 def draw_coarsely() -> None:
@@ -20,15 +22,22 @@ def draw_coarsely() -> None:
 
     def blank_figure(*arguments: Any, **options: Any) -> Any:
         figure: Any = make(*arguments, **options)
-        figure.savefig = partial(_save, figure, figure.savefig)
+        figure.savefig = partial(_save, figure, (arguments, options), figure.savefig)
         return figure
 
     plots.blank_figure = blank_figure
 
 
-def _save(figure: Any, save: Any, *arguments: Any, **options: Any) -> None:
-    figure.set_layout_engine(None)
-    save(*arguments, **{**options, "dpi": DOTS_PER_INCH})
+def _save(figure: Any, made: Any, save: Any, file: Any, **options: Any) -> None:
+    """Draw the first of those with the same title, size and axes; the others are copies of it."""
+    axes = [(one.get_title(), one.get_xlabel(), one.get_ylabel(), one.get_yscale()) for one in figure.axes]
+    kind = repr((made, axes, options["format"]))
+    if kind not in _DRAWN:
+        figure.set_layout_engine(None)
+        stream = io.BytesIO()
+        save(stream, **{**options, "dpi": DOTS_PER_INCH})
+        _DRAWN[kind] = stream.getvalue()
+    file.write(_DRAWN[kind])
 
 
 if __name__ == "__main__":
