@@ -84,6 +84,7 @@ class StewartPlatformNode(LifecycleNode):
         self._payload_parameters = parameters.declare(self, PlatformPayloadParameters)
         parameters.watch(self, self._payload_parameters, self._on_payload, check=self._check_payload)
         self._platform: StewartPlatform | None = None
+        self._deviation: tuple[float, float, str] | None = None
         self._reports = StewartReports(
             self, self._loop, self._machine_parameters.base_frame, self._machine_parameters.platform_frame
         )
@@ -217,16 +218,32 @@ class StewartPlatformNode(LifecycleNode):
         condition, limit = controller.pose.condition_number, controller.platform.machine.condition_limit
         near = [f"condition number {condition:.3g}, of at most {limit:g}"]
         failure = self._stops.failure
-        stream = controller.intake.remarks if controller.following_stream else []
+        stream = [*controller.intake.remarks, *self._changed()] if controller.following_stream else []
         return [
             *stream,
             *(near if condition >= CONDITION_WARNING * limit else []),
             *([failure] if failure else []),
         ]
 
+    def _changed(self) -> list[str]:
+        """Warning that limits change the stream by more than is tolerated."""
+        if self._deviation is None:
+            return []
+        tolerated = self._control_parameters.stream_tolerance
+        beyond = self._deviation[0] > tolerated[0] or self._deviation[1] > tolerated[1]
+        return [f"the stream is changed by {self._words_of_deviation()}"] if beyond else []
+
+    def _words_of_deviation(self) -> str:
+        """Largest deviation of the reference from the stream since the last report, with its cause."""
+        if self._deviation is None:
+            return "joining"
+        linear, angular, cause = self._deviation
+        return f"{1e3 * linear:.3g} mm, {1e3 * angular:.3g} mrad: {cause}"
+
     def describe(self, controller: StewartController) -> Mapping[str, object]:
         """Mode, machine and condition number, for the diagnostics."""
         machine = controller.platform.machine
+        self._deviation = controller.modes.deviation()
         return {
             "mode": self._control_parameters.mode,
             "operation": controller.modes.mode.value,
@@ -235,6 +252,7 @@ class StewartPlatformNode(LifecycleNode):
             "condition number": f"{controller.pose.condition_number:.3g}",
             "condition limit": f"{machine.condition_limit:g}",
             **(_stream_of(controller) if controller.following_stream else {}),
+            **({"stream deviation": self._words_of_deviation()} if controller.following_stream else {}),
         }
 
 

@@ -232,3 +232,16 @@ def test_two_senders_end_the_stream_in_a_stop(base):
     assert not game.control.following_stream
     assert not game.command.reference.linear_velocity.any()
     assert abs(game.command.reference.position[0]) < 0.05
+
+
+def test_a_change_of_the_stream_by_a_limit_is_reported_with_the_limit(base):
+    """Heave of ±0.15 m became ±0.10 m, diagnostics OK."""
+    game = Game(base)
+    game.stream(1.0, lambda _: (0.0, 0.0, 0.0))
+    assert game.control.modes.deviation()[0] < 1e-3
+    game.stream(1.5, lambda t: (0.0, 0.0, 0.35 * np.sin(1.5 * (t - 1.0))))
+    assert game.control.following_stream
+    linear, angular, cause = game.control.modes.deviation()
+    assert linear > 0.02
+    assert angular < 1e-3
+    assert re.fullmatch(r"longest length of leg_\d", cause)

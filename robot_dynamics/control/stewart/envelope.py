@@ -155,6 +155,45 @@ class ReferenceEnvelope:
             low, high = shares[max(last - 1, 0)], shares[min(last, LADDER - 1)]
         return home + low * way[:3], rotation_from_vector(low * way[3:]) @ level
 
+    def cause(self, motion: tuple[Array, Array, Array, Array], pace: Pace) -> str:
+        """Limit of references that a motion is farthest beyond, in words; empty where it keeps them all.
+
+        Args:
+            motion: position (3,), rotation (3, 3), twist (6,) and acceleration (6,).
+            pace: of references.
+        """
+        position, rotation, twist, acceleration = motion
+        machine, limits = self._machine, self.limits
+        legs = leg_geometry(machine, position, rotation)
+        excess = [
+            ("longest length", legs.lengths / limits.longest),
+            ("shortest length", limits.shortest / legs.lengths),
+            ("speed", np.abs(legs.jacobian @ twist) / pace.leg_speed),
+        ]
+        angles = (legs.directions, legs.directions @ rotation)
+        home = machine.home_directions
+        for name, found, axes, cosine in (
+            ("base_angle", angles[0], home, limits.base_cosine),
+            ("platform_angle", angles[1], home @ machine.home_rotation, limits.platform_cosine),
+        ):
+            turned = np.arccos(np.clip((found * axes).sum(axis=-1), -1.0, 1.0))
+            excess.append((name, turned / np.maximum(np.arccos(np.clip(cosine, -1.0, 1.0)), 1e-9)))
+        try:
+            quaternion = turned_by(rotation, np.zeros((1, 3)))
+            rows = (position[None], quaternion, rotation[None], twist[None], acceleration[None])
+            excess.append(("force", np.abs(self._forces(*rows)[0]) / (pace.share * limits.force)))
+        except (StateError, SingularityError):
+            return "a singular pose"
+        linear, angular = (float(np.linalg.norm(part)) for part in (acceleration[:3], acceleration[3:]))
+        condition = float(condition_number(legs.jacobian, machine.characteristic_length))
+        names = machine.leg_names
+        found = [(float(value.max()), f"{name} of {names[int(np.argmax(value))]}") for name, value in excess]
+        found.append((condition / limits.condition, "condition_limit"))
+        found.append((linear / pace.acceleration, "max_acceleration"))
+        found.append((angular / pace.angular_acceleration, "max_angular_acceleration"))
+        most, name = max(found)
+        return name if most > 1.0 else ""
+
     def _kept(
         self, position: Array, rotation: Array, moved: Array, twists: Array, accelerations: Array, pace: Pace
     ) -> NDArray[np.bool_]:

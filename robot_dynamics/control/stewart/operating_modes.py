@@ -270,6 +270,26 @@ class OperatingModes:
         governor.jerk = jerk * np.repeat([1.0, ratio], 3)
         return motion
 
+    def deviation(self) -> tuple[float, float, str] | None:
+        """Largest deviation of a stream's reference since the last call [m, rad], and the limit behind it.
+
+        None where no stream is followed, or the platform is on its way to one.
+        """
+        motion = self.motion
+        if motion is None or not isinstance(motion.goal, StreamGoal):
+            return None
+        found, motion.governor.farthest = motion.governor.farthest, None
+        if found is None or not motion.goal.joined:
+            return None
+        linear, angular, asked = found
+        governor = motion.governor
+        wanted = (asked.position, asked.rotation, asked.twist, asked.acceleration)
+        return (
+            linear,
+            angular,
+            governor.envelope.cause(wanted, governor.pace) or "room for a stop, or stream_jerk",
+        )
+
     def reachable(self, position: Array, rotation: Array) -> bool:
         """Check whether the platform can rest at a pose within the limits of references."""
         return self._envelope.reachable(position, rotation, self.pace, levels=1)[0] is position

@@ -150,6 +150,13 @@ class StewartParameters(LoopParameters):
         minimum=0.0,
         maximum=1e6,
     )
+    stream_tolerance: tuple[float, ...] = parameter(
+        (0.005, 0.02),
+        "Distance and angle by which the governor may change a stream without a warning",
+        unit="m, rad",
+        minimum=0.0,
+        maximum=1e6,
+    )
     stream_timeout: float = parameter(
         0.1,
         "Age of the last pose command at which a stream has ended, at least 4.5 periods",
@@ -193,10 +200,11 @@ class StewartParameters(LoopParameters):
                     f"parameter '{name}' has {len(getattr(self, name))} values; give 1, or 6: x, y, z and"
                     " about x, y, z"
                 )
-        if len(self.max_pose_error) != 2:
-            raise ParameterError(
-                f"parameter 'max_pose_error' has {len(self.max_pose_error)} values; give distance and angle"
-            )
+        for name in ("max_pose_error", "stream_tolerance"):
+            if len(getattr(self, name)) != 2:
+                raise ParameterError(
+                    f"parameter '{name}' has {len(getattr(self, name))} values; give distance and angle"
+                )
         if len(self.park_pose) not in (0, 6):
             raise ParameterError(
                 f"parameter 'park_pose' has {len(self.park_pose)} values; give none, or 6: x, y, z, roll,"

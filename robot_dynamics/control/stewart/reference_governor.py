@@ -143,12 +143,14 @@ class ReferenceGovernor:
         start: the reference to begin with.
 
     Attributes:
+        envelope: limits of references.
         reference: the present one.
         limited: whether the last step was less than what was wanted.
         stuck: whether it stands where no step is safe, e.g. driven beyond its limits.
         jerk: (6,) maximum rate of change of the wanted acceleration; stops are not limited by it.
         quickness: shortest time constant of the approach to a target's twist; that to its place is four times
             as long [s].
+        farthest: largest distance and angle from a target since somebody set it to None, and the target.
         confined: a target out of reach counts as the last place within reach on the way to it from home.
     """
 
@@ -156,12 +158,13 @@ class ReferenceGovernor:
         self, machine: Machine, envelope: ReferenceEnvelope, pace: Pace, start: GovernedReference
     ) -> None:
         self._machine = machine
-        self._envelope = envelope
+        self.envelope = envelope
         self.pace = pace
         self.reference = start
         self.limited = False
         self.confined = False
         self.quickness = 0.02
+        self.farthest: tuple[float, float, PoseTarget] | None = None
         self.jerk = np.full(6, np.inf)
         self._before = (np.inf, np.zeros(6))
         self.stuck = False
@@ -183,7 +186,7 @@ class ReferenceGovernor:
         here = self.reference.at(time)
         stop = -here.twist / max(float(self.pace.stop_time(here.twist)), free)
         wanted = stop if target is None else self._eased(time, self._wanted(here, target, step))
-        confined = target if self.confined else None
+        asked, confined = target, target if self.confined else None
         safe, within = self._safe(here, wanted[None], free, confined)
         if confined is not None and not within:
             target = self._within_reach(confined)
@@ -196,8 +199,18 @@ class ReferenceGovernor:
             chosen, self.limited = tried[int(np.argmax(safe))] if safe.any() else stop, True
         self._look_for_a_way(here, target, chosen)
         self._before = (time, chosen)
+        self._note(here, asked)
         self.reference = here.accelerated(chosen)
         return self.reference
+
+    def _note(self, here: GovernedReference, asked: PoseTarget | None) -> None:
+        """Keep the target from which the reference was farthest."""
+        if asked is None:
+            return
+        way = _way(here, asked)
+        found = (float(np.linalg.norm(way[:3])), float(np.linalg.norm(way[3:])))
+        if self.farthest is None or max(found) > max(self.farthest[:2]):
+            self.farthest = (*found, asked)
 
     def _eased(self, time: float, wanted: Array) -> Array:
         """The wanted acceleration within the jerk from the one before."""
@@ -213,13 +226,13 @@ class ReferenceGovernor:
         if target is None or np.abs(here.twist).max() > STANDS or np.abs(chosen).max() > STANDS:
             self._blocked = 0
             return
-        self._envelope.widen(here.position, here.rotation)
+        self.envelope.widen(here.position, here.rotation)
         self._blocked += 1
         self.stuck = self._blocked > ATTEMPTS
 
     def _within_reach(self, target: PoseTarget) -> PoseTarget:
         """Target in whose pose the machine can rest: the last such on the way from home to it."""
-        position, rotation = self._envelope.reachable(target.position, target.rotation, self.pace)
+        position, rotation = self.envelope.reachable(target.position, target.rotation, self.pace)
         if position is target.position:
             return target
         return PoseTarget.rest(position, rotation)
@@ -237,7 +250,7 @@ class ReferenceGovernor:
     ) -> tuple[NDArray[np.bool_], bool]:
         """(M,) which accelerations are safe, and whether the machine can rest at a target."""
         place = None if target is None else _way(here, target)
-        return self._envelope.safe_steps(
+        return self.envelope.safe_steps(
             here.position, here.rotation, here.twist, accelerations, step, self.pace, place
         )
 
