@@ -9,12 +9,15 @@ import numpy as np
 import pytest
 from motion_base import motion_base
 
+from robot_dynamics import stewart
+from robot_dynamics.cli.main import main
 from robot_dynamics.control.stewart.controller import StewartController
 from robot_dynamics.control.stewart.operating_modes import OperatingMode
 from robot_dynamics.control.stewart.parameters import StewartParameters
 from robot_dynamics.control.stewart.stream import NEEDED, PoseSample
 from robot_dynamics.control.stewart.trajectory import PoseWaypoint
 from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.resources import resource
 from robot_dynamics.stewart.orientation import rotation_from_vector
 
 PERIOD = 0.004
@@ -245,3 +248,30 @@ def test_a_change_of_the_stream_by_a_limit_is_reported_with_the_limit(base):
     assert linear > 0.02
     assert angular < 1e-3
     assert re.fullmatch(r"longest length of leg_\d", cause)
+
+
+def test_check_predicts_what_the_limits_leave_of_a_stream(tmp_path, capsys):
+    """The same heave through the control core is the oracle."""
+    machine = resource("config/stewart_demo.yaml")
+    times = np.arange(0.0, 2.51, 0.05)
+
+    def heave(time):
+        s = np.clip(time, 0.0, 1.0)
+        return 0.15 * s**3 * (10.0 - 15.0 * s + 6.0 * s**2) * np.sin(np.pi * time)
+
+    file = tmp_path / "motion.csv"
+    rows = "\n".join(f"{t},0,0,{heave(t)},0,0,0" for t in times)
+    file.write_text(f"time,surge,sway,heave,roll,pitch,yaw\n{rows}\n", encoding="utf-8")
+    assert main(["stewart", "check", str(machine), str(file), "--as-streamed"]) == 1
+    told = capsys.readouterr().out
+    predicted = float(re.search(r"distance .* worst (\S+) mm", told)[1])
+    assert re.search(r"limit that changes the stream: (short|long)est length of leg_\d", told)
+    worst, lag = 0.0, 1.7 / 60.0 + PERIOD
+    game = Game(stewart.load(machine))
+    game.stream(1.0, lambda _: (0.0, 0.0, 0.0))
+    begun, at = game.time, game.time
+    for reference in game.stream(2.5, lambda t: (0.0, 0.0, heave(max(t - begun, 0.0)))):
+        worst = max(worst, abs(reference.position[2] - game.home[2] - heave(max(at - begun - lag, 0.0))))
+        at += PERIOD
+    assert predicted == pytest.approx(1e3 * worst, rel=0.25)
+    assert predicted > 5.0
