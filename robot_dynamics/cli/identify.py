@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from robot_dynamics.cli import streams
-from robot_dynamics.cli.chain_source import add_chain_arguments, chain_of, number
+from robot_dynamics.cli.chain_source import add_chain_arguments, chain_of, number, number_within
 from robot_dynamics.cli.identify_live import add_live_arguments, run_live
 from robot_dynamics.cli.needs import need
 from robot_dynamics.errors import LogError, ParameterError, quoted, shown
@@ -115,6 +118,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--tool", default="", metavar="TEXT", help="name of the mounted tool, recorded with the result"
     )
     parser.add_argument("--topic", help="topic of the joint states, where a bag has several")
+    for option, name, what in (("--from", "begin", "begin"), ("--to", "end", "end")):
+        parser.add_argument(
+            option,
+            dest=name,
+            type=number_within(0.0, 1e9),
+            metavar="S",
+            help=f"{what} of the part that counts, after each run's first state [s] (default: the whole run)",
+        )
     parser.add_argument(
         "--accept",
         action="store_true",
@@ -170,7 +181,7 @@ def run(arguments: argparse.Namespace) -> int:
         static=arguments.static,
     )
     learn, validate = (
-        [_log(path, chain, arguments) for path in paths] for paths in (arguments.runs, arguments.validate)
+        [read_run(path, chain, arguments) for path in paths] for paths in (arguments.runs, arguments.validate)
     )
     if arguments.gains:
         return _gains(chain, learn, options, arguments)
@@ -214,7 +225,7 @@ def _gains(
     from robot_dynamics.identification.columns import with_gains
     from robot_dynamics.identification.gains import drive_gains
 
-    loaded = [_log(path, chain, arguments) for path in arguments.loaded]
+    loaded = [read_run(path, chain, arguments) for path in arguments.loaded]
     payload = (arguments.payload_mass, arguments.payload_center)
     found = drive_gains(chain, unloaded, loaded, payload, options)
     text = with_gains(arguments.columns, chain.joint_names, found.factors, found.deviations)
@@ -340,7 +351,20 @@ def _drives(path: str, chain: KinematicChain) -> ActuatorParameters:
     return read_drives("standard input", chain, text)
 
 
-def _log(path: str, chain: KinematicChain, arguments: argparse.Namespace) -> Log:
+def read_run(path: str, chain: KinematicChain, arguments: argparse.Namespace) -> Log:
+    """The part of a recorded run that --from and --to name."""
+    log = _whole_log(path, chain, arguments)
+    if arguments.begin is None and arguments.end is None:
+        return log
+    begin, end = arguments.begin or 0.0, np.inf if arguments.end is None else arguments.end
+    since = log.time - log.time[0]
+    kept = (since >= begin) & (since <= end)
+    if kept.sum() < 2:
+        raise LogError(f"{log.source}: nothing from {begin:g} s to {end:g} s; it lasts {since[-1]:.6g} s")
+    return replace(log, time=log.time[kept], q=log.q[kept], qd=log.qd[kept], effort=log.effort[kept])
+
+
+def _whole_log(path: str, chain: KinematicChain, arguments: argparse.Namespace) -> Log:
     from robot_dynamics.identification.logs import read_log, read_table
 
     locked = dict(arguments.lock)

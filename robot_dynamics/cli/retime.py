@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ from robot_dynamics.cli.check import (
 )
 from robot_dynamics.cli.machine_source import is_machine
 from robot_dynamics.cli.needs import need
+from robot_dynamics.cli.path_bag import TOPIC, write_bag
 from robot_dynamics.cli.path_source import LARGEST_YAML, YAML_SUFFIXES
 from robot_dynamics.control.arm.actuators import ActuatedArm
 from robot_dynamics.control.retiming.executable import executable
@@ -53,7 +55,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         required=True,
         help="file of the result: CSV with time, positions, velocities, accelerations and efforts, or a"
-        " JointTrajectory where its name ends in .yaml",
+        " JointTrajectory where its name ends in .yaml, or a folder with a bag where it has no ending",
     )
     parser.add_argument(
         "--slower", action="store_true", help="never faster than the path's own timing: slow down only"
@@ -91,6 +93,11 @@ def run(arguments: argparse.Namespace) -> int:
 def _retimed(arguments: argparse.Namespace) -> int:
     if is_machine(arguments.urdf or ""):
         raise ParameterError(f"{shown(arguments.urdf)} is a Stewart platform: this command retimes arms")
+    output = Path(arguments.output)
+    as_yaml = output.suffix.lower() in YAML_SUFFIXES
+    as_bag = not output.suffix and not os.path.lexists(output)
+    if as_bag:
+        need("a bag", "rosbags")
     for place in filter(None, (arguments.output, arguments.plot, arguments.simulate)):
         check_output(place)
     if arguments.plot is not None:
@@ -99,7 +106,6 @@ def _retimed(arguments: argparse.Namespace) -> int:
         need("--simulate", "matplotlib", "mujoco")
     chain, spline = path_of(arguments)
     model, rules, efforts = limited_arm(chain, arguments)
-    as_yaml = Path(arguments.output).suffix.lower() in YAML_SUFFIXES
     intervals = INTERVALS_OF_YAML if as_yaml else INTERVALS
     table, made, verdict = executable(
         chain, model, spline, efforts, rules, arguments.slower, intervals, arguments.effort_rate
@@ -107,6 +113,8 @@ def _retimed(arguments: argparse.Namespace) -> int:
     needed = model.inverse_dynamics(table.positions, table.velocities, table.accelerations)
     if as_yaml:
         _write_yaml(arguments.output, chain.joint_names, table, needed)
+    elif as_bag:
+        write_bag(arguments.output, arguments.topic or TOPIC, chain.joint_names, table, needed)
     else:
         _write_csv(arguments.output, chain.joint_names, table, needed)
     before = float(spline.times[-1] - spline.times[0])

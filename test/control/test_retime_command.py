@@ -1,6 +1,7 @@
 """``robot_dynamics retime``: what it writes passes ``robot_dynamics check``."""
 
 import csv
+import re
 from pathlib import Path
 
 import numpy as np
@@ -50,6 +51,20 @@ def test_efforts_change_no_faster_than_asked(path, tmp_path, capsys):
     assert 790.0 < rates.max() <= 800.0
     assert main(["retime", PUMA, path, "-o", str(made), "--effort-rate", "1", "2"]) == 2
     assert "effort_rate is [1.0, 2.0]; give one number, or 6" in capsys.readouterr().err
+
+
+def test_a_bag_comes_out_and_goes_in_again(path, tmp_path, capsys):
+    pytest.importorskip("rosbags", reason="rosbags writes the bag")
+    bag, again = str(tmp_path / "made"), str(tmp_path / "again.csv")
+    assert main(["retime", PUMA, path, "-o", bag, "--slower", "--margin", "0.01"]) == 0
+    assert main(["check", PUMA, bag, "--topic", "/joint_trajectory"]) == 0
+    # What keeps its limits becomes no slower: the bag's timing is that of the file which it could have been.
+    capsys.readouterr()
+    assert main(["retime", PUMA, bag, "-o", again, "--slower"]) == 0
+    before, after = re.search(r"([\d.]+) s become ([\d.]+) s", capsys.readouterr().out).groups()
+    assert float(after) == pytest.approx(float(before), rel=1e-3)
+    assert main(["retime", PUMA, path, "-o", bag]) == 2
+    assert "it is a folder" in capsys.readouterr().err
 
 
 def test_what_cannot_be_done_says_so(path, tmp_path, capsys):

@@ -11,7 +11,8 @@ import simulated
 from test_logs import write_table
 
 import robot_dynamics as rd
-from robot_dynamics.cli.main import main
+from robot_dynamics.cli.identify import read_run
+from robot_dynamics.cli.main import command_line, main
 from robot_dynamics.dynamics.friction import direction
 from robot_dynamics.identification import inertial
 from robot_dynamics.identification.logs import Log
@@ -47,6 +48,21 @@ def test_runs_to_learn_from_and_to_validate_with(tmp_path, capsys, monkeypatch):
         found = result["links"][joint.link]
         assert found["mass"] == joint.body.mass
         assert np.allclose(found["inertia"], joint.body.inertia, rtol=0.0, atol=1e-15)
+
+
+def test_a_part_of_a_run_is_read(tmp_path, capsys):
+    chain = rd.load_urdf(PUMA)
+    log = simulated.simulated_log(chain, simulated.parameters(chain, 0.1, 1.0, 1.0), 1, seconds=2.0)
+    write_table(tmp_path / "run.csv", log)
+    words = ["identify", str(PUMA), str(tmp_path / "run.csv"), "-o", str(tmp_path / "out")]
+    parser = command_line(lambda name: name == "identify")
+    part = read_run(words[2], chain, parser.parse_args([*words, "--from", "0.5", "--to", "1.25"]))
+    since = log.time - log.time[0]
+    kept = (since >= 0.5) & (since <= 1.25)
+    np.testing.assert_allclose(part.q, log.q[kept], atol=1e-12)
+    np.testing.assert_allclose(part.effort, log.effort[kept], atol=1e-12)
+    assert main([*words, "--from", "100"]) == 1
+    assert "nothing from 100 s to inf s; it lasts" in capsys.readouterr().err
 
 
 def test_a_payload_of_a_robot_that_is_known(tmp_path, capsys, monkeypatch):
