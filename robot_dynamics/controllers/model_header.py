@@ -16,6 +16,7 @@ from robot_dynamics.control.arm.parameters import (
     estimate_arrays,
     position_limits,
 )
+from robot_dynamics.control.arm.trajectory import turns
 from robot_dynamics.control.core.library import MODES, SAFE_OUTPUTS
 from robot_dynamics.control.supervision import (
     OSCILLATION_SHARE,
@@ -47,6 +48,7 @@ def model_values(
         "JOINT_NAMES": ", ".join(_text(name) for name in chain.joint_names),
         "EFFORT_LIMITS": _numbers(_effort_limits(chain, driver)),
         "VELOCITY_LIMITS": _numbers([joint.limits.velocity for joint in joints]),
+        "TURNS": _numbers(turns(chain).tolist()),
         "POSITION_LIMITS": ", ".join(_signed(value) for value in position_limits(chain).ravel().tolist()),
         "SETTLED": _numbers(estimate_arrays(chain, ArmParameters())["settled"].tolist()),
         "FOLLOWING": _numbers(arm_stops(chain, ArmParameters()).following.tolist()),

@@ -23,7 +23,7 @@ from robot_dynamics.control.arm.parameters import (
 from robot_dynamics.control.arm.path_rules import PathRules
 from robot_dynamics.control.arm.stopping import stop_within
 from robot_dynamics.control.arm.torque_check import torque_checked
-from robot_dynamics.control.arm.trajectory import ANY_PATH, Reference, Trajectory, plan
+from robot_dynamics.control.arm.trajectory import ANY_PATH, Reference, Trajectory, plan, turns
 from robot_dynamics.control.core.controller import LONGEST_LINE, CoreController
 from robot_dynamics.control.core.library import array_at, doubles, ffi, load_core
 from robot_dynamics.control.core.settings import Settings, loop_settings, supervised
@@ -143,6 +143,7 @@ class ArmController(CoreController[Reference]):
                 "rotor_inertia": drives.rotor_inertia,
                 "friction": drives.friction.matrix,
                 "position_limits": position_limits(chain),
+                "turn": turns(chain),
                 **parameters.law_arrays(chain, arm),
             },
             **{name: doubles(array) for name, array in constant.items()},

@@ -172,18 +172,23 @@ def overshoots(joint_names: Sequence[str], spline: QuinticSpline) -> tuple[str, 
     return tuple(remarks)
 
 
+def turns(chain: KinematicChain) -> Array:
+    """(n,) turn after which the position of a continuous joint may begin anew; 0: it does not [rad]."""
+    found = np.zeros(chain.dof)
+    for j in range(chain.dof):
+        joint = chain.driving_joint(j)
+        alone = sum(other.coordinate == joint.coordinate for other in chain.joints) == 1
+        unlimited = not (np.isfinite(joint.limits.lower) or np.isfinite(joint.limits.upper))
+        found[j] = 2.0 * np.pi * (joint.kind is JointKind.REVOLUTE and alone and unlimited)
+    return found
+
+
 def whole_turns(chain: KinematicChain, first: Array, origin: Array) -> Array:
     """(n,) whole turns [rad] of continuous joints that bring a first waypoint (n,) nearest an origin (n,).
 
     Turns between waypoints stay: the whole path is shifted.
     """
-    free = np.zeros(chain.dof, dtype=bool)
-    for j in range(chain.dof):
-        joint = chain.driving_joint(j)
-        alone = sum(other.coordinate == joint.coordinate for other in chain.joints) == 1
-        unlimited = not (np.isfinite(joint.limits.lower) or np.isfinite(joint.limits.upper))
-        free[j] = joint.kind is JointKind.REVOLUTE and alone and unlimited
-    return np.where(free, 2.0 * np.pi * np.round((origin - first) / (2.0 * np.pi)), 0.0)
+    return np.where(turns(chain) > 0.0, 2.0 * np.pi * np.round((origin - first) / (2.0 * np.pi)), 0.0)
 
 
 def _check_end(velocities: Array, accelerations: Array, chain: KinematicChain) -> None:

@@ -226,6 +226,7 @@ int rd_core_update(rd_core *core, double time, const double *position, const dou
     const double before = core->time;
     rd_core_take_settings(core);
     take_predecessor(core);
+    position = rd_unwrap(core, position);
     if (!find_place(core, time, position, velocity)) {
         rd_core_publish(core);
         return 0;
@@ -289,6 +290,7 @@ int rd_core_update(rd_core *core, double time, const double *position, const dou
 void rd_core_observe(rd_core *core, const double *position)
 {
     rd_core_take_settings(core);
+    position = rd_unwrap(core, position);
     if (find_place(core, core->time, position, core->zero)) {
         core->stopping.kind = RD_NO_STOP; /* the place is known: a stop by the model alone has ended */
         core->blind.active = 0;

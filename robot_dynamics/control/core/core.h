@@ -174,6 +174,8 @@ typedef struct rd_settings {
     const double *velocity_bounds, *effort_steps; /* (n) of robot_dynamics.control.plausibility.Bounds */
     const double *velocity_limits; /* (n), infinite where there is none */
     const double *position_limits; /* (2 n) lowest, then highest, of an arm; infinite where there is none */
+    const double *turn;           /* (n) after which a measured position of a continuous joint may begin anew, 0: it does
+                                     not [rad]; NULL: of no joint */
     /* Of stops, in coordinates of the references, as groups of rd_machine have them: decelerations of a hold and of an
      * emergency stop, and the distance from the reference beyond which a stop no longer follows its path; (n). */
     const double *hold_deceleration, *stop_deceleration, *following;

@@ -9,7 +9,7 @@
 /* References are joined whose velocity the arm's maximum acceleration reaches in such a time [s]. */
 static const double JOINING = 0.01;
 
-enum { FOLLOWER_ARRAYS = 11 }; /* of n doubles in a follower's store */
+enum { FOLLOWER_ARRAYS = 13 }; /* of n doubles in a follower's store */
 
 static const double NEAR = 0.02, SLOW = 0.02; /* of a reference at rest where the arm is [rad or m, rad/s or m/s] */
 
@@ -23,6 +23,7 @@ struct rd_follower {
     int knows_last, waits_for_rest;
     rd_motion last;               /* reference of the last cycle */
     double *effort;               /* (n) what was sent last */
+    double *turns, *shifted;      /* (n) whole turns between references and the arm, and a reference with them */
     int64_t now, fault_since;     /* steady [ns]; RD_NO_EPOCH: the fail-safe output is not active */
     rd_record *record;            /* with its arrays, where the other thread reads */
     double *store;
@@ -65,6 +66,8 @@ rd_follower *rd_follower_new(int n, const rd_settings *settings, size_t record_b
         *motions[i] = (rd_motion){place, place + n, place + 2 * n};
     }
     follower->effort = place;
+    follower->turns = place + n;
+    follower->shifted = place + 2 * n;
     follower->times[1] = INFINITY;
     follower->plan = (rd_plan){.knots = 2, .times = follower->times, .stream = &follower->stream};
     rd_loop_init(&follower->loop, steady_clock, keep_effort, follower, 0);
@@ -178,10 +181,27 @@ static void write_stream(rd_follower *follower, const rd_cycle *cycle, int n)
     follower->knows_last = 1;
 }
 
-static void take_reference(rd_follower *follower, const rd_cycle *cycle)
+/* A cycle whose reference counts the whole turns of continuous joints as the core does; they stay while it is followed. */
+static rd_cycle on_the_same_turn(rd_follower *follower, const rd_cycle *cycle)
+{
+    const rd_core *core = follower->session->core;
+    rd_cycle turned = *cycle;
+    for (int j = 0; core->settings->turn && j < core->n; ++j) {
+        const double reference = cycle->reference[0][j];
+        if (!rd_has_plan(core) && rd_controls(core->phase)) {
+            follower->turns[j] = rd_turns(core->settings, j, reference, core->state.position[j]);
+        }
+        follower->shifted[j] = reference + follower->turns[j];
+        turned.reference[0] = follower->shifted;
+    }
+    return turned;
+}
+
+static void take_reference(rd_follower *follower, const rd_cycle *given_cycle)
 {
     rd_core *core = follower->session->core;
-    const int given = is_given(cycle, core->n);
+    const int given = is_given(given_cycle, core->n);
+    const rd_cycle turned = given ? on_the_same_turn(follower, given_cycle) : *given_cycle, *cycle = &turned;
     const int stepped = given && follower->knows_last
         && is_far(core->n, follower->last.position, cycle->reference[0], cycle->most_step);
     int follows = rd_has_plan(core);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARRAYS = 36 }; /* of n doubles in a core's store */
+enum { ARRAYS = 37 }; /* of n doubles in a core's store */
 
 _Static_assert(sizeof(rd_snapshot) % sizeof(uint64_t) == 0, "a snapshot is published word by word");
 
@@ -110,7 +110,7 @@ rd_core *rd_core_new(int n, const rd_settings *settings)
         &core->state.position, &core->state.velocity, &core->reference.position, &core->reference.velocity,
         &core->reference.acceleration, &core->ahead.position, &core->ahead.velocity, &core->ahead.acceleration,
         &core->hold, &core->last_effort, &core->departing, &core->difference, &core->inertia, &core->effort,
-        &core->unlimited, &core->last_position, &core->last_velocity, &core->before, &core->scratch[0],
+        &core->unlimited, &core->unwrapped, &core->last_position, &core->last_velocity, &core->before, &core->scratch[0],
         &core->scratch[1], &core->scratch[2], &core->scratch[3], &core->zero, &core->sent, &core->place,
         &core->left, &core->stopping.place, &core->stopping.rate,
         &core->believed,

@@ -184,6 +184,8 @@ struct rd_core {
     double *effort, *unlimited;   /* (n) the command */
     double *sent;                 /* (n) the last command of the law */
     double *left;                 /* (n) what left last, safe outputs too */
+    double *unwrapped;            /* (n) measured positions, with whole turns since the first one */
+    int knows_turns;
     double *last_position, *last_velocity; /* (n) of the state that was checked last */
     double *believed;             /* (n) measured velocities as far as the state before confirms them, within limits */
     double *before;               /* (n) scratch of the cycle */
@@ -231,6 +233,14 @@ int rd_joint_impedance(rd_core *core, const rd_settings *settings, const rd_moti
 void rd_core_publish(rd_core *core);
 void rd_note(rd_core *core, int why, double size, double more);
 int rd_speed_is_doubted(const rd_core *core);
+/* Positions (n) of continuous joints with the whole turns that bring them nearest the last ones. */
+const double *rd_unwrap(rd_core *core, const double *position);
+/* Whole turns of a joint that bring a position nearest another one [rad]. */
+static inline double rd_turns(const rd_settings *settings, int j, double position, double near)
+{
+    const double turn = settings->turn ? settings->turn[j] : 0.0;
+    return turn > 0.0 && isfinite(near - position) ? turn * nearbyint((near - position) / turn) : 0.0;
+}
 void rd_check_state(rd_core *core, double time, const double *position, const double *velocity, int expected);
 double rd_effort_step(const rd_core *core);
 static inline int rd_controls(int phase)

@@ -40,7 +40,9 @@ static const double *estimate_velocity(rd_session *session, double now, const do
         if (!session->estimates || !(elapsed > 0.0)) {
             *velocity = 0.0;
         } else {
-            *velocity += share * ((position[j] - session->estimated_place[j]) / elapsed - *velocity);
+            const double last = session->estimated_place[j];
+            const double turns = rd_turns(session->core->settings, j, position[j], last);
+            *velocity += share * ((position[j] + turns - last) / elapsed - *velocity);
         }
         session->estimated_place[j] = position[j];
     }

@@ -50,6 +50,20 @@ void rd_discontinuity_text(int discontinuity, double size, double more, char *te
     }
 }
 
+const double *rd_unwrap(rd_core *core, const double *position)
+{
+    const rd_settings *settings = core->settings;
+    if (!settings->turn || !rd_all_finite(position, core->n)) {
+        return position;
+    }
+    for (int j = 0; j < core->n; ++j) {
+        const double last = core->unwrapped[j];
+        core->unwrapped[j] = position[j] + (core->knows_turns ? rd_turns(settings, j, position[j], last) : 0.0);
+    }
+    core->knows_turns = 1;
+    return core->unwrapped;
+}
+
 static void check_speed(rd_core *core, double elapsed, const double *position, const double *velocity)
 {
     const double *bounds = core->settings->velocity_bounds;
