@@ -30,6 +30,7 @@ COMMANDS = {
     "record": "record joint states into a rosbag2, for identify",
     "excite": "plan the excitation trajectory for identify",
     "identify": "identify masses, friction and payload of an arm from recorded motion",
+    "contacts": "find contacts in recorded motion, by the external efforts of an arm",
     "run": "start a ROS 2 node of this package",
     "set": "set payload, mode, gains and other parameters at every running node of a robot",
     "count": "count the operations of every formulation beside the published formulas",

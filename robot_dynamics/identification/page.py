@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +12,11 @@ from robot_dynamics.errors import shown
 from robot_dynamics.identification.plausibility import implausibilities
 from robot_dynamics.identification.result import Comparison, Identification
 from robot_dynamics.report.pages import rendered
-from robot_dynamics.report.plots import legend_below, panels
+from robot_dynamics.report.plots import legend_below, panels, picture
 from robot_dynamics.spatial import Array
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    pass
 
 WELL_KNOWN = 0.02
 """Relative error of the efforts over the workspace below which a log is good enough."""
@@ -248,7 +246,7 @@ def _plots(found: Identification, run: Comparison) -> list[dict[str, str]]:
         for axes in (grid[j], lower[j]):
             axes.set_title(name, fontsize="medium")
     legend_below(efforts, grid[0])
-    return [_picture(efforts, "Efforts"), _picture(residuals, "Residuals")]
+    return [picture(efforts, "Efforts"), picture(residuals, "Residuals")]
 
 
 def _friction_pictures(found: Identification) -> list[dict[str, str]]:
@@ -287,18 +285,12 @@ def _friction_pictures(found: Identification) -> list[dict[str, str]]:
         lower[j].plot(ends, _of(law, j).dry_size(typical, np.ones(2), ends), "k", lw=1.2)
         for axes in (upper[j], lower[j]):
             axes.set_title(name, fontsize="medium")
-    return [_picture(by_speed, "Friction against speed"), _picture(by_load, "Dry friction against the load")]
+    return [picture(by_speed, "Friction against speed"), picture(by_load, "Dry friction against the load")]
 
 
 def _of(law: DriveFriction, joint: int) -> DriveFriction:
     """The law of one joint."""
     return DriveFriction(*law.matrix[joint])
-
-
-def _picture(figure: Figure, caption: str) -> dict[str, str]:
-    stream = io.BytesIO()
-    figure.savefig(stream, format="png", dpi=90)
-    return {"caption": caption, "data": base64.b64encode(stream.getvalue()).decode()}
 
 
 def _percent(share: float | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -160,6 +161,13 @@ def comparison_plot(recordings: Sequence[ArmRecording], path: Path, limit: float
     axes.invert_yaxis()
     legend_below(figure, axes)
     return save(figure, path)
+
+
+def picture(figure: Figure, caption: str) -> dict[str, str]:
+    """A figure for a page, with its caption."""
+    stream = io.BytesIO()
+    figure.savefig(stream, format="png", dpi=90)
+    return {"caption": caption, "data": base64.b64encode(stream.getvalue()).decode()}
 
 
 def save(figure: Figure, path: Path, dpi: int = 110) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,9 @@ import pytest
 import robot_dynamics as rd
 from robot_dynamics.cli.main import main
 from robot_dynamics.identification import inertial
+from robot_dynamics.identification.contacts import felt, free_thresholds
+from robot_dynamics.identification.files import read_drives
+from robot_dynamics.identification.logs import read_log
 
 FOLDER = Path(os.environ.get("RD_SHARED_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data")
 LOG = FOLDER / "ur10" / "ur10_exciting_trajectory.db3"
@@ -36,3 +40,31 @@ def test_a_ur10_is_identified_from_its_log(tmp_path):
     assert result["total_mass"] == pytest.approx(sum(j.body.mass for j in prior.joints), rel=0.1)
     for joint in rd.load_urdf(tmp_path / "identified.urdf").joints:
         assert np.linalg.eigvalsh(inertial.pseudo_inertia(inertial.parameters_of(joint.body)))[0] > 0.0
+    contacts_of_the_log(tmp_path)
+
+
+def contacts_of_the_log(folder):
+    """Thresholds from the log's first part are not reached in the rest; a push of twice them is found."""
+    chain = rd.load_urdf(folder / "identified.urdf")
+    log = read_log(str(LOG), chain.joint_names)
+    arm = rd.ActuatedArm(
+        rd.compile_dynamics(chain, quantities=(), friction=False),
+        chain,
+        read_drives(str(folder / "friction.yaml"), chain),
+    )
+    split = int(0.7 * len(log.time))
+    first, rest = (
+        replace(log, time=log.time[part], q=log.q[part], qd=log.qd[part], effort=log.effort[part])
+        for part in (slice(0, split), slice(split, None))
+    )
+    free = felt(first, arm, rd.ContactParameters(contact_threshold=(0.0,)))
+    parameters = free_thresholds([free], rd.ContactParameters())
+    silent = felt(rest, arm, parameters)
+    assert silent.contacts() == []
+    for j, name in enumerate(chain.joint_names):
+        pushed = rest.effort.copy()
+        middle = slice(len(pushed) // 2, len(pushed) // 2 + 40)
+        pushed[middle, j] -= (
+            2.0 * silent.threshold[middle, j].max() * np.sign(silent.external[middle, j].mean())
+        )
+        assert name in {one.joint for one in felt(replace(rest, effort=pushed), arm, parameters).contacts()}
