@@ -8,7 +8,8 @@
 #include <string.h>
 
 /* Solutions with lower limits where the motion between the points exceeds them. */
-#define RD_SOLUTIONS 12
+#define RD_SOLUTIONS 24
+#define RD_LOCAL 9
 #define RD_SAMPLES 4
 /* Smallest share of the profile without limits of rates that is tried as a start. */
 #define RD_SLOWEST 1e-15
@@ -254,7 +255,14 @@ static int rd_beyond(const struct rd_retiming *r, struct rd_rates *z, double pus
             if (rate > r->rate[j] * (1.0 - RD_FREE)) {
                 const double less = RD_MAX(r->rate[j] / rate, 0.5) * (1.0 - 2e-3 * push);
                 /* What it is on the whole is the place to begin at: it may have been lower than the limit. */
+                const int all = fabs(mean) < 0.8 * rate; /* other joints make it change within the interval */
                 z->rate[to] = RD_MIN(z->rate[to], RD_MAX(fabs(mean), 0.5 * z->rate[to])) * less, moved = 1;
+                for (int k = 0; k < n && all; k++)
+                    z->rate[to - j + k] *= k == j ? 1.0 : less;
+                /* Neighbours take over what it leaves. */
+                for (int k = -1; k < 2 && !all; k += 2)
+                    if (place + k >= 0 && place + k <= top)
+                        z->rate[to + (ptrdiff_t)k * m] *= 1.0 - 1e-3 * push;
             }
         }
         if (moved && changed++ == 0)
@@ -308,11 +316,14 @@ int rd_retime_rates(struct rd_retiming *r, const struct rd_rows *w)
             break;
         r->steps += rd_interior(&z, again ? 4.0 : 3e-3, again ? 1e-3 : 3e-4);
         rd_deliver(r, &z);
-        const int beyond = rd_beyond(r, &z, 1.0 + k);
+        const int beyond = rd_beyond(r, &z, 1.0 + RD_MIN(k, RD_LOCAL));
         if (beyond == 0)
             result = RD_RETIMED;
         if (beyond < 0)
             result = RD_NO_MEMORY;
+        /* What goes from one interval to the next ends where all are a little slower. */
+        for (size_t at = 0; at < (size_t)z.points * z.columns && k >= RD_LOCAL; at++)
+            z.rate[at] *= z.rate[at] < RD_NONE ? 0.99 : 1.0;
     }
     r->failed_at = r->s[z.failed];
     r->rated = result == RD_RETIMED;
