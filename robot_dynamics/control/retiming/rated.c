@@ -190,6 +190,12 @@ static void rd_deliver(struct rd_retiming *r, struct rd_rates *z)
     }
 }
 
+/* Lower a limit, but not below what holds the arm. */
+static void rd_lower(double *limit, double less, double hold)
+{
+    *limit = RD_MAX(*limit - less, RD_MIN(*limit, hold));
+}
+
 /* Lower limits where the motion is beyond them, by so much more; the number of intervals concerned, or -1. */
 static int rd_beyond(const struct rd_retiming *r, struct rd_rates *z, double push)
 {
@@ -235,13 +241,15 @@ static int rd_beyond(const struct rd_retiming *r, struct rd_rates *z, double pus
             rate = RD_MAX(rate, fabs(1.5 * change[RD_SAMPLES] - 0.5 * change[RD_SAMPLES - 1]));
             if (above > 0.0) {
                 const double less = push * (1.2 * above + 1e-5 * r->effort[j]);
-                z->high[to] -= less + 0.3 * z->slack[RD_HIGH][to], moved = 1;
-                z->high[back] -= to > back ? less + 0.3 * z->slack[RD_HIGH][back] : 0.0;
+                for (size_t at = back; at <= to; at += m)
+                    rd_lower(&z->high[at], less + 0.3 * z->slack[RD_HIGH][at], z->up[at] * z->c[at] + 0.01 * r->effort[j]);
+                moved = 1;
             }
             if (below > 0.0) {
                 const double less = push * (1.2 * below + 1e-5 * r->effort[j]);
-                z->low[to] -= less + 0.3 * z->slack[RD_LOW][to], moved = 1;
-                z->low[back] -= to > back ? less + 0.3 * z->slack[RD_LOW][back] : 0.0;
+                for (size_t at = back; at <= to; at += m)
+                    rd_lower(&z->low[at], less + 0.3 * z->slack[RD_LOW][at], 0.01 * r->effort[j] - z->down[at] * z->c[at]);
+                moved = 1;
             }
             if (hard > r->acceleration[j] * (1.0 - RD_FREE)) {
                 const double less = push * (1.2 * (hard - r->acceleration[j]) + 1e-4 * r->acceleration[j]);
