@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from robot_dynamics.cli.chain_source import add_chain_arguments, add_gravity_argument, chain_of, number
 from robot_dynamics.cli.needs import need
@@ -13,6 +14,9 @@ from robot_dynamics.control.arm.contact import ContactParameters
 from robot_dynamics.dynamics.compiled import compile_dynamics
 from robot_dynamics.errors import short, shown
 from robot_dynamics.inputs.files import check_output, open_output
+
+if TYPE_CHECKING:
+    from robot_dynamics.identification.logs import Log
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -58,12 +62,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print every contact, and write the page."""
-    need("contacts", "matplotlib", "jinja2") if arguments.output is not None else None
     from robot_dynamics.identification.contacts import contact_page, felt, free_thresholds
     from robot_dynamics.identification.files import read_drives
     from robot_dynamics.identification.logs import read_log
 
     if arguments.output is not None:
+        need("the page", "matplotlib", "jinja2")
         check_output(arguments.output)
     chain = chain_of(arguments)
     drives = read_drives(arguments.drives, chain) if arguments.drives else ActuatorParameters()
@@ -71,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     arm = ActuatedArm(links, chain, drives)
     parameters = ContactParameters(observer_gain=arguments.gain, contact_threshold=tuple(arguments.threshold))
 
-    def logs(paths: list[str]) -> list:
+    def logs(paths: list[str]) -> list[Log]:
         return [read_log(path, chain.joint_names, arguments.topic, dict(arguments.lock)) for path in paths]
 
     if arguments.free:

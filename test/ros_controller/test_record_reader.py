@@ -80,6 +80,9 @@ class Events:
     def __init__(self) -> None:
         self.told: list[Any] = []
 
+    def stamped(self, stamp: int, arrived: int) -> None:
+        """Clocks of states are judged elsewhere."""
+
     def answered(self, command: Any, names: Any, why: str, safe_output: str, back: bool) -> None:
         self.told.append((float(command.effort[0]), why.split(" by")[0], back))
 
