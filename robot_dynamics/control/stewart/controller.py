@@ -369,7 +369,9 @@ class StewartController(PlatformCommands):
         """Forces (6,) at rest at the measured pose under a wrench (6,) [N]."""
         motion, pose = np.zeros((1, MOTION_SIZE)), self.pose
         motion[0, :3], motion[0, 3:7], motion[0, 19:25] = pose.position, pose.quaternion, wrench
-        return self._forces(self._settings[self._number].value if settings is None else settings, motion)[0]
+        given = self._settings[self._number].value if settings is None else settings
+        forces: Array = self._forces(given, motion)[0]
+        return forces
 
     def overload(self) -> str:
         """See :class:`PlatformCommands`: at rest at the measured pose."""
