@@ -22,7 +22,7 @@ WORKERS ?= 2
 
 DOCS_OUTPUT ?= docs_output
 
-.PHONY: demo report docs size test lint unit colcon test-browser mutation fuzz faults drill soak sweep clean
+.PHONY: demo report docs size test lint style unit colcon test-browser mutation fuzz faults drill soak sweep clean
 
 demo: $(VENV)/runtime.stamp
 	$(BIN)/robot_dynamics demo --output $(DEMO_OUTPUT) $(if $(filter 1,$(VIEW)),--view) $(DEMO_ARGS)
@@ -41,12 +41,19 @@ docs: $(VENV)/docs.stamp
 size: $(VENV)/bin/python
 	@$(BIN)/python docs/tools/size.py $(if $(SINCE),--since $(SINCE))
 
-test: lint unit colcon
+# mypy runs beside the tests, which leave processors idle; what it says comes after them.
+test: style
+	@$(BIN)/mypy >$(VENV)/mypy.log 2>&1 & types=$$!; \
+	$(MAKE) --no-print-directory unit; unit=$$?; \
+	wait $$types; types=$$?; cat $(VENV)/mypy.log; [ $$unit -eq 0 ] && [ $$types -eq 0 ]
+	@$(MAKE) --no-print-directory colcon
 
-lint: $(VENV)/development.stamp
+lint: style
+	$(BIN)/mypy
+
+style: $(VENV)/development.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 
 unit: $(VENV)/development.stamp
 	$(BIN)/pytest -n auto --dist worksteal -m "not browser" test
