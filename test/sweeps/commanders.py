@@ -240,7 +240,11 @@ class Run:
                     [3, 1, 2, 2, 2, 3, 5, 2, 3],
                 )[0]
                 self.said.append(f"{robot.kind}{robot.namespace} {name}")
-                getattr(robot, name)()
+                try:
+                    getattr(robot, name)()
+                except HarnessError as error:
+                    described = [each.describe() for each in (robot.simulator, *robot.instances)]
+                    return [f"{name}: {error}", *described]
                 self.wait(self.random.uniform(0.1, 3.0))
                 if found := [find for each in robots for find in each.finds]:
                     return found
@@ -263,8 +267,6 @@ def main() -> None:
         run = Run(seed)
         try:
             found = run.events()
-        except HarnessError as error:
-            found = [str(error)]
         finally:
             run.peer.close()
         finds += bool(found)
