@@ -187,11 +187,11 @@ class ReferenceEnvelope:
         linear, angular = (float(np.linalg.norm(part)) for part in (acceleration[:3], acceleration[3:]))
         condition = float(condition_number(legs.jacobian, machine.characteristic_length))
         names = machine.leg_names
-        found = [(float(value.max()), f"{name} of {names[int(np.argmax(value))]}") for name, value in excess]
-        found.append((condition / limits.condition, "condition_limit"))
-        found.append((linear / pace.acceleration, "max_acceleration"))
-        found.append((angular / pace.angular_acceleration, "max_angular_acceleration"))
-        most, name = max(found)
+        worst = [(float(value.max()), f"{name} of {names[int(np.argmax(value))]}") for name, value in excess]
+        worst.append((condition / limits.condition, "condition_limit"))
+        worst.append((linear / pace.acceleration, "max_acceleration"))
+        worst.append((angular / pace.angular_acceleration, "max_angular_acceleration"))
+        most, name = max(worst)
         return name if most > 1.0 else ""
 
     def _kept(
