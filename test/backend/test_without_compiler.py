@@ -15,6 +15,7 @@ from random_arms import PinocchioArm, random_chain
 import robot_dynamics
 from robot_dynamics import compile_dynamics
 from robot_dynamics.control.core.sources import FLAGS, core_source
+from robot_dynamics.control.retiming.sources import wide
 from robot_dynamics.errors import BackendError
 from robot_dynamics.native import cache, fast_call, prebuilt
 from robot_dynamics.native.library import NativeKernel
@@ -165,7 +166,7 @@ def test_an_installation_builds_the_control_core_without_any_dependency(tmp_path
     command = [sys.executable, "-S", "-m", "robot_dynamics.control.core.build", str(tmp_path)]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0 and not done.stderr
-    assert len(list(tmp_path.iterdir())) == 2, "the core, and the retiming of paths"
+    assert len(list(tmp_path.iterdir())) == 2 + wide(), "the core, and the retiming of paths for each processor"
     assert prebuilt.build(core_source(), FLAGS, tmp_path) in tmp_path.iterdir()
     (tmp_path / "empty").mkdir()
     lost = {**os.environ, "CC": "no-such-compiler"}
