@@ -166,7 +166,7 @@ def test_an_installation_builds_the_control_core_without_any_dependency(tmp_path
     command = [sys.executable, "-S", "-m", "robot_dynamics.control.core.build", str(tmp_path)]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0 and not done.stderr
-    assert len(list(tmp_path.iterdir())) == 2 + wide(), "the core, and the retiming of paths for each processor"
+    assert len(list(tmp_path.iterdir())) == 2 + wide(), "the core, and the retiming, also for wide registers"
     assert prebuilt.build(core_source(), FLAGS, tmp_path) in tmp_path.iterdir()
     (tmp_path / "empty").mkdir()
     lost = {**os.environ, "CC": "no-such-compiler"}
