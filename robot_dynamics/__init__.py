@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from robot_dynamics.control.waypoints import Waypoint as Waypoint
     from robot_dynamics.dynamics import equations as equations
     from robot_dynamics.dynamics import formulations as formulations
+    from robot_dynamics.dynamics.array_dynamics import ArrayDynamics as ArrayDynamics
     from robot_dynamics.dynamics.compiled import CompiledDynamics as CompiledDynamics
     from robot_dynamics.dynamics.compiled import compile_dynamics as compile_dynamics
     from robot_dynamics.dynamics.serial_model import SerialModel as SerialModel
@@ -91,6 +92,7 @@ _HOME = {
     "StewartController": ("robot_dynamics.control.stewart.controller", "StewartController"),
     "StewartParameters": ("robot_dynamics.control.stewart.parameters", "StewartParameters"),
     "Waypoint": ("robot_dynamics.control.waypoints", "Waypoint"),
+    "ArrayDynamics": ("robot_dynamics.dynamics.array_dynamics", "ArrayDynamics"),
     "CompiledDynamics": ("robot_dynamics.dynamics.compiled", "CompiledDynamics"),
     "DHTable": ("robot_dynamics.model.dh_table", "DHTable"),
     "KinematicChain": ("robot_dynamics.model.chain", "KinematicChain"),

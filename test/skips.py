@@ -34,6 +34,7 @@ NAMES = {
     "completion": "shtab",
     "fuzz": "atheris",
     "browser": "selenium PIL chromium chromedriver",
+    "arrays": "jax torch",
     "identification": "scipy cvxpy rosbags matplotlib",
 }
 FEATURES = {name: feature for feature, names in NAMES.items() for name in names.split()}

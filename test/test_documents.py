@@ -61,6 +61,8 @@ def test_examples_run(path):
         pytest.importorskip("mujoco", reason="mujoco is not installed")
     if path.stem == "optimal_control":
         pytest.importorskip("casadi", reason="casadi is not installed")
+    if path.stem == "learn_friction":
+        pytest.importorskip("jax", reason="jax is not installed")
     done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     if path.stem in RESULTS:

@@ -10,11 +10,12 @@ import itertools
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
 from robot_dynamics.codegen.program import OperationCount, count_operations
+from robot_dynamics.dynamics.array_dynamics import MODULES, ArrayDynamics
 from robot_dynamics.dynamics.constant_inputs import (
     ConstantInputs,
     Payload,
@@ -236,6 +237,26 @@ class CompiledDynamics(Quantities):
                 self.__dict__[name] = fastest(evaluator, name, kernel, given)
 
 
+@overload
+def compile_dynamics(  # type: ignore[overload-overlap]
+    chain: KinematicChain,
+    gravity: Sequence[float] | Array = ...,
+    *,
+    backend: Literal["jax", "torch", "numpy"],
+    quantities: Iterable[str] = ...,
+    payload: Payload | None = ...,
+    friction: bool | None = ...,
+) -> ArrayDynamics: ...
+@overload
+def compile_dynamics(
+    chain: KinematicChain,
+    gravity: Sequence[float] | Array = ...,
+    backend: str = ...,
+    quantities: Iterable[str] = ...,
+    *,
+    payload: Payload | None = ...,
+    friction: bool | None = ...,
+) -> CompiledDynamics: ...
 def compile_dynamics(
     chain: KinematicChain,
     gravity: Sequence[float] | Array = (0.0, 0.0, -9.81),
@@ -244,7 +265,7 @@ def compile_dynamics(
     *,
     payload: Payload | None = None,
     friction: bool | None = None,
-) -> CompiledDynamics:
+) -> CompiledDynamics | ArrayDynamics:
     """Generate, compile and load the dynamics of ``chain``.
 
     Args:
@@ -252,7 +273,8 @@ def compile_dynamics(
         gravity: (3,) gravity in the root frame [m/s²].
         backend: "c" compiles with the system's compiler (the environment variable CC, else cc, gcc or clang),
             "python" needs none, "auto" is "c" where that works and otherwise "python", with a notice in the
-            log. The results are the same to rounding.
+            log. The results are the same to rounding. "jax", "torch" and "numpy" give an
+            :class:`ArrayDynamics`: functions of that library, which can be differentiated.
         quantities: names of the methods to make ready now; the others are made on first use.
         payload: a body at the tip, as :meth:`CompiledDynamics.with_payload` takes it. Gravity and payload are
             then inputs of the kernels, so that another of either compiles nothing.
@@ -264,7 +286,9 @@ def compile_dynamics(
         BackendError: no such backend, or ``backend="c"`` and the compiler fails.
         ParameterError: ``gravity`` is not three finite numbers, ``payload`` is no body, or no such quantity.
     """
-    check_backend(backend)
+    arrays = is_a(backend, str) and backend in MODULES
+    if not arrays:
+        check_backend(backend)
     of_type("chain", chain, KinematicChain)
     of_type("friction", friction, bool | np.bool_ | None)
     if friction is None:
@@ -272,6 +296,8 @@ def compile_dynamics(
     live = (_LIVE if payload is not None else frozenset()) | ({"friction"} if friction else frozenset())
     carried = np.zeros(10 * len(chain.tips)) if payload is None else payload_vector(payload, chain)
     held = ConstantInputs(gravity_vector(gravity), carried, friction_vector(chain), live)
+    if arrays:
+        return ArrayDynamics(chain, held, backend)
     dynamics = CompiledDynamics(chain, held, backend)
     dynamics.prepare(quantities)
     return dynamics

@@ -6,6 +6,7 @@ Only what the array API standard has is used, so a namespace that has nothing el
 from __future__ import annotations
 
 import ast
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 
 from robot_dynamics.cli.main import main
 from robot_dynamics.dynamics.compiled import compile_dynamics
+from robot_dynamics.errors import BackendError, ParameterError
 from robot_dynamics.model.load import load_urdf
 from robot_dynamics.resources import resource
 
@@ -74,3 +76,46 @@ def test_arguments_are_broadcast_against_each_other(tmp_path):
         np.testing.assert_allclose(
             row, dynamics.inverse_dynamics(position, qd, qdd, wrench), rtol=1e-12, atol=1e-12
         )
+
+
+@pytest.mark.parametrize("backend", ["numpy", "jax", "torch"])
+def test_the_library_gives_the_same_functions_on_an_array_library(backend):
+    """Against the generated Python: states of any leading axes, a wrench, and what is constant otherwise."""
+    if backend != "numpy":
+        library = pytest.importorskip(backend, reason=f"{backend} is not installed")
+    if backend == "jax":
+        library.config.update("jax_enable_x64", True)
+    chain = load_urdf(resource("urdf/scara.urdf"))
+    arm = compile_dynamics(chain, backend=backend, friction=False)
+    right = compile_dynamics(chain, backend="python", friction=False)
+    draw = np.random.default_rng(2)
+    states, wrench, gravity = draw.normal(size=(3, 4, chain.dof)), draw.normal(size=6), [1.0, -2.0, -9.0]
+    for name in ("inverse_dynamics", "forward_dynamics", "mass_matrix", "jacobian", "energy"):
+        count = STATES[name]
+        expected = getattr(right, name)(*states[:count])
+        found = getattr(arm, name)(*states[:count].reshape(count, 2, 2, chain.dof))
+        pairs = zip(
+            *((each,) if not isinstance(each, tuple) else each for each in (expected, found)), strict=True
+        )
+        for one, other in pairs:
+            np.testing.assert_allclose(np.asarray(other).reshape(one.shape), one, rtol=1e-12, atol=1e-12)
+    one = states[:, 0]
+    for found in (arm.inverse_dynamics(*one, wrench), arm.inverse_dynamics(*one, wrench=wrench)):
+        np.testing.assert_allclose(np.asarray(found), right.inverse_dynamics(*one, wrench), atol=1e-12)
+    tilted = right.with_gravity(gravity).gravity(one[0])
+    np.testing.assert_allclose(np.asarray(arm.gravity(one[0], gravity=gravity)), tilted, atol=1e-12)
+    jacobian = np.asarray(arm.jacobian(one[0], axes="root"))
+    np.testing.assert_allclose(jacobian, right.jacobian(one[0], axes="root"), atol=1e-12)
+    drives = np.concatenate([np.full(chain.dof, 1.5), np.full(chain.dof, 0.8)])
+    fast = np.array([1.0, -1.0, 0.5, -0.5])
+    rubbed = np.asarray(arm.inverse_dynamics(one[0], fast, one[2], friction=drives))
+    plain = right.inverse_dynamics(one[0], fast, one[2])
+    np.testing.assert_allclose(rubbed, plain + 1.5 * fast + 0.8 * np.sign(fast), atol=1e-12)
+    with pytest.raises(ParameterError, match="takes q, qd, qdd; 1 of them are given"):
+        arm.inverse_dynamics(one[0])
+
+
+def test_a_library_that_is_missing_is_refused_with_the_command(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(BackendError, match=r"backend 'torch' needs the package torch.*pip install torch"):
+        compile_dynamics(load_urdf(resource("urdf/scara.urdf")), backend="torch")
