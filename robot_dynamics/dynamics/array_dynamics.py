@@ -83,8 +83,8 @@ class ArrayDynamics:
             )
             given |= {key: value for key, value in named.items() if value is not None}
             if len(states) < len(about.states):
-                names = ", ".join(array.name for array in about.states)
-                raise ParameterError(f"{quantity} takes {names}; {len(states)} of them are given")
+                wanted = ", ".join(array.name for array in about.states)
+                raise ParameterError(f"{quantity} takes {wanted}; {len(states)} of them are given")
             names = tuple(array.name for array in about.inputs({*constants, *given}))
             made = self._made(quantity, names, settings)
             others = (given.get(name, self._held.values.get(name)) for name in names)
