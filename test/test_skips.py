@@ -91,4 +91,4 @@ def test_a_required_feature_may_not_be_missing(session, monkeypatch):
     monkeypatch.setenv("RD_REQUIRE", "ros,moon")
     done = session.runpytest()
     assert done.ret == pytest.ExitCode.USAGE_ERROR
-    done.stderr.fnmatch_lines("*RD_REQUIRE has moon; known are absence, browser, *")
+    done.stderr.fnmatch_lines("*RD_REQUIRE has moon; known are absence, arrays, browser, *")
