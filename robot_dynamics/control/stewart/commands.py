@@ -12,7 +12,7 @@ from robot_dynamics.control.stewart.governed_motion import GovernedMotion, Strea
 from robot_dynamics.control.stewart.operating_modes import OperatingMode, OperatingModes
 from robot_dynamics.control.stewart.reference_governor import GovernedReference
 from robot_dynamics.control.stewart.stream import PoseSample
-from robot_dynamics.control.stewart.stream_intake import ContradictionError, StreamIntake
+from robot_dynamics.control.stewart.stream_intake import Contradiction, StreamIntake
 from robot_dynamics.control.stop_memory import StopState
 from robot_dynamics.errors import TrajectoryError, short
 from robot_dynamics.inputs.arrays import of_type
@@ -152,7 +152,7 @@ class PlatformCommands(CoreController[Motion]):
             self._check_stream()
         try:
             taken = intake.add(sample, self.time)
-        except ContradictionError as error:
+        except Contradiction as error:
             self._bar("poses of two senders have")
             if active:
                 self.halt()

@@ -116,7 +116,7 @@ class StreamIntake:
                 self._returns.append(now)
                 if len(self._returns) == CONTRADICTIONS and now - self._returns[0] < CONTRADICTED:
                     self.clear()
-                    raise ContradictionError(
+                    raise Contradiction(
                         f"poses jump back and forth by {short(float(jump))} m or rad: two senders?"
                     )
         if not self.ready:
@@ -192,5 +192,5 @@ class StreamIntake:
         return not self.filter.ended(now)
 
 
-class ContradictionError(TrajectoryError):
+class Contradiction(TrajectoryError):
     """Poses of two senders."""
