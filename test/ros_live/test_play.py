@@ -72,8 +72,8 @@ def test_files_and_poses_are_played_and_what_is_not_possible_is_refused(tmp_path
     arm = {"robot_description": SCARA.read_text()}
     control = {**arm, **UNSUPERVISED, "state_timeout": 10.0}
     with (
-        NodeProcess("simulator", {**arm, "rate": 200.0}) as simulator,
-        NodeProcess("computed_torque_controller", control) as controller,
+        NodeProcess("simulator", {**arm, "rate": 200.0, "lockstep": True}) as simulator,
+        NodeProcess("computed_torque_controller", {**control, "lockstep": True}) as controller,
         peer_with(simulator, controller) as peer,
     ):
         states = []

@@ -48,8 +48,8 @@ def sent_and_held(tmp_path):
     arm = {"robot_description": SCARA.read_text()}
     control = {**arm, **UNSUPERVISED, "state_timeout": 10.0}
     with (
-        NodeProcess("simulator", {**arm, "rate": 200.0}) as simulator,
-        NodeProcess("computed_torque_controller", control) as controller,
+        NodeProcess("simulator", {**arm, "rate": 200.0, "lockstep": True}) as simulator,
+        NodeProcess("computed_torque_controller", {**control, "lockstep": True}) as controller,
         peer_with(simulator) as peer,
     ):
         states = []
