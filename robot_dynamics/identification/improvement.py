@@ -31,6 +31,8 @@ SAFETY = 2.0
 
 LEAST_CHANGE = 2.0
 """Least that counts as twice the variance in the run: below, the data see no change."""
+_NOTHING = 1e-200
+"""Information of an unknown of which the data say nothing."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,8 @@ class _Linear:
         others = np.arange(split, size)
         prior[others, others] = 1.0 / drives.spread**2
         # What neither data nor prior know stays at its described value.
-        prior[others, others] += 1e-12 * np.maximum(np.diag(information)[others], 1e-300)
+        told = np.diag(information)[others]
+        prior[others, others] += np.where(told > _NOTHING, 1e-12 * told, 1.0)
         self.information = information
         self._whole = information + prior
         self._target = matrix.T @ right + prior @ described

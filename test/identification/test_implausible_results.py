@@ -14,6 +14,9 @@ import robot_dynamics as rd
 from robot_dynamics.cli.main import main
 from robot_dynamics.identification import inertial
 from robot_dynamics.identification.identify import identify
+from robot_dynamics.identification.improvement import Group, groups_to_keep
+from robot_dynamics.identification.least_squares import Equations
+from robot_dynamics.identification.physical import Drives
 from robot_dynamics.identification.plausibility import implausibilities
 from robot_dynamics.resources import resource
 
@@ -142,3 +145,15 @@ def test_links_that_the_data_do_not_tell_keep_the_description(chain):
     for described, joint in zip(chain.joints, found.chain.joints, strict=True):
         before, after = inertial.parameters_of(described.body), inertial.parameters_of(joint.body)
         assert (after == pytest.approx(before, rel=1e-12)) == (joint.link in found.kept)
+
+
+def test_a_drive_of_which_the_data_say_nothing_stays_as_described():
+    """Its column is zero or nearly so, which neither divides by zero nor ends in an error."""
+    body = inertial.parameters_of(inertial.RigidBody(2.0, np.zeros(3), 0.1 * np.eye(3)))
+    for told in (0.0, 1e-170):
+        matrix = np.diag([*[1.0] * 10, told])
+        equations = Equations(matrix, matrix @ np.append(1.5 * body, 0.0), 0.0)
+        drives = Drives(np.zeros(1), np.eye(1), np.zeros(1), np.full(1, np.inf))
+        groups = [Group("joint", np.array([10]), np.zeros(1))]
+        kept = groups_to_keep(equations, body[None], drives, 1e-6, np.eye(11), groups)
+        assert kept in ((), ("joint",))
