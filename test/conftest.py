@@ -5,6 +5,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import long_first
 import pytest
 from skips import SkipGuard
 
@@ -32,6 +33,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(folder.cleanup)
     os.environ["XDG_STATE_HOME"] = folder.name
     config.pluginmanager.register(SkipGuard(), "skip_guard")
+    config.pluginmanager.register(long_first, "long_first")
     from coarse_pictures import draw_coarsely  # imports numpy
 
     draw_coarsely()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from types import SimpleNamespace
 
+import long_first
 import patience
 import pytest
 import ros_harness
@@ -131,3 +132,18 @@ def test_a_transition_is_asked_for_again_in_the_same_state_only(monkeypatch, sta
 
 def with_success(future):
     return SimpleNamespace(done=future.done, result=lambda: SimpleNamespace(success=True))
+
+
+@pytest.mark.parametrize("workers", [2, 3, 4])
+def test_every_worker_begins_with_its_part_of_the_long_files(workers):
+    files = [(0.0, list("abcdefgh")), (9.0, ["A"]), (0.0, list("ijklmno")), (20.0, ["B", "C"]), (8.0, ["D"])]
+    tests = long_first.arrange(files, workers)
+    assert sorted(tests) == sorted(test for _, some in files for test in some)
+    sizes = long_first.shares(len(tests), workers)
+    starts = [sum(sizes[:k]) for k in range(workers)]
+    assert tests[0:2] == ["B", "C"] and tests[starts[1]] == "A"
+    assert tests[starts[1] + 1 if workers == 2 else starts[2]] == "D"
+
+
+def test_the_long_files_exist():
+    assert [name for name in long_first.SECONDS if not (long_first.TESTS / name).is_file()] == []
