@@ -26,7 +26,9 @@ PARAMETERS = {
     "max_stamp_step": 10.0,
     "max_effort_step": 2.0,
     "kp": [KP],
+    # Forces without kv show where the reference is. No period of the states stands that: the rule is off.
     "kv": [0.0],
+    "loop_delay": -1.0,
     "half_period_ahead": False,
     "max_following_error": [2.0 * RISE],
     "max_pose_error": [2.0 * RISE, 0.0],
