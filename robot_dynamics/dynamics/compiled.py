@@ -29,7 +29,7 @@ from robot_dynamics.dynamics.identifiable import inertial_parameters
 from robot_dynamics.dynamics.loading import KernelLoader
 from robot_dynamics.dynamics.quantities import QUANTITIES, Quantities, quantity_named
 from robot_dynamics.errors import ParameterError, quoted
-from robot_dynamics.inputs.arrays import is_a, of_type
+from robot_dynamics.inputs.arrays import is_a, of_type, plain_text
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.native.evaluator import Evaluator, Given
 from robot_dynamics.native.library import NativeKernel
@@ -286,7 +286,7 @@ def compile_dynamics(
         BackendError: no such backend, or ``backend="c"`` and the compiler fails.
         ParameterError: ``gravity`` is not three finite numbers, ``payload`` is no body, or no such quantity.
     """
-    arrays = is_a(backend, str) and backend in MODULES
+    arrays = plain_text(backend) in MODULES
     if not arrays:
         check_backend(backend)
     of_type("chain", chain, KinematicChain)

@@ -79,6 +79,8 @@ def test_limits_of_moveit_refuse_a_trajectory_and_joints_may_be_left_out(name):
     parameters = {"robot_description": TWO_LINKS, "state_timeout": 60.0, "allow_partial_joints_goal": True}
     with NodeProcess(name, {**parameters, **LIMITS}) as node, peer_with(node) as peer:
         states = peer.publisher(JointState, "joint_states", qos.STATE_PUBLISHER)
+        if name != NODE:  # the feedforward node refuses what no controller would hear
+            peer.subscribe(JointTrajectory, "joint_trajectory_controller/joint_trajectory", qos.TRAJECTORY)
         send = peer.publisher(JointTrajectory, f"{name}/joint_trajectory", qos.TRAJECTORY)
         now = 10**9
 
