@@ -60,6 +60,12 @@ def test_a_declared_period_is_judged_when_the_controller_is_made():
     assert any("at most 125" in line for line in barely.low_gains())
 
 
+def test_gains_that_no_period_stands_are_reported_before_control_begins():
+    for parameters, reported in ({"kv": (0.0,)}, True), ({"kv": (0.0,), "loop_delay": -1.0}, False):
+        control = ArmController(pendulum_chain(), Pendulum(), ArmParameters(**parameters))
+        assert any("stable with no period" in line for line in control.low_gains()) == reported
+
+
 def test_gains_that_are_accepted_are_stable():
     """Eigenvalues of a double integrator with held inputs, of 1/1.3 of the declared inertia."""
     draw, accepted = np.random.default_rng(3), 0

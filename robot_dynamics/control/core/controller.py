@@ -271,9 +271,15 @@ class CoreController(Generic[R]):
         return rules_of(self._library, self._settings[self._number].value, self._joints, largest)
 
     def low_gains(self) -> list[str]:
-        """Warnings about the gains, in words: joints or legs whose derived following error is large."""
+        """Warnings about the gains, in words: a large derived following error, or stable with no period."""
         settings = self._settings[self._number].value
-        found = []
+        found, periods = [], np.zeros(self._joints)
+        self._library.rd_longest_periods(settings, self._joints, doubles(periods))
+        if not periods.all():
+            found.append(
+                "kp, kv and loop_delay are stable with no period of the states: the rule slow_states will"
+                " lower the gains or stop the robot; loop_delay -1 switches it off"
+            )
         for j, value in enumerate(array_at(settings.rules.following, self._joints).tolist()):
             name, unit = self.joint_of(Trip(0, "following_error", j, 0.0, 0.0, 0.0, False, False))
             if LOW_GAINS[unit] < value < math.inf:
