@@ -150,7 +150,7 @@ class _Live:
 
     def compared(self, before: Array) -> int:
         """Set what was identified, repeat the test move, and print both errors."""
-        from robot_dynamics.ros.models.everywhere import set_everywhere
+        from robot_dynamics.ros.models.everywhere import set_everywhere, wait_until_prepared
 
         wanted = self._identified()
         print("4 of 4: test move with what was identified", flush=True)
@@ -159,6 +159,8 @@ class _Live:
             return 0
         done = set_everywhere(wanted, None, False, PATIENCE)
         print(f"set at {', '.join(done.names)}", flush=True)
+        for owner in done.names:
+            wait_until_prepared(owner)
         after = self.test_move("the same move again")
         if after is None:
             return 0

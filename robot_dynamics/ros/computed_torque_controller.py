@@ -41,6 +41,7 @@ from robot_dynamics.ros.models.arm_model import NEEDED, ArmModel, ModelLoader
 from robot_dynamics.ros.models.live_memory import LiveMemory
 from robot_dynamics.ros.models.live_parameters import SHARED
 from robot_dynamics.ros.support import parameters, spin
+from robot_dynamics.ros.support.diagnostics import PREPARING
 from robot_dynamics.ros.support.joint_limits import declared_rules, without_joint
 
 LOOK = 0.05
@@ -300,6 +301,7 @@ class ComputedTorqueController(LifecycleNode):
             "mode": self._control_parameters.mode,
             "model": f"{chain.name}: {chain.root} -> {chain.tip}, {chain.dof} joints",
             "backend": self._model.dynamics.backend,
+            PREPARING: self._loader.preparing,
             **self._external.describe(controller.external),
             **self._model.in_force(),
         }

@@ -246,6 +246,7 @@ class TrajectoryFeedforward(LifecycleNode):
             "refused messages": feeder.refused,
             **(self._loader.model.in_force() if self._loader.model is not None else {}),
             "model": f"{chain.name}: {chain.root} -> {chain.tip}, {chain.dof} joints",
+            diagnostics.PREPARING: self._loader.preparing,
         }
         if plan is not None:
             values["points of the last trajectory"] = len(plan.samples.times)

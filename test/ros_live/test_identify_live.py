@@ -43,6 +43,7 @@ def test_one_command_identifies_a_running_arm(tmp_path):
             output.seek(0)
             said = output.read()
     assert run.returncode == 0, said + controller.output
+    assert "dropped: a trajectory" not in controller.output
     found = re.findall(r"(joint\d) +largest error +([\d.]+) before, +([\d.]+) after", said)
     assert [name for name, _, _ in found] == ["joint1", "joint2", "joint3", "joint4"], said
     before, after = (max(float(row[k]) for row in found) for k in (1, 2))

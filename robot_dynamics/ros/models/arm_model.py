@@ -191,6 +191,11 @@ class ModelLoader:
         return "" if self.model is not None else self._source.missing
 
     @property
+    def preparing(self) -> str:
+        """Whether a new model is being built while the old one is in use, for the diagnostics: yes or no."""
+        return "yes" if self._change_due or self._background.busy else "no"
+
+    @property
     def gravity(self) -> tuple[float, ...]:
         """(3,) in the root frame, from the IMU where it is used [m/s²]."""
         return self._imu.vector or self.parameters.gravity

@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from typing import Any
 
 import rclpy
+from diagnostic_msgs.msg import DiagnosticArray
 from rcl_interfaces.srv import GetParameters, ListParameters, SetParametersAtomically
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
@@ -17,6 +18,8 @@ from rclpy.parameter import Parameter, parameter_value_to_python
 
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.ros.models.live_parameters import SHARED
+from robot_dynamics.ros.support import qos
+from robot_dynamics.ros.support.diagnostics import PREPARING, status_name
 from robot_dynamics.ros.support.isolation import use_sockets
 
 SETTLED = 3.0
@@ -28,6 +31,10 @@ UNSAVED = ("robot_description", "robot_description_semantic", "use_sim_time")
 """Parameters that no file of parameters is to repeat."""
 OF_SIMULATOR = "physics_timestep"
 """Parameter by which a simulator is told: its payload is what the arm really carries."""
+
+
+PREPARED = 120.0
+"""Longest wait for the model of a new description [s]."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +99,40 @@ def set_everywhere(
             )
         before = caller.set_all(having, wanted) if wanted else {}
         return Setting(having, before, {owner: caller.everything(owner) for owner in found} if report else {})
+    finally:
+        node.destroy_node()
+        context.try_shutdown()
+
+
+def wait_until_prepared(owner: str) -> None:
+    """Wait until a node has built the model of what was set; at once where it reports nothing about that.
+
+    Raises:
+        RobotDynamicsError: it still builds after :data:`PREPARED`.
+    """
+    use_sockets()
+    context = rclpy.Context()
+    rclpy.init(context=context, args=[])
+    node = Node("set", context=context, use_global_arguments=False, start_parameter_services=False)
+    executor = SingleThreadedExecutor(context=context)
+    executor.add_node(node)
+    reported: dict[str, str] = {}
+
+    def on_status(array: DiagnosticArray) -> None:
+        for status in array.status:
+            if status.name == status_name(owner):
+                reported.update({PREPARING: ""}, **{one.key: one.value for one in status.values})
+
+    node.create_subscription(DiagnosticArray, "/diagnostics", on_status, qos.DIAGNOSTICS)
+    began = time.monotonic()
+    try:
+        while reported.get(PREPARING, "yes") == "yes":
+            waited = time.monotonic() - began
+            if not reported and waited > ANSWER:
+                return
+            if waited > PREPARED:
+                raise RobotDynamicsError(f"{owner} still prepares its new model after {PREPARED:g} s")
+            executor.spin_once(timeout_sec=0.05)
     finally:
         node.destroy_node()
         context.try_shutdown()

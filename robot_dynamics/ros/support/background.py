@@ -42,6 +42,11 @@ class Background:
         self._waiting: list[_Waiting] = []
         self._ready = node.create_guard_condition(self._take_over)
 
+    @property
+    def busy(self) -> bool:
+        """Whether something is being built, or its result waits to be taken over."""
+        return bool(self._waiting)
+
     def submit(
         self,
         subject: str,

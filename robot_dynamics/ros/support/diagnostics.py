@@ -13,8 +13,15 @@ from robot_dynamics.ros.support import qos
 
 OK, WARN = DiagnosticStatus.OK, DiagnosticStatus.WARN
 ERROR, STALE = DiagnosticStatus.ERROR, DiagnosticStatus.STALE
+PREPARING = "preparing a new model"
+"""Key of the value, yes or no, that says whether a new model is being built while the old one is in use."""
 MISSED = 0.01
 """Share of missed deadlines from which on a loop's status is a warning."""
+
+
+def status_name(node: str) -> str:
+    """Name of the status of a node, given by its full name."""
+    return f"{node.lstrip('/')}: status"
 
 
 @dataclass(frozen=True)
@@ -53,7 +60,7 @@ class DiagnosticsPublisher:
             status=[
                 DiagnosticStatus(
                     level=status.level,
-                    name=f"{self._node.get_fully_qualified_name().lstrip('/')}: status",
+                    name=status_name(self._node.get_fully_qualified_name()),
                     hardware_id=self._node.get_name(),
                     message=status.message,
                     values=[KeyValue(key=key, value=str(value)) for key, value in status.values.items()],
