@@ -17,13 +17,15 @@ pytestmark = pytest.mark.ros
 for module in ("mujoco", "scipy", "cvxpy", "clarabel", "rosbags", "jinja2", "matplotlib"):
     pytest.importorskip(module, reason=f"{module} is not installed")
 SCARA = resource("urdf/scara.urdf")
-SHORT = ["--period", "4", "--harmonics", "3", "--speed", "0.6"]
+SHORT = ["--period", "4", "--harmonics", "3", "--speed", "1"]
 
 
 def test_one_command_identifies_a_running_arm(tmp_path):
     arm = {"robot_description": SCARA.read_text()}
     true = {"mass_scale": 1.3, "friction": [4.0, 3.0, 3.0, 0.02], "rate": 200.0, "lockstep": True}
-    patient = {"kp": [400.0], "kv": [40.0], "supervision": "observe", "lockstep": True}
+    # Stiff in the last joint: its inertia is so small that dry friction alone would decide about its error.
+    gains = {"kp": [400.0, 400.0, 400.0, 4000.0], "kv": [40.0, 40.0, 40.0, 126.0]}
+    patient = {**gains, "supervision": "observe", "lockstep": True}
     folder = tmp_path / "arm"
     with (
         NodeProcess("simulator", {**arm, **true}) as simulator,
@@ -47,7 +49,7 @@ def test_one_command_identifies_a_running_arm(tmp_path):
     found = re.findall(r"(joint\d) +largest error +([\d.]+) before, +([\d.]+) after", said)
     assert [name for name, _, _ in found] == ["joint1", "joint2", "joint3", "joint4"], said
     before, after = (max(float(row[k]) for row in found) for k in (1, 2))
-    assert after < 0.75 * before, said
+    assert after < 0.5 * before, said
     assert "set at /computed_torque_controller" in said
     assert {"move.yaml", "identified.urdf", "friction.yaml", "report.html"} <= {
         p.name for p in folder.iterdir()

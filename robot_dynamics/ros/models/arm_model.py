@@ -192,7 +192,7 @@ class ModelLoader:
 
     @property
     def preparing(self) -> str:
-        """Whether a new model is being built while the old one is in use, for the diagnostics: yes or no."""
+        """Answer, yes or no, for the diagnostics: a new model is being built while the old one is in use."""
         return "yes" if self._change_due or self._background.busy else "no"
 
     @property

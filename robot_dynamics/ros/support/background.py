@@ -44,7 +44,7 @@ class Background:
 
     @property
     def busy(self) -> bool:
-        """Whether something is being built, or its result waits to be taken over."""
+        """Return whether something is being built, or its result waits to be taken over."""
         return bool(self._waiting)
 
     def submit(
