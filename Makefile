@@ -22,7 +22,7 @@ WORKERS ?= 2
 
 DOCS_OUTPUT ?= docs_output
 
-.PHONY: demo report docs size test lint style unit colcon test-browser mutation fuzz faults drill soak sweep clean
+.PHONY: demo report docs size test lint style unit colcon test-browser test-whole mutation fuzz faults drill soak sweep clean
 
 demo: $(VENV)/runtime.stamp
 	$(BIN)/robot_dynamics demo --output $(DEMO_OUTPUT) $(if $(filter 1,$(VIEW)),--view) $(DEMO_ARGS)
@@ -56,7 +56,11 @@ style: $(VENV)/development.stamp
 	$(BIN)/ruff format --check .
 
 unit: $(VENV)/development.stamp
-	$(BIN)/pytest -n auto --dist worksteal -m "not browser" test
+	$(BIN)/pytest -n auto --dist worksteal -m "not browser and not whole" test
+
+# A robot identified by one command, which takes a minute of wall time on an idle machine.
+test-whole: $(VENV)/development.stamp
+	$(BIN)/pytest -m whole test/ros_live
 
 # Needs the system's packages chromium and chromium-driver.
 test-browser: $(VENV)/development.stamp

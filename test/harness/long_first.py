@@ -10,7 +10,6 @@ import pytest
 
 TESTS = Path(__file__).resolve().parents[1]
 SECONDS = {
-    "ros_live/test_identify_live.py": 60,
     "ros_live/test_view_command.py": 60,
     "papers/test_evidence.py": 50,
     "ros_model/test_following.py": 50,

@@ -20,6 +20,7 @@ SCARA = resource("urdf/scara.urdf")
 SHORT = ["--period", "4", "--harmonics", "3", "--speed", "1"]
 
 
+@pytest.mark.whole
 def test_one_command_identifies_a_running_arm(tmp_path):
     arm = {"robot_description": SCARA.read_text()}
     true = {"mass_scale": 1.3, "friction": [4.0, 3.0, 3.0, 0.02], "rate": 200.0, "lockstep": True}
