@@ -106,7 +106,7 @@ class Carried(Arm):
 def test_after_a_pause_of_the_node_the_arm_is_held_where_it_is_and_not_where_it_was(host):
     given = {**GIVEN, "native_loop": host, "state_timeout": 0.1, "max_following_error": [-1.0]}
     # Nor is a load estimated from the place where the arm was.
-    given["start_motion"], given["ki"] = -1.0, [-1.0]
+    given["start_motion"], given["ki"] = -1.0, -1.0
     with NodeProcess(NODE, given) as node, peer_with(node) as peer:
         arm = Carried(peer)
         peer.wait_until(arm.held, "the arm is not held")
