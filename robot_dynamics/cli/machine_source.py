@@ -77,6 +77,18 @@ def platform_of(path: str, text: bytes | None = None) -> StewartPlatform:
     return platform
 
 
+def add_machine_and_motion(parser: argparse.ArgumentParser) -> None:
+    """Declare a machine's file, and a motion of it as absolute poses or offsets from home."""
+    parser.add_argument("machine", metavar="MACHINE.yaml", help="the platform; - reads standard input")
+    parser.add_argument(
+        "path",
+        metavar="PATH.csv",
+        help="poses: columns time; x, y, z, or surge, sway, heave from home; qx, qy, qz, qw, or roll, pitch,"
+        " yaw; - reads standard input",
+    )
+    add_motion_arguments(parser)
+
+
 def add_motion_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare how the columns of a motion's CSV file are meant."""
     parser.add_argument(

@@ -7,7 +7,6 @@ not given is chosen as the nodes choose it.
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.cli import streams
-from robot_dynamics.cli.state_table import ACCELERATION, POSITION, VELOCITY, assign_columns
+from robot_dynamics.cli.state_table import ACCELERATION, POSITION, VELOCITY, Columns
 from robot_dynamics.control.shape import waypoint_spline
 from robot_dynamics.control.spline import QuinticSpline
 from robot_dynamics.control.waypoints import (
@@ -31,7 +30,7 @@ from robot_dynamics.errors import StateError, TrajectoryError, quoted, shown
 from robot_dynamics.extras import lacking
 from robot_dynamics.inputs.documents import parse_yaml
 from robot_dynamics.inputs.files import decoded, is_folder, open_regular, read_text
-from robot_dynamics.inputs.tables import check_header, numbers, rows, text_lines
+from robot_dynamics.inputs.tables import text_lines
 from robot_dynamics.spatial import Array
 
 BAG_SUFFIXES = (".db3", ".mcap")
@@ -96,19 +95,13 @@ def read_path(path: str, joint_names: Sequence[str], topic: str | None = None) -
 
 
 def _of_lines(lines: Any, joint_names: Sequence[str], source: str) -> JointPath:
-    reader = rows(lines, source)
-    _, first = next(reader, (1, []))
-    header = [name.strip() for name in first]
-    check_header(header, source)
-    columns, ignored = assign_columns(header, joint_names)
+    table = Columns.of(lines, joint_names, source)
+    columns = table.places
     missing = [name for name in joint_names if (name, POSITION) not in columns]
     if missing or ("time", "") not in columns:
         what = "time" if ("time", "") not in columns else f"position column for {', '.join(missing)}"
-        raise StateError(f"{source}: no {what} (columns found: {shown(*header)})")
-    entries = array("d")
-    for row in numbers(reader, header, set(columns.values()), source):
-        entries.extend(row)
-    values = np.frombuffer(entries).reshape(-1, len(header))
+        raise StateError(f"{source}: no {what} (columns found: {shown(*table.header)})")
+    values = table.values()
     check_count(len(values))
 
     def gathered(quantity: str) -> Array:
@@ -117,7 +110,7 @@ def _of_lines(lines: Any, joint_names: Sequence[str], source: str) -> JointPath:
         return np.stack([absent if index is None else values[:, index] for index in picked], axis=1)
 
     places = [gathered(quantity) for quantity in (POSITION, VELOCITY, ACCELERATION)]
-    notes = (f"columns left aside: {shown(*ignored[:10])}",) if ignored else ()
+    notes = (f"columns left aside: {shown(*table.ignored[:10])}",) if table.ignored else ()
     return _path(WaypointTable(values[:, columns["time", ""]].copy(), *places), notes)
 
 

@@ -9,7 +9,7 @@ environment, in the tip frame.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,6 +44,48 @@ class StateTable:
     notes: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Columns:
+    """CSV text whose first row has been read.
+
+    Attributes:
+        header: names of the columns.
+        places: columns of every (joint, quantity), (time, "") and (wrench entry, "").
+        ignored: names of the columns that are neither.
+        source: name of the text in messages.
+    """
+
+    header: list[str]
+    places: dict[tuple[str, str], int]
+    ignored: list[str]
+    source: str
+    _rows: Iterator[tuple[int, list[str]]]
+
+    @classmethod
+    def of(cls, lines: Iterable[str], joint_names: Sequence[str], source: str) -> Columns:
+        """Read the first row.
+
+        Raises:
+            StateError: it names no columns, or one twice.
+        """
+        reader = rows(lines, source)
+        _, first = next(reader, (1, []))
+        header = [name.strip() for name in first]
+        check_header(header, source)
+        return cls(header, *_assigned(header, joint_names), source, reader)
+
+    def values(self) -> Array:
+        """(N, columns) the numbers below the first row; those of ignored columns are zero.
+
+        Raises:
+            StateError: a row of another length, or an entry that is not a finite number.
+        """
+        entries = array("d")
+        for row in numbers(self._rows, self.header, set(self.places.values()), self.source):
+            entries.extend(row)
+        return np.frombuffer(entries).reshape(-1, len(self.header))
+
+
 def read_states(lines: Iterable[str], joint_names: Sequence[str], source: str) -> StateTable:
     """Read the states of the joints ``joint_names`` from CSV text.
 
@@ -56,25 +98,20 @@ def read_states(lines: Iterable[str], joint_names: Sequence[str], source: str) -
         StateError: a missing joint, a repeated column, a short or long row, or an entry that is not a finite
             number; the message names the line and the column.
     """
-    reader = rows(lines, source)
-    _, first = next(reader, (1, []))
-    header = [name.strip() for name in first]
-    check_header(header, source)
-    columns, ignored = assign_columns(header, joint_names)
+    table = Columns.of(lines, joint_names, source)
+    columns = table.places
     missing = [name for name in joint_names if (name, POSITION) not in columns]
     if missing:
         raise StateError(
             f"{source}: no position column for {', '.join(missing)}; name it like the joint, or with"
             f" .position"
-            f" appended (columns found: {shown(*header)})"
+            f" appended (columns found: {shown(*table.header)})"
         )
-    entries = array("d")
-    for row in numbers(reader, header, set(columns.values()), source):
-        entries.extend(row)
-    if not entries:
+    values = table.values()
+    if not len(values):
         raise StateError(f"{source}: no states below the column names")
-    values = np.frombuffer(entries).reshape(-1, len(header))
 
+    ignored = table.ignored
     notes = [f"column {quoted(name)} is not a joint's and is left aside" for name in ignored[:MOST_NOTES]]
     if len(ignored) > MOST_NOTES:
         notes.append(f"{len(ignored) - MOST_NOTES} further columns are no joint's and are left aside")
@@ -100,11 +137,10 @@ def read_states(lines: Iterable[str], joint_names: Sequence[str], source: str) -
     )
 
 
-def assign_columns(
+def _assigned(
     header: Sequence[str], joint_names: Sequence[str]
 ) -> tuple[dict[tuple[str, str], int], list[str]]:
-    """Column of every (joint, quantity), (time, "") and (wrench entry, ""); and the columns that are"
-    " neither."""
+    """Places and names of the ignored columns, as :class:`Columns` has them."""
     names: dict[str, tuple[str, str]] = {TIME: (TIME, ""), **{name: (name, "") for name in WRENCH}}
     for joint in joint_names:
         for quantity in (POSITION, VELOCITY, ACCELERATION):

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 
 from robot_dynamics.cli.chain_source import number
-from robot_dynamics.cli.machine_source import add_motion_arguments, motion_table, one_input, platform_of
+from robot_dynamics.cli.machine_source import add_machine_and_motion, motion_table, one_input, platform_of
 from robot_dynamics.control.stewart.as_streamed import as_streamed
 from robot_dynamics.control.stewart.parameters import StewartParameters
 from robot_dynamics.control.stewart.recorded import RecordedMotion
@@ -31,14 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         " stewart_platform follows, from rest to rest. Exit code 0: it can; 1: a line for each limit that is"
         " not kept, with time, leg, value and limit."
     )
-    parser.add_argument("machine", metavar="MACHINE.yaml", help="the platform; - reads standard input")
-    parser.add_argument(
-        "path",
-        metavar="PATH.csv",
-        help="poses: columns time; x, y, z, or surge, sway, heave from home; qx, qy, qz, qw, or roll, pitch,"
-        " yaw; - reads standard input",
-    )
-    add_motion_arguments(parser)
+    add_machine_and_motion(parser)
     add_wrench_argument(parser)
     parser.add_argument(
         "--as-streamed",

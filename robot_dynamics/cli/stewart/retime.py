@@ -9,7 +9,7 @@ import sys
 import numpy as np
 
 from robot_dynamics.cli.chain_source import number_within
-from robot_dynamics.cli.machine_source import add_motion_arguments, motion_table, one_input, platform_of
+from robot_dynamics.cli.machine_source import add_machine_and_motion, motion_table, one_input, platform_of
 from robot_dynamics.cli.stewart.check import add_wrench_argument, wrench_of
 from robot_dynamics.control.stewart.retiming import retime_motion
 from robot_dynamics.errors import shown
@@ -25,13 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         " Exit code 0: the result keeps every limit; 1: it does not, with a line for each limit, or no timing"
         " makes the motion possible."
     )
-    parser.add_argument("machine", metavar="MACHINE.yaml", help="the platform; - reads standard input")
-    parser.add_argument(
-        "path",
-        metavar="PATH.csv",
-        help="poses: columns time; x, y, z, or surge, sway, heave from home; qx, qy, qz, qw, or roll, pitch,"
-        " yaw; - reads standard input",
-    )
+    add_machine_and_motion(parser)
     parser.add_argument(
         "-o",
         "--output",
@@ -49,7 +43,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="SHARE",
         help="share of each speed and force limit that has to stay free (default: 0)",
     )
-    add_motion_arguments(parser)
     add_wrench_argument(parser)
 
 

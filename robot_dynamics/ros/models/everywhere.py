@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from rcl_interfaces.srv import GetParameters, ListParameters, SetParametersAtomically
 from rclpy.executors import SingleThreadedExecutor
@@ -20,7 +19,7 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.ros.models.live_parameters import SHARED
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.diagnostics import PREPARING, status_name
-from robot_dynamics.ros.support.isolation import use_sockets
+from robot_dynamics.ros.support.visit import visiting_node
 
 SETTLED = 3.0
 """Seconds without a further node until those that were found count as all; a node that is known by its name
@@ -72,12 +71,8 @@ def set_everywhere(
         RobotDynamicsError: no node has them, one does not answer, or one refuses; the text says which. Or
             there are several robots, and no namespace.
     """
-    use_sockets()
-    context = rclpy.Context()
-    rclpy.init(context=context, args=[])
-    node = Node("set", context=context, use_global_arguments=False, start_parameter_services=False)
-    caller = _Caller(node, SingleThreadedExecutor(context=context))
-    try:
+    with visiting_node("set") as (node, executor):
+        caller = _Caller(node, executor)
         below = namespace or "/"
         names = [*wanted, *(name for name in SHARED if report and name not in wanted)]
         found, known = caller.nodes_with(names, below, simulator, patience)
@@ -99,9 +94,6 @@ def set_everywhere(
             )
         before = caller.set_all(having, wanted) if wanted else {}
         return Setting(having, before, {owner: caller.everything(owner) for owner in found} if report else {})
-    finally:
-        node.destroy_node()
-        context.try_shutdown()
 
 
 def wait_until_prepared(owner: str) -> None:
@@ -110,12 +102,6 @@ def wait_until_prepared(owner: str) -> None:
     Raises:
         RobotDynamicsError: it still builds after :data:`PREPARED`.
     """
-    use_sockets()
-    context = rclpy.Context()
-    rclpy.init(context=context, args=[])
-    node = Node("set", context=context, use_global_arguments=False, start_parameter_services=False)
-    executor = SingleThreadedExecutor(context=context)
-    executor.add_node(node)
     reported: dict[str, str] = {}
 
     def on_status(array: DiagnosticArray) -> None:
@@ -123,9 +109,9 @@ def wait_until_prepared(owner: str) -> None:
             if status.name == status_name(owner):
                 reported.update({PREPARING: ""}, **{one.key: one.value for one in status.values})
 
-    node.create_subscription(DiagnosticArray, "/diagnostics", on_status, qos.DIAGNOSTICS)
-    began = time.monotonic()
-    try:
+    with visiting_node("set") as (node, executor):
+        node.create_subscription(DiagnosticArray, "/diagnostics", on_status, qos.DIAGNOSTICS)
+        began = time.monotonic()
         while reported.get(PREPARING, "yes") == "yes":
             waited = time.monotonic() - began
             if not reported and waited > ANSWER:
@@ -133,9 +119,6 @@ def wait_until_prepared(owner: str) -> None:
             if waited > PREPARED:
                 raise RobotDynamicsError(f"{owner} still prepares its new model after {PREPARED:g} s")
             executor.spin_once(timeout_sec=0.05)
-    finally:
-        node.destroy_node()
-        context.try_shutdown()
 
 
 def _fitting(value: Any, present: Any) -> Any:
@@ -153,7 +136,6 @@ class _Caller:
     def __init__(self, node: Node, executor: SingleThreadedExecutor) -> None:
         self._node = node
         self._executor = executor
-        executor.add_node(node)
 
     def nodes_with(
         self, names: Sequence[str], namespace: str, simulator: bool, patience: float
