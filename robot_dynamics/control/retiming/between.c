@@ -135,7 +135,7 @@ static int rd_compare(const struct rd_retiming *r, struct rd_rows *w, int i, con
     const double h = 2.0 * (r->s[i + 1] - r->s[i]) / (v0 + v1);
     for (int j = 0; j < n; j++) {
         const size_t left = (size_t)i * n + j, right = left + n;
-        const double limit = r->velocity[j], free = limit * (1.0 - 0.9 * RD_FREE);
+        const double limit = r->velocity[j], free = limit * (1.0 - 0.5 * RD_FREE);
         /* The velocity of a quintic lies between five numbers. */
         double v[5] = {r->qp[left] * v0, 0.0, 0.0, 0.0, r->qp[right] * v1};
         v[1] = v[0] + 0.25 * h * (u * r->qp[left] + x * r->qpp[left]);
@@ -217,8 +217,8 @@ int rd_retime_between(const struct rd_retiming *r, struct rd_rows *w)
                 w->coarse[i] = 1;
                 continue;
             }
-            w->first = changed == 0 ? i : RD_MIN(w->first, i);
-            w->last = changed++ == 0 ? RD_MIN(i + 1, intervals - 1) : RD_MAX(w->last, RD_MIN(i + 1, intervals - 1));
+            w->dirty[i] = w->dirty[i + 1] = 1;
+            changed++;
         }
         free(room);
     }

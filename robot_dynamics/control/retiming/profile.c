@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define RD_STEPS 100
 #define RD_CLOSE 1e-11
@@ -176,7 +177,8 @@ static double rd_extreme(const struct rd_retiming *r, const struct rd_rows *w, s
                 rd_span_at(lines, found, low, high, &t);
                 found = t.high - t.low >= -1e-6 * (fabs(t.high) + x) ? found : -1.0;
             }
-            const double middle = rd_within(0.5 * (t.high + t.low), low, high);
+            /* Any y that x allows will do: nearest to where friction was made linear. */
+            const double middle = rd_within(rd_within(near, t.low, t.high), low, high);
             const int lost = found < 0.0 && at > 1e-9 * to; /* friction of a speed that is much too high */
             if (w->dry || renewed > 15 || (!lost && rd_nearby(x, at) && rd_nearby(middle, near)))
                 return found;
@@ -218,6 +220,16 @@ static int rd_can_crawl(const struct rd_retiming *r, const struct rd_rows *w, in
 {
     const int m = w->count;
     const double *upper = w->upper + (size_t)i * m, *lower = w->lower + (size_t)i * m;
+    const double *before = w->c + (size_t)i * m, *after = before + m, *push = w->push + (size_t)i * m;
+    rd_mask beyond = {0, 0, 0, 0};
+    for (int k = 0; k < m && !w->any_odd; k += 4) {
+        const rd_four zero = {0.0, 0.0, 0.0, 0.0}, rub = FOUR(push, k);
+        const rd_four up = FOUR(upper, k) - rd_chosen(rub > zero, rub, zero);
+        const rd_four low = FOUR(lower, k) - rd_chosen(rub < zero, rub, zero);
+        beyond |= (FOUR(before, k) > up) | (FOUR(after, k) > up) | (FOUR(before, k) < low) | (FOUR(after, k) < low);
+    }
+    if (!w->any_odd)
+        return !rd_any(beyond);
     for (int k = 0; k < w->efforts; k++) {
         const int j = w->joint[k], sign = w->sign[(size_t)i * m + k];
         double up = upper[k], low = lower[k];
@@ -227,19 +239,25 @@ static int rd_can_crawl(const struct rd_retiming *r, const struct rd_rows *w, in
             up = rd_loaded(up - f, r->load_friction[j], sign, 0.0);
             low = rd_loaded(low - g, r->load_friction[j], sign, 0.0);
         }
-        const double c0 = w->c[(size_t)i * m + k], c1 = w->c[(size_t)(i + 1) * m + k];
-        if (c0 > up || c1 > up || c0 < low || c1 < low)
+        if (before[k] > up || after[k] > up || before[k] < low || after[k] < low)
             return 0;
     }
     return 1;
 }
 
+/* `moved`: whether the set of a point has changed since the last solution. */
 static int rd_forwards(struct rd_retiming *r, const struct rd_rows *w, struct rd_lines *lines, const double *low,
-                       const double *high, int first)
+                       const double *high, const signed char *moved, int same)
 {
     const int last = r->points - 1;
-    double x = r->x[first], ratio = 1.0;
-    for (int i = first; i < last; i++) {
+    double x = r->x[0], ratio = 1.0;
+    for (int i = 0; i < last; i++) {
+        const double was = r->x[i + 1];
+        if (same && !w->dirty[i] && !moved[i + 1]) {
+            ratio = x > 0.0 ? was / x : 1.0;
+            x = was;
+            continue;
+        }
         double near = rd_within(x * ratio, low[i + 1], high[i + 1]), y = near;
         for (int k = 0; k < 12; k++) {
             struct rd_span t;
@@ -254,20 +272,19 @@ static int rd_forwards(struct rd_retiming *r, const struct rd_rows *w, struct rd
             rd_explain(r, w, i);
             return RD_EMPTY;
         }
-        if (i > w->last && y == r->x[i + 1])
-            return RD_RETIMED; /* from here on it is the profile of the last solution */
         ratio = x > 0.0 ? y / x : 1.0;
+        same = y == was;
         r->x[i + 1] = x = y;
     }
     return RD_RETIMED;
 }
 
 /* Solve anew where limits have changed since the last solution. */
-static int rd_retime_solve(struct rd_retiming *r, const struct rd_rows *w, struct rd_lines *lines, double *low, double *high)
+static int rd_retime_solve(struct rd_retiming *r, struct rd_rows *w, struct rd_lines *lines, double *low, double *high)
 {
     const int last = r->points - 1;
     const double spare = 1e-9;
-    int first = 0;
+    signed char *moved = w->open; /* compared with limits only between two solutions */
     r->failed_joint = -1, r->failed_value = r->failed_limit = 0.0;
     high[last] = r->end >= 0.0 ? r->end : w->most[last];
     low[last] = r->end >= 0.0 ? r->end : 0.0;
@@ -275,7 +292,11 @@ static int rd_retime_solve(struct rd_retiming *r, const struct rd_rows *w, struc
         r->failed_at = r->s[last], r->failed_value = sqrt(r->end), r->failed_limit = sqrt(w->most[last]);
         return RD_END;
     }
-    for (int i = w->last; i >= 0; i--) {
+    moved[last] = w->dirty[last];
+    for (int i = last - 1; i >= 0; i--) {
+        moved[i] = 0;
+        if (!w->dirty[i] && !moved[i + 1])
+            continue;
         const double to = w->most[i], was_low = low[i], was_high = high[i];
         const double guess = i + 2 <= last && high[i + 2] > 0.0 ? high[i + 1] * (high[i + 1] / high[i + 2]) : to;
         double from = 0.0;
@@ -287,21 +308,17 @@ static int rd_retime_solve(struct rd_retiming *r, const struct rd_rows *w, struc
             rd_explain(r, w, i);
             return RD_EMPTY;
         }
-        if (i < w->first && low[i] == was_low && high[i] == was_high) {
-            first = i;
-            break;
-        }
+        moved[i] = low[i] != was_low || high[i] != was_high;
     }
-    if (first == 0) {
-        const double x = r->start >= 0.0 ? r->start : high[0];
-        if (x > high[0] * (1.0 + 4e-6) + spare || x < low[0] * (1.0 - 4e-6) - spare) {
-            r->failed_at = r->s[0], r->failed_value = sqrt(x);
-            r->failed_limit = x > high[0] ? sqrt(high[0]) : -sqrt(low[0]);
-            return RD_START;
-        }
-        r->x[0] = x;
+    const double x = r->start >= 0.0 ? r->start : high[0];
+    if (x > high[0] * (1.0 + 4e-6) + spare || x < low[0] * (1.0 - 4e-6) - spare) {
+        r->failed_at = r->s[0], r->failed_value = sqrt(x);
+        r->failed_limit = x > high[0] ? sqrt(high[0]) : -sqrt(low[0]);
+        return RD_START;
     }
-    return rd_forwards(r, w, lines, low, high, first);
+    const int same = r->x[0] == x;
+    r->x[0] = x;
+    return rd_forwards(r, w, lines, low, high, moved, same);
 }
 
 static int rd_prepare(const struct rd_retiming *r, struct rd_rows *w)
@@ -345,14 +362,14 @@ static int rd_retime_on_grid(struct rd_retiming *r, struct rd_rows *w, double *s
     struct rd_lines lines = {0, sets + 2 * (size_t)r->capacity, NULL, NULL};
     int result = RD_RETIMED;
     lines.low = lines.high + 4 * (r->joints + 2), lines.slope = lines.low + 4 * (r->joints + 2);
-    w->first = 0, w->last = r->points - 2;
     for (int i = 0; i < r->points; i++)
-        r->x[i] = w->seen[i] = w->checked[i] = -1.0;
+        w->dirty[i] = 1, r->x[i] = w->seen[i] = w->checked[i] = -1.0;
     for (int k = 0; k < r->rounds; k++) {
         result = rd_retime_solve(r, w, &lines, sets, sets + r->capacity);
         r->rounds_taken++;
         if (result != RD_RETIMED)
             return result;
+        memset(w->dirty, 0, (size_t)r->points);
         w->spare = RD_SPARE * (k < 20 ? k : 20);
         if (rd_retime_margins(r, w) > 0)
             continue;
@@ -362,7 +379,8 @@ static int rd_retime_on_grid(struct rd_retiming *r, struct rd_rows *w, double *s
         if (more == 0)
             return RD_RETIMED;
     }
-    r->failed_at = r->s[w->first];
+    const signed char *first = memchr(w->dirty, 1, (size_t)r->points);
+    r->failed_at = r->s[first != NULL ? first - w->dirty : 0];
     return RD_BEYOND;
 }
 
@@ -422,7 +440,7 @@ int rd_retime(struct rd_retiming *r)
     struct rd_rows w = {0};
     int result = RD_NO_MEMORY;
     const size_t capacity = (size_t)r->capacity;
-    w.knot = calloc(6 * capacity, 1);
+    w.knot = calloc(7 * capacity, 1);
     w.odd = calloc((size_t)r->joints + 1, 1);
     w.joint = malloc((2 * (size_t)r->joints + 4) * sizeof *w.joint);
     w.limit = malloc((2 * (size_t)r->joints + 4) * sizeof *w.limit);
@@ -431,7 +449,7 @@ int rd_retime(struct rd_retiming *r)
     r->rounds_taken = r->rated = 0;
     if (ready) {
         w.coarse = w.knot + capacity, w.estimates = w.coarse + capacity, w.tries = w.estimates + capacity;
-        w.kept = w.tries + capacity, w.open = w.kept + capacity;
+        w.kept = w.tries + capacity, w.open = w.kept + capacity, w.dirty = w.open + capacity;
         w.seen = sets + 2 * capacity + 12 * ((size_t)r->joints + 2), w.checked = w.seen + capacity;
         result = rd_retime_grid(r, w.knot);
         if (result == RD_RETIMED)

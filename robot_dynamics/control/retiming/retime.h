@@ -90,11 +90,11 @@ struct rd_rows {
     signed char *estimates, *tries; /* (points): how often its limits were lowered by estimates and by what is reached */
     signed char *kept;   /* (points): whether it keeps its limits with the x of `checked` */
     signed char *open;   /* (points): whether it has to be compared with its limits */
+    signed char *dirty;  /* (points): whether limits behind the point have changed since the last solution */
     double *seen, *checked; /* (points): x of the last estimates, and of the last comparison */
     int finest;        /* whether no interval is halved any more */
     double *most;      /* (points): largest x by velocities */
     double spare;      /* the same of margins that are seen to be too small; grows with each solution */
-    int first, last;   /* intervals whose limits have changed since the last solution */
     int any_odd;       /* whether any row is */
     int dry;           /* whether no joint has friction */
 };

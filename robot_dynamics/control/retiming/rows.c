@@ -232,8 +232,7 @@ static int rd_speed_margins(const struct rd_retiming *r, struct rd_rows *w, int 
     return 1;
 }
 
-/* Lower limits where a profile may leave them between two points; the number of intervals concerned, and the
- * first and the last of them. */
+/* Lower limits where a profile may leave them between two points; the number of intervals concerned. */
 int rd_retime_margins(const struct rd_retiming *r, struct rd_rows *w)
 {
     int changed = 0, segment = 0;
@@ -247,9 +246,8 @@ int rd_retime_margins(const struct rd_retiming *r, struct rd_rows *w)
         if (!rows && !speeds)
             continue;
         w->estimates[i]++;
-        if (changed++ == 0)
-            w->first = i;
-        w->last = RD_MIN(i + speeds, r->points - 2);
+        w->dirty[i] = 1, w->dirty[i + 1] |= speeds;
+        changed++;
     }
     w->seen[r->points - 1] = r->x[r->points - 1];
     return changed;
@@ -269,7 +267,9 @@ void rd_retime_shares(const struct rd_retiming *r, const struct rd_rows *w)
             if (j < 0)
                 break;
             double tau = w->a[at] * u + w->b[at] * x + w->c[at], used;
-            if (k < e && !w->dry)
+            if (k < e && !w->dry && !w->odd[k] && w->speed[at] * v >= RD_SLOW)
+                tau += w->push[(size_t)k0 * m + k] + w->drag[(size_t)k0 * m + k] * w->speed[at] * v;
+            else if (k < e && !w->dry)
                 tau += r->load_friction[j] * fabs(tau) * sign + rd_friction_at(r->friction + 5 * j, w->speed[at] * v, sign);
             used = fabs(tau) / w->limit[k];
             if (used > r->share[i]) {
