@@ -9,10 +9,11 @@ from motion_base import lengths_at, motion_base
 
 from robot_dynamics.control.core.controller import CoreController
 from robot_dynamics.control.protocol import Phase
+from robot_dynamics.control.smoothing import DELAY, NEEDED, check_stamp
 from robot_dynamics.control.stewart.controller import StewartController
 from robot_dynamics.control.stewart.operating_modes import Brakes, BrakeTiming, OperatingMode, OperatingModes
 from robot_dynamics.control.stewart.parameters import StewartParameters
-from robot_dynamics.control.stewart.stream import DELAY, NEEDED, PoseSample, StreamFilter, check_stamp
+from robot_dynamics.control.stewart.stream import PoseFilter, PoseSample
 from robot_dynamics.control.stewart.stream_intake import StreamIntake
 from robot_dynamics.control.stewart.trajectory import PoseWaypoint
 from robot_dynamics.errors import ParameterError, TrajectoryError
@@ -161,7 +162,7 @@ def test_a_stream_is_followed_less_than_two_periods_behind_and_settles_when_it_e
 
 
 def test_what_comes_late_twice_or_from_the_past_does_no_harm():
-    stream = StreamFilter(0.1)
+    stream = PoseFilter(0.1)
 
     def add(stamp, place):
         return stream.add(PoseSample(stamp, np.full(3, place), np.eye(3), None), stamp, stamp, 0.01)

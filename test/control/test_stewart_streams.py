@@ -11,10 +11,11 @@ from motion_base import motion_base
 
 from robot_dynamics import stewart
 from robot_dynamics.cli.main import main
+from robot_dynamics.control.smoothing import NEEDED
 from robot_dynamics.control.stewart.controller import StewartController
 from robot_dynamics.control.stewart.operating_modes import OperatingMode
 from robot_dynamics.control.stewart.parameters import StewartParameters
-from robot_dynamics.control.stewart.stream import NEEDED, PoseSample
+from robot_dynamics.control.stewart.stream import PoseSample
 from robot_dynamics.control.stewart.trajectory import PoseWaypoint
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.resources import resource

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from robot_dynamics.control.smoothing import DELAY, LONGEST_PERIOD
 from robot_dynamics.control.stewart.controller import StewartController
 from robot_dynamics.control.stewart.parameters import StewartParameters
 from robot_dynamics.control.stewart.recorded import RecordedMotion
 from robot_dynamics.control.stewart.reference_governor import GovernedReference, PoseTarget
-from robot_dynamics.control.stewart.stream import DELAY, LONGEST_PERIOD, PoseSample
+from robot_dynamics.control.stewart.stream import PoseSample
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart import StewartPlatform

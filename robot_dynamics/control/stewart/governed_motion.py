@@ -14,7 +14,7 @@ from robot_dynamics.control.stewart.reference_governor import (
     PoseTarget,
     ReferenceGovernor,
 )
-from robot_dynamics.control.stewart.stream import StreamFilter
+from robot_dynamics.control.stewart.stream import PoseFilter
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.orientation import rotation_vector
 
@@ -113,7 +113,7 @@ class StreamGoal:
         joined: whether the reference has reached the stream.
     """
 
-    def __init__(self, stream: StreamFilter, speed: float, jacobian: Array) -> None:
+    def __init__(self, stream: PoseFilter, speed: float, jacobian: Array) -> None:
         self.stream = stream
         self._speed, self._jacobian = speed, jacobian
         self._joining: Joining | None = None

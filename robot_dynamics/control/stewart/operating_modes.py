@@ -23,7 +23,7 @@ from robot_dynamics.control.stewart.governed_motion import GovernedMotion, Gover
 from robot_dynamics.control.stewart.parameters import StewartParameters
 from robot_dynamics.control.stewart.reference_governor import GovernedReference, PoseTarget, ReferenceGovernor
 from robot_dynamics.control.stewart.segments import segments_along
-from robot_dynamics.control.stewart.stream import StreamFilter
+from robot_dynamics.control.stewart.stream import PoseFilter
 from robot_dynamics.control.stewart.trajectory import PoseTrajectory
 from robot_dynamics.control.stop_memory import StopState
 from robot_dynamics.spatial import Array
@@ -257,7 +257,7 @@ class OperatingModes:
         """Brake when the core's stop has come to rest."""
         self.mode, self.motion = OperatingMode.STOPPING, None
 
-    def stream(self, time: float, start: GovernedReference, poses: StreamFilter) -> GovernedMotion:
+    def stream(self, time: float, start: GovernedReference, poses: PoseFilter) -> GovernedMotion:
         """Follow poses that come one by one; they are joined slowly."""
         parameters, home = self._parameters, self._machine
         self.mode, self._rejoins = OperatingMode.OPERATIONAL, False

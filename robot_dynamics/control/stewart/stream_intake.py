@@ -6,9 +6,10 @@ from collections import deque
 
 import numpy as np
 
+from robot_dynamics.control.smoothing import DELAY, check_stamp
 from robot_dynamics.control.stewart.parameters import StewartParameters
-from robot_dynamics.control.stewart.stream import DELAY, PoseSample, StreamFilter, check_stamp
-from robot_dynamics.control.stewart.stream_clock import SenderClock
+from robot_dynamics.control.stewart.stream import PoseFilter, PoseSample
+from robot_dynamics.control.stream_clock import SenderClock
 from robot_dynamics.errors import TrajectoryError, short
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.kinematics import leg_geometry
@@ -50,7 +51,7 @@ class StreamIntake:
     def __init__(self, machine: Machine, parameters: StewartParameters) -> None:
         self._machine = machine
         self.parameters = parameters
-        self.filter = StreamFilter(parameters.stream_timeout)
+        self.filter = PoseFilter(parameters.stream_timeout)
         self.clock = SenderClock()
         self._speeds = JUMP * np.array([leg.limits.speed for leg in machine.legs])
         self.clear()
