@@ -1,4 +1,4 @@
-"""What 2 kg in the gripper do: torques with and without them, and what the tip must push.
+"""Torques with and without 2 kg in the gripper, and the force with which the tip must push.
 
 python examples/payload.py
 """

@@ -53,7 +53,7 @@ REASONS = {
 
 
 def in_workspace(package: str) -> bool:
-    """Whether a ROS package is in the workspace that is sourced, this one with its programs."""
+    """True if a ROS package is in the workspace that is sourced, this one with its programs."""
     try:
         from ament_index_python.packages import get_package_prefix
 
@@ -64,7 +64,7 @@ def in_workspace(package: str) -> bool:
 
 
 def is_missing(name: str) -> bool:
-    """Whether there is neither a ROS package nor a module nor a program of this name."""
+    """True if there is neither a ROS package nor a module nor a program of this name."""
     if in_workspace(name) or name == "robot_dynamics":
         return not in_workspace(name)
     # This repository has a folder launch/.

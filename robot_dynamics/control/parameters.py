@@ -11,7 +11,7 @@ from robot_dynamics.parameters import parameter, validate
 
 
 class SafeOutput(enum.Enum):
-    """What goes to the actuators when the controller cannot control."""
+    """Output to the actuators when the controller cannot control."""
 
     GRAVITY_FADE = "gravity_fade"
     ZERO = "zero"

@@ -16,7 +16,7 @@ from robot_dynamics.inputs.arrays import real_number
 from robot_dynamics.spatial import Array
 
 VOID = "a hold, a jump, a loss of states or another trajectory came first"
-"""Why a plan is discarded whose epoch is over."""
+"""Reason for which a plan is discarded whose epoch is over."""
 LATCHED = "a protective stop is in force: remove its cause, then call ~/reset_fault"
 """Reason for which a plan is refused during a protective stop."""
 
@@ -33,13 +33,13 @@ class Phase(enum.Enum):
 
     @property
     def controls(self) -> bool:
-        """Whether feedback is in force."""
+        """True if feedback is in force."""
         return self not in (Phase.WAITING, Phase.STALE, Phase.FAULT)
 
 
 @dataclass(frozen=True)
 class Command:
-    """What leaves a controller in one cycle.
+    """Output of a controller in one cycle.
 
     Attributes:
         effort: (n,) within the limits, in the order of the controller's joints [N·m or N].
@@ -76,7 +76,7 @@ class Trajectory(Protocol[R_co]):
 
 @dataclass(frozen=True)
 class Departure(Generic[R]):
-    """Where and when a plan may begin: all that planning needs to know of a controller.
+    """Place and time at which a plan may begin: all that planning needs to know of a controller.
 
     Attributes:
         start: when time 0 of the waypoints is, on the controller's clock [s].
@@ -105,11 +105,11 @@ class Planned(Generic[R]):
 
 
 class Plannable(Protocol[R_co]):
-    """What a plan needs to know of a controller."""
+    """State of a controller that planning needs."""
 
     @property
     def phase(self) -> Phase:
-        """What the controller is doing."""
+        """Activity of the controller."""
 
     @property
     def time(self) -> float:
@@ -128,7 +128,7 @@ class Controller(Plannable[R], Protocol[R]):
 
     @property
     def discontinuity(self) -> str:
-        """Why the last state cannot follow from the one before, which ended what was followed; else empty."""
+        """Reason for which the last state cannot follow the one before, which ended the motion; else empty."""
 
     @property
     def parameters(self) -> LoopParameters:
@@ -154,10 +154,10 @@ class Controller(Plannable[R], Protocol[R]):
         """Stop following and hold where the machine is."""
 
     def follows(self, trajectory: Trajectory[R]) -> bool:
-        """Whether ``trajectory`` is being followed, or will be from its start on."""
+        """True if ``trajectory`` is being followed, or will be from its start on."""
 
     def departure(self, start: float | None, allowance: float = 0.0) -> Departure[R]:
-        """Where a plan may begin; asked before planning, outside the cycle.
+        """Start of a plan; asked before planning, outside the cycle.
 
         Args:
             start: when time 0 of the waypoints is [s]; as soon as possible when None.
@@ -188,5 +188,5 @@ def departure_of(controller: Plannable[R], start: float | None, allowance: float
 
 
 def late(seconds: float) -> str:
-    """Why a plan is discarded that should have begun so long ago [s]."""
+    """Reason for which a plan is discarded that should have begun so long ago [s]."""
     return f"planning took {short(seconds)} s longer than it was allowed to"

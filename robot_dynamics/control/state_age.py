@@ -1,4 +1,4 @@
-"""How old the latest joint state is, for who acts on where the arm is without a control cycle of its own."""
+"""Age of the latest joint state, for those who act on the arm's place without a control cycle."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class StateAge:
         self._last, self._astray_since = steady, None
 
     def forget(self) -> None:
-        """Where the arm is must be told anew."""
+        """Forget the arm's place; it must be told anew."""
         self._last, self._delay, self._astray_since = None, 0, None
 
     def seconds(self, now: int, steady: int, timeout: float) -> float:
@@ -108,7 +108,7 @@ class StateAge:
         return missing or min(self._time.lost(self._last, steady, 0, alone), timeout)
 
     def objection(self, now: int, steady: int, timeout: float) -> str:
-        """Why nobody knows where the arm is; empty where the latest state is fresh enough.
+        """Reason for which the arm's place is unknown; empty where the latest state is fresh enough.
 
         Args:
             now: the present.

@@ -142,7 +142,7 @@ def check_finite(rows: Array, counts: NDArray[np.integer[Any]], field: str, name
 
 
 def joint_order(wanted: Sequence[str], given: Sequence[str]) -> list[int]:
-    """Where each joint of ``wanted`` stands in ``given``, in time proportional to their number.
+    """Place of each joint of ``wanted`` in ``given``, in time proportional to their number.
 
     Raises:
         TrajectoryError: ``given`` does not name each of them exactly once.

@@ -1,1 +1,1 @@
-"""What a robot's recorded motion tells about its masses, drives and payload."""
+"""Masses, drives and payload of a robot from its recorded motion."""

@@ -1,4 +1,4 @@
-"""What each joint's drive adds to the efforts, as columns: linear in everything but Stribeck's velocity."""
+"""Efforts of each joint's drive as columns: linear in everything but Stribeck's velocity."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SPEEDS = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8)
 
 @dataclass(frozen=True)
 class FrictionLaw:
-    """What friction depends on.
+    """Quantities that friction depends on.
 
     Attributes:
         stribeck_velocity: (n,) [rad/s or m/s]; zero where friction is the same at all speeds.
@@ -63,7 +63,7 @@ class FrictionLaw:
 
 @dataclass(frozen=True)
 class DriveSignals:
-    """What the parameters of the drives are multiplied by, (N, n) each.
+    """Factors of the parameters of the drives, (N, n) each.
 
     Attributes:
         acceleration, velocity: of the joints.

@@ -1,4 +1,4 @@
-"""Which law of friction each joint gets: the one that predicts what it was not fitted to."""
+"""Choice of the law of friction for each joint: the one that predicts data that it was not fitted to."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SWEEPS = 2
 LEAST_GAIN = 0.05
 """Share of its squared error by which a joint's law must be better."""
 MOST_LOSS = 0.1
-"""What the parts that become worse may lose of what the others gain."""
+"""Largest loss of the parts that become worse, as a share of the others' gain."""
 LEAST_LOAD_GAIN, MOST_LOAD_LOSS = 0.02, 1.0 / 3.0
 """The same for friction that grows with the load, whose sign and size are checked besides."""
 
@@ -87,7 +87,7 @@ def _descended(trial: _Trials, choice: _Choice, load: bool) -> _Choice:
 def _better(
     tried: Array, errors: Array, joint: int, least: float = LEAST_GAIN, most: float = MOST_LOSS
 ) -> bool:
-    """Whether errors (FOLDS, n) are lower in nearly all parts, and by what matters to the joint."""
+    """True if errors (FOLDS, n) are lower in nearly all parts, and by what matters to the joint."""
     gain = errors.sum(axis=1) - tried.sum(axis=1)
     lost, won = -gain[gain < 0.0].sum(), gain[gain > 0.0].sum()
     return bool(lost < most * won and gain.sum() > least * errors[:, joint].sum())
@@ -119,7 +119,7 @@ class _Trials:
         self._offsets = np.array([places.get(first + j, -1) for j in range(count)])
 
     def has_offset(self, joint: int) -> bool:
-        """Whether a constant effort of the joint can be told from everything else."""
+        """True if a constant effort of the joint can be told from everything else."""
         return bool(self._offsets[joint] >= 0)
 
     def errors(self, choice: _Choice) -> Array:

@@ -1,4 +1,4 @@
-"""What the data alone say: base parameters by weighted least squares that outliers cannot pull far."""
+"""Base parameters from the data alone, by weighted least squares that outliers cannot pull far."""
 
 from __future__ import annotations
 

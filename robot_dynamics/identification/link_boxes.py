@@ -41,7 +41,7 @@ class LinkBox:
     upper: Array
 
     def contains(self, point: Array, tolerance: float = 1e-9) -> bool:
-        """Whether a point (3,) of the link frame lies in the box."""
+        """True if a point (3,) of the link frame lies in the box."""
         return bool(((point >= self.lower - tolerance) & (point <= self.upper + tolerance)).all())
 
     def rows(self, prior: Array) -> Array:

@@ -210,7 +210,7 @@ def _refuse_currents(source: str, names: Sequence[str], effort: Array, expected:
 
 
 def _against(effort: Array, expected: Array, drives: Array) -> bool:
-    """Whether an effort (N,) goes against the expected one (N,), or its friction against the motion."""
+    """True if an effort (N,) goes against the expected one (N,), or its friction against the motion."""
     others = np.column_stack([drives, np.ones(len(effort))])
     both = np.column_stack([effort, expected])
     rest = both - others @ np.linalg.lstsq(others, both, rcond=None)[0]

@@ -25,7 +25,7 @@ from robot_dynamics.spatial import Array
 BAG_SUFFIXES = (".db3", ".mcap")
 MESSAGE = "sensor_msgs/msg/JointState"
 LOCKED = 0.01
-"""How far from its position a locked joint may be [rad or m]."""
+"""Largest distance of a locked joint from its position [rad or m]."""
 
 
 @dataclass(frozen=True)

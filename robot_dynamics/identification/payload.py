@@ -25,7 +25,7 @@ PRIOR_WEIGHT = 1e-3
 LOAD_ROUNDS = 8
 """Most rounds in which the payload and the friction that depends on it are made to agree."""
 ANYWHERE = LinkBox(np.full(3, -1.0), np.full(3, 1.0))
-"""Where the centre of a payload may be in the tip frame [m]."""
+"""Bounds of the centre of a payload in the tip frame [m]."""
 
 
 def identify_payload(

@@ -1,4 +1,4 @@
-"""What an identification finds."""
+"""Result of an identification."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class Identification:
 
     @property
     def law(self) -> FrictionLaw:
-        """What friction depends on."""
+        """Quantities that friction depends on."""
         drives = self.drives
         different, loaded = drives["friction_offset"] != 0.0, drives["load_friction"] != 0.0
         return FrictionLaw(drives["stribeck_velocity"], different, loaded)
@@ -131,7 +131,7 @@ class Identification:
         return np.asarray(regressor(self.chain, q, qd, qdd, self.gravity, self.law) @ self.parameters)
 
     def summary(self) -> dict[str, Any]:
-        """What ``result.json`` holds."""
+        """Content of ``result.json``."""
         names = self.chain.joint_names
         judged = self.validate or self.learn
         each = range(len(names))

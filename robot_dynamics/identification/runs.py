@@ -20,7 +20,7 @@ from robot_dynamics.spatial import Array
 
 @dataclass(frozen=True)
 class Options:
-    """How to identify.
+    """Settings of an identification.
 
     Attributes:
         cutoff: of the zero-phase filter [Hz]; None: from the coherence of predicted and measured efforts.

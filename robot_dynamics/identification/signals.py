@@ -17,7 +17,7 @@ ORDER = 4
 AT_REST = 0.01
 """A joint that stays slower is at rest [rad/s or m/s]."""
 EDGE = 4.0
-"""What is left out at both ends of a run, where the filter has seen only half [periods of the cut-off]."""
+"""Part left out at both ends of a run, where the filter has seen only half [periods of the cut-off]."""
 DENSITY = 25.0
 """Samples per period of the cut-off to which logs are thinned, or interpolated."""
 LEAST_STEADY = 0.25

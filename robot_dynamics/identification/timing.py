@@ -73,7 +73,7 @@ class Delay:
 
 @dataclass(frozen=True)
 class Treatment:
-    """What was done to the logs before anything was concluded from them.
+    """Preparation of the logs, before anything is concluded from them.
 
     Attributes:
         cutoff: of the zero-phase filter [Hz].

@@ -1,4 +1,4 @@
-"""What the data determine: standard deviations without the prior, and the efforts of other motions."""
+"""Certainty from the data: standard deviations without the prior, and the efforts of other motions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _DETERMINED = 1e-6
 
 @dataclass(frozen=True)
 class Knowledge:
-    """What least squares say of the base parameters.
+    """Base parameters by least squares.
 
     Attributes:
         base: the combinations.

@@ -24,7 +24,7 @@ def copy(tmp_path_factory):
 
 
 def changed(copy, path, modules):
-    """Whether the fingerprint notices another comment in a file."""
+    """True if the fingerprint notices another comment in a file."""
     before, text = digest_of(modules, copy), (copy / path).read_bytes()
     (copy / path).write_bytes(text + b"\n// another\n")
     try:

@@ -25,7 +25,7 @@ def load() -> float:
 
 
 def found(pattern: str, text: str) -> bool:
-    """Whether a text contains a match."""
+    """True if a text contains a match."""
     return re.search(pattern, text) is not None
 
 
@@ -62,7 +62,7 @@ class Record:
         return next((one for one in reversed(self.read()) if one.topic == topic), None)
 
     def has_noted(self, moment: float, topic: str) -> bool:
-        """Whether the file holds something of a topic that is younger than ``moment`` [s]."""
+        """True if the file holds something of a topic that is younger than ``moment`` [s]."""
         return any(one.at > moment for one in reversed(self.read()) if one.topic == topic)
 
     def wait_until_noted(self, moment: float, topic: str, alive: Callable[[], bool]) -> None:
@@ -155,7 +155,7 @@ def judge(
 
 
 def _meets(begin: float, end: float, intervals: Sequence[Interval]) -> bool:
-    """Whether the time between two moments is partly in one of the intervals."""
+    """True if the time between two moments is partly in one of the intervals."""
     return any(first < end and begin < last for first, last in intervals)
 
 

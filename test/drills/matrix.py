@@ -33,7 +33,7 @@ class Reason:
     columns: Sequence[str]
 
     def holds(self, fault: Fault, column: str) -> bool:
-        """Whether it is why the fault is not done to the machine."""
+        """True if it is why the fault is not done to the machine."""
         names = fault.name, fault.do.__module__
         return any(fnmatch(name, pattern) for name in names for pattern in self.faults) and any(
             fnmatch(column, pattern) for pattern in self.columns

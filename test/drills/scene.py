@@ -161,7 +161,7 @@ class Scene:
             self.wire.wait_for_states(20)
 
     def _sets_out(self, goal: Any) -> bool:
-        """Whether the machine is on its way, not on its brakes."""
+        """True if the machine is on its way, not on its brakes."""
         self._printed = len(self.process.output)
         # A node that was started a moment ago may not be known yet.
         self.send_until(f"{self.UNDER_WAY}|{self.ON_BRAKES}", self.trajectories, goal)
@@ -240,7 +240,7 @@ class Scene:
         )
 
     def works(self) -> bool:
-        """Whether the node holds its machine when it is told to."""
+        """True if the node holds its machine when it is told to."""
         answer = self.peer.call(Trigger, f"{self.node}/hold")
         self.reset_latch()
         return bool(answer.success) and answer.message == "holding position"

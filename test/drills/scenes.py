@@ -82,7 +82,7 @@ class Platform(Scene):
             self.start_plant()
 
     def works(self) -> bool:
-        """Whether it holds when it is told to; from its brakes it rises first."""
+        """True if it holds when it is told to; from its brakes it rises first."""
         before = len(self.process.output)
         self.peer.call(Trigger, f"{self.node}/unpark")
         holds = super().works()
@@ -132,7 +132,7 @@ class Feeder(Scene):
     }
 
     def works(self) -> bool:
-        """Whether it could tell its controller to hold."""
+        """True if it could tell its controller to hold."""
         return bool(self.peer.call(Trigger, f"{self.node}/hold").success)
 
     def loses_states(self, words: str = "") -> None:
@@ -187,7 +187,7 @@ class Model(Scene):
         self.rest(0.5)
 
     def works(self) -> bool:
-        """Whether it prints its table."""
+        """True if it prints its table."""
         return bool(self.peer.call(Trigger, f"{self.node}/print").success)
 
 
@@ -221,7 +221,7 @@ class Simulator(Scene):
         """It is the plant."""
 
     def works(self) -> bool:
-        """Whether the arm goes back to where it began when it is told to."""
+        """True if the arm goes back to where it began when it is told to."""
         return bool(self.peer.call(Trigger, f"{self.node}/reset").success)
 
 

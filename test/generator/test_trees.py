@@ -70,7 +70,7 @@ class Oracle:
 
 
 def agree(found, expected):
-    """Whether arrays differ by nothing but rounding, beside their greatest entry."""
+    """True if arrays differ by nothing but rounding, beside their greatest entry."""
     expected = np.asarray(expected)
     assert np.abs(np.asarray(found) - expected).max() <= CLOSE * max(1e-3, np.abs(expected).max())
 

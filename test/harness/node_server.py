@@ -25,7 +25,7 @@ _DIES_WITH_PARENT = 1
 
 
 def can_fork(variables: Mapping[str, str]) -> bool:
-    """Whether a process in this environment can do without an interpreter that begins anew."""
+    """True if a process in this environment can do without an interpreter that begins anew."""
     return not any(variables.get(name, "") != os.environ.get(name, "") for name in OWN)
 
 

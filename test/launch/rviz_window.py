@@ -85,7 +85,7 @@ class RvizWindow:
 
     @property
     def running(self) -> bool:
-        """Whether the process lives."""
+        """True if the process lives."""
         return self._process.poll() is None
 
     @property

@@ -60,7 +60,7 @@ class StockLaunch(Launch):
         return int(self.wait_for_output(rf"(?s).*{pattern}")[1])
 
     def ended_cleanly(self, node: str) -> bool:
-        """Whether a node has ended as it should."""
+        """True if a node has ended as it should."""
         return f"process has finished cleanly [pid {self.pid(node)}]" in self.output
 
 

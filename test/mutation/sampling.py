@@ -92,7 +92,7 @@ def targets(words: Iterable[str], package: Path) -> list[Target]:
 
 
 def matters(operator: str) -> bool:
-    """Whether an operator makes faults that somebody could make; most others end in a TypeError at once."""
+    """True if an operator makes faults that somebody could make; most others end in a TypeError at once."""
     name = operator.removeprefix("core/")
     binary = re.fullmatch(r"ReplaceBinaryOperator_(\w+)_(\w+)", name)
     if binary:

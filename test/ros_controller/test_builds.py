@@ -80,7 +80,7 @@ def wait_until(condition, what: str) -> None:
 
 
 def lives(process: int) -> bool:
-    """Whether a process exists and is no zombie."""
+    """True if a process exists and is no zombie."""
     try:
         return Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
     except OSError:

@@ -31,7 +31,7 @@ def read_names(data: bytes):
 
 
 def leaves_out(data: bytes) -> bool:
-    """Whether the codec finds no joint of the robot among those of a message."""
+    """True if the codec finds no joint of the robot among those of a message."""
     return read_names(data)[0] == load_hosts().RD_OTHER_JOINTS
 
 
@@ -59,7 +59,7 @@ def names_by_rclpy(data: bytes) -> list[str]:
 
 
 def same_as_rclpy(data: bytes) -> bool:
-    """Whether the codec took the message; if so, rclpy must read the same from it.
+    """True if the codec took the message; if so, rclpy must read the same from it.
 
     A message that it leaves out has none of the joints for rclpy either, which may refuse it as a whole.
     """

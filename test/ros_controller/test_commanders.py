@@ -43,7 +43,7 @@ class Arm(Robot):
         self.states.publish(self.state(PLACE))
 
     def carried(self):
-        """Whether the last efforts carry the weight."""
+        """True if the last efforts carry the weight."""
         return bool(self.commands) and np.allclose(self.commands[-1].data, gravity_load(PLACE), rtol=1e-6)
 
 

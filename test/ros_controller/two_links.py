@@ -36,7 +36,7 @@ class Robot:
 
     @property
     def faded(self):
-        """Whether the last command is no effort."""
+        """True if the last command is no effort."""
         return bool(self.commands) and not any(self.commands[-1].data)
 
     def state(self, position, velocity=(0.0, 0.0), names=NAMES, effort=()):

@@ -45,7 +45,7 @@ def sockets(pid):
 
 
 def shared_memory(pid):
-    """Whether a process has opened a port of Fast DDS in shared memory."""
+    """True if a process has opened a port of Fast DDS in shared memory."""
     return "/dev/shm/fastrtps_port" in Path(f"/proc/{pid}/maps").read_text()
 
 

@@ -50,7 +50,7 @@ def short(kind: str) -> str:
 
 
 def is_row_of(row: Row, endpoint: str, node: str) -> bool:
-    """Whether a row is about an endpoint; ``<controller>`` in a row stands for any name."""
+    """True if a row is about an endpoint; ``<controller>`` in a row stands for any name."""
     name = row.name.replace("~", f"/{node}")
     pattern = re.sub(r"<\w+>", r"\\w+", re.escape(name).replace(r"\<", "<").replace(r"\>", ">"))
     return re.fullmatch(f"/?{pattern}", endpoint) is not None

@@ -45,7 +45,7 @@ class Legs:
 
     @property
     def faded(self):
-        """Whether the last command is no force."""
+        """True if the last command is no force."""
         return bool(self.commands) and not any(self.commands[-1].data)
 
     def answer(self, lengths):

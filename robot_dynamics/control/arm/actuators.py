@@ -74,7 +74,7 @@ class Drives:
 
     @cached_property
     def ideal(self) -> bool:
-        """Whether the drives add nothing."""
+        """True if the drives add nothing."""
         return not self.rotor_inertia.any() and self.friction.is_zero
 
 

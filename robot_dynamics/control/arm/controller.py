@@ -52,7 +52,7 @@ _FAILS = list(enumerators("rd_standing")).index("fails")
 
 
 class Stiffness(NamedTuple):
-    """What the feedback of a joint is worth.
+    """Worth of the feedback of a joint.
 
     Attributes:
         name: of the joint.
@@ -350,7 +350,7 @@ class ArmController(CoreController[Reference]):
         return self._judged("rd_weight_text", settings, doubles(self._snapshot.position.copy()), earlier)[1]
 
     def _judged(self, judge: str, settings: Settings, *given: Any) -> tuple[bool, str]:
-        """Whether settings fail, and why."""
+        """Reason for which settings fail; empty where they do not."""
         names = [ffi().new("char[]", name.encode()) for name in self.chain.joint_names]
         text = ffi().new("char[]", LONGEST_LINE)
         standing = getattr(load_core(), judge)(

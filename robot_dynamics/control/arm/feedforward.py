@@ -65,7 +65,7 @@ class _Core(ArmController):
         """No model is refused: another controller carries the arm, too."""
 
     def moving(self, time: float) -> bool:
-        """Whether a trajectory is followed at ``time`` [s], or begins later."""
+        """True if a trajectory is followed at ``time`` [s], or begins later."""
         return self._plans.active(time) is not None or self._plans.waits(time)
 
     def withdraw(self) -> bool:
@@ -175,11 +175,11 @@ class Feedforward:
             self._stays = position, time
 
     def rests(self, seconds: float = AT_REST) -> bool:
-        """Whether the arm has been at rest for so long [s]."""
+        """True if the arm has been at rest for so long [s]."""
         return self._seen is not None and self._seen - self._stays[1] >= seconds
 
     def astray(self, now: float) -> str:
-        """How far the arm is from its reference, where that is beyond the following error; else empty.
+        """Distance of the arm from its reference as text, where it is beyond the following error; else empty.
 
         A controller that reports its reference is taken at its word; it may be late, or follow somebody else.
         """
@@ -233,7 +233,7 @@ class Feedforward:
     def departure(
         self, start: float | None, now: float, allowance: float = 0.0, delivery: float = 0.0
     ) -> PathDeparture:
-        """Where a plan may begin that is ready within ``allowance`` [s].
+        """Start of a plan that is ready within ``allowance`` [s].
 
         Args:
             start: when time 0 of the waypoints is [s]; as soon as possible if None.
@@ -256,12 +256,12 @@ class Feedforward:
         return PathDeparture(begin, earliest, path[-1], self.epoch, moving, self._core.epoch, delivery, lead)
 
     def _is_near(self, position: Array) -> bool:
-        """Whether an arm at rest is where the last trajectory ended or was dropped."""
+        """True if an arm at rest is where the last trajectory ended or was dropped."""
         held = self._core.reference(np.inf).position
         return self._held and bool((np.abs(position - held) <= NEAR).all())
 
     def _resting(self, position: Array) -> Reference:
-        """What holds an arm at rest: where the last trajectory ended or was dropped, or else where it is.
+        """Position that holds an arm at rest: where the last trajectory ended or was dropped, or else where it is.
 
         An arm sags a little from where it is held: departing from there would step the controller's
         reference. A controller that reports where it holds the arm is taken at its word.
@@ -345,7 +345,7 @@ class Feedforward:
         self._last = None, np.zeros(0)
 
     def moving(self, now: float) -> bool:
-        """Whether a trajectory is followed, or waits for its start."""
+        """True if a trajectory is followed, or waits for its start."""
         self._update(now)
         return self._core.moving(now)
 

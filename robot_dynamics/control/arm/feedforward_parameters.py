@@ -11,7 +11,7 @@ from robot_dynamics.parameters import parameter, validate
 
 
 class EffortPath(enum.Enum):
-    """How the efforts reach the actuators."""
+    """Way of the efforts to the actuators."""
 
     TRAJECTORY = "trajectory"
     COMMANDS = "commands"
@@ -19,7 +19,7 @@ class EffortPath(enum.Enum):
 
 @dataclass(frozen=True)
 class FeedforwardParameters(EffortLimitParameters):
-    """How the feeder samples a trajectory and sends its efforts."""
+    """Sampling of a trajectory by the feeder, and sending of its efforts."""
 
     effort_path: str = parameter(
         EffortPath.TRAJECTORY.value,

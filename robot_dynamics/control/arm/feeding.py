@@ -35,7 +35,7 @@ class Lead:
 
 @dataclass(frozen=True)
 class PathDeparture(Departure[Reference]):
-    """Where and when a plan may begin.
+    """Place and time at which a plan may begin.
 
     Attributes:
         moving: whether a trajectory is being followed.
@@ -74,7 +74,7 @@ class Plan(Planned[Reference]):
 
 
 def lead_times(now: float, departs: float, points: Array) -> Array:
-    """Where the points of a lead are: now, and the points of what is under way until it is left [s].
+    """Times of a lead's points: now, and those of what is under way until it is left [s].
 
     Args:
         now: when it was asked for [s].

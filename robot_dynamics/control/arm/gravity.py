@@ -32,7 +32,7 @@ def check_gravity(gravity: Sequence[float] | Array) -> None:
 
 @dataclass(frozen=True)
 class ImuParameters:
-    """How gravity is read from an accelerometer on the arm's base."""
+    """Reading of gravity from an accelerometer on the arm's base."""
 
     gravity_from_imu: bool = parameter(
         False,

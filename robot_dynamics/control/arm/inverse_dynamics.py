@@ -1,4 +1,4 @@
-"""What control needs of an arm's model, and what follows from it."""
+"""An arm's model as control needs it, and derived quantities."""
 
 from __future__ import annotations
 

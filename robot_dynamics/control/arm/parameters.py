@@ -161,7 +161,7 @@ def position_limits(chain: KinematicChain) -> Array:
 
 
 def arm_bounds(chain: KinematicChain, parameters: ArmParameters) -> Bounds:
-    """What counts as real for an arm, from its limits and the parameters.
+    """Bounds of plausible states of an arm, from its limits and the parameters.
 
     Raises:
         ParameterError: ``max_effort`` does not fit the joints.

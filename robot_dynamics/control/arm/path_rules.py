@@ -1,4 +1,4 @@
-"""What trajectories of joints may be, beyond what the arm itself allows."""
+"""Rules for trajectories of joints, beyond the limits of the arm itself."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _AT_REST = 1e-6  # slower than this, in rad/s, m/s and their rates, a joint stan
 
 @dataclass(frozen=True)
 class PartialGoalParameters:
-    """Whether trajectories may leave joints out."""
+    """Permission for trajectories to leave joints out."""
 
     allow_partial_joints_goal: bool = parameter(
         False,
@@ -63,7 +63,7 @@ class TorqueCheckParameters:
 
 @dataclass(frozen=True)
 class PathRules:
-    """What is asked of a trajectory, beside the limits of the robot's description.
+    """Demands on a trajectory, beside the limits of the robot's description.
 
     Attributes:
         partial: whether joints may be left out; they hold their place.
@@ -78,7 +78,7 @@ class PathRules:
     torque: TorqueCheckParameters = field(default_factory=TorqueCheckParameters)
 
     def order(self, joint_names: Sequence[str], given: Sequence[str]) -> tuple[list[int], list[int]]:
-        """Which joints a trajectory moves, and where each stands in ``given``.
+        """Joints that a trajectory moves, and the place of each in ``given``.
 
         Args:
             joint_names: of the arm.

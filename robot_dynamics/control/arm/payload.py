@@ -1,4 +1,4 @@
-"""What the arm carries: a rigid body fixed to the tip, part of the last moving link."""
+"""The arm's payload: a rigid body fixed to the tip, part of the last moving link."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.spatial import Array
 
 LARGEST_TURN = 0.25
-"""Where a joint moves farther, an interval is cut into equal times, so that no wave is missed [rad or m]."""
+"""Largest motion of a joint in an interval [rad or m]; longer ones are cut, so that no wave is missed."""
 PROBES = 8
 """Parts into which every interval is cut to look at the efforts between its ends."""
 SHORTEST_INTERVAL = 2e-5

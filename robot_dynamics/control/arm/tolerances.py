@@ -1,4 +1,4 @@
-"""Whether the arm follows a trajectory closely enough, and arrives: the rules of FollowJointTrajectory.
+"""Following of a trajectory closely enough, and arrival: the rules of FollowJointTrajectory.
 
 The semantics are those of ``joint_trajectory_controller``: a tolerance of 0 in a goal means "as configured",
 -1 "none"; path tolerances hold until the trajectory's end, goal tolerances from then on; the goal must be met
@@ -26,7 +26,7 @@ _UNITS = {"position": "rad or m", "velocity": "rad/s or m/s", "acceleration": "r
 
 @dataclass(frozen=True)
 class ToleranceParameters:
-    """What holds for goals that give no tolerances of their own; 0 is no tolerance."""
+    """Tolerances of goals that give none of their own; 0 is no tolerance."""
 
     path_tolerance: tuple[float, ...] = parameter(
         (0.0,),
@@ -88,7 +88,7 @@ class ToleranceParameters:
 
 @dataclass(frozen=True)
 class JointTolerance:
-    """What a goal asks of one joint: 0 as configured, -1 none [rad, rad/s, rad/s² or m, m/s, m/s²]."""
+    """Tolerances of a goal for one joint: 0 as configured, -1 none [rad, rad/s, rad/s² or m, m/s, m/s²]."""
 
     position: float = 0.0
     velocity: float = 0.0
@@ -159,7 +159,7 @@ def _merged(
 
 
 class Outcome(enum.Enum):
-    """How a goal stands."""
+    """State of a goal."""
 
     RUNNING = "running"
     REACHED = "reached"
@@ -192,7 +192,7 @@ class GoalMonitor:
         self._tolerances = tolerances
 
     def judge(self, time: float, reference: Reference, position: Array, velocity: Array) -> Verdict:
-        """How the goal stands at ``time`` [s], with the arm at ``position`` and ``velocity`` (n,).
+        """State of the goal at ``time`` [s], with the arm at ``position`` and ``velocity`` (n,).
 
         Accelerations are not measured; their tolerances have no effect.
         """

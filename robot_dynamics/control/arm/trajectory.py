@@ -29,7 +29,7 @@ ANY_PATH = PathRules()
 
 @dataclass(frozen=True)
 class Reference:
-    """Where the joints shall be: position, velocity and acceleration (n,), in chain order."""
+    """Reference of the joints: position, velocity and acceleration (n,), in chain order."""
 
     position: Array
     velocity: Array

@@ -27,7 +27,7 @@ class SplineTrajectory(Trajectory[R_co], Protocol[R_co]):
 
 
 def along_a_spline(trajectory: Trajectory[R]) -> TypeGuard[SplineTrajectory[R]]:
-    """Whether a trajectory is one that a core in C can follow."""
+    """True if a trajectory is one that a core in C can follow."""
     return isinstance(getattr(trajectory, "spline", None), QuinticSpline)
 
 
@@ -109,7 +109,7 @@ class Plans(Generic[R]):
         return begun if begun is not None and time < begun.end else None
 
     def waits(self, time: float) -> bool:
-        """Whether a trajectory begins after ``time`` [s]."""
+        """True if a trajectory begins after ``time`` [s]."""
         return any(time < each.start for each in self._queue(self._snapshot.read()))
 
     def reference(self, time: float) -> R:
@@ -130,7 +130,7 @@ class Plans(Generic[R]):
         return self._at_rest(self._snapshot.hold)
 
     def follows(self, trajectory: object) -> bool:
-        """Whether ``trajectory`` waits, is followed, or was followed to its end last."""
+        """True if ``trajectory`` waits, is followed, or was followed to its end last."""
         now = self._snapshot.read()
         return any(
             number in self._kept and self._kept[number].trajectory is trajectory

@@ -1,4 +1,4 @@
-"""Where the moving links of a chain are, and how points on them move with the joints."""
+"""Poses of the moving links of a chain, and motion of points on them with the joints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an exciting motion must stay inside."""
+"""Bounds of an exciting motion."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ EFFORT_SHARE = 0.6
 SPEED_SHARE = 0.8
 """Of the velocity limits."""
 MARGIN = 0.05
-"""What a joint keeps from each position limit [rad or m], at most a tenth of its range."""
+"""Distance of a joint from each position limit [rad or m], at most a tenth of its range."""
 BRISKEST = {JointKind.REVOLUTE: 4.0, JointKind.PRISMATIC: 1.0}
 """Greatest acceleration of any joint [rad/s² or m/s²]."""
 FASTEST = {JointKind.REVOLUTE: 3.0, JointKind.PRISMATIC: 0.5}
 """Greatest speed of any joint [rad/s or m/s]."""
 FARTHEST = {JointKind.REVOLUTE: np.pi / 2.0, JointKind.PRISMATIC: 0.5}
-"""How far from zero a joint without limits goes [rad or m]."""
+"""Largest distance from zero of a joint without limits [rad or m]."""
 
 
 @dataclass(frozen=True)

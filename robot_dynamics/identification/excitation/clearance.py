@@ -38,7 +38,7 @@ class _Shape:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Which shapes are looked at, and what was left out.
+    """Shapes that are looked at, and those that are left out.
 
     Attributes:
         pairs: indices of two shapes each.
@@ -111,7 +111,7 @@ class Clearance:
 
     @property
     def shaped(self) -> bool:
-        """Whether there is anything that could collide."""
+        """True if there is anything that could collide."""
         return bool(self.pairs.pairs)
 
     def _centre_mesh(self, shape: _Shape) -> None:

@@ -1,4 +1,4 @@
-"""What a motion tells about a robot: the logarithm of the determinant of its base regressor's information."""
+"""Information in a motion: the logarithm of the determinant of its base regressor's information matrix."""
 
 from __future__ import annotations
 

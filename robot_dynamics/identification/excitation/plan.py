@@ -85,7 +85,7 @@ class _Problem:
         return np.asarray(model.inverse_dynamics(q, qd, qdd) + self._damping * qd)
 
     def worst(self, states: Array) -> float:
-        """How much of its bounds a motion uses at most; 1 is all of one of them."""
+        """Largest share of its bounds that a motion uses; 1 is all of one of them."""
         b = self.bounds
         half = 0.5 * (b.upper - b.lower)
         shares = [
@@ -97,7 +97,7 @@ class _Problem:
         return max(float(share.max()) for share in shares)
 
     def objective(self, x: Array, penalty: float) -> tuple[float, Array]:
-        """What is minimised, and its slopes."""
+        """Objective that is minimised, and its slopes."""
         parameters = x.reshape(self.series.size, self.chain.dof)
         states = np.array([basis @ parameters for basis in self.basis])
         value, slopes = self.information.with_slopes(states)

@@ -22,7 +22,7 @@ from robot_dynamics.model.chain import JointKind, KinematicChain
 from robot_dynamics.spatial import Array
 
 SIDE = {JointKind.REVOLUTE: 0.1, JointKind.PRISMATIC: 0.02}
-"""How far beside a pose a joint begins its way to it [rad or m]."""
+"""Distance beside a pose at which a joint begins its way to it [rad or m]."""
 REST = 1.5
 """Time at each pose and on each side [s]."""
 SCATTER = 0.01
@@ -47,7 +47,7 @@ class Poses:
     deviation: float
 
     def text(self, chain: KinematicChain) -> str:
-        """What a person should know before anything moves."""
+        """Summary for a person, before anything moves."""
         lines = [
             f"{chain.name}: {len(self.positions)} poses at rest, each from below and from above,"
             f" {self.motion.time[-1]:.0f} s at full speed",

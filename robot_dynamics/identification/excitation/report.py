@@ -1,4 +1,4 @@
-"""What a motion will tell and what it will not, and the motion as a file."""
+"""Parameters that a motion will tell and those that it will not, and the motion as a file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _HEADS = ("begins at", "least", "greatest", "speed", "accel.", "effort")
 
 @dataclass(frozen=True)
 class Prospect:
-    """What will be known of a robot that makes a motion once.
+    """Knowledge of a robot that makes a motion once.
 
     Attributes:
         told: base parameters that the data will tell better than the description.
@@ -48,7 +48,7 @@ class Prospect:
 
 
 def prospect(excitation: Excitation, gravity: tuple[float, float, float] = EARTH) -> Prospect:
-    """What ``excitation`` will tell, by the description's own numbers."""
+    """Forecast for ``excitation``, by the description's own numbers."""
     chain = excitation.chain
     time = np.arange(0.0, excitation.series.period, 1.0 / RATE)
     q, qd, qdd = excitation.states(time)
@@ -105,7 +105,7 @@ def _spare_payload(
 
 
 def report(excitation: Excitation, found: Prospect) -> str:
-    """What a person should know before anything moves."""
+    """Summary for a person, before anything moves."""
     chain, series = excitation.chain, excitation.series
     time = np.linspace(0.0, series.period, 2001)
     q, qd, qdd = excitation.states(time)
