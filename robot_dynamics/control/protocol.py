@@ -128,7 +128,7 @@ class Controller(Plannable[R], Protocol[R]):
 
     @property
     def discontinuity(self) -> str:
-        """Reason for which the last state cannot follow the one before, which ended the motion; else empty."""
+        """Reason that the last state cannot follow the one before, which ended the motion; else empty."""
 
     @property
     def parameters(self) -> LoopParameters:

@@ -261,7 +261,7 @@ class Feedforward:
         return self._held and bool((np.abs(position - held) <= NEAR).all())
 
     def _resting(self, position: Array) -> Reference:
-        """Position that holds an arm at rest: where the last trajectory ended or was dropped, or else where it is.
+        """Place that holds an arm at rest: where the last trajectory ended or was dropped, else where it is.
 
         An arm sags a little from where it is held: departing from there would step the controller's
         reference. A controller that reports where it holds the arm is taken at its word.
