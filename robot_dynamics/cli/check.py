@@ -26,6 +26,7 @@ from robot_dynamics.dynamics.compiled import compile_dynamics
 from robot_dynamics.errors import ParameterError, RobotDynamicsError, quoted, shown
 from robot_dynamics.inputs.documents import read_yaml
 from robot_dynamics.inputs.files import check_output
+from robot_dynamics.model.driver_profile import driver_names, load_driver
 from robot_dynamics.native.loading import BACKENDS
 
 if TYPE_CHECKING:
@@ -79,6 +80,12 @@ def add_load_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--limits", metavar="FILE.yaml", help="joint_limits.yaml of MoveIt: velocities and accelerations"
+    )
+    parser.add_argument(
+        "--driver",
+        metavar="DRIVER",
+        help=f"profile of the driver ({', '.join(driver_names())}), or the path of one: its torque limits"
+        " count beside the description's",
     )
     parser.add_argument(
         "--margin",
@@ -137,6 +144,8 @@ def limited_arm(chain: KinematicChain, arguments: argparse.Namespace) -> tuple[A
     """Loaded arm, its limits of velocity and acceleration, and (n,) its effort limits less the margin."""
     model, rules = loaded_arm(chain, arguments), limits_of(arguments, chain)
     efforts = np.array([chain.driving_joint(j).limits.effort for j in range(chain.dof)])
+    if arguments.driver is not None:
+        efforts = np.minimum(efforts, load_driver(arguments.driver).torque_limits(chain.joint_names))
     return model, rules, (1.0 - arguments.margin) * efforts
 
 

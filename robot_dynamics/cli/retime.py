@@ -34,6 +34,7 @@ from robot_dynamics.control.waypoints import WaypointTable
 from robot_dynamics.errors import ParameterError, RobotDynamicsError, shown
 from robot_dynamics.inputs.files import check_output, open_output
 from robot_dynamics.model.chain import KinematicChain
+from robot_dynamics.model.driver_profile import load_driver
 from robot_dynamics.native.loading import BACKENDS
 from robot_dynamics.spatial import Array
 
@@ -66,7 +67,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         metavar="RATE",
         help="limit of the change of the effort without dry friction [N·m/s or N/s], one for all joints or"
-        " one for each; the effort then begins and ends as what holds the arm",
+        " one for each; the effort then begins and ends as what holds the arm; default: the --driver's",
     )
     add_gravity_argument(parser)
     add_load_arguments(parser)
@@ -107,9 +108,10 @@ def _retimed(arguments: argparse.Namespace) -> int:
     chain, spline = path_of(arguments)
     model, rules, efforts = limited_arm(chain, arguments)
     intervals = INTERVALS_OF_YAML if as_yaml else INTERVALS
-    table, made, verdict = executable(
-        chain, model, spline, efforts, rules, arguments.slower, intervals, arguments.effort_rate
-    )
+    rate = arguments.effort_rate
+    if rate is None and arguments.driver is not None:
+        rate = load_driver(arguments.driver).command.torque_rate_limit or None
+    table, made, verdict = executable(chain, model, spline, efforts, rules, arguments.slower, intervals, rate)
     needed = model.inverse_dynamics(table.positions, table.velocities, table.accelerations)
     if as_yaml:
         _write_yaml(arguments.output, chain.joint_names, table, needed)

@@ -53,6 +53,27 @@ def test_efforts_change_no_faster_than_asked(path, tmp_path, capsys):
     assert "effort_rate is [1.0, 2.0]; give one number, or 6" in capsys.readouterr().err
 
 
+def test_the_drivers_limits_count(path, tmp_path, capsys):
+    made, profile = tmp_path / "made.csv", tmp_path / "own.yaml"
+    text = resource("config/drivers/generic.yaml").read_text(encoding="utf-8")
+    text = text.replace("torque_rate_limit: 0.0", "torque_rate_limit: 700.0")
+    text = text.replace("torque_limits: []", "torque_limits: [60, 100, 40, 8, 8, 8]")
+    profile.write_text(text, encoding="utf-8")
+    assert main(["retime", PUMA, path, "-o", str(made), "--driver", str(profile)]) == 0
+    values = np.array(list(csv.reader(made.read_text(encoding="utf-8").splitlines()))[1:], dtype=float)
+    rates = np.abs(np.diff(values[:, -6:], axis=0)) / np.diff(values[:, 0])[:, None]
+    assert 690.0 < rates.max() <= 700.0
+    shares = np.abs(values[:, -6:]).max(axis=0) / [60, 100, 40, 8, 8, 8]
+    assert shares.max() <= 1.0
+    assert main(["check", PUMA, str(made), "--driver", str(profile)]) == 0
+    fast = tmp_path / "fast.csv"
+    assert main(["retime", PUMA, path, "-o", str(fast)]) == 0
+    capsys.readouterr()
+    assert main(["check", PUMA, str(fast), "--driver", str(profile)]) == 1
+    assert main(["check", PUMA, path, "--driver", "nobody"]) == 2
+    assert "no driver profile 'nobody'" in capsys.readouterr().err
+
+
 def test_a_bag_comes_out_and_goes_in_again(path, tmp_path, capsys):
     pytest.importorskip("rosbags", reason="rosbags writes the bag")
     bag, again = str(tmp_path / "made"), str(tmp_path / "again.csv")

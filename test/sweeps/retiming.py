@@ -57,11 +57,14 @@ def main():
     parser.add_argument("--paths", type=int, default=30, help="of each arm")
     parser.add_argument("--waypoints", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--arm", default="", help="only arms whose file names contain this")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     logging.disable()
     total = failed = beyond = 0
     for name, tip in ARMS.items():
+        if options.arm not in name:
+            continue
         chain = rd.load_urdf(example_robot(name), **({"tip": tip} if tip else {}))
         given = rd.PathLimits.of(chain).arrays(chain)
         effort = np.where(np.isfinite(given["effort"]), given["effort"], 50.0)
@@ -92,6 +95,8 @@ def main():
                 continue
             rounds.append(made.rounds)
             shares.append(largest_share(models[k % 2], made, limits))
+            if shares[-1] > 1.0:
+                print(f"{name}, path {k}: {shares[-1]:.6f} of a limit")
         excessive = sum(share > 1.0 for share in shares)
         beyond += excessive
         print(
