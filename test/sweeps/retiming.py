@@ -25,7 +25,7 @@ ARMS = {
     "z1_description/urdf/z1.urdf": None,
 }
 """Descriptions of example-robot-data, and their tips where there are several."""
-SAMPLES = 20
+SAMPLES = 60
 """Of each interval."""
 RATE, MOST = 20_000.0, 100_000
 """Samples a second beside these, and how many at most."""

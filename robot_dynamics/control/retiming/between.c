@@ -86,6 +86,15 @@ static double rd_fastest(const double *v, double sign, double free)
     return rd_peak(up, RD_FINE + 1);
 }
 
+/* Error of the parabolas' peak: about a fifteenth of the third difference. */
+static double rd_doubt(const double *value, int count)
+{
+    double most = 0.0;
+    for (int k = 0; k + 3 < count; k++)
+        most = RD_MAX(most, fabs(value[k + 3] - value[k] - 3.0 * (value[k + 2] - value[k + 1])));
+    return most / 15.0;
+}
+
 /* Compare what is reached within interval i with its limits; 1: they are lowered, 2: more places are needed. */
 static int rd_compare(const struct rd_retiming *r, struct rd_rows *w, int i, const double *qd, const double *qdd,
                       const double *effort)
@@ -123,8 +132,10 @@ static int rd_compare(const struct rd_retiming *r, struct rd_rows *w, int i, con
         }
         for (int s = 0; s < count + 2; s++)
             down[s] = -up[s];
-        const double above = rd_peak(up, count + 2) - free, below = rd_peak(down, count + 2) - free;
-        const double most = RD_COARSE * limit;
+        double above = rd_peak(up, count + 2) - free, below = rd_peak(down, count + 2) - free;
+        const double most = RD_COARSE * limit, doubt = rd_doubt(up, count + 2);
+        if (doubt > 0.5 * RD_FREE * limit)
+            above += doubt, below += doubt;
         if (above > most || below > most)
             w->coarse[i] = 1;
         if (above > spare)
