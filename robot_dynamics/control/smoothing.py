@@ -134,6 +134,11 @@ class StreamFilter(Generic[S]):
         return self._samples[-1] if self._samples else None
 
     @property
+    def latest(self) -> float:
+        """Time of the newest sample [s]; without one -infinity."""
+        return self._times[-1] if self._times else -np.inf
+
+    @property
     def count(self) -> int:
         """Number of samples in the filter."""
         return len(self._times)

@@ -252,10 +252,11 @@ class ComputedTorqueController(LifecycleNode):
     def _wanted(self, controller: ArmController, trajectory: RawTrajectory | GoalTrajectory) -> PlanRequest:
         """Plan request of a trajectory; TrajectoryError for points that are not usable."""
         names, table, rules = trajectory.joint_names, trajectory.table(), self._rules
+        streamed = isinstance(trajectory, RawTrajectory)
         return PlanRequest(
             trajectory.stamp,
             trajectory.points,
-            lambda departure: controller.plan(names, table, departure, rules),
+            lambda departure: controller.plan(names, table, departure, rules, streamed),
         )
 
     def _checked(self) -> Checked:

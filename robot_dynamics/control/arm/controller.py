@@ -3,42 +3,35 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from robot_dynamics.control.arm import impedance
 from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
+from robot_dynamics.control.arm.commands import ArmCommands
 from robot_dynamics.control.arm.contact import REACTIONS, External
 from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics
 from robot_dynamics.control.arm.laws import PythonLaw, law_input, python_law
 from robot_dynamics.control.arm.parameters import (
     ArmParameters,
-    arm_accelerations,
     arm_bounds,
     arm_stops,
     position_limits,
 )
-from robot_dynamics.control.arm.path_rules import PathRules
-from robot_dynamics.control.arm.stopping import stop_within
-from robot_dynamics.control.arm.torque_check import torque_checked
-from robot_dynamics.control.arm.trajectory import ANY_PATH, Reference, Trajectory, plan, turns
-from robot_dynamics.control.core.controller import LONGEST_LINE, CoreController
+from robot_dynamics.control.arm.trajectory import Reference, turns
+from robot_dynamics.control.core.controller import LONGEST_LINE
 from robot_dynamics.control.core.library import array_at, doubles, ffi, load_core
 from robot_dynamics.control.core.settings import Settings, loop_settings, supervised
 from robot_dynamics.control.core.sources import enumerators
-from robot_dynamics.control.protocol import Departure, Planned
-from robot_dynamics.control.retiming.following import retimed
 from robot_dynamics.control.supervision import Trip, thresholds
-from robot_dynamics.control.waypoints import Waypoint, WaypointTable
 from robot_dynamics.dynamics.compiled import compile_dynamics
 from robot_dynamics.errors import (
     ModelError,
     ParameterError,
     RobotDynamicsError,
     StateError,
-    TrajectoryError,
     quoted,
 )
 from robot_dynamics.inputs.arrays import of_type
@@ -69,7 +62,7 @@ class Stiffness(NamedTuple):
     inertia: float
 
 
-class ArmController(CoreController[Reference]):
+class ArmController(ArmCommands):
     """Control of one arm by the law that its parameters choose.
 
     It needs no ROS: hand every joint state to :meth:`update` and send the efforts that it returns.
@@ -102,13 +95,12 @@ class ArmController(CoreController[Reference]):
         if parameters is None:
             parameters = ArmParameters()
         of_type("parameters", parameters, ArmParameters)
-        self.chain = chain
         self._parameters = parameters
         self._dynamics = _model("dynamics", dynamics)
         self._python_parts = ""
         self._error: Exception | None = None
         self.told = 2 * chain.dof
-        super().__init__(chain.dof)
+        super().__init__(chain)
         self._check_gains(self._settings[self._number], parameters)
 
     def __repr__(self) -> str:
@@ -423,64 +415,6 @@ class ArmController(CoreController[Reference]):
         except RobotDynamicsError:
             self._dynamics = before
             raise
-
-    # Trajectories
-
-    def _accelerations(self) -> Array:
-        """(n,) of trajectories [rad/s² or m/s²]."""
-        return arm_accelerations(self.chain, self._parameters)
-
-    def plan(
-        self,
-        joint_names: Sequence[str],
-        waypoints: Sequence[Waypoint] | WaypointTable,
-        departure: Departure[Reference],
-        rules: PathRules = ANY_PATH,
-    ) -> Planned[Reference]:
-        """A trajectory for :meth:`accept`; changes nothing, so it may take its time in any thread.
-
-        Args:
-            joint_names: order of the waypoints' values.
-            waypoints: see ``trajectory.plan``.
-            departure: where and when it begins.
-            rules: see ``trajectory.plan``.
-
-        Raises:
-            TrajectoryError: the trajectory cannot be followed.
-        """
-        if self._parameters.mode == "gravity_compensation":
-            raise TrajectoryError(
-                "the mode gravity_compensation follows no trajectory: set another mode first"
-            )
-        accelerations = self._accelerations()
-        rules = rules.accelerated(self.chain.joint_names, accelerations)
-        trajectory = plan(
-            *(self.chain, joint_names, waypoints, departure.start, departure.origin, departure.now, rules),
-            stop_within(self._dynamics, self.effort_limits, accelerations),
-            retimed(self.chain, self._dynamics, self.effort_limits, rules),
-        )
-        trajectory = torque_checked(self.chain, self._dynamics, trajectory, self.effort_limits, rules.torque)
-        return Planned(trajectory, departure.epoch)
-
-    def follow(
-        self,
-        joint_names: Sequence[str],
-        waypoints: Sequence[Waypoint] | WaypointTable,
-        start: float | None = None,
-    ) -> Trajectory:
-        """Plan and follow at once; the old trajectory stays in force when the new one is refused.
-
-        Args:
-            joint_names: order of the waypoints' values.
-            waypoints: see ``trajectory.plan``.
-            start: when the trajectory's time 0 is [s]; the present when None.
-
-        Raises:
-            TrajectoryError: the trajectory cannot be followed, or no joint state has come yet.
-        """
-        trajectory = self._follow(self.plan(joint_names, waypoints, self.departure(start)))
-        assert isinstance(trajectory, Trajectory)
-        return trajectory
 
 
 def _model(name: str, value: InverseDynamics) -> InverseDynamics:

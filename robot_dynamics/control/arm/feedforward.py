@@ -92,6 +92,7 @@ def _core_parameters(given: FeedforwardParameters) -> ArmParameters:
         overspeed=-1.0,
         oscillation=-1.0,
         start_motion=-1.0,
+        stream_horizon=-1.0,
     )
 
 

@@ -12,6 +12,7 @@ from robot_dynamics.control.arm.effort_limits import EffortLimitParameters
 from robot_dynamics.control.arm.impedance import MODE, ImpedanceParameters
 from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics
 from robot_dynamics.control.arm.laws import DESCRIPTION, arm_modes
+from robot_dynamics.control.arm.stream import StreamParameters
 from robot_dynamics.control.parameters import LoopParameters
 from robot_dynamics.control.plausibility import Bounds, StopLimits
 from robot_dynamics.errors import ParameterError
@@ -28,7 +29,9 @@ FOLLOWING = 0.05, 0.2
 
 
 @dataclass(frozen=True)
-class ArmParameters(ImpedanceParameters, ContactParameters, EffortLimitParameters, LoopParameters):
+class ArmParameters(
+    StreamParameters, ImpedanceParameters, ContactParameters, EffortLimitParameters, LoopParameters
+):
     """Gains and mode of the arm controller; all can be changed while it runs."""
 
     mode: str = parameter(
@@ -82,6 +85,11 @@ class ArmParameters(ImpedanceParameters, ContactParameters, EffortLimitParameter
         for name in ("kp", "kv"):
             if not getattr(self, name):
                 raise ParameterError(f"parameter '{name}' is empty; give one value, or one per joint")
+
+    @property
+    def switched_off(self) -> list[str]:
+        """See :class:`SupervisionParameters`."""
+        return [*super().switched_off, *(["stream_horizon"] if self.stream_horizon < 0.0 else [])]
 
     @property
     def law(self) -> tuple[object, ...]:

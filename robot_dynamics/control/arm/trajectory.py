@@ -49,11 +49,13 @@ class Trajectory:
         spline: of the joints.
         remarks: what whoever sent it should know, such as an overshoot that given velocities force.
         stretch: duration relative to the one that was asked for; other than 1 after retiming.
+        streamed: whether it is a part of a stream of targets.
     """
 
     spline: QuinticSpline
     remarks: tuple[str, ...] = ()
     stretch: float = 1.0
+    streamed: bool = False
 
     @property
     def start(self) -> float:

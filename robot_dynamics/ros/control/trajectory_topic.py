@@ -115,8 +115,9 @@ class TrajectoryTopic(Generic[C]):
             self._log.info(f"empty trajectory: holding where the {self._machine} is{lost}")
             return
         self._controller_node.active_trajectory.began(f"a trajectory of {points} points", trajectory)
-        duration = trajectory.end - trajectory.start
-        self._log.info(f"following a trajectory of {points} points for {duration:.3f} s")
+        if not getattr(trajectory, "streamed", False):
+            duration = trajectory.end - trajectory.start
+            self._log.info(f"following a trajectory of {points} points for {duration:.3f} s")
         for remark in remarks(trajectory):
             self._log.warning(remark)
         self._followed()

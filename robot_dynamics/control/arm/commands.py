@@ -1,0 +1,152 @@
+"""Commands of an arm: trajectories, streams of targets, holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics
+from robot_dynamics.control.arm.parameters import ArmParameters, arm_accelerations, position_limits
+from robot_dynamics.control.arm.path_rules import PathRules
+from robot_dynamics.control.arm.stopping import stop_within
+from robot_dynamics.control.arm.stream import HORIZON, JointLimits, JointStream
+from robot_dynamics.control.arm.torque_check import torque_checked
+from robot_dynamics.control.arm.trajectory import ANY_PATH, Reference, Trajectory, plan
+from robot_dynamics.control.core.controller import CoreController
+from robot_dynamics.control.protocol import Departure, Phase, Planned
+from robot_dynamics.control.retiming.following import retimed
+from robot_dynamics.control.waypoints import Waypoint, WaypointTable, tabulate
+from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.model.chain import KinematicChain
+from robot_dynamics.spatial import Array
+
+
+class ArmCommands(CoreController[Reference]):
+    """Commands of an arm's controller, turned into plans.
+
+    Args:
+        chain: the arm.
+
+    Attributes:
+        chain: the arm.
+    """
+
+    def __init__(self, chain: KinematicChain) -> None:
+        self.chain = chain
+        self._stream = JointStream(chain)
+        super().__init__(chain.dof)
+
+    # What the controller adds
+
+    @property
+    def dynamics(self) -> InverseDynamics:
+        """The model in use."""
+        raise NotImplementedError
+
+    @property
+    def parameters(self) -> ArmParameters:
+        """The parameters in force."""
+        raise NotImplementedError
+
+    @property
+    def effort_limits(self) -> Array:
+        """(n,) [N·m or N], infinite where there is none."""
+        raise NotImplementedError
+
+    # Commands
+
+    def departure(self, start: float | None, allowance: float = 0.0) -> Departure[Reference]:
+        """See :class:`CoreController`; a protective stop ends a stream, too."""
+        if self.phase is Phase.PROTECTIVE_STOP:
+            self._stream.refuse("a protective stop", self.time)
+        return super().departure(start, allowance)
+
+    def hold(self) -> None:
+        """See :class:`CoreController`; it ends a stream, which begins anew after a pause."""
+        super().hold()
+        self._stream.end("a hold", self.time)
+
+    def stop_at_once(self) -> None:
+        """See :class:`CoreController`; it ends a stream, which begins anew after a pause."""
+        super().stop_at_once()
+        self._stream.end("an emergency stop", self.time)
+
+    def accept(self, planned: Planned[Reference]) -> str:
+        """See :class:`CoreController`."""
+        reason = super().accept(planned)
+        if not reason:
+            self._stream.replacing(planned.trajectory.start, planned.trajectory.end)
+        return reason
+
+    def plan(
+        self,
+        joint_names: Sequence[str],
+        waypoints: Sequence[Waypoint] | WaypointTable,
+        departure: Departure[Reference],
+        rules: PathRules = ANY_PATH,
+        streamed: bool = True,
+    ) -> Planned[Reference]:
+        """A trajectory for :meth:`accept`; it moves nothing, so it may take its time in any one thread.
+
+        Args:
+            joint_names: order of the waypoints' values.
+            waypoints: see ``trajectory.plan``.
+            departure: where and when it begins.
+            rules: see ``trajectory.plan``.
+            streamed: whether a single point may belong to a stream.
+
+        Raises:
+            TrajectoryError: the trajectory cannot be followed.
+        """
+        parameters = self.parameters
+        if parameters.mode == "gravity_compensation":
+            raise TrajectoryError(
+                "the mode gravity_compensation follows no trajectory: set another mode first"
+            )
+        accelerations = arm_accelerations(self.chain, parameters)
+        rules = rules.accelerated(self.chain.joint_names, accelerations)
+        table = waypoints if isinstance(waypoints, WaypointTable) else tabulate(waypoints, joint_names)
+        horizon = (parameters.stream_horizon or HORIZON) if streamed else 0.0
+        path = self._stream.plan(joint_names, table, departure, rules, horizon, self._limits(rules))
+        if path is not None:
+            return Planned(path, departure.epoch)
+        trajectory = plan(
+            *(self.chain, joint_names, table, departure.start, departure.origin, departure.now, rules),
+            stop_within(self.dynamics, self.effort_limits, accelerations),
+            retimed(self.chain, self.dynamics, self.effort_limits, rules),
+        )
+        trajectory = torque_checked(self.chain, self.dynamics, trajectory, self.effort_limits, rules.torque)
+        return Planned(self._stream.remarked(trajectory), departure.epoch)
+
+    def _limits(self, rules: PathRules) -> JointLimits:
+        """Limits of a stream's reference by the rules of trajectories."""
+        names = self.chain.joint_names
+        lower, upper = position_limits(self.chain)
+        velocity = np.array(
+            [
+                min(self.chain.driving_joint(j).limits.velocity, rules.velocity.get(name, np.inf))
+                for j, name in enumerate(names)
+            ]
+        )
+        return JointLimits(lower, upper, velocity, np.array([rules.acceleration[name] for name in names]))
+
+    def follow(
+        self,
+        joint_names: Sequence[str],
+        waypoints: Sequence[Waypoint] | WaypointTable,
+        start: float | None = None,
+    ) -> Trajectory:
+        """Plan and follow at once; the old trajectory stays in force when the new one is refused.
+
+        Args:
+            joint_names: order of the waypoints' values.
+            waypoints: see ``trajectory.plan``.
+            start: when the trajectory's time 0 is [s]; the present when None.
+
+        Raises:
+            TrajectoryError: the trajectory cannot be followed, or no joint state has come yet.
+        """
+        trajectory = self._follow(self.plan(joint_names, waypoints, self.departure(start)))
+        assert isinstance(trajectory, Trajectory)
+        return trajectory
