@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from robot_dynamics import stewart
+from robot_dynamics.control.brakes import Brakes, BrakeTiming
 from robot_dynamics.control.protocol import Phase
 from robot_dynamics.control.stewart.controller import StewartController
-from robot_dynamics.control.stewart.operating_modes import Brakes, BrakeTiming, OperatingMode
+from robot_dynamics.control.stewart.operating_modes import OperatingMode
 from robot_dynamics.control.stewart.parameters import StewartParameters
 from robot_dynamics.control.stewart.trajectory import PoseWaypoint
 from robot_dynamics.errors import RobotDynamicsError

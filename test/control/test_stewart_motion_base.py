@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from motion_base import lengths_at, motion_base
 
+from robot_dynamics.control.brakes import Brakes, BrakeTiming
 from robot_dynamics.control.core.controller import CoreController
 from robot_dynamics.control.protocol import Phase
 from robot_dynamics.control.smoothing import DELAY, NEEDED, check_stamp
 from robot_dynamics.control.stewart.controller import StewartController
-from robot_dynamics.control.stewart.operating_modes import Brakes, BrakeTiming, OperatingMode, OperatingModes
+from robot_dynamics.control.stewart.operating_modes import OperatingMode, OperatingModes
 from robot_dynamics.control.stewart.parameters import StewartParameters
 from robot_dynamics.control.stewart.stream import PoseFilter, PoseSample
 from robot_dynamics.control.stewart.stream_intake import StreamIntake

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,17 +10,23 @@ import numpy as np
 from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics
 from robot_dynamics.control.arm.parameters import ArmParameters, arm_accelerations, position_limits
 from robot_dynamics.control.arm.path_rules import PathRules
+from robot_dynamics.control.arm.resting import ArmRest, Rest
 from robot_dynamics.control.arm.stopping import stop_within
 from robot_dynamics.control.arm.stream import HORIZON, JointLimits, JointStream
 from robot_dynamics.control.arm.torque_check import torque_checked
 from robot_dynamics.control.arm.trajectory import ANY_PATH, Reference, Trajectory, plan
 from robot_dynamics.control.core.controller import CoreController
-from robot_dynamics.control.protocol import Departure, Phase, Planned
+from robot_dynamics.control.core.snapshot import PHASES
+from robot_dynamics.control.protocol import LATCHED, Command, Departure, Phase, Planned
 from robot_dynamics.control.retiming.following import retimed
+from robot_dynamics.control.stop_memory import StopState
 from robot_dynamics.control.waypoints import Waypoint, WaypointTable, tabulate
-from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.errors import ParameterError, TrajectoryError
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.spatial import Array
+
+LOOK = 0.01
+"""Time between two looks at brakes that change [s]."""
 
 
 class ArmCommands(CoreController[Reference]):
@@ -27,14 +34,18 @@ class ArmCommands(CoreController[Reference]):
 
     Args:
         chain: the arm.
+        parameters: of the controller.
 
     Attributes:
         chain: the arm.
+        rest: its brakes.
     """
 
-    def __init__(self, chain: KinematicChain) -> None:
+    def __init__(self, chain: KinematicChain, parameters: ArmParameters) -> None:
         self.chain = chain
         self._stream = JointStream(chain)
+        self.rest = ArmRest(parameters, parameters.safe_fade_time)
+        self._share = self.rest.brakes.fields()
         super().__init__(chain.dof)
 
     # What the controller adds
@@ -60,6 +71,8 @@ class ArmCommands(CoreController[Reference]):
         """See :class:`CoreController`; a protective stop ends a stream, too."""
         if self.phase is Phase.PROTECTIVE_STOP:
             self._stream.refuse("a protective stop", self.time)
+        elif self.rest.state is not Rest.RELEASED:
+            raise TrajectoryError(f"the arm is not ready for a trajectory: {self.rest.state.value}")
         return super().departure(start, allowance)
 
     def hold(self) -> None:
@@ -71,6 +84,91 @@ class ArmCommands(CoreController[Reference]):
         """See :class:`CoreController`; it ends a stream, which begins anew after a pause."""
         super().stop_at_once()
         self._stream.end("an emergency stop", self.time)
+
+    def emergency_stop(self) -> str:
+        """Slow down with ``stop_deceleration`` and stay there, on brakes where there are any."""
+        self.stop_at_once()
+        return self._stay()
+
+    def park(self) -> str:
+        """Slow down with ``max_acceleration`` and stay there, on brakes where there are any."""
+        self.hold()
+        return self._stay()
+
+    def _stay(self) -> str:
+        self.latch()
+        self._look_at_brakes()
+        return ""
+
+    def unpark(self) -> str:
+        """Leave the brakes; the reason where that is impossible."""
+        if self.latched:
+            return LATCHED
+        if self.rest.state is not Rest.BRAKED:
+            return f"the arm is not on its brakes: {self.rest.state.value}"
+        if not self.phase.controls:
+            return f"the controller is not ready to carry the arm: {self.phase.value}"
+        try:
+            self.check_start()
+        except ParameterError as error:
+            return str(error)
+        self.rest.rise(self.time)
+        self._offer_share()
+        return ""
+
+    # Brakes
+
+    @property
+    def brake(self) -> bool:
+        """The command to the brakes; True also while no states come, or none yet."""
+        return self.rest.exists and (self.rest.brakes.engaged(self.time) or not self.phase.controls)
+
+    @property
+    def stop_state(self) -> StopState | None:
+        """See :class:`CoreController`; None while the arm leaves its brakes."""
+        if self.latched or not self.rest.exists:
+            return super().stop_state
+        states = {Rest.RISING: None, Rest.RELEASED: StopState.RELEASED}
+        return states.get(self.rest.state, StopState.STOPPED)
+
+    def begin_at_rest(self, state: StopState) -> None:
+        """See :class:`CoreController`; on brakes where there are any."""
+        if not self.rest.exists or state is StopState.PROTECTED:
+            super().begin_at_rest(state)
+        if self.rest.exists:
+            self.rest.begin()
+            self._offer_share()
+
+    def conduct(self) -> float:
+        """See :class:`CoreController`: engage and release brakes."""
+        self._look_at_brakes()
+        return LOOK if self.rest.active else math.inf
+
+    def after_state(self) -> None:
+        """See :class:`CoreController`: engage and release brakes."""
+        self._look_at_brakes()
+
+    def update(self, time: float, position: Array, velocity: Array) -> Command:
+        """See :class:`CoreController`."""
+        command = super().update(time, position, velocity)
+        self.after_state()
+        return command
+
+    def _look_at_brakes(self) -> None:
+        if not self.rest.exists:
+            return
+        now = self._snapshot.read()
+        if PHASES[now.phase].controls:
+            self.rest.advance(now.time, bool(now.trip.latched), now.rests <= now.time)
+            self._offer_share()
+
+    def _offer_share(self) -> None:
+        wanted = self.rest.brakes.fields()
+        if wanted != self._share:
+            self._share = wanted
+            self.offer_settings(False, False)
+
+    # Trajectories
 
     def accept(self, planned: Planned[Reference]) -> str:
         """See :class:`CoreController`."""

@@ -25,7 +25,7 @@ from robot_dynamics.control.core.controller import LONGEST_LINE
 from robot_dynamics.control.core.library import array_at, doubles, ffi, load_core
 from robot_dynamics.control.core.settings import Settings, loop_settings, supervised
 from robot_dynamics.control.core.sources import enumerators
-from robot_dynamics.control.supervision import Trip, thresholds
+from robot_dynamics.control.supervision import RULES, Trip, thresholds
 from robot_dynamics.dynamics.compiled import compile_dynamics
 from robot_dynamics.errors import (
     ModelError,
@@ -100,7 +100,7 @@ class ArmController(ArmCommands):
         self._python_parts = ""
         self._error: Exception | None = None
         self.told = 2 * chain.dof
-        super().__init__(chain)
+        super().__init__(chain, parameters)
         self._check_gains(self._settings[self._number], parameters)
 
     def __repr__(self) -> str:
@@ -142,6 +142,7 @@ class ArmController(ArmCommands):
             driven=not drives.ideal,
             mode=_MODES.index(mode),
             called=called,
+            **dict(zip(("brakes", "brake_from", "brake_fade"), self._share, strict=True)),
             **parameters.fields(chain, arm.links if isinstance(arm, ActuatedArm) else arm),
         )
         return self._supervised(Settings(settings.value, (settings.kept, kernel)))
@@ -280,6 +281,7 @@ class ArmController(ArmCommands):
         """Use other parameters; the efforts blend to another law or other gains as to another model."""
         self.check_parameters(value)
         before, self._parameters = self._parameters, value
+        self.rest.use(value, value.safe_fade_time)
         self.offer_settings(False, before.law != value.law)
 
     def check_parameters(self, candidate: ArmParameters) -> str:
@@ -297,6 +299,8 @@ class ArmController(ArmCommands):
         candidate.limits_of(self.chain)
         arm_stops(self.chain, candidate)
         before, limits = self._parameters, self.effort_limits
+        if self.latched and candidate.mode == "gravity_compensation" != before.mode:
+            self._check_guiding()
         self._parameters = candidate
         try:
             settings = self.core_settings()
@@ -308,6 +312,15 @@ class ArmController(ArmCommands):
         if (before.law, *timing) != (candidate.law, candidate.control_period, candidate.loop_delay):
             return self._check_gains(settings, candidate)
         return ""
+
+    def _check_guiding(self) -> None:
+        """Refuse to let the arm be moved by hand while model or states are in doubt."""
+        rule = self._snapshot.read().trip.rule
+        if self._library.rd_rule_doubts(rule):
+            raise ParameterError(
+                f"the rule {list(RULES)[rule]} leaves model or states in doubt: the arm cannot be moved by"
+                " hand before ~/reset_fault"
+            )
 
     def check_start(self) -> None:
         """Check whether the effort limits carry the arm where it was seen last.

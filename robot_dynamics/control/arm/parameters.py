@@ -12,6 +12,7 @@ from robot_dynamics.control.arm.effort_limits import EffortLimitParameters
 from robot_dynamics.control.arm.impedance import MODE, ImpedanceParameters
 from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics
 from robot_dynamics.control.arm.laws import DESCRIPTION, arm_modes
+from robot_dynamics.control.arm.resting import ArmBrakeParameters
 from robot_dynamics.control.arm.stream import StreamParameters
 from robot_dynamics.control.parameters import LoopParameters
 from robot_dynamics.control.plausibility import Bounds, StopLimits
@@ -30,7 +31,12 @@ FOLLOWING = 0.05, 0.2
 
 @dataclass(frozen=True)
 class ArmParameters(
-    StreamParameters, ImpedanceParameters, ContactParameters, EffortLimitParameters, LoopParameters
+    ArmBrakeParameters,
+    StreamParameters,
+    ImpedanceParameters,
+    ContactParameters,
+    EffortLimitParameters,
+    LoopParameters,
 ):
     """Gains and mode of the arm controller; all can be changed while it runs."""
 

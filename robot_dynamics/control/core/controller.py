@@ -253,11 +253,20 @@ class CoreController(Generic[R]):
         """Slow down like :meth:`hold`, with the deceleration of an emergency stop."""
         self._stop("emergency_stop", self._library.rd_core_emergency_stop)
 
+    def latch(self) -> None:
+        """Let the stop or the hold that is active stay in force until :meth:`reset_fault`."""
+        self._stop("latch", self._library.rd_core_latch)
+
     def _stop(self, request: str, stop: Callable[[Any], None]) -> None:
         if self._run_elsewhere is not None:
             self._run_elsewhere(request)
         else:
             stop(self._core)
+
+    @property
+    def latched(self) -> bool:
+        """True while a protective stop is in force."""
+        return bool(self._snapshot.read().trip.latched)
 
     @property
     def trip(self) -> Trip | None:

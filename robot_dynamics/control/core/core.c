@@ -221,6 +221,15 @@ static void observe(rd_core *core, int broken)
     rd_observer_update(core->observer, core->settings, core->time, core->state.position, core->state.velocity, core->left);
 }
 
+/* What rests on brakes, without efforts, stays where they let it be: the reference is there when they let go. */
+static void rest_on_brakes(rd_core *core)
+{
+    if (core->braked && !core->settings->machine->stray && !core->stopping.kind && !rd_has_plan(core)
+        && rd_brake_share(core, core->time) <= 0.0) {
+        rd_copy(core->hold, core->place, core->n);
+    }
+}
+
 int rd_core_update(rd_core *core, double time, const double *position, const double *velocity)
 {
     const double before = core->time;
@@ -281,6 +290,7 @@ int rd_core_update(rd_core *core, double time, const double *position, const dou
         core->settles = 0;
         rd_brake(core, time);
         rd_leave(core, 0);
+        rest_on_brakes(core);
         watch(core);
     }
     rd_core_publish(core);
@@ -388,9 +398,7 @@ void rd_core_safe_command(rd_core *core, double since)
 
 void rd_core_drive_reference(const rd_core *core, double *position, double *velocity)
 {
-    const rd_settings *settings = core->settings;
-    const int guided = settings->machine->without_reference >> settings->mode & 1U && !core->trip.latched
-        && rd_controls(core->phase);
+    const int guided = rd_follows_nothing(core) && rd_controls(core->phase);
     const int known = core->phase != RD_WAITING;
     const rd_motion *r = &core->reference;
     for (int j = 0; j < core->n; ++j) {

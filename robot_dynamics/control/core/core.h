@@ -280,6 +280,8 @@ void rd_core_hold(rd_core *core);
 void rd_core_emergency_stop(rd_core *core);
 /* Begin a protective stop from outside, as for a latch that is remembered, or a dispute over the robot. */
 void rd_core_protect(rd_core *core, int rule);
+/* Latch the stop that is active, or the hold: nothing is followed until the fault is reset. */
+void rd_core_latch(rd_core *core);
 /* End a protective stop: the robot is held where it is, and what was dropped stays dropped. */
 void rd_core_reset_fault(rd_core *core);
 /* The fail-safe output, `since` seconds after the fault began. */
@@ -290,6 +292,8 @@ void rd_core_drive_reference(const rd_core *core, double *position, double *velo
 void rd_core_results(const rd_core *core, rd_results *results);
 /* The line of a rule; NULL: there is none. */
 const rd_rule_info *rd_rule_table(int rule);
+/* Whether a trip of a rule leaves model or states in doubt: the robot is then not to be moved by hand. */
+int rd_rule_doubts(int rule);
 /* A trip in words, in `text` of so many bytes; the name of the joint or robot, and its unit. */
 void rd_trip_text(const rd_trip *trip, const char *joint, const char *unit, char *text, size_t bytes);
 /* A discontinuity in words, in `text` of so many bytes; empty for RD_CONTINUOUS and from RD_BEYOND on. */

@@ -195,6 +195,9 @@ void rd_core_take_settings(rd_core *core)
     if (offered->mode != before->mode && (strayed || ends) && core->recaptures == RD_NO_STOP) {
         core->recaptures = RD_STOP_HOLD;
     }
+    if (offered->mode != before->mode) {
+        core->guides = core->trip.latched && ends && !rd_rule_doubts(core->trip.rule);
+    }
     if (offered->machine->keep_load && (offered->law != before->law || offered->model != before->model)) {
         offered->machine->keep_load(core, before);
     }

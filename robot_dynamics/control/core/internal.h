@@ -156,6 +156,7 @@ struct rd_core {
     int knows_last, knows_effort, departs, fades, knows_inertia;
     int is_beyond;                /* the measured state was in the last cycle, see watch of rd_machine */
     uint64_t beyond;              /* how often it has come to be */
+    int guides;                   /* latched, the arm may be moved by hand: somebody has chosen a mode for it since */
     int recaptures;               /* stop (enum rd_stop_kind) that begins anew from the next state; see take_settings */
     int settles;                  /* the safe output of the machine's own has begun */
     rd_trip trip;                 /* of supervision; `latched` is the protective stop in force */
@@ -267,16 +268,25 @@ void rd_capture(rd_core *core, int kind);
 
 /* Period of the settings, else the measured one; 0 while there is none [s]. */
 double rd_control_period(const rd_core *core, const rd_settings *settings);
+/* Whether the law of the mode follows nothing; whether the one in force does. */
+static inline int rd_has_no_reference(const rd_settings *settings)
+{
+    return settings->machine->without_reference >> settings->mode & 1U;
+}
+static inline int rd_follows_nothing(const rd_core *core)
+{
+    return rd_has_no_reference(core->settings) && (!core->trip.latched || core->guides);
+}
 /* Phase of a core that follows nothing, and of one that follows a plan. */
 static inline int rd_phase_of(const rd_core *core, int phase)
 {
-    const int guided = core->settings->machine->without_reference >> core->settings->mode & 1U;
+    const int guided = rd_has_no_reference(core->settings);
     return core->trip.latched ? RD_PROTECTIVE_STOP : guided && phase == RD_HOLDING ? RD_GUIDED : phase;
 }
 /* Law in force: a protective stop needs feedback, which the law of the mode may lack. */
 static inline int rd_lacks_feedback(const rd_core *core, const rd_settings *settings)
 {
-    return settings->machine->without_feedback >> settings->mode & 1U && core->trip.latched;
+    return settings->machine->without_feedback >> settings->mode & 1U && core->trip.latched && !core->guides;
 }
 /* A rule has tripped at a joint (-1: whole robot): note it, latch, and begin the protective stop. */
 void rd_trip_rule(rd_core *core, int rule, int joint, double measured, double allowed);

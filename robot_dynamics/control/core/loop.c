@@ -65,6 +65,8 @@ void rd_loop_request(rd_loop *loop, int what)
         atomic_fetch_add_explicit(&loop->hold_requests, 1, memory_order_release);
     } else if (what == RD_EMERGENCY_STOP) {
         atomic_fetch_add_explicit(&loop->stop_requests, 1, memory_order_release);
+    } else if (what == RD_LATCH) {
+        atomic_fetch_add_explicit(&loop->latch_requests, 1, memory_order_release);
     } else if (what == RD_TAKE_PLAN) {
         atomic_fetch_add_explicit(&loop->plan_requests, 1, memory_order_release);
     } else if (what == RD_RESET_FAULT) {
@@ -162,6 +164,13 @@ static void meet_requests(rd_loop *loop, int64_t steady)
         loop->stopped = (uint32_t)stops;
         if (loop->session) {
             rd_core_emergency_stop(loop->session->core);
+        }
+    }
+    const uint_fast32_t latches = atomic_load_explicit(&loop->latch_requests, memory_order_acquire);
+    if (latches != loop->latched) {
+        loop->latched = (uint32_t)latches;
+        if (loop->session) {
+            rd_core_latch(loop->session->core);
         }
     }
     const uint_fast32_t resets = atomic_load_explicit(&loop->reset_requests, memory_order_acquire);

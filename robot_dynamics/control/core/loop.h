@@ -76,7 +76,7 @@ double rd_time_lost(const rd_sim_time *time, int64_t last_state, int64_t steady,
 /* From another thread. */
 void rd_loop_offer(rd_loop *loop, rd_session *session); /* NULL: none */
 void rd_loop_request(rd_loop *loop, int what);          /* RD_HOLD, ... */
-enum rd_request { RD_HOLD, RD_ACTIVATE, RD_HALT, RD_TAKE_PLAN, RD_RESET_FAULT, RD_EMERGENCY_STOP };
+enum rd_request { RD_HOLD, RD_ACTIVATE, RD_HALT, RD_TAKE_PLAN, RD_RESET_FAULT, RD_EMERGENCY_STOP, RD_LATCH };
 
 /* end of API */
 
@@ -121,12 +121,12 @@ struct rd_loop {
     int ending;                   /* a halt has been asked for; the robot comes to rest first */
     int64_t ending_since;         /* steady [ns] */
     int64_t last_state, last_busy, safe_began, safe_due; /* steady [ns]; busy: with a plan */
-    /* Requests to hold, to stop, to take a plan, to reset a fault, that have been met. */
-    uint32_t held, stopped, plans_taken, faults_reset;
+    /* Requests to hold, to stop, to latch, to take a plan, to reset a fault, that have been met. */
+    uint32_t held, stopped, latched, plans_taken, faults_reset;
     uint32_t lifecycle;           /* last request to activate or halt that has been met */
 
     _Atomic(rd_session *) offered;        /* to use from now on; &rd_nothing: none at all */
-    atomic_uint_fast32_t hold_requests, stop_requests, plan_requests, reset_requests;
+    atomic_uint_fast32_t hold_requests, stop_requests, latch_requests, plan_requests, reset_requests;
     atomic_uint_fast32_t wanted;          /* 2 k + 1: the k-th request, activate; 2 k: halt */
     atomic_int_fast64_t front_seen;       /* steady time of the front's last sign of life [ns] */
     /* For others to read. */

@@ -97,6 +97,7 @@ void rd_note_trip(rd_core *core, int rule, int joint, double measured, double al
     const int latched = core->trip.latched || stops;
     core->trip = (rd_trip){.count = core->trip.count + 1, .time = core->time, .measured = measured, .allowed = allowed,
                            .rule = rule, .joint = joint, .latched = latched, .stops = stops};
+    core->guides &= !stops;
 }
 
 void rd_trip_rule(rd_core *core, int rule, int joint, double measured, double allowed)
@@ -121,6 +122,24 @@ void rd_core_protect(rd_core *core, int rule)
     rd_core_publish(core);
 }
 
+void rd_core_latch(rd_core *core)
+{
+    if (!core->trip.latched) {
+        core->trip.rule = RD_NO_RULE;
+        core->trip.joint = -1;
+        core->trip.latched = 1;
+        ++core->epoch;
+        core->phase = rd_controls(core->phase) ? RD_PROTECTIVE_STOP : core->phase;
+    }
+    rd_core_publish(core);
+}
+
+int rd_rule_doubts(int rule)
+{
+    return rule == RD_OVERSPEED || rule == RD_START_SPEED || rule == RD_START_DISPLACEMENT || rule == RD_START_LOAD
+        || rule == RD_REPEATED_FAULTS || rule == RD_SLOW_STATES;
+}
+
 void rd_core_reset_fault(rd_core *core)
 {
     if (!core->trip.latched) {
@@ -130,7 +149,7 @@ void rd_core_reset_fault(rd_core *core)
         rd_copy(core->departing, core->last_effort, core->n); /* the law of the mode is another one */
         core->departs = 1;
     }
-    core->trip.latched = 0;
+    core->trip.latched = core->guides = 0;
     core->swung = 1.0;
     rd_forget_oscillation(core);
     core->supervision.faults = 0;
@@ -196,12 +215,6 @@ static int apply(rd_core *core, int rule, const reading *value)
     return 1;
 }
 
-static int follows_nothing(const rd_core *core)
-{
-    const rd_settings *settings = core->settings;
-    return settings->machine->without_reference >> settings->mode & 1U && !core->trip.latched;
-}
-
 /* What yields may be anywhere; its speed is watched. */
 static int yields(const rd_core *core)
 {
@@ -212,7 +225,7 @@ static int watch_following(rd_core *core, const rd_rules *rules)
 {
     const rd_machine *machine = core->settings->machine;
     reading legs = {.joint = -1}, pose = {.joint = -1};
-    if (follows_nothing(core) || yields(core) || core->braked) {
+    if (rd_follows_nothing(core) || yields(core) || core->braked) {
         return 0;
     }
     const double *error = core->before;
@@ -261,7 +274,7 @@ static int watch_oscillation(rd_core *core, const rd_rules *rules)
 {
     reading swing = {.joint = -1};
     double measured, allowed;
-    if (!(rules->oscillation > 0.0) || core->braked || follows_nothing(core)) {
+    if (!(rules->oscillation > 0.0) || core->braked || rd_follows_nothing(core)) {
         return 0;
     }
     const int joint = rd_find_oscillation(core, rules->oscillation, &measured, &allowed);
@@ -289,7 +302,7 @@ static int watch_beginning(rd_core *core, const rd_rules *rules)
         watch->first = -1.0;
         return 0;
     }
-    if (core->time - watch->began > BEGINNING || rd_has_plan(core) || core->trip.latched || follows_nothing(core)) {
+    if (core->time - watch->began > BEGINNING || rd_has_plan(core) || core->trip.latched || rd_follows_nothing(core)) {
         watch->begins = 0;
         return 0;
     }
@@ -343,7 +356,7 @@ static int watch_contact(rd_core *core, const rd_rules *rules)
 {
     const double *external = rd_observer_external(core->observer), *threshold = external + core->n;
     reading worst = {.joint = -1};
-    if (rules->contact == RD_CONTACT_OFF || follows_nothing(core)) {
+    if (rules->contact == RD_CONTACT_OFF || rd_follows_nothing(core)) {
         return 0;
     }
     for (int j = 0; j < core->n; ++j) {

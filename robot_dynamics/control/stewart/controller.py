@@ -12,7 +12,6 @@ from robot_dynamics.control.core.library import doubles
 from robot_dynamics.control.core.plans import plan_value
 from robot_dynamics.control.core.settings import Settings, supervised
 from robot_dynamics.control.core.snapshot import PHASES
-from robot_dynamics.control.core.sources import enumerators
 from robot_dynamics.control.protocol import Command, Departure, Planned
 from robot_dynamics.control.stewart.commands import PlatformCommands
 from robot_dynamics.control.stewart.declared import (
@@ -58,8 +57,6 @@ from robot_dynamics.stewart import Machine, Motion, StewartPlatform
 from robot_dynamics.stewart.kinematics import leg_geometry
 from robot_dynamics.stewart.program import MOTION_SIZE
 
-ALL, FALLING, RISING = range(len(enumerators("rd_brakes")))
-"""Changes of the forces' share beside brakes, in the order of the core's enumeration."""
 REFERENCE_SIZE = 24
 """Numbers of a reference: position, rotation, twist and acceleration; see ``rd_platform_reference``."""
 GAINS = ("mode", "kp", "kv", "ki", "disturbance_limit")
@@ -487,7 +484,4 @@ class StewartController(PlatformCommands):
 
 def _brakes_of(modes: OperatingModes) -> tuple[bool, int, float, float]:
     """Watch and brakes as the core's settings have them: see ``Brakes.share``."""
-    brakes, timing = modes.brakes, modes.brakes.timing
-    kind = FALLING if brakes.engaging else RISING if math.isfinite(brakes.since) else ALL
-    since = brakes.since + timing.engage if brakes.engaging else brakes.since
-    return modes.mode is OperatingMode.OPERATIONAL, kind, since, timing.fade
+    return modes.mode is OperatingMode.OPERATIONAL, *modes.brakes.fields()

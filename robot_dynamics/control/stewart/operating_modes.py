@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import enum
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
+from robot_dynamics.control.brakes import Brakes, BrakeTiming
 from robot_dynamics.control.stewart.envelope import Forces, Pace, ReferenceEnvelope
 from robot_dynamics.control.stewart.governed_motion import GovernedMotion, GovernorGoal, PoseGoal, StreamGoal
 from robot_dynamics.control.stewart.parameters import StewartParameters
@@ -37,8 +37,6 @@ STREAM_QUICKNESS = 0.02
 """Time constant of the approach to a stream's twist [s]."""
 PROTECTING_PATIENCE = 1.0
 """Time after which the brakes engage in a protective stop, whether the platform stands or not [s]."""
-ROUNDING = 1e-9
-"""A smaller share of the forces is none."""
 DESCENT_PARAMETERS = (
     "park_pose",
     "blind_speed",
@@ -83,97 +81,6 @@ _STOP_STATES = {mode: state for state, mode in RESTING.items()} | {
     OperatingMode.STOPPING: StopState.STOPPED,
     OperatingMode.PROTECTING: StopState.PROTECTED,
 }
-
-
-@dataclass(frozen=True)
-class BrakeTiming:
-    """Delays of brakes, and of the forces beside them.
-
-    Attributes:
-        engage: from the command until they hold; the forces carry so long [s].
-        release: from the command until they have let go [s].
-        fade: how long forces fade and rise [s].
-    """
-
-    engage: float
-    release: float
-    fade: float
-
-
-class Brakes:
-    """The command to the brakes, and the share of the forces that goes with it.
-
-    One of both carries the weight at any time. Engaged at t: the forces stay until t + engage and are gone at
-    t + engage + fade. Released at t: the forces have risen at t + fade, then the command goes out, and at
-    t + fade + release the platform may move. Where a machine has no brakes, the stops on which it rests carry
-    it.
-
-    Attributes:
-        timing: delays; replaceable.
-        engaging: whether they are to hold.
-        since: time from which the forces' share counts [s]; minus infinity: always.
-
-    Args:
-        timing: delays.
-        parked: whether the platform rests on them to begin with.
-    """
-
-    def __init__(self, timing: BrakeTiming, parked: bool = False) -> None:
-        self.timing = timing
-        self.engaging = parked
-        self.since = -math.inf
-        self._now = -math.inf
-
-    def advance(self, time: float) -> None:
-        """Note the present ``time`` [s]; after a step back, what has begun goes on from where it was."""
-        if time < self._now:
-            self.since += time - self._now
-        self._now = time
-
-    def engage(self, time: float) -> None:
-        """Brake at ``time`` [s]; forces that have not risen yet go down from where they are."""
-        if not self.engaging:
-            missing = 1.0 - self.share(time)
-            # Where anything is missing the brakes have held all the time.
-            held = self.timing.engage + missing * self.timing.fade if missing > ROUNDING else 0.0
-            self.engaging, self.since = True, time - held
-
-    def engage_again(self, time: float) -> None:
-        """Brake at ``time`` [s] although the brakes were to hold already: with all forces, at once."""
-        if self.engaging:
-            self.since = time
-
-    def release(self, time: float) -> None:
-        """Let go at ``time`` [s]; forces that have not faded yet go up from where they are."""
-        if self.engaging:
-            self.since = time - self.share(time) * self.timing.fade
-            self.engaging = False
-
-    def forget(self) -> None:
-        """End the release: the forces are all there at any time."""
-        self.since = -math.inf
-
-    def engaged(self, time: float) -> bool:
-        """The command at ``time`` [s]."""
-        return self.engaging or time < self.since + self.timing.fade
-
-    def share(self, time: float) -> float:
-        """Share of the forces at ``time`` [s], 0 to 1."""
-        since, timing = time - self.since, self.timing
-        if self.engaging:
-            return _falling(since - timing.engage, timing.fade)
-        return 1.0 - _falling(since, timing.fade)
-
-    def free(self, time: float) -> bool:
-        """Check whether the platform may move at ``time`` [s]."""
-        return not self.engaging and time >= self.since + self.timing.fade + self.timing.release
-
-
-def _falling(since: float, duration: float) -> float:
-    """1 until the beginning, 0 from ``duration`` on."""
-    if duration <= 0.0:
-        return 1.0 if since < 0.0 else 0.0
-    return min(1.0, max(0.0, 1.0 - since / duration))
 
 
 class OperatingModes:

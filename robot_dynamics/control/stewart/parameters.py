@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from robot_dynamics.control.arm.payload import PayloadParameters
+from robot_dynamics.control.brakes import BrakeParameters
 from robot_dynamics.control.core.sources import enumerators
 from robot_dynamics.control.parameters import LoopParameters
 from robot_dynamics.errors import ParameterError
@@ -17,7 +18,7 @@ DIRECTIONS = ("x", "y", "z", "about x", "about y", "about z")
 
 
 @dataclass(frozen=True)
-class StewartParameters(LoopParameters):
+class StewartParameters(BrakeParameters, LoopParameters):
     """Gains and mode of the platform controller; all can be changed while it runs."""
 
     safe_output: str = parameter(
@@ -113,14 +114,6 @@ class StewartParameters(LoopParameters):
     start_parked: bool = parameter(
         False, "Start parked: brakes engaged and no forces until ~/unpark", read_only=True
     )
-    brake_engage_time: float = parameter(
-        0.1,
-        "Brake engagement delay; the forces carry the platform until then",
-        unit="s",
-        minimum=0.0,
-        maximum=10.0,
-    )
-    brake_release_time: float = parameter(0.1, "Brake release delay", unit="s", minimum=0.0, maximum=10.0)
     max_pose_error: tuple[float, ...] = parameter(
         (0.0, 0.0),
         "Distance and angle of the pose from its reference beyond which a protective stop begins; 0: derived"

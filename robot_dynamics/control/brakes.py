@@ -1,0 +1,127 @@
+"""Brakes of arms and platforms: their command, and the efforts beside it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from robot_dynamics.control.core.sources import enumerators
+from robot_dynamics.parameters import parameter, validate
+
+ALL, FALLING, RISING = range(len(enumerators("rd_brakes")))
+"""Changes of the efforts' share beside brakes, in the order of the core's enumeration."""
+ROUNDING = 1e-9
+"""A smaller share of the efforts is none."""
+
+
+@dataclass(frozen=True)
+class BrakeParameters:
+    """Delays of brakes."""
+
+    brake_engage_time: float = parameter(
+        0.1,
+        "Brake engagement delay; the efforts carry the robot until then",
+        unit="s",
+        minimum=0.0,
+        maximum=10.0,
+    )
+    brake_release_time: float = parameter(0.1, "Brake release delay", unit="s", minimum=0.0, maximum=10.0)
+
+    def __post_init__(self) -> None:
+        validate(self)
+
+
+@dataclass(frozen=True)
+class BrakeTiming:
+    """Delays of brakes, and of the efforts beside them.
+
+    Attributes:
+        engage: from the command until they hold; the efforts carry so long [s].
+        release: from the command until they have let go [s].
+        fade: how long efforts fade and rise [s].
+    """
+
+    engage: float
+    release: float
+    fade: float
+
+
+class Brakes:
+    """The command to the brakes, and the share of the efforts that goes with it.
+
+    One of both carries the weight at any time. Engaged at t: the efforts stay until t + engage and are gone
+    at t + engage + fade. Released at t: the efforts have risen at t + fade, then the command goes out, and at
+    t + fade + release the robot may move. Where a machine has no brakes, the stops on which it rests carry
+    it.
+
+    Attributes:
+        timing: delays; replaceable.
+        engaging: whether they are to hold.
+        since: time from which the efforts' share counts [s]; minus infinity: always.
+
+    Args:
+        timing: delays.
+        parked: whether the robot rests on them to begin with.
+    """
+
+    def __init__(self, timing: BrakeTiming, parked: bool = False) -> None:
+        self.timing = timing
+        self.engaging = parked
+        self.since = -math.inf
+        self._now = -math.inf
+
+    def advance(self, time: float) -> None:
+        """Note the present ``time`` [s]; after a step back, what has begun goes on from where it was."""
+        if time < self._now:
+            self.since += time - self._now
+        self._now = time
+
+    def engage(self, time: float) -> None:
+        """Brake at ``time`` [s]; efforts that have not risen yet go down from where they are."""
+        if not self.engaging:
+            missing = 1.0 - self.share(time)
+            # Where anything is missing the brakes have held all the time.
+            held = self.timing.engage + missing * self.timing.fade if missing > ROUNDING else 0.0
+            self.engaging, self.since = True, time - held
+
+    def engage_again(self, time: float) -> None:
+        """Brake at ``time`` [s] although the brakes were to hold already: with all efforts, at once."""
+        if self.engaging:
+            self.since = time
+
+    def release(self, time: float) -> None:
+        """Let go at ``time`` [s]; efforts that have not faded yet go up from where they are."""
+        if self.engaging:
+            self.since = time - self.share(time) * self.timing.fade
+            self.engaging = False
+
+    def forget(self) -> None:
+        """End the release: the efforts are all there at any time."""
+        self.since = -math.inf
+
+    def engaged(self, time: float) -> bool:
+        """The command at ``time`` [s]."""
+        return self.engaging or time < self.since + self.timing.fade
+
+    def share(self, time: float) -> float:
+        """Share of the efforts at ``time`` [s], 0 to 1."""
+        since, timing = time - self.since, self.timing
+        if self.engaging:
+            return _falling(since - timing.engage, timing.fade)
+        return 1.0 - _falling(since, timing.fade)
+
+    def fields(self) -> tuple[int, float, float]:
+        """Change of the efforts' share, its beginning and its duration, as the core's settings have them."""
+        kind = FALLING if self.engaging else RISING if math.isfinite(self.since) else ALL
+        return kind, self.since + self.timing.engage if self.engaging else self.since, self.timing.fade
+
+    def free(self, time: float) -> bool:
+        """Check whether the robot may move at ``time`` [s]."""
+        return not self.engaging and time >= self.since + self.timing.fade + self.timing.release
+
+
+def _falling(since: float, duration: float) -> float:
+    """1 until the beginning, 0 from ``duration`` on."""
+    if duration <= 0.0:
+        return 1.0 if since < 0.0 else 0.0
+    return min(1.0, max(0.0, 1.0 - since / duration))
