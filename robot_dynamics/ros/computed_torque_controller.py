@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode
 from trajectory_msgs.msg import JointTrajectory
 
@@ -35,6 +34,7 @@ from robot_dynamics.ros.control.planner import PlanRequest
 from robot_dynamics.ros.control.records import CALM, WATCHED, Cycles
 from robot_dynamics.ros.control.remembered_stops import RememberedStops
 from robot_dynamics.ros.control.retime_topic import RetimeTopic
+from robot_dynamics.ros.control.stop_services import StopServices
 from robot_dynamics.ros.control.tracking import JointReferencePublisher, TrackingErrors
 from robot_dynamics.ros.control.trajectory_topic import TrajectoryTopic, remarks
 from robot_dynamics.ros.models.arm_model import NEEDED, ArmModel, ModelLoader
@@ -43,9 +43,6 @@ from robot_dynamics.ros.models.live_parameters import SHARED
 from robot_dynamics.ros.support import parameters, spin
 from robot_dynamics.ros.support.diagnostics import PREPARING
 from robot_dynamics.ros.support.joint_limits import declared_rules, without_joint
-
-LOOK = 0.05
-"""Steady seconds between two looks at whether a protective stop is in force."""
 
 
 class ComputedTorqueController(LifecycleNode):
@@ -58,11 +55,12 @@ class ComputedTorqueController(LifecycleNode):
     def __init__(self) -> None:
         super().__init__("computed_torque_controller")
         import_laws(parameters.declare(self, LawModules).law_modules)
+        self._control_parameters = parameters.declare(self, ArmParameters)
+        brakes = self._control_parameters.brakes
         self._controller_node: ControllerNode[ArmController] = ControllerNode(
-            self, self, "effort_controller/commands", "joint_command"
+            self, self, "effort_controller/commands", "joint_command", "~/brake" if brakes else ""
         )
         self._loop = self._controller_node.loop
-        self._control_parameters = parameters.declare(self, ArmParameters)
         self._barely_stable = ""
         self._actuators = parameters.declare(self, ActuatorParameters)
         parameters.watch(self, self._control_parameters, self._on_parameters, check=self._check_parameters)
@@ -103,8 +101,11 @@ class ComputedTorqueController(LifecycleNode):
         self._loader = ModelLoader(self, self._on_model, self._on_change, quantities=(*NEEDED, "momentum"))
         if self._loader.driver is not None:
             self._loader.driver.check_mode(self._control_parameters.mode)
-        self._stops = RememberedStops(self, "arm", "the arm is held; call ~/reset_fault")
-        self.create_timer(LOOK, self._remember, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        remedy = "the brakes stay engaged; call ~/unpark" if brakes else "the arm is held; call ~/reset_fault"
+        self._stops = RememberedStops(self, "arm", remedy)
+        self._rest_services = StopServices(
+            self, self._controller_node, self._stops, lambda: self._model.chain.name, "arm", brakes
+        )
         self._live = LiveMemory(self, (*SHARED, "kp", "kv"), not self.get_parameter("lockstep").value)
         self._controller_node.events.on_stop = self._live.forget
         self._loader.start()
@@ -121,6 +122,8 @@ class ComputedTorqueController(LifecycleNode):
         """The process ends: so does a goal, and then the safe output is seen through."""
         if self._action is not None:
             self._action.end("the controller ends")
+        if self._control_parameters.brakes:
+            self._loop.brake(True)
         self._controller_node.stop()
         self._stops.close()
 
@@ -139,7 +142,7 @@ class ComputedTorqueController(LifecycleNode):
                 f"{controller.python_parts}: the real-time loop runs no Python; start the node with"
                 " native_loop: 'off'"
             )
-        self._remember()
+        self._rest_services.look()
         self._stops.take_over(controller, model.chain.name)
         names = model.chain.joint_names
         self._external.begin(controller, model.dynamics)
@@ -148,11 +151,6 @@ class ComputedTorqueController(LifecycleNode):
         if self._state is not None:
             self._state.begin(names)
         return controller, names
-
-    def _remember(self) -> None:
-        """Let a protective stop outlast this controller and this process."""
-        if self._loop.active and self._loop.controller is not None:
-            self._stops.look(self._loop.controller)
 
     def forget(self) -> None:
         """The model stays for the next configure."""
@@ -274,6 +272,8 @@ class ComputedTorqueController(LifecycleNode):
 
     def on_cycles(self, cycles: Cycles, controller: ArmController) -> float:
         """Report of what the controller did since the last call, for those who listen."""
+        if controller.rest.exists:
+            self._rest_services.look()
         if self._action is not None:
             self._action.serve()
         judged = self._action is not None and self._action.running

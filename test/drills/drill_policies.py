@@ -20,7 +20,10 @@ IMU = {"gravity_from_imu": True}
 FOLLOWS = {"follow_robot_model": True}
 SIMULATOR = {"publish_clock": True, "publish_description": True, "measure_latency": True}
 CASES = {
-    "computed_torque_controller": [{**URDF, **IMU}, {**URDF, **FOLLOWS, "use_sim_time": True}],
+    "computed_torque_controller": [
+        {**URDF, **IMU, "brakes": True},
+        {**URDF, **FOLLOWS, "use_sim_time": True},
+    ],
     "stewart_platform": [{"use_sim_time": True}],
     "trajectory_feedforward": [
         {**URDF, **IMU, "effort_path": "commands"},

@@ -7,6 +7,7 @@ import pytest
 from diagnostic_msgs.msg import DiagnosticArray
 from reports import ERROR, OK, Report
 from ros_harness import Lifecycle, peer_with
+from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from two_links import NODE, Robot, controller, gravity_load
@@ -94,3 +95,29 @@ def test_a_protective_stop_is_told_and_lasts_until_it_is_reset():
         assert answer.success and answer.message == "holding position"
         robot.hold_at([0.22, 0.2])
         report.wait_for(OK, "holding position")
+
+
+@pytest.mark.parametrize("host", ["auto", "off"])
+def test_an_emergency_stop_of_an_arm_engages_its_brakes_until_unpark(host):
+    brakes = {"brakes": True, "brake_engage_time": 0.01, "brake_release_time": 0.01, "safe_fade_time": 0.02}
+    with controller(native_loop=host, **brakes) as node, peer_with(node) as peer:
+        robot, place = Robot(peer), [0.2, 0.2]
+        commands = peer.subscribe(Bool, f"/{NODE}/brake", qos.DESCRIPTION)
+
+        def call(name):
+            return peer.call(Trigger, f"/{NODE}/{name}", Trigger.Request())
+
+        def until(condition, what):
+            peer.repeat_until(lambda: robot.hold_at(place), condition, what)
+
+        until(lambda: commands and not commands[-1].data, "the brakes stay engaged")
+        assert call("emergency_stop").success
+        until(lambda: commands[-1].data, "the brakes are not engaged")
+        until(lambda: robot.faded, "efforts stay")
+        assert "reset_fault" in call("unpark").message
+        assert call("reset_fault").success
+        answer = call("unpark")
+        assert answer.success and answer.message == "leaving the brakes"
+        until(lambda: not commands[-1].data, "the brakes are not released")
+        until(lambda: not robot.faded, "the arm is not carried")
+        np.testing.assert_allclose(robot.hold_at(place), gravity_load(place), rtol=1e-6)

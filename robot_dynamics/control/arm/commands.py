@@ -116,7 +116,18 @@ class ArmCommands(CoreController[Reference]):
         self._offer_share()
         return ""
 
+    def support(self) -> None:
+        """Carry the arm until engaged brakes hold: somebody else has released them."""
+        if self.phase.controls:
+            self.rest.brakes.engage_again(self.time)
+            self._offer_share()
+
     # Brakes
+
+    @property
+    def state(self) -> str:
+        """State of the brakes or phase, in words."""
+        return self.phase.value if self.rest.state is Rest.RELEASED else self.rest.state.value
 
     @property
     def brake(self) -> bool:

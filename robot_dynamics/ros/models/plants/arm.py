@@ -31,4 +31,5 @@ KIND = PlantKind(
     from_description=True,
     make=_make,
     command_topic="effort_controller/commands",
+    brake_topic="computed_torque_controller/brake",
 )
