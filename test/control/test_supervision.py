@@ -197,6 +197,29 @@ def test_an_oscillation_that_the_feedback_feeds_ends_with_lower_gains():
     assert right.trip is None
 
 
+@pytest.mark.parametrize(
+    ("robot", "inertia", "period"),
+    [("ur5", 1.0, 0.002), ("ur5", 1.0, 0.008), ("panda", 0.1, 0.008), ("panda", 1.0, 0.002)],
+)
+def test_an_oscillation_that_swells_is_stopped_below_0_15_of_the_speed_limit(robot, inertia, period):
+    """They reached 0.18, 2.9, 0.48 and 1.03 of it."""
+    start = READY if robot == "ur5" else PANDA
+    loop = ArmLoop(robot, start, declared={"rotor_inertia": (inertia,)}, period=period)
+    loop.run(0.8)
+    assert loop.trip.rule == "oscillation" and loop.share < 0.15
+    assert np.abs(loop.velocities[-1] / loop.limits).max() < 0.01
+
+
+def test_noise_of_velocities_that_begins_is_no_oscillation():
+    loop, rng = ArmLoop("ur5", READY), np.random.default_rng(0)
+    loop.run(0.2)
+    loop.measure = lambda q, qd: (q, qd + 0.005 * loop.limits * rng.normal(size=6))
+    for target in (np.add(READY, 0.3), READY):
+        loop.go(target, 0.8)
+        loop.run(1.0)
+    assert loop.trip is None
+
+
 def test_observe_warns_once_and_follows_on():
     given = {"supervision": "observe", "max_following_error": (0.01,), "start_motion": -1.0}
     loop = ArmLoop("ur5", READY, real={"mass_scale": 1.2}, **given)

@@ -72,7 +72,11 @@ struct rd_observer {
 typedef struct {
     double seen, turned;          /* time of the last state, and of the last change of sign [s] */
     double speed, pull, peak, last, work, spent;
-    int sign, count;
+    int sign, count;              /* of velocity error; half periods that last */
+    int states;                   /* so far */
+    int swells;                   /* half periods that swell */
+    double first, grew;           /* peak from which they do; factor of the last one */
+    double square, weight;        /* mean square of the peaks over the last moment, and what of a moment has passed */
 } rd_swing;
 
 enum { RD_PACE_BINS = 256 };
@@ -307,6 +311,8 @@ void rd_supervision_set_back(rd_core *core, double by);
 /* The joint that oscillates with the feedback's help, with its speed and the least that counts; -1: none. */
 int rd_find_oscillation(rd_core *core, double share, double *measured, double *allowed);
 void rd_forget_oscillation(rd_core *core);
+/* How many times as fast as half a period before a joint is whose oscillation swells; 1: it does not. */
+double rd_swelling(const rd_core *core, int joint);
 /* Whether a velocity beyond all bounds is real: the state before and both positions show it. */
 int rd_confirmed_speed(const rd_core *core, int joint, double elapsed, double position, double velocity);
 /* Bring the robot to rest; `rule` is the reason. */

@@ -7,6 +7,12 @@ enum { HALVES = 6 };
 static const double LASTING = 0.9;
 /* Share of the threshold beyond which a velocity has a sign. */
 static const double SIGNED = 0.1;
+/* Half periods in a row that swell, each by so much, make one sooner: the fewer, the more they must have swollen together,
+ * which times 2 to the power of their number is SWOLLEN. Noise does not: they count beyond this share of the threshold,
+ * and this many times what the peaks were over a moment [s] before. A push and a wrong state do not swell evenly. The
+ * first states tell nothing of the noise. */
+enum { SWELLS = 2, FIRST_STATES = 10 };
+static const double SWELLING = 1.3, SWOLLEN = 100.0, COUNTED = 0.5, EVENLY = 2.0, ABOVE_NOISE = 6.0, MOMENT = 0.1;
 /* Damping takes this much of the energy that it could from a motion that something else drives. */
 static const double DAMPED = 0.5;
 
@@ -22,22 +28,53 @@ static void follow_swing(rd_swing *swing, double time, double speed, double pull
     const int sign = speed > SIGNED * floor ? 1 : speed < -SIGNED * floor ? -1 : swing->sign;
     if (sign != swing->sign) {
         const int lasts = swing->peak > floor && swing->peak >= LASTING * swing->last && time - swing->turned < longest;
-        swing->count = lasts && swing->work > -DAMPED * swing->spent ? swing->count + 1 : 0;
+        const int fed = swing->work > -DAMPED * swing->spent, swells = fed && swing->peak >= SWELLING * swing->last;
+        swing->count = lasts && fed ? swing->count + 1 : 0;
+        swing->grew = swing->peak / fmax(swing->last, SIGNED * floor);
+        swing->first = swing->swells ? swing->first : swing->last;
+        swing->swells = swells && time - swing->turned < longest ? swing->swells + 1 : 0;
+        const double share = fmin(1.0, (time - swing->turned) / MOMENT);
+        swing->square += share * (swing->last * swing->last - swing->square);
+        swing->weight += share * (1.0 - swing->weight);
         swing->last = swing->peak;
         swing->peak = swing->work = swing->spent = 0.0;
         swing->turned = time;
         swing->sign = sign;
     } else if (time - swing->turned > longest) {
-        swing->count = 0;
+        swing->count = swing->swells = 0;
     }
     swing->peak = fmax(swing->peak, fabs(speed));
+    ++swing->states;
+}
+
+static double velocity_floor(const rd_settings *s, int j, double share)
+{
+    return share * (isfinite(s->velocity_limits[j]) ? s->velocity_limits[j] : 1.0);
+}
+
+double rd_swelling(const rd_core *core, int joint)
+{
+    const rd_swing *swing = &core->swings[joint];
+    return swing->last > 0.0 ? fmax(1.0, swing->peak / swing->last) : 1.0;
+}
+
+static int is_swollen(const rd_swing *swing, double floor)
+{
+    const double noise = swing->weight > 0.0 ? sqrt(swing->square / swing->weight) : 0.0;
+    const double first = swing->swells ? swing->first : swing->last;
+    const int halves = swing->swells + 1;
+    const double grows = swing->peak / fmax(swing->last, SIGNED * floor);
+    const int evenly = grows < EVENLY * swing->grew && (halves > SWELLS || swing->grew < EVENLY * grows);
+    return evenly && swing->last > 0.0 && halves >= SWELLS && swing->peak >= SWELLING * swing->last
+        && ldexp(swing->peak, halves) >= SWOLLEN * fmax(first, SIGNED * floor) && swing->states > FIRST_STATES
+        && swing->peak > fmax(COUNTED * floor, ABOVE_NOISE * noise);
 }
 
 int rd_find_oscillation(rd_core *core, double share, double *measured, double *allowed)
 {
     const rd_settings *s = core->settings;
     const rd_machine *machine = s->machine;
-    double *error = core->scratch[0], *rate = core->scratch[1], linear, angular;
+    double *error = core->scratch[0], *rate = core->scratch[1], linear, angular, fastest = 0.0;
     int worst = -1;
     if (machine->stray) {
         machine->stray(core, error, &linear, &angular);
@@ -46,13 +83,14 @@ int rd_find_oscillation(rd_core *core, double share, double *measured, double *a
     for (int j = 0; j < core->n; ++j) {
         rd_swing *swing = &core->swings[j];
         const double kv = core->softness * s->kv[j], kp = core->softness * core->softness * s->kp[j];
-        const double floor = share * (isfinite(s->velocity_limits[j]) ? s->velocity_limits[j] : 1.0);
+        const double floor = velocity_floor(s, j, share);
         const double away = machine->stray ? error[j] : core->reference.position[j] - core->state.position[j];
         const double slower = machine->stray ? rate[j] : core->reference.velocity[j] - core->state.velocity[j];
         follow_swing(swing, core->time, -slower, kv * slower + kp * away, s->kp[j], kv, floor);
-        if (swing->count >= HALVES && (worst < 0 || swing->last > core->swings[worst].last)) {
+        const double speed = fmax(swing->last, swing->peak);
+        if ((swing->count >= HALVES || is_swollen(swing, floor)) && (worst < 0 || speed > fastest)) {
             worst = j;
-            *measured = swing->last;
+            fastest = *measured = speed;
             *allowed = floor;
         }
     }
@@ -62,6 +100,8 @@ int rd_find_oscillation(rd_core *core, double share, double *measured, double *a
 void rd_forget_oscillation(rd_core *core)
 {
     for (int j = 0; j < core->n; ++j) {
-        core->swings[j] = (rd_swing){.seen = core->time, .turned = core->time};
+        const rd_swing *before = &core->swings[j];
+        core->swings[j] = (rd_swing){.seen = core->time, .turned = core->time, .square = before->square,
+                                     .weight = before->weight, .states = before->states};
     }
 }

@@ -17,7 +17,7 @@ static const double BEGINNING = 1.0;
 /* Share of the movement that a measured velocity tells which positions must show. */
 static const double CONFIRMED = 0.5;
 /* Least share of kv that an oscillation leaves. */
-static const double SOFTEST = 1.0 / 64.0;
+static const double SOFTEST = 1.0 / 4096.0;
 
 static const rd_rule_info RULES[RD_RULES] = {
     [RD_FOLLOWING_ERROR] = {"following_error", 0.02, 0.8, 1, "protective stop where the joint is",
@@ -280,7 +280,7 @@ static int watch_oscillation(rd_core *core, const rd_rules *rules)
     const int joint = rd_find_oscillation(core, rules->oscillation, &measured, &allowed);
     if (joint >= 0) {
         take_worse(&swing, joint, measured, allowed);
-        core->swung = fmax(SOFTEST, 0.5 * core->softness);
+        core->swung = fmax(SOFTEST, core->softness / (1.0 + rd_swelling(core, joint)));
         rd_forget_oscillation(core);
     }
     core->supervision.rules[RD_OSCILLATION].largest = fmax(core->supervision.rules[RD_OSCILLATION].largest, swing.share);
