@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
-import tempfile
 import urllib.request
 
 import pytest
@@ -18,7 +18,9 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 pytest.importorskip("mujoco", reason="mujoco is not installed")
 pytest.importorskip("viser", reason="viser is not installed")
 
+from robot_dynamics.cli.main import main
 from robot_dynamics.resources import resource
+from robot_dynamics.ros.live import arm, stewart
 
 pytestmark = pytest.mark.ros
 
@@ -39,18 +41,9 @@ ARM = """
 </robot>"""
 
 
-def start(*arguments, given=""):
-    words = [sys.executable, "-m", "robot_dynamics.cli.main", "view", *map(str, arguments)]
-    with tempfile.TemporaryFile("w+", encoding="utf-8") as file:
-        file.write(given)
-        file.seek(0)
-        return opened(words, file)
-
-
-def opened(words, stdin):
+def start(*arguments):
     return subprocess.Popen(
-        words,
-        stdin=stdin,
+        [sys.executable, "-m", "robot_dynamics.cli.main", "view", *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -70,11 +63,21 @@ def finish(process):
     return process.returncode, output
 
 
-def tour(tmp_path, *arguments, given=""):
-    report = tmp_path / "verdict.json"
-    options = ("--exit", "--no-browser", "--port", free_port(), "--json", report)
-    code, output = finish(start(*arguments, *options, given=given))
-    return code, output, json.loads(report.read_text(encoding="utf-8")) if report.exists() else None
+@pytest.fixture
+def tour(tmp_path, monkeypatch, capfd):
+    """Make a tour in this process, with a slow control loop and a quick platform."""
+    monkeypatch.setattr(arm, "RATE", 200.0)
+    monkeypatch.setattr(stewart, "RATE", 100.0)
+    monkeypatch.setattr(stewart, "MOVE_TIME", 0.6)
+
+    def make(*arguments, given=b""):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given)))
+        report = tmp_path / "verdict.json"
+        options = ("--exit", "--no-browser", "--port", free_port(), "--json", report)
+        code = main(["view", *map(str, arguments), *map(str, options)])
+        return code, "".join(capfd.readouterr()), json.loads(report.read_text(encoding="utf-8"))
+
+    return make
 
 
 def arm_file(tmp_path, **values):
@@ -84,8 +87,8 @@ def arm_file(tmp_path, **values):
     return file
 
 
-def test_an_arm_makes_its_tour_with_limits_that_can_carry_it(tmp_path):
-    code, output, report = tour(tmp_path, arm_file(tmp_path, effort="3"))
+def test_an_arm_makes_its_tour_with_limits_that_can_carry_it(tour, tmp_path):
+    code, output, report = tour(arm_file(tmp_path, effort="3"))
     assert code == 0, output
     assert "the effort limit of shoulder cannot carry the arm" in output
     assert (report["robot"], report["root"], report["tip"]) == ("quick", "base", "lower")
@@ -97,15 +100,15 @@ def test_an_arm_makes_its_tour_with_limits_that_can_carry_it(tmp_path):
     assert "quick: root base, tip lower, 2 joints: shoulder, elbow" in output
 
 
-def test_an_arm_without_usable_masses_moves_by_its_kinematics(tmp_path):
-    code, output, report = tour(tmp_path, arm_file(tmp_path, mass="-1"))
+def test_an_arm_without_usable_masses_moves_by_its_kinematics(tour, tmp_path):
+    code, output, report = tour(arm_file(tmp_path, mass="-1"))
     assert code == 0 and report["verdict"] == "ok", output
     assert "moved without masses" in output and "lower" in output
     assert report["worst_tracking_error"] == {"shoulder": 0.0, "elbow": 0.0}
 
 
-def test_a_platform_from_standard_input_makes_its_tour(tmp_path):
-    code, output, report = tour(tmp_path, "-", given=resource("config/stewart_demo.yaml").read_text())
+def test_a_platform_from_standard_input_makes_its_tour(tour):
+    code, output, report = tour("-", given=resource("config/stewart_demo.yaml").read_bytes())
     assert code == 0 and report["verdict"] == "ok", output
     assert len(report["joints"]) == 6 and 0.0 < max(report["worst_tracking_error"].values()) < 1e-3
 
@@ -141,7 +144,8 @@ def test_ctrl_c_ends_everything(tmp_path):
         (["config/stewart_demo.yaml", "--tip", "x"], "a Stewart platform has no chain to choose"),
     ],
 )
-def test_what_cannot_be_shown_is_said_in_a_line(arguments, message):
-    code, output = finish(start(*arguments))
-    assert code == 1 and output.startswith("robot_dynamics: ") and message in output
+def test_what_cannot_be_shown_is_said_in_a_line(arguments, message, capfd):
+    assert main(["view", *arguments]) == 1
+    output = "".join(capfd.readouterr())
+    assert output.startswith("robot_dynamics: ") and message in output
     assert output.count("\n") == 1, output
