@@ -13,6 +13,8 @@ from rclpy.parameter import parameter_value_to_python
 from ros_harness import NodeProcess, peer_with
 from test_robot_model_node import ARM
 
+from robot_dynamics.cli.main import main
+from robot_dynamics.ros.models import everywhere
 from robot_dynamics.ros.support.processes import claim_domain, node_environment
 
 pytestmark = pytest.mark.ros
@@ -135,22 +137,24 @@ def modes_gains_and_a_file_of_what_is_in_force(peer, command, path):
     assert refused.returncode == 1 and "rate" in refused.stderr
 
 
-def test_one_command_sets_every_node_of_a_robot_or_none(tmp_path):
+def test_one_command_sets_every_node_of_a_robot_or_none(tmp_path, monkeypatch, capfd):
     """The elbow of the second robot is locked: a list for two joints does not fit it."""
     left = LEFT
     first = NodeProcess(OWNER, {"robot_description": ARM, "friction": [0.25]}, left)
     second = NodeProcess(
         FOLLOWERS[0], {"robot_description": ARM, "locked_joints": ["elbow"], "locked_positions": [0.0]}, left
     )
-    simulator = NodeProcess("simulator", {"robot_description": ARM}, left)
+    simulator = NodeProcess("simulator", {"robot_description": ARM, "rate": 50.0}, left)
+
+    # In this process, and sooner sure that no further node comes up than a user's command is.
+    monkeypatch.setattr(everywhere, "SETTLED", 0.5)
+    for name, text in node_environment(claim_domain()).items():
+        monkeypatch.setenv(name, text)
 
     def command(*words):
-        return subprocess.run(
-            [sys.executable, "-m", "robot_dynamics.cli.main", "set", "--namespace", "left", *words],
-            env=node_environment(claim_domain()),
-            capture_output=True,
-            text=True,
-        )
+        capfd.readouterr()
+        code = main(["set", "--namespace", "left", *words])
+        return subprocess.CompletedProcess(words, code, *capfd.readouterr())
 
     with peer_with(first, second, simulator) as peer:
         for node in (first, second):
