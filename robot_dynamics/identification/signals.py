@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,9 +104,14 @@ class Motion:
 
     def effort_at(self, time: Array) -> Array:
         """(N, n) filtered efforts at other times [s]."""
+        return np.asarray(self._effort(time))
+
+    @cached_property
+    def _effort(self) -> Any:
+        """The efforts as a spline of time."""
         from scipy.interpolate import make_interp_spline
 
-        return np.asarray(make_interp_spline(self.time, self.effort, k=3)(time))
+        return make_interp_spline(self.time, self.effort, k=3)
 
 
 def filtered(
