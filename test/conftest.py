@@ -1,5 +1,6 @@
 """What all tests share: tests are skipped for listed reasons only, and no ROS context reaches other hosts."""
 
+import gc
 import os
 import sys
 import tempfile
@@ -50,6 +51,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Before the first context of this process: Fast DDS does not ask again."""
+    """Prepare this process: collections of garbage skip what stays, and Fast DDS asks its questions once."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
     if "rclpy" in sys.modules:
         stay_on_this_host()

@@ -48,6 +48,7 @@ def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(simulation, "_DURATION", 0.4)
+        patch.setattr(simulation, "_STEPS", (0.04, 0.02, 0.01))
         assert main(["reproduce", "all", "-o", str(folder), "--markdown", str(folder / "docs")]) == 0
     return folder
 

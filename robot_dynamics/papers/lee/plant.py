@@ -86,6 +86,8 @@ def simulate(*, half_period_ahead: bool, motors: bool, duration: float = DURATIO
     step = SAMPLING / _SUBSTEPS
 
     def slope(q: Array, qd: Array, tau: Array) -> Array:
+        if not motors:
+            return dynamics.forward_dynamics(q, qd, tau)
         bias = dynamics.inverse_dynamics(q, qd, np.zeros(6))
         return np.asarray(np.linalg.solve(dynamics.mass_matrix(q) + np.diag(armature), tau - bias))
 
