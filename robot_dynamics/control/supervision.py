@@ -139,7 +139,8 @@ class SupervisionParameters:
     start_motion: float = parameter(
         0.0,
         "Share of the velocity limit that a robot at rest may reach in the first second of control; it may"
-        " come three quarters of the following error from its place; 0: 0.1; -1: both off",
+        " come three quarters of the following error from its place, and an arm may bear a part of its weight"
+        " more or less than its model; 0: 0.1; -1: all of it off",
         minimum=-1.0,
         maximum=1.0,
     )
@@ -215,6 +216,11 @@ def rules_of(library: Any, settings: Any, joints: int, largest: Any) -> list[Rul
         "repeated_faults": np.array([2.0]),
         "dispute": np.array([0.7]),
         "start_load": array_at(settings.limits, joints) if given.start_speed > 0.0 else off,
+        **(
+            {"start_effort": array_at(given.start_effort, joints) if given.start_speed > 0.0 else off}
+            if given.start_effort
+            else {}
+        ),
         "slow_states": periods,
         **({"contact": array_at(settings.contact_floor, joints)} if given.contact else {}),
     }

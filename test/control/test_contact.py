@@ -168,7 +168,7 @@ def test_a_contact_that_is_only_reported_stops_nothing():
 
 
 def test_the_library_s_observer_is_the_controller_s():
-    loop = Pushed("ur5", READY, observer_gain=GAIN)
+    loop = Pushed("ur5", READY, observer_gain=GAIN, start_motion=-1.0)
     loop.push = (4, np.array([0.0, 20.0, 0.0, 0.0, 0.0, 0.0]))
     wave_at = round(0.05 / loop.period)
     for cycle in range(150):

@@ -111,6 +111,28 @@ def test_gravity_upside_down_ends_within_the_first_motion_and_names_its_causes()
         assert cause in loop.line
 
 
+@pytest.mark.parametrize(
+    ("robot", "real", "gravity", "moved"),
+    [
+        ("ur5", {"mass_scale": 1.5}, None, 0.1),
+        ("ur5", {"mass_scale": 0.5}, None, 0.06),
+        ("panda", {"mass_scale": 0.5}, None, 0.08),
+        ("ur5", {}, (0.0, 0.0, 9.81), 0.03),
+        ("panda", {}, (0.0, 0.0, 9.81), 0.06),
+    ],
+)
+def test_the_effort_that_holds_is_compared_with_the_weight(robot, real, gravity, moved):
+    """By their displacement they were found after 0.20, 0.21, 0.34, 0.45 and 1.07 rad."""
+    loop = ArmLoop(robot, READY if robot == "ur5" else PANDA, real=real, gravity=gravity)
+    loop.run(2.0)
+    assert loop.trip.rule == "start_effort" and loop.share < 1.0
+    assert np.abs(loop.positions - loop.positions[0]).max() < moved
+    assert np.abs(loop.velocities[-1]).max() < 0.02
+    assert "beside its model's weight" in loop.line
+    for cause in ("gravity", "payload", "mass"):
+        assert cause in loop.line
+
+
 def test_overspeed_that_positions_confirm_is_braked():
     """15 kg undeclared on a Panda at rest: 43 rad/s, phases flipped between fault and hold."""
     loop = ArmLoop("panda", PANDA, real={"payload_mass": 15.0}, start_motion=-1.0)

@@ -163,6 +163,11 @@ class ArmController(ArmCommands):
         given = (doubles(array) for array in (lower, upper, velocity))
         if not load_core().rd_arm_following(settings.value, self.chain.dof, *given, slides, doubles(derived)):
             derived[:] = np.inf  # without an effort there is no motion, either
+        unknown, core = np.zeros(self.chain.dof), load_core()
+        if not core.rd_arm_unknown_efforts(
+            settings.value, self.chain.dof, doubles(lower), doubles(upper), doubles(unknown)
+        ):
+            unknown[:] = np.inf
         self._error = None
         wanted = per_joint(
             self._parameters.max_following_error, self.chain.joint_names, "max_following_error"
@@ -170,7 +175,9 @@ class ArmController(ArmCommands):
         following = thresholds(wanted, derived)
         rules = self._parameters.fields_of_rules(velocity)
         contact = REACTIONS.index(self._parameters.on_contact)
-        return supervised(settings, {"following": following, "contact": contact, **rules})
+        return supervised(
+            settings, {"following": following, "contact": contact, "start_effort": unknown, **rules}
+        )
 
     def _kernel(self, links: InverseDynamics) -> tuple[Any, Mapping[str, Array], int]:
         """The inverse dynamics of the links as the core calls them, their constant inputs, and n."""

@@ -79,9 +79,10 @@ enum rd_rule {
     RD_REPEATED_FAULTS,           /* faults within 5 s */
     RD_SLOW_STATES,               /* period between two states */
     RD_CONTACT,                   /* external effort */
-    RD_DISPUTE                    /* efforts of another node that go on */
+    RD_DISPUTE,                   /* efforts of another node that go on */
+    RD_START_EFFORT               /* effort on the arm beside its model's weight in the first second */
 };
-enum { RD_RULES = 12 };            /* rules, RD_NO_RULE included */
+enum { RD_RULES = 13 };            /* rules, RD_NO_RULE included */
 
 /* What an external effort beyond its threshold begins. */
 enum rd_on_contact { RD_CONTACT_OFF, RD_CONTACT_REPORT, RD_CONTACT_HOLD };
@@ -146,6 +147,7 @@ typedef struct rd_rules {
     const double *speed;          /* (n) of joints or legs [rad/s or m/s] */
     double pose[2];               /* distance of a platform's pose from its reference [m, rad] */
     double oscillation;           /* share of the velocity limit; 0: off */
+    const double *start_effort;   /* (n) beside the model's weight in the first second [N m or N]; NULL: not watched */
     double start_speed, start_displacement; /* shares of `speed` and `following` in the first second */
     double delay;                 /* of an effort beside half a period [s]; negative: gains are not judged by the period */
     int32_t observes;             /* rules of trajectories and errors only warn */
@@ -250,6 +252,10 @@ void rd_core_free(rd_core *core);
  * where there is no limit, of which some slide. Whether the model has finite efforts. */
 int rd_arm_following(const rd_settings *settings, int n, const double *lower, const double *upper, const double *velocity,
                      const int32_t *slides, double *following);
+
+/* Efforts (n) beside the weight that an arm may have at rest by its model: an unknown part of the weight, the largest over
+ * the range, friction and a share of the effort limit. Whether the model has finite efforts. */
+int rd_arm_unknown_efforts(const rd_settings *settings, int n, const double *lower, const double *upper, double *efforts);
 
 /* Least inertia of each joint (n) over the range of the joints, its rotor included; whether the model has it. */
 int rd_arm_inertia(const rd_settings *settings, int n, const double *lower, const double *upper, double *inertia);

@@ -47,6 +47,8 @@ struct rd_machine {
     void (*change_law)(struct rd_core *core); /* other gains or another mode are in core->settings */
     /* Another law or model is in core->settings, in place of those `before`: what is carried stays carried. */
     void (*keep_load)(struct rd_core *core, const struct rd_settings *before);
+    /* The load that the observer shows beside the model, times a factor, is carried from now on; NULL: it cannot be. */
+    void (*take_load)(struct rd_core *core, double factor);
     void (*tell)(const struct rd_core *core, double *told);
 };
 

@@ -63,7 +63,7 @@ static void estimate_load(rd_core *core, const rd_settings *s)
             core->undisturbed[j] = *z;
         } else if (s->ki[j] > 0.0 && 0.0 < elapsed && elapsed < ESTIMATE_GAP && !core->cut && !core->braked
                    && size < 0.5 * doubted(s, j)) {
-            const double most = s->kp[j] * doubted(s, j), soft = core->softness;
+            const double most = fmax(s->kp[j] * doubted(s, j), fabs(core->undisturbed[j])), soft = core->softness;
             *z = fmin(fmax(*z + soft * soft * soft * s->ki[j] * elapsed * error, -most), most);
         }
     }
@@ -235,6 +235,24 @@ static void keep_load(rd_core *core, const rd_settings *before)
     rd_copy(core->undisturbed, z, core->n);
 }
 
+/* Carry what the observer shows beside the model at rest, times a factor. */
+static void take_load(rd_core *core, double factor)
+{
+    const rd_settings *s = core->settings;
+    const double *external = rd_observer_external(core->observer);
+    double *effort = core->before, *found = core->scratch[3];
+    if (!inverse_dynamics(core->n, s, core->state.position, core->zero, core->zero, core->zero, effort)) {
+        return;
+    }
+    for (int j = 0; j < core->n; ++j) {
+        effort[j] -= factor * external[j];
+    }
+    if (rd_acceleration(core, s, core->state.position, core->zero, core->zero, effort, found)) {
+        rd_copy(core->disturbance, found, core->n);
+        rd_copy(core->undisturbed, found, core->n);
+    }
+}
+
 /* External efforts and their thresholds. */
 static void tell_external(const rd_core *core, double *told)
 {
@@ -247,7 +265,7 @@ static const rd_machine ARM = {
     .without_reference = 1U << RD_GRAVITY_COMPENSATION,
     .yielding = 1U << RD_JOINT_IMPEDANCE,
     .reference_effort = reference_effort, .dynamics = arm_dynamics, .bearing = arm_bearing, .effort = arm_effort,
-    .load = arm_load, .change_law = change_law, .keep_load = keep_load,
+    .load = arm_load, .change_law = change_law, .keep_load = keep_load, .take_load = take_load,
 };
 
 const rd_machine *rd_machine_arm(void)

@@ -14,6 +14,8 @@ enum { STATES = 3 };
 static const double AGAIN = 5.0;
 /* How long after activation or the release of brakes the robot has to stay where it is [s]. */
 static const double BEGINNING = 1.0;
+/* Least share of its final value that an observer is taken to show. */
+static const double LEAST_SHOWN = 0.2;
 /* Share of the movement that a measured velocity tells which positions must show. */
 static const double CONFIRMED = 0.5;
 /* Least share of kv that an oscillation leaves. */
@@ -36,6 +38,9 @@ static const rd_rule_info RULES[RD_RULES] = {
     [RD_START_DISPLACEMENT] = {"start_displacement", 0.01, 0.8, 0, "protective stop", "~/reset_fault",
                                "gravity, payload or a mass of the model differs from the robot's: check them, then call"
                                " ~/reset_fault"},
+    [RD_START_EFFORT] = {"start_effort", 0.01, 0.8, 0, "protective stop", "~/reset_fault",
+                         "gravity, payload or a mass of the model differs from the robot's: check them, then call"
+                         " ~/reset_fault"},
     [RD_START_LOAD] = {"start_load", 0.0, 1.0, 0, "protective stop", "~/reset_fault",
                        "check max_effort, payload and masses; then call ~/reset_fault"},
     [RD_SLOW_STATES] = {"slow_states", 1.0, 0.9, 0, "lower gains; protective stop where a quarter of kv is too much",
@@ -72,8 +77,15 @@ static int stopped_here(const rd_core *core)
 /* Bring the robot to rest: along its path where no rule doubts that it follows, else straight on from where it is. */
 void rd_begin_protective_stop(rd_core *core, int rule)
 {
-    rd_copy(core->disturbance, core->undisturbed, core->n); /* before the error grew */
     rd_supervision *watch = &core->supervision;
+    rd_copy(core->disturbance, core->undisturbed, core->n); /* before the error grew */
+    const int starts = rule == RD_START_EFFORT || rule == RD_START_SPEED || rule == RD_START_DISPLACEMENT;
+    if (starts && core->settings->machine->take_load && core->settings->momentum) {
+        /* The model does not carry the robot, so the stop would sink. The observer has begun with the control, and has
+         * come to a share of what it will show. */
+        const double shown = 1.0 - exp(-core->settings->observer_gain * (core->time - watch->began));
+        core->settings->machine->take_load(core, 1.0 / fmax(LEAST_SHOWN, shown));
+    }
     const int again = rule != RD_OVERSPEED && stopped_here(core);
     if (rule == RD_NO_RULE || rule == RD_REPEATED_FAULTS || rule == RD_SLOW_STATES || rule == RD_DISPUTE) {
         rd_stop_along(core, RD_STOP_EMERGENCY);
@@ -137,7 +149,7 @@ void rd_core_latch(rd_core *core)
 int rd_rule_doubts(int rule)
 {
     return rule == RD_OVERSPEED || rule == RD_START_SPEED || rule == RD_START_DISPLACEMENT || rule == RD_START_LOAD
-        || rule == RD_REPEATED_FAULTS || rule == RD_SLOW_STATES;
+        || rule == RD_START_EFFORT || rule == RD_REPEATED_FAULTS || rule == RD_SLOW_STATES;
 }
 
 void rd_core_reset_fault(rd_core *core)
@@ -295,7 +307,7 @@ static int watch_oscillation(rd_core *core, const rd_rules *rules)
 static int watch_beginning(rd_core *core, const rd_rules *rules)
 {
     rd_supervision *watch = &core->supervision;
-    reading speed = {.joint = -1}, distance = {.joint = -1};
+    reading speed = {.joint = -1}, distance = {.joint = -1}, effort = {.joint = -1};
     if (core->braked || !watch->begins) {
         watch->begins = core->braked; /* it begins when brakes have let go */
         watch->began = core->time;
@@ -325,7 +337,11 @@ static int watch_beginning(rd_core *core, const rd_rules *rules)
         watch->first = speed.share; /* a robot that moves already has so much to lose */
     }
     speed.share /= fmax(1.0, 1.1 * watch->first);
-    return apply(core, RD_START_SPEED, &speed) || apply(core, RD_START_DISPLACEMENT, &distance);
+    const double *external = rd_observer_external(core->observer);
+    for (int j = 0; rules->start_effort && rules->start_speed > 0.0 && j < core->n; ++j) {
+        take_worse(&effort, j, fabs(external[j]), isfinite(external[core->n + j]) ? rules->start_effort[j] : INFINITY);
+    }
+    return apply(core, RD_START_EFFORT, &effort) || apply(core, RD_START_SPEED, &speed) || apply(core, RD_START_DISPLACEMENT, &distance);
 }
 
 /* Efforts that cannot carry the arm where control begins. */
@@ -445,6 +461,7 @@ void rd_trip_text(const rd_trip *trip, const char *joint, const char *unit, char
         [RD_FOLLOWING_ERROR] = "is %.4g %s from its reference", [RD_POSE_ERROR] = "is %.4g %s from its reference",
         [RD_OVERSPEED] = "moves at %.4g %s/s", [RD_OSCILLATION] = "oscillates at %.4g %s/s",
         [RD_START_SPEED] = "moves at %.4g %s/s just after the start",
+        [RD_START_EFFORT] = "bears %.4g %s beside its model's weight just after the start",
         [RD_START_DISPLACEMENT] = "is %.4g %s from where the start found it",
         [RD_REPEATED_FAULTS] = "has had %.0f faults within 5 s", [RD_START_LOAD] = "needs %.4g %s to hold the arm at rest",
         [RD_SLOW_STATES] = "gets a state every %.3g s",
@@ -460,7 +477,8 @@ void rd_trip_text(const rd_trip *trip, const char *joint, const char *unit, char
         snprintf(text, bytes, "protective stop; remove its cause, then call ~/reset_fault");
         return;
     }
-    unit = trip->rule != RD_START_LOAD && trip->rule != RD_CONTACT ? unit : strcmp(unit, "m") ? "N·m" : "N";
+    const int bears = trip->rule == RD_START_LOAD || trip->rule == RD_START_EFFORT || trip->rule == RD_CONTACT;
+    unit = !bears ? unit : strcmp(unit, "m") ? "N·m" : "N";
     snprintf(measured, sizeof measured, QUANTITIES[trip->rule], trip->measured, unit);
     snprintf(allowed, sizeof allowed, BOUNDS[trip->rule] ? BOUNDS[trip->rule] : "%.4g %s", trip->allowed, unit);
     snprintf(text, bytes, "%s %s, allowed are %s: %s; %s", joint, measured, allowed,

@@ -11,6 +11,7 @@ static const double UNKNOWN_WEIGHT = 0.2 / 0.8, MARGIN = 1.5;
 /* Least threshold: encoder noise and delays [rad, m]; a larger range is no range [rad or m]. */
 static const double LEAST[] = {0.02, 0.005}, ENDLESS = 1e3;
 static const double SHARE_OF_RANGE = 0.1;
+static const double SHARE_OF_LIMIT = 0.02; /* of an effort limit, that a robot at rest may have unknown */
 
 /* Element of the sequence of van der Corput in a base: even, and the same in every run. */
 static double scattered(int index, int base)
@@ -122,6 +123,28 @@ int rd_arm_following(const rd_settings *s, int n, const double *lower, const dou
         out[j] = fmax(least, fmin(wanted, isnan(most) ? INFINITY : most));
     }
     free(work);
+    return finite;
+}
+
+int rd_arm_unknown_efforts(const rd_settings *s, int n, const double *lower, const double *upper, double *efforts)
+{
+    double *rest = calloc((size_t)(2 * n), sizeof(double)), *load = rest + n, q[LARGEST], heaviest = 0.0;
+    int finite = rest != NULL && n <= LARGEST;
+    memset(efforts, 0, sizeof(double) * (size_t)n);
+    for (int index = 0; finite && index < POSES; ++index) {
+        const double *in[] = {q, rest, rest, s->gravity, s->payload};
+        place(index, n, lower, upper, q);
+        finite = s->inverse_dynamics(in, load);
+        for (int j = 0; finite && j < n; ++j) {
+            efforts[j] = fmax(efforts[j], fabs(load[j]));
+            heaviest = fmax(heaviest, efforts[j]);
+        }
+    }
+    for (int j = 0; finite && j < n; ++j) {
+        const double limit = isfinite(s->limits[j]) ? s->limits[j] : heaviest;
+        efforts[j] = UNKNOWN_WEIGHT * efforts[j] + rd_arm_friction(s, j) + SHARE_OF_LIMIT * limit;
+    }
+    free(rest);
     return finite;
 }
 
