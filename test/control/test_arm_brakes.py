@@ -122,3 +122,17 @@ def test_an_arm_whose_model_is_in_doubt_is_not_guided():
     assert loop.trip.rule.startswith("start_")
     with pytest.raises(ParameterError, match="in doubt"):
         loop.control.check_parameters(type(loop.control.parameters)(mode="gravity_compensation"))
+
+
+def test_feedback_that_comes_back_while_the_arm_is_moved_by_hand_holds_it_without_a_trip():
+    """The stop began while the efforts were those of the other mode: following error, protective stop."""
+    loop = ArmLoop("ur5", READY, mode="gravity_compensation")
+    loop.run(0.1)
+    loop.disturbance = lambda time, effort: effort + np.array([10.0, 5.0, 3.0, 0.0, 0.0, 0.0])
+    loop.run(0.8)
+    loop.disturbance = None
+    assert np.abs(loop.velocities[-1] / loop.limits).max() > 0.2
+    loop.control.parameters = type(loop.control.parameters)()
+    loop.run(0.5)
+    assert loop.trip is None and loop.phases[-1] is Phase.HOLDING
+    assert np.abs(loop.velocities[-1]).max() < 0.1

@@ -1,7 +1,7 @@
 /* What comes and goes in ramps: a law that is replaced, a load that is let go, efforts beside brakes. */
 #include "internal.h"
 
-static const double SOON = 0.1; /* in which a stop lets go of a change of model or law [s] */
+static const double SOON = 0.05; /* in which a stop lets go of a change of model or law [s] */
 
 double rd_ramp_down(double since, double duration)
 {
@@ -36,6 +36,9 @@ void rd_begin_fading(rd_core *core, double time, double *before, const double *e
     core->fade_began = time;
     core->fade_duration = core->settings->model_change_time;
     core->fades = 1;
+    if (core->stopping.kind) {
+        rd_end_fading_soon(core, time); /* a robot that is to stop cannot while the effort is still another one */
+    }
 }
 
 void rd_end_fading_soon(rd_core *core, double time)
