@@ -121,3 +121,23 @@ def test_an_emergency_stop_of_an_arm_engages_its_brakes_until_unpark(host):
         until(lambda: not commands[-1].data, "the brakes are not released")
         until(lambda: not robot.faded, "the arm is not carried")
         np.testing.assert_allclose(robot.hold_at(place), gravity_load(place), rtol=1e-6)
+
+
+def test_targets_that_replace_each_other_are_followed_as_a_stream():
+    with controller() as node, peer_with(node) as peer:
+        robot = Robot(peer)
+        robot.hold_at([0.2, 0.2])
+        send = peer.publisher(JointTrajectory, f"/{NODE}/joint_trajectory", qos.TRAJECTORY)
+        place, count = [0.2, 0.2], 0
+
+        def go_on():
+            nonlocal count
+            point = JointTrajectoryPoint(positions=[0.2 + 0.0005 * count, 0.2])
+            point.time_from_start.nanosec = 40_000_000
+            send.publish(JointTrajectory(joint_names=["shoulder", "elbow"], points=[point]))
+            for _ in range(15):
+                robot.hold_at(place)
+            count += 1
+
+        peer.repeat_until(go_on, lambda: "are followed as a stream" in node.output, "no stream")
+        assert "refused" not in node.output
