@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from robot_dynamics.control.core.sources import enumerators
-from robot_dynamics.parameters import parameter
+from robot_dynamics.parameters import parameter, validate
 
 ALL, FALLING, RISING = range(len(enumerators("rd_brakes")))
 """Changes of the efforts' share beside brakes, in the order of the core's enumeration."""
@@ -26,6 +26,9 @@ class BrakeParameters:
         maximum=10.0,
     )
     brake_release_time: float = parameter(0.1, "Brake release delay", unit="s", minimum=0.0, maximum=10.0)
+
+    def __post_init__(self) -> None:
+        validate(self)
 
 
 @dataclass(frozen=True)

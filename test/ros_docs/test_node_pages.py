@@ -31,7 +31,7 @@ OF_THE_ACTION = {"path_tolerance", "goal_tolerance", "stopped_velocity_tolerance
 
 # Parameters in which a node offers all it can; some of it only one after the other.
 NODES = {
-    "computed_torque_controller": [FROM_IMU],
+    "computed_torque_controller": [{**FROM_IMU, "brakes": True}],
     "trajectory_feedforward": [{**FROM_IMU, "effort_path": "commands"}],
     "robot_model": [FROM_IMU],
     "stewart_platform": [MACHINE],

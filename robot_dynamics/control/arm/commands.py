@@ -213,6 +213,7 @@ class ArmCommands(CoreController[Reference]):
             raise TrajectoryError(
                 "the mode gravity_compensation follows no trajectory: set another mode first"
             )
+        rules.order(self.chain.joint_names, joint_names)
         accelerations = arm_accelerations(self.chain, parameters)
         rules = rules.accelerated(self.chain.joint_names, accelerations)
         table = waypoints if isinstance(waypoints, WaypointTable) else tabulate(waypoints, joint_names)

@@ -29,7 +29,7 @@ from robot_dynamics.control.stream_clock import SenderClock
 from robot_dynamics.control.waypoints import WaypointTable
 from robot_dynamics.errors import TrajectoryError, short
 from robot_dynamics.model.chain import KinematicChain
-from robot_dynamics.parameters import parameter
+from robot_dynamics.parameters import parameter, validate
 from robot_dynamics.spatial import Array
 
 HORIZON = LONGEST_PERIOD
@@ -65,6 +65,9 @@ class StreamParameters:
         minimum=-1.0,
         maximum=HORIZON,
     )
+
+    def __post_init__(self) -> None:
+        validate(self)
 
 
 class JointSample(NamedTuple):
