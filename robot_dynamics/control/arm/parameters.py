@@ -86,8 +86,8 @@ class ArmParameters(
     )
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         validate(self)
+        ImpedanceParameters.__post_init__(self)
         for name in ("kp", "kv"):
             if not getattr(self, name):
                 raise ParameterError(f"parameter '{name}' is empty; give one value, or one per joint")
