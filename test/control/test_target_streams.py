@@ -7,7 +7,7 @@ from closed_loop import READY, ArmLoop
 
 from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.parameters import ArmParameters
-from robot_dynamics.control.waypoints import Waypoint
+from robot_dynamics.control.waypoints import Waypoint, tabulate
 from robot_dynamics.errors import TrajectoryError
 
 PERIOD = 0.004
@@ -171,3 +171,18 @@ def test_trajectories_that_are_replaced_before_they_end_are_said_once():
     [remark] = run.remarks
     assert remark.startswith("6 trajectories in a row have been replaced before they ended")
     assert run.control.parameters.switched_off == ["stream_horizon"]
+
+
+def test_a_plan_that_is_made_again_does_not_lose_the_report_of_its_stream():
+    run = Teleoperation()
+    control = run.control
+    names = control.chain.joint_names
+    for number in range(12):
+        table = tabulate([Waypoint(AHEAD, (0.001 * number, 0.0))], names)
+        plans = [control.plan(names, table, control.departure(None)) for _ in range(2)]
+        assert not control.accept(plans[1])
+        run.remarks += plans[1].trajectory.remarks
+        for _ in range(8):
+            run.cycle()
+    [remark] = run.remarks
+    assert "followed as a stream" in remark

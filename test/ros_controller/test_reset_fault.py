@@ -138,6 +138,7 @@ def test_targets_that_replace_each_other_are_followed_as_a_stream():
             for _ in range(15):
                 robot.hold_at(place)
             count += 1
+            return "are followed as a stream" in node.output
 
-        peer.repeat_until(go_on, lambda: "are followed as a stream" in node.output, "no stream")
+        peer.wait_until(go_on, "no stream")
         assert "refused" not in node.output

@@ -141,9 +141,9 @@ def test_one_command_sets_every_node_of_a_robot_or_none(tmp_path, monkeypatch, c
     """The elbow of the second robot is locked: a list for two joints does not fit it."""
     left = LEFT
     first = NodeProcess(OWNER, {"robot_description": ARM, "friction": [0.25]}, left)
-    second = NodeProcess(
-        FOLLOWERS[0], {"robot_description": ARM, "locked_joints": ["elbow"], "locked_positions": [0.0]}, left
-    )
+    # The simulated arm bears no payload and refuses efforts for one joint: no start that a robot has.
+    locked = {"locked_joints": ["elbow"], "locked_positions": [0.0], "start_motion": -1.0}
+    second = NodeProcess(FOLLOWERS[0], {"robot_description": ARM, **locked}, left)
     simulator = NodeProcess("simulator", {"robot_description": ARM, "rate": 50.0}, left)
 
     # In this process, and sooner sure that no further node comes up than a user's command is.

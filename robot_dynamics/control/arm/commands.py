@@ -185,7 +185,7 @@ class ArmCommands(CoreController[Reference]):
         """See :class:`CoreController`."""
         reason = super().accept(planned)
         if not reason:
-            self._stream.replacing(planned.trajectory.start, planned.trajectory.end)
+            self._stream.accepted(planned.trajectory)
         return reason
 
     def plan(

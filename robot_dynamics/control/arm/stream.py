@@ -306,20 +306,20 @@ class JointStream:
     # Reports
 
     def _remark(self) -> tuple[str, ...]:
-        """Report of a stream that begins to be followed; empty from then on."""
+        """Report of a stream that begins to be followed; empty once a plan that carries it is accepted."""
         if self._told:
             return ()
-        self._told = True
         rate = short(1.0 / self._filter.period)
         return (
             f"targets of one point come at {rate} Hz, each before the motion to the one before ends: they are"
             " followed as a stream, smoothed",
         )
 
-    def replacing(self, start: float, end: float) -> None:
-        """Count a trajectory between two times [s] that replaces one before its end."""
-        self._replaced = self._replaced + 1 if start < self._end else 0
-        self._end = end
+    def accepted(self, trajectory: Trajectory) -> None:
+        """Count a trajectory that replaces one before its end; what it reports is told."""
+        self._told = self._told or (trajectory.streamed and bool(trajectory.remarks))
+        self._replaced = self._replaced + 1 if trajectory.start < self._end else 0
+        self._end = trajectory.end
 
     def remarked(self, trajectory: Trajectory) -> Trajectory:
         """The trajectory, with a remark where none has ended for a while; it is made once."""
