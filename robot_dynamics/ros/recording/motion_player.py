@@ -56,7 +56,7 @@ class MotionPlayer(Node):
         self._motion, self._lead, self._platform = motion, lead, platform.rsplit("/", 1)[-1]
         self._begin: int | None = None
         self._last = 0
-        self._playing = self._ended = False
+        self._playing = self._ended = self._greeted = False
         self.done: Callable[[], None] = lambda: None
         self.failure = ""
         self._patience, self._heard_at = patience, time.monotonic()
@@ -109,8 +109,12 @@ class MotionPlayer(Node):
         for publisher in (self._poses, self._twists):
             ends = self.get_subscriptions_info_by_topic(publisher.topic_name)
             if not any(end.node_name == self._platform for end in ends):
+                self._greeted = False
                 return False
-        self._twists.publish(TwistStamped(header=state.header))
+        # One message: its acknowledgement may take seconds, and would begin anew with the next one.
+        if not self._greeted:
+            self._greeted = True
+            self._twists.publish(TwistStamped(header=state.header))
         return (
             bool(self._twists.wait_for_all_acked(PATIENCE))
             and self._hold.service_is_ready()
