@@ -5,6 +5,7 @@ import os
 import re
 from pathlib import Path
 
+import acknowledged
 import plain_listener
 import pytest
 from ros_harness import NodeProcess, peer_with
@@ -64,6 +65,14 @@ def test_a_node_talks_by_sockets_that_are_bound_to_the_loopback_interface(monkey
         assert shared_memory(node.pid) == (transports == DEFAULT)
 
 
+@pytest.mark.parametrize("own", [{}, NO_PROFILE | {"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"}])
+def test_senders_ask_soon_what_has_arrived(own):
+    """By default they ask every 3 s: twenty messages, each after another has arrived, take a minute."""
+    with NodeProcess(Path(acknowledged.__file__), environment=own) as sender:
+        time = float(sender.wait_for_output(r"acknowledged 20 in ([0-9.]+) s")[1])
+    assert time < 30.0
+
+
 def test_other_middlewares_and_variables_that_lead_elsewhere():
     elsewhere = {"ROS_STATIC_PEERS": "10.0.0.1", "ROS_LOCALHOST_ONLY": "1", "CYCLONEDDS_URI": "file:///x"}
     kept = {"HOME": "/home/of/somebody"}
@@ -99,8 +108,10 @@ def test_sockets_are_the_default_where_the_user_has_not_chosen(tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     fast = {"RMW_IMPLEMENTATION": "rmw_fastrtps_cpp"}
     # Nothing about the reach: other hosts are found as before.
-    assert socket_variables(fast) == socket_variables(fast | NO_PROFILE) == {TRANSPORTS: SOCKETS}
-    assert socket_variables(fast | {"ROS_STATIC_PEERS": "10.0.0.1"}) == {TRANSPORTS: SOCKETS}
+    sockets = {TRANSPORTS: SOCKETS, "SKIP_DEFAULT_XML_FILE": "1"}
+    sockets |= dict.fromkeys(NO_PROFILE, str(resource("config/prompt_repair.xml")))
+    assert socket_variables(fast) == socket_variables(fast | NO_PROFILE) == sockets
+    assert socket_variables(fast | {"ROS_STATIC_PEERS": "10.0.0.1"}) == sockets
     for chosen in (
         {TRANSPORTS: "LARGE_DATA"},
         {"FASTRTPS_DEFAULT_PROFILES_FILE": "/own.xml"},
@@ -112,4 +123,4 @@ def test_sockets_are_the_default_where_the_user_has_not_chosen(tmp_path, monkeyp
     assert socket_variables(fast | LOCALHOST)["FASTRTPS_DEFAULT_PROFILES_FILE"].endswith("by_sockets.xml")
     Path("DEFAULT_FASTRTPS_PROFILES.xml").touch()
     assert socket_variables(fast) == {}
-    assert socket_variables(fast | {"SKIP_DEFAULT_XML_FILE": "1"}) == {TRANSPORTS: SOCKETS}
+    assert socket_variables(fast | {"SKIP_DEFAULT_XML_FILE": "1"}) == sockets
