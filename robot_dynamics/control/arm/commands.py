@@ -185,7 +185,9 @@ class ArmCommands(CoreController[Reference]):
         """See :class:`CoreController`."""
         reason = super().accept(planned)
         if not reason:
-            self._stream.accepted(planned.trajectory)
+            trajectory = planned.trajectory
+            assert isinstance(trajectory, Trajectory)
+            self._stream.accepted(trajectory)
         return reason
 
     def plan(
