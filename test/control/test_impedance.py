@@ -173,3 +173,21 @@ def test_a_pushed_arm_yields_and_returns_and_live_stiffness_blends():
     loop.disturbance = None
     loop.run(2.0)
     np.testing.assert_allclose(loop.plant.position, READY, atol=1e-4)
+
+
+def test_a_load_that_has_been_estimated_is_carried_on_and_taken_back():
+    """An unknown payload: the softer law bears what was estimated of it, and so does the law before again."""
+    soft = {"joint_stiffness": (40.0,), "start_motion": -1.0}
+    sagged = []
+    for ki in (-1.0, 0.0):
+        loop = ArmLoop("ur5", READY, real={"payload_mass": 2.0}, ki=ki, **soft)
+        loop.run(4.0)
+        before = loop.plant.position.copy()
+        loop.control.parameters = rd.ArmParameters(mode="joint_impedance", ki=ki, **soft)
+        loop.run(3.0)
+        sagged.append(np.abs(loop.plant.position - before).max())
+    assert sagged[1] < 0.4 * sagged[0]
+    loop.control.parameters = rd.ArmParameters(ki=0.0, **soft)
+    loop.run(1.0)
+    assert loop.trip is None
+    assert np.abs(loop.plant.position - READY).max() < 0.02

@@ -3,7 +3,8 @@
  *     tau = C qd + g + M qdd_d + K clip(q_d - q) + D (qd_d - qd)
  *
  * The inertia stays the arm's own, so with an exact model M e'' + (C + D) e' + K e = -tau_ext. A damping below zero is
- * critical for the joint's own inertia at this pose, 2 sqrt(K_j M_jj). */
+ * critical for the joint's own inertia at this pose, 2 sqrt(K_j M_jj). An acceleration that the model lacks, estimated
+ * before by computed torque, is added to qdd_d and stays as it is: an error is no load here, but what the arm yields by. */
 #include "internal.h"
 
 #include <math.h>
@@ -12,13 +13,15 @@ int rd_joint_impedance(rd_core *core, const rd_settings *s, const rd_motion *ahe
 {
     const rd_motion *r = &core->reference;
     const double *q = core->state.position, *qd = core->state.velocity;
+    double *acceleration = core->scratch[3];
     int critical = 0;
     (void)ahead;
     (void)half;
     for (int j = 0; j < core->n; ++j) {
         critical |= s->damping[j] < 0.0;
+        acceleration[j] = r->acceleration[j] + core->disturbance[j];
     }
-    if (!s->machine->dynamics(core, s, q, qd, r->acceleration, r->velocity, effort)
+    if (!s->machine->dynamics(core, s, q, qd, acceleration, r->velocity, effort)
         || (critical && !rd_joint_inertia(core, s))) {
         return 0;
     }

@@ -203,9 +203,9 @@ static void change_law(rd_core *core)
     core->knows_inertia = 0;
 }
 
-static int estimates(const rd_settings *s, int j)
+static int carries(const rd_settings *s, int j)
 {
-    return s->ki[j] > 0.0 && s->mode == RD_COMPUTED_TORQUE;
+    return s->ki[j] > 0.0 && (s->mode == RD_COMPUTED_TORQUE || s->mode == RD_JOINT_IMPEDANCE);
 }
 
 /* The estimate after a change of law or model. What a new model carries of it is taken from it, so that a load that has
@@ -230,7 +230,7 @@ static void keep_load(rd_core *core, const rd_settings *before)
         const double most = s->kp[j] * doubted(s, j);
         const double least = fed_back ? fmax(-most, fmin(0.0, z[j])) : -most;
         const double greatest = fed_back ? fmin(most, fmax(0.0, z[j])) : most;
-        z[j] = kept && estimates(s, j) ? fmin(fmax(found[j], least), greatest) : 0.0;
+        z[j] = kept && carries(s, j) ? fmin(fmax(found[j], least), greatest) : 0.0;
     }
     rd_copy(core->undisturbed, z, core->n);
 }
