@@ -27,6 +27,7 @@ from robot_dynamics.ros.control.planner import PlanRequest
 from robot_dynamics.ros.control.records import CALM, WATCHED, Cycles
 from robot_dynamics.ros.control.remembered_stops import RememberedStops
 from robot_dynamics.ros.control.stewart_reports import StewartReports
+from robot_dynamics.ros.control.stream_report import StreamReport
 from robot_dynamics.ros.control.trajectory_topic import TrajectoryTopic
 from robot_dynamics.ros.models.live_memory import LiveMemory
 from robot_dynamics.ros.models.machines import load_machine
@@ -84,10 +85,10 @@ class StewartPlatformNode(LifecycleNode):
         self._payload_parameters = parameters.declare(self, PlatformPayloadParameters)
         parameters.watch(self, self._payload_parameters, self._on_payload, check=self._check_payload)
         self._platform: StewartPlatform | None = None
-        self._deviation: tuple[float, float, str] | None = None
         self._reports = StewartReports(
             self, self._loop, self._machine_parameters.base_frame, self._machine_parameters.platform_frame
         )
+        self._stream_report = StreamReport(self, lambda: self._loop.controller)
         self._topic = TrajectoryTopic(
             self, self._controller_node, MultiDOFJointTrajectory, "~/trajectory", "platform", self._wanted
         )
@@ -218,32 +219,17 @@ class StewartPlatformNode(LifecycleNode):
         condition, limit = controller.pose.condition_number, controller.platform.machine.condition_limit
         near = [f"condition number {condition:.3g}, of at most {limit:g}"]
         failure = self._stops.failure
-        stream = [*controller.intake.remarks, *self._changed()] if controller.following_stream else []
+        changed = self._stream_report.warnings(controller)
+        stream = [*controller.intake.remarks, *changed] if controller.following_stream else []
         return [
             *stream,
             *(near if condition >= CONDITION_WARNING * limit else []),
             *([failure] if failure else []),
         ]
 
-    def _changed(self) -> list[str]:
-        """Warning that limits change the stream by more than is tolerated."""
-        if self._deviation is None:
-            return []
-        tolerated = self._control_parameters.stream_tolerance
-        beyond = self._deviation[0] > tolerated[0] or self._deviation[1] > tolerated[1]
-        return [f"the stream is changed by {self._words_of_deviation()}"] if beyond else []
-
-    def _words_of_deviation(self) -> str:
-        """Largest deviation of the reference from the stream since the last report, with its cause."""
-        if self._deviation is None:
-            return "joining"
-        linear, angular, cause = self._deviation
-        return f"{1e3 * linear:.3g} mm, {1e3 * angular:.3g} mrad: {cause}"
-
     def describe(self, controller: StewartController) -> Mapping[str, object]:
         """Mode, machine and condition number, for the diagnostics."""
         machine = controller.platform.machine
-        self._deviation = controller.modes.deviation()
         return {
             "mode": self._control_parameters.mode,
             "operation": controller.modes.mode.value,
@@ -251,19 +237,8 @@ class StewartPlatformNode(LifecycleNode):
             "machine": machine.name,
             "condition number": f"{controller.pose.condition_number:.3g}",
             "condition limit": f"{machine.condition_limit:g}",
-            **(_stream_of(controller) if controller.following_stream else {}),
-            **({"stream deviation": self._words_of_deviation()} if controller.following_stream else {}),
+            **self._stream_report.describe(controller),
         }
-
-
-def _stream_of(controller: StewartController) -> Mapping[str, object]:
-    """Rate, jitter and lag of the stream that is followed."""
-    intake = controller.intake
-    return {
-        "stream rate": f"{intake.rate:.1f} Hz",
-        "stream jitter": f"{1e3 * intake.clock.jitter:.2f} ms",
-        "stream lag": f"{1e3 * intake.lag:.1f} ms",
-    }
 
 
 def _check_frame(frame: str, known: Sequence[str]) -> None:

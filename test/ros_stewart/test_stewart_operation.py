@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import PoseStamped
 from legs import NODE, SECOND, Legs, demo, forces_at
 from ros_harness import NodeProcess, peer_with
@@ -22,6 +23,7 @@ from robot_dynamics.ros.support.messages import nanoseconds_to_stamp
 from robot_dynamics.stewart import StewartPlatform
 
 pytestmark = pytest.mark.ros
+WARN = DiagnosticStatus.WARN
 SLOW = {"state_timeout": 60.0, "safe_fade_time": 0.05, "kp": [1.0], "kv": [1.0], "max_stamp_step": 60.0}
 
 
@@ -124,6 +126,7 @@ def test_a_recorded_motion_is_played_through_the_same_gate(tmp_path):
     with NodeProcess(NODE, SLOW) as node, peer_with(node) as peer:
         legs = Legs(peer, platform)
         references = peer.subscribe(PoseStamped, f"{NODE}/reference", qos.LOCKSTEP)
+        deviations = peer.subscribe(DiagnosticArray, f"{NODE}/stream_deviation", qos.LOCKSTEP)
         lengths = [forces_at(platform).leg_lengths]
         legs.answer(lengths[0])
         command = [sys.executable, "-m", "robot_dynamics.cli.main", "stewart", "play", str(file)]
@@ -159,5 +162,12 @@ def test_a_recorded_motion_is_played_through_the_same_gate(tmp_path):
             assert player.returncode == 0
         heights = np.array([message.pose.position.z for message in references])
         assert heights.max() > z + 0.01
+        told = [message.status[0] for message in deviations]
+        changed = [
+            {pair.key: pair.value for pair in status.values} for status in told if status.level == WARN
+        ]
+        worst = max(changed, key=lambda values: float(values["position [m]"]))
+        assert 0.02 < float(worst["position [m]"]) < 0.2
+        assert worst["cause"]
         longest = platform.legs([0.0, 0.0, heights.max()], [0.0, 0.0, 0.0, 1.0]).lengths.max()
         assert longest < platform.machine.legs[0].limits.longest

@@ -13,6 +13,7 @@ from robot_dynamics.errors import RobotDynamicsError, StateError, TrajectoryErro
 from robot_dynamics.ros.viewing.joint_stream import JointValues
 from robot_dynamics.ros.viewing.pose_stream import PoseStream, StampedPose
 from robot_dynamics.ros.viewing.source import MachineSource, duration
+from robot_dynamics.ros.viewing.status_stream import StampedText, StatusStream
 from robot_dynamics.stewart.orientation import quaternion_from_rotation
 from robot_dynamics.view.moves import MoveGoal
 from robot_dynamics.view.samples import StateSample
@@ -46,6 +47,12 @@ class StewartSource(MachineSource):
         self._pose: Pose = geometry.home
         self._known = False
         self._fault = ""
+        self._stream = StatusStream(node, f"{controller}/stream_deviation")
+
+    def take(self) -> None:
+        """Read what has arrived."""
+        super().take()
+        self._stream.take()
 
     @property
     def joint_names(self) -> Sequence[str]:
@@ -63,16 +70,20 @@ class StewartSource(MachineSource):
             return None
         reference: StampedPose | None = self.references.fresh
         wanted: Pose = {} if reference is None else pose_values(reference.position, reference.rotation)
-        machine = self._geometry.machine
         return StateSample(
             time=1e-9 * state.nanoseconds,
             positions=self._pose,
             efforts=(self.commands.fresh or state).effort or state.effort,
             references=wanted,
             errors=self._errors(reference, wanted),
-            caption=f"condition number {self._geometry.condition_number(self._pose):.1f}"
-            f" (limit {machine.condition_limit:g})",
+            caption=self._caption(),
         )
+
+    def _caption(self) -> str:
+        limit = self._geometry.machine.condition_limit
+        condition = f"condition number {self._geometry.condition_number(self._pose):.1f} (limit {limit:g})"
+        stream: StampedText | None = self._stream.fresh
+        return condition if stream is None else f"{condition} · stream changed by {stream.text}"
 
     def _errors(self, reference: StampedPose | None, wanted: Pose) -> Mapping[str, float]:
         then = None if reference is None else self.states.at(reference.nanoseconds)
