@@ -6,8 +6,8 @@ import argparse
 
 from robot_dynamics.cli.chain_source import add_chain_arguments, chain_of, number
 from robot_dynamics.errors import ParameterError
-from robot_dynamics.model.dh import dh_parameters
-from robot_dynamics.model.dh_table import CONVENTIONS
+from robot_dynamics.model.dh import dh_tables
+from robot_dynamics.model.dh_table import CONVENTIONS, tables_json, tables_text
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -38,15 +38,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the table, of a tree one for each branch; warnings go to standard error."""
     chain = chain_of(arguments)
-    if not chain.serial and arguments.format != "text":
-        raise ParameterError(
-            f"--format {arguments.format} is for one table; of a tree give one --tip at a time"
-        )
-    branches = [chain] if chain.serial else [chain.branch(tip.link) for tip in chain.tips]
-    for number_of_table, branch in enumerate(branches):
-        table = dh_parameters(branch, arguments.convention, arguments.tolerance)
-        print("\n" if number_of_table else "", end="")
-        print({"text": table.text, "json": table.json, "csv": table.csv}[arguments.format](), end="")
+    if not chain.serial and arguments.format == "csv":
+        raise ParameterError("--format csv is for one table; of a tree give one --tip at a time")
+    tables = dh_tables(chain, arguments.convention, arguments.tolerance)
+    if arguments.format == "csv":
+        print(tables[0].csv(), end="")
+    else:
+        print({"text": tables_text, "json": tables_json}[arguments.format](tables), end="")
     return 0
 
 

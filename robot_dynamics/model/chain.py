@@ -295,8 +295,12 @@ class KinematicChain:
             " a serial chain: give one tip, or take chain.branch(tip)"
         )
 
-    def branch(self, tip: str) -> KinematicChain:
+    def branch(self, tip: str, followers_free: bool = False) -> KinematicChain:
         """The serial chain to one tip of a tree; the bodies of the other branches are left out.
+
+        Args:
+            tip: name of the tip.
+            followers_free: whether a joint that follows one of another branch moves by itself; else refused.
 
         Raises:
             ModelError: there is no such tip, or a joint of the branch follows one of another branch.
@@ -310,18 +314,22 @@ class KinematicChain:
             path.append(at)
             at = self.carriers[at]
         joints = [self.joints[i] for i in reversed(path)]
-        drivers = [joint.name for joint in joints if joint.name in self.coordinate_names]
+        names = list(self.coordinate_names)
+        if followers_free:
+            on_path = {joint.name for joint in joints}
+            for k, joint in enumerate(joints):
+                if names[joint.coordinate] not in on_path:
+                    names.append(joint.name)
+                    joints[k] = replace(joint, coordinate=len(names) - 1, multiplier=1.0, offset=0.0)
+        drivers = [joint.name for joint in joints if joint.name in names]
         for joint in joints:
-            if self.coordinate_names[joint.coordinate] not in drivers:
-                leader = self.coordinate_names[joint.coordinate]
+            if names[joint.coordinate] not in drivers:
+                leader = names[joint.coordinate]
                 raise ModelError(
                     f"joint {quoted(joint.name)} follows {quoted(leader)}, which is not on the branch to"
                     f" {quoted(tip)}"
                 )
-        own = [
-            replace(joint, coordinate=drivers.index(self.coordinate_names[joint.coordinate]))
-            for joint in joints
-        ]
+        own = [replace(joint, coordinate=drivers.index(names[joint.coordinate])) for joint in joints]
         links = {joint.link for joint in own}
         return KinematicChain(
             self.name,

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from robot_dynamics.errors import ParameterError, quoted
+from robot_dynamics.model.builder import ALL
+from robot_dynamics.model.chain import KinematicChain
+from robot_dynamics.model.load import load_urdf
 from robot_dynamics.parameters import by_name, parameter, validate
 
 
@@ -19,6 +23,12 @@ class ChainParameters:
         "Tip link of the chain; empty: the end of the arm; a robot with several arms needs a name",
         read_only=True,
     )
+    tips: tuple[str, ...] = parameter(
+        (),
+        "Tip links of a tree, such as both hands of a robot with two arms, in place of tip; ['all']: the"
+        " whole robot; empty: one chain",
+        read_only=True,
+    )
     locked_joints: tuple[str, ...] = parameter(
         (), "Locked joints; they are fixed and not part of the chain", read_only=True
     )
@@ -28,9 +38,27 @@ class ChainParameters:
 
     def __post_init__(self) -> None:
         validate(self)
+        if self.tip and self.tips:
+            raise ParameterError(
+                f"parameter 'tip' is {quoted(self.tip)} and 'tips' is {quoted(list(self.tips))}; give one of"
+                " them"
+            )
         by_name(self, "locked_joints", "locked_positions")
 
     @property
     def locked(self) -> dict[str, float]:
         """Position of every locked joint [rad or m]."""
         return by_name(self, "locked_joints", "locked_positions")
+
+    @property
+    def ends(self) -> str | tuple[str, ...] | None:
+        """The tips as :func:`robot_dynamics.load_urdf` takes them; None: one chain."""
+        return ALL if self.tips == (ALL,) else self.tips or None
+
+    def load(self, description: str) -> KinematicChain:
+        """The chain or tree of a description that these parameters choose.
+
+        Raises:
+            ModelError: the description has no such chain, or is faulty.
+        """
+        return load_urdf(description, self.root or None, self.tip or None, self.locked, self.ends)

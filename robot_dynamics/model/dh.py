@@ -73,6 +73,19 @@ def dh_parameters(
     return replace(table, residual=missed)
 
 
+def dh_tables(
+    chain: KinematicChain, convention: str = "modified", tolerance: float = TOLERANCE
+) -> tuple[DHTable, ...]:
+    """One table for each tip, in the order of ``chain.tips``: of a serial chain one.
+
+    In the table of a branch, a joint that follows one of another branch moves by itself. Arguments and errors
+    are those of :func:`dh_parameters`.
+    """
+    of_type("chain", chain, KinematicChain)
+    branches = [chain] if chain.serial else [chain.branch(tip.link, True) for tip in chain.tips]
+    return tuple(dh_parameters(branch, convention, tolerance) for branch in branches)
+
+
 @dataclass(frozen=True)
 class _Pair:
     """Rx(alpha) Tx(a) · Rz(theta) Tz(d): what leads to an axis, and what lies on it.

@@ -11,6 +11,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -216,7 +217,11 @@ class DHTable:
 
     def json(self) -> str:
         """The table as JSON, every number with all its digits (rad, m), poses as 4x4 row-major matrices."""
-        document: dict[str, Any] = {
+        return json.dumps(self.document(), indent=2) + "\n"
+
+    def document(self) -> dict[str, Any]:
+        """Content of :meth:`json`."""
+        return {
             "robot": self.robot,
             "root": self.root,
             "tip": self.tip,
@@ -243,7 +248,6 @@ class DHTable:
             "tool": self.tool.tolist(),
             "residual": self.residual,
         }
-        return json.dumps(document, indent=2) + "\n"
 
     def csv(self) -> str:
         """The table as CSV, every number with all its digits (rad, m); first row base, last row tool.
@@ -291,3 +295,15 @@ class DHTable:
             "",
             f"largest difference from the URDF's forward kinematics: {self.residual:.1e}",
         ]
+
+
+def tables_text(tables: Sequence[DHTable]) -> str:
+    """Tables for reading, one below the other; see :meth:`DHTable.text`."""
+    return "\n".join(table.text() for table in tables)
+
+
+def tables_json(tables: Sequence[DHTable]) -> str:
+    """JSON of one table, or of several a list of them; see :meth:`DHTable.json`."""
+    if len(tables) == 1:
+        return tables[0].json()
+    return json.dumps([table.document() for table in tables], indent=2) + "\n"

@@ -32,7 +32,8 @@ def choose_tip(tree: RobotTree, root: str, locked: Iterable[str] = ()) -> str:
         several = ", ".join(ends[:SUGGESTED])
         raise ModelError(
             f"robot {tree.name!r} has several chains below link {root!r}: take the whole tree with"
-            f" tips='all', or name the tip link, for example one of: {several}"
+            " tips='all' (node: tips: [all]; command: --tips all), or name the tip link, for example"
+            f" one of: {several}"
         )
     return ends[0]
 

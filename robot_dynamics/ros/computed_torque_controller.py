@@ -46,7 +46,7 @@ from robot_dynamics.ros.support.joint_limits import declared_rules, without_join
 
 
 class ComputedTorqueController(LifecycleNode):
-    """Computed-torque control of a serial arm.
+    """Computed-torque control of an arm, or of a tree of several arms.
 
     Without ``autostart`` the lifecycle is the caller's: configure needs a robot description, activate starts
     the commands, deactivate halts with the declared safe output.
@@ -300,7 +300,7 @@ class ComputedTorqueController(LifecycleNode):
         chain = controller.chain
         return {
             "mode": self._control_parameters.mode,
-            "model": f"{chain.name}: {chain.root} -> {chain.tip}, {chain.dof} joints",
+            "model": f"{chain.name}: {chain.ends}, {chain.dof} joints",
             "backend": self._model.dynamics.backend,
             PREPARING: self._loader.preparing,
             **self._external.describe(controller.external),

@@ -19,8 +19,8 @@ from std_srvs.srv import Trigger
 from robot_dynamics.control.arm.actuators import ActuatorParameters
 from robot_dynamics.control.arm.inverse_dynamics import gravity_load
 from robot_dynamics.errors import RobotDynamicsError, StateError, escaped
-from robot_dynamics.model.dh import dh_parameters
-from robot_dynamics.model.dh_table import CONVENTIONS, DHTable
+from robot_dynamics.model.dh import dh_tables
+from robot_dynamics.model.dh_table import CONVENTIONS, DHTable, tables_json, tables_text
 from robot_dynamics.parameters import parameter, validate
 from robot_dynamics.ros.models.arm_model import ArmModel, ModelLoader
 from robot_dynamics.ros.models.live_memory import LiveMemory
@@ -62,7 +62,7 @@ class RobotModel(Node):
         self._settings = parameters.declare(self, TableParameters)
         parameters.watch(self, self._settings, self._on_parameters, check=self._check)
         self._model: ArmModel | None = None
-        self._table: DHTable | None = None
+        self._tables: tuple[DHTable, ...] = ()
         self._order = JointOrder(())
         self._load_at = -np.inf
         self._text = self.create_publisher(String, "~/dh_table", qos.DESCRIPTION)
@@ -84,7 +84,7 @@ class RobotModel(Node):
 
     def _on_model(self, model: ArmModel) -> None:
         self._drives.of(model.chain)  # refused here, not at those who follow
-        self._table = self._make_table(model, self._settings)
+        self._tables = self._make_tables(model, self._settings)
         self._order = JointOrder(model.chain.joint_names)
         self._on_change(model)
         for warning in model.bare.warnings:
@@ -95,23 +95,23 @@ class RobotModel(Node):
         self._load_at = -np.inf
         self._publish()
 
-    def _make_table(self, model: ArmModel, wanted: TableParameters) -> DHTable:
-        return dh_parameters(model.bare, wanted.dh_convention, wanted.dh_tolerance)
+    def _make_tables(self, model: ArmModel, wanted: TableParameters) -> tuple[DHTable, ...]:
+        return dh_tables(model.bare, wanted.dh_convention, wanted.dh_tolerance)
 
     def _check(self, candidate: TableParameters) -> None:
         if self._model is not None:
-            self._make_table(self._model, candidate)
+            self._make_tables(self._model, candidate)
 
     def _on_parameters(self, accepted: TableParameters) -> None:
         self._settings = accepted
         if self._model is not None:
-            self._table = self._make_table(self._model, accepted)
+            self._tables = self._make_tables(self._model, accepted)
             self._publish()
 
     def _publish(self) -> None:
-        if self._model is not None and self._table is not None:
-            self._text.publish(String(data=self._table.text()))
-            self._json.publish(String(data=self._table.json()))
+        if self._model is not None and self._tables:
+            self._text.publish(String(data=tables_text(self._tables)))
+            self._json.publish(String(data=tables_json(self._tables)))
             self._properties.publish(String(data=properties(self._model)))
             self._publish_live()
 
@@ -148,28 +148,28 @@ class RobotModel(Node):
         self._load.publish(load)
 
     def _on_print(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        response.success = self._table is not None
-        response.message = self._table.text() if self._table else "there is no robot description yet"
+        response.success = bool(self._tables)
+        response.message = tables_text(self._tables) if self._tables else "there is no robot description yet"
         self.get_logger().info(response.message)
         return response
 
     def _on_publish(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        response.success = self._table is not None
+        response.success = bool(self._tables)
         response.message = "published" if response.success else "there is no robot description yet"
         self._publish()
         return response
 
     def _status(self) -> diagnostics.Status:
-        if self._model is None or self._table is None:
+        if self._model is None or not self._tables:
             return diagnostics.Status(diagnostics.WARN, self._loader.missing, {})
         chain = self._model.chain
         warnings = self._model.bare.warnings
         values = {
-            "model": f"{chain.name}: {chain.root} -> {chain.tip}, {chain.dof} joints",
+            "model": f"{chain.name}: {chain.ends}, {chain.dof} joints",
             "mass of the moving links [kg]": f"{sum(joint.body.mass for joint in chain.joints):.6g}",
             **self._model.in_force(),
             "gravity from imu": self._loader.gravity_from_imu,
-            "table against description [m]": f"{self._table.residual:.1e}",
+            "table against description [m]": f"{max(table.residual for table in self._tables):.1e}",
             **{f"warning {k}": warning for k, warning in enumerate(warnings, 1)},
         }
         concerns = list(self._loader.warnings)
@@ -187,6 +187,7 @@ def properties(model: ArmModel) -> str:
         "robot": chain.name,
         "root": chain.root,
         "tip": chain.tip,
+        **({"tips": [tip.link for tip in chain.tips]} if chain.other_tips else {}),
         "joint_names": list(chain.joint_names),
         "gravity": list(model.gravity),
         "links": [

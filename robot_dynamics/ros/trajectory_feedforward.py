@@ -245,7 +245,7 @@ class TrajectoryFeedforward(LifecycleNode):
             "trajectories sent": feeder.sent,
             "refused messages": feeder.refused,
             **(self._loader.model.in_force() if self._loader.model is not None else {}),
-            "model": f"{chain.name}: {chain.root} -> {chain.tip}, {chain.dof} joints",
+            "model": f"{chain.name}: {chain.ends}, {chain.dof} joints",
             diagnostics.PREPARING: self._loader.preparing,
         }
         if plan is not None:

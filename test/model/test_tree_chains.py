@@ -1,5 +1,6 @@
 """Robots with several limbs: what is loaded, where its links are, and what is refused."""
 
+import json
 import warnings
 
 import numpy as np
@@ -9,6 +10,7 @@ from descriptions import LIMIT, joint, link, robot, two_joint_arm
 from robot_dynamics.cli.main import main
 from robot_dynamics.dynamics.programs import make_program
 from robot_dynamics.errors import ModelError, ModelWarning
+from robot_dynamics.model.dh import dh_tables
 from robot_dynamics.model.load import load_urdf
 
 pytestmark = pytest.mark.filterwarnings("ignore:links without:robot_dynamics.errors.ModelWarning")
@@ -70,6 +72,12 @@ def test_joints_follow_across_branches_and_stay_where_their_leader_is_locked():
     np.testing.assert_allclose(tree.joint_values(np.array([0.0, 0.0, 0.3, 0.0])), [0, 0, 0.3, 0, -0.5])
     with pytest.raises(ModelError, match=r"'right_elbow' follows 'left_elbow', which is not on the branch"):
         tree.branch("right_hand")
+    # In the table of its own branch, it moves by itself.
+    right = dh_tables(tree)[1]
+    assert right.joint_names == ("waist", "right_shoulder", "right_elbow")
+    values = tree.joint_values(np.array([0.2, 0.0, 0.3, 0.4]))[[0, 3, 4]]
+    expected = load_urdf(TWO_ARMS, tip="right_hand").forward_kinematics(values)
+    np.testing.assert_allclose(right.forward_kinematics(values), expected, atol=1e-12)
     with pytest.warns(
         ModelWarning, match=r"'right_elbow' follows 'left_elbow', which is locked: it stays at -0.3"
     ):
@@ -146,7 +154,9 @@ def test_commands_take_trees(tmp_path, capsys):
     assert "left_elbow" in tables and "right_elbow" in tables
     assert main(["count", str(file), "--tips", "left_hand,right_hand"]) == 0
     assert "Generated programs of sample, 5 joints" in capsys.readouterr().out
-    assert main(["dh", str(file), "--tips", "all", "--format", "json"]) == 1
+    assert main(["dh", str(file), "--tips", "all", "--format", "json"]) == 0
+    assert [table["tip"] for table in json.loads(capsys.readouterr().out)] == ["left_hand", "right_hand"]
+    assert main(["dh", str(file), "--tips", "all", "--format", "csv"]) == 1
     assert "give one --tip" in capsys.readouterr().err
     assert main(["count", str(file), "--tips", "all", "--format", "csv"]) == 1
     assert "sample is a tree" in capsys.readouterr().err

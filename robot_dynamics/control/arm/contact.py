@@ -129,14 +129,15 @@ def frame_wrench(jacobian: Array, effort: Array) -> tuple[Array, float]:
     It says nothing of contacts elsewhere on the arm.
 
     Args:
-        jacobian: (6, n) of the frame's origin, [linear, angular] velocity.
+        jacobian: (6, n) of the frame's origin, [linear, angular] velocity; of k frames (6 k, n).
         effort: (n,) external efforts [N·m or N].
 
     Returns:
-        (6,) force and torque on the arm in the axes of the Jacobian [N, N·m], and the Jacobian's condition.
+        (6 k,) force and torque on the arm at each frame, in the axes of the Jacobian [N, N·m], and the
+        Jacobian's condition.
     """
     values = np.linalg.svd(jacobian, compute_uv=False)
-    wrench = np.linalg.solve(jacobian @ jacobian.T + DAMPING**2 * np.eye(6), jacobian @ effort)
+    wrench = np.linalg.solve(jacobian @ jacobian.T + DAMPING**2 * np.eye(len(jacobian)), jacobian @ effort)
     return wrench, float(values[0] / values[-1]) if values[-1] > 0.0 else np.inf
 
 

@@ -65,12 +65,20 @@ class PayloadParameters:
             return MASSLESS
         return RigidBody(self.payload_mass, np.array(self.payload_center), self.inertia)
 
+    def at_tips(self, chain: KinematicChain) -> RigidBody | dict[str, RigidBody]:
+        """The load as a model of ``chain`` takes it."""
+        return {} if chain.other_tips else self.payload
+
     def on(self, chain: KinematicChain) -> KinematicChain:
         """``chain`` with this payload at its tip.
 
         Raises:
-            ParameterError: the centre of mass is farther from the tip than the arm is long.
+            ParameterError: the centre of mass is farther from the tip than the arm is long, or there are
+                several tips.
         """
+        if self.payload_mass > 0.0 and chain.other_tips:
+            names = ", ".join(tip.link for tip in chain.tips)
+            raise ParameterError(f"parameter 'payload_mass' is for one tip, {chain.name} has {names}")
         away, reach = float(np.linalg.norm(self.payload_center)), _length(chain)
         if self.payload_mass > 0.0 and 0.0 < reach < away:
             raise ParameterError(

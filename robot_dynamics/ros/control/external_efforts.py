@@ -32,7 +32,8 @@ class WrenchParameters:
 
     wrench_frame: str = parameter(
         "",
-        "Link of the chain, or frame fixed to one, at which ~/external_wrench is given; empty: the tip",
+        "Link of the chain, or frame fixed to one, at which ~/external_wrench is given; empty: the tip, or"
+        " every tip of a tree",
         read_only=True,
     )
 
@@ -55,7 +56,8 @@ class ExternalEfforts:
         self._background = Background(node)
         self._bytes = JointStateBytes(())
         self._dynamics: CompiledDynamics | None = None
-        self._jacobian: Any = None
+        self._jacobians: list[Any] = []
+        self._frames: tuple[str, ...] = ()
         self._asked = False
         self._condition = np.nan
 
@@ -68,8 +70,9 @@ class ExternalEfforts:
         chain = controller.chain
         if self._frame:
             FRAME.read(chain, self._frame)
+        self._frames = (self._frame,) if self._frame else tuple(tip.link for tip in chain.tips)
         self._bytes = JointStateBytes(chain.joint_names)
-        self._dynamics, self._jacobian, self._asked = dynamics, None, False
+        self._dynamics, self._jacobians, self._asked = dynamics, [], False
 
     def publish_all(self, cycles: Cycles) -> bool:
         """Report of many cycles, the wrench of the last one; whether anybody listens."""
@@ -86,29 +89,32 @@ class ExternalEfforts:
         return True
 
     def _publish_wrench(self, nanoseconds: int, position: Array, effort: Array) -> None:
-        if self._jacobian is None:
+        if not self._jacobians:
             self._prepare()
             return
-        values, self._condition = frame_wrench(self._jacobian(position), effort)
-        assert self._dynamics is not None
-        message = WrenchStamped()
-        message.header.frame_id = self._frame or self._dynamics.chain.tip
-        set_stamp(message.header.stamp, nanoseconds)
-        force, torque = message.wrench.force, message.wrench.torque
-        force.x, force.y, force.z, torque.x, torque.y, torque.z = values.tolist()
-        self._wrench.publish(message)
+        # A joint before the branching bears the wrenches of all tips: they are solved for together.
+        stacked = np.vstack([jacobian(position) for jacobian in self._jacobians])
+        wrenches, self._condition = frame_wrench(stacked, effort)
+        for frame, values in zip(self._frames, wrenches.reshape(-1, 6), strict=True):
+            message = WrenchStamped()
+            message.header.frame_id = frame
+            set_stamp(message.header.stamp, nanoseconds)
+            force, torque = message.wrench.force, message.wrench.torque
+            force.x, force.y, force.z, torque.x, torque.y, torque.z = values.tolist()
+            self._wrench.publish(message)
 
     def _prepare(self) -> None:
         """Compile the Jacobian where nothing waits for it."""
         if self._asked or self._dynamics is None:
             return
         self._asked = True
-        options = {"frame": self._frame} if self._frame else {}
-        make = partial(self._dynamics.function, "jacobian", **options)
+        single = not self._frame and len(self._frames) == 1
+        options = [{}] if single else [{"frame": frame} for frame in self._frames]
+        make = partial(_jacobians, self._dynamics, options)
         self._background.submit("Jacobian", lambda: BUILDS.made(make, make), self._take, self._refused)
 
-    def _take(self, jacobian: Any) -> None:
-        self._jacobian = jacobian
+    def _take(self, jacobians: list[Any]) -> None:
+        self._jacobians = jacobians
 
     def _refused(self, reason: str) -> None:
         self._node.get_logger().error(f"~/external_wrench is not published: {reason}")
@@ -121,3 +127,8 @@ class ExternalEfforts:
             "external effort [share of threshold]": f"{share:.2f}" if observed.any() else "not observed",
             "condition of external wrench": f"{self._condition:.3g}",
         }
+
+
+def _jacobians(dynamics: CompiledDynamics, options: list[dict[str, str]]) -> list[Any]:
+    """Jacobian of every frame."""
+    return [dynamics.function("jacobian", **chosen) for chosen in options]

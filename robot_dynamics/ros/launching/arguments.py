@@ -24,7 +24,7 @@ GRAPH = ("namespace", "use_sim_time", "on_exit", "remappings", "transport")
 FRAMES = ("frame_prefix",)
 WORLD = ("world", "gui", "gz_args", "gazebo")
 PLACE = ("spawn_pose", "entity")
-CHAIN = ("root", "tip")
+CHAIN = ("root", "tip", "tips")
 ARM = ("robot", "description_file", "initial_positions")
 ARM_IN_GAZEBO = (*ARM, "controllers")
 PLATFORM_IN_GAZEBO = ("platform", "machine_file", "leg_controllers")
@@ -140,6 +140,10 @@ ARGUMENTS = {
     "root": Argument("Root link of the controlled chain; empty: the root of the description"),
     "tip": Argument(
         "Tip link of the controlled chain; empty: the end of the arm; a robot with several arms needs a name"
+    ),
+    "tips": Argument(
+        "Tip links of a tree, with spaces between several, in place of 'tip'; all: the whole robot;"
+        " empty: one chain"
     ),
     "remappings": Argument(
         "Other names for topics and services of the nodes, as FROM:=TO with spaces between several"

@@ -93,8 +93,10 @@ def profile(given: Given) -> list[dict[str, Any]]:
 
 
 def chain(given: Given) -> list[dict[str, Any]]:
-    """Root, tip and gravity, for the nodes that compute with the arm's model."""
+    """Root, tips and gravity, for the nodes that compute with the arm's model."""
     chosen: dict[str, Any] = {name: given[name] for name in CHAIN if given[name]}
+    if "tips" in chosen:
+        chosen["tips"] = given["tips"].split()
     return [{**chosen, **(tilted_gravity(given) if given["plant"] == "gazebo" else {})}]
 
 

@@ -19,7 +19,6 @@ from trajectory_msgs.msg import JointTrajectory
 from robot_dynamics.control.arm.trajectory import Reference, Trajectory, plan
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.chain_parameters import ChainParameters
-from robot_dynamics.model.load import load_urdf
 from robot_dynamics.model.selection import rest_position
 from robot_dynamics.model.urdf import parse_urdf
 from robot_dynamics.parameters import parameter
@@ -45,9 +44,7 @@ class KinematicMover(Node):
         super().__init__("kinematic_mover")
         settings = parameters.declare(self, MoverParameters)
         tree = parse_urdf(settings.robot_description)
-        self.chain = load_urdf(
-            settings.robot_description, settings.root or None, settings.tip or None, settings.locked
-        )
+        self.chain = settings.load(settings.robot_description)
         joints = [tree.joints[name] for name in self.chain.joint_names]
         self._reference = Reference.at_rest(np.array([rest_position(joint) for joint in joints]))
         self._trajectory: Trajectory | None = None

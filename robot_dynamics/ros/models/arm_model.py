@@ -10,7 +10,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 from std_srvs.srv import SetBool
 
-from robot_dynamics import compile_dynamics, load_urdf
+from robot_dynamics import compile_dynamics
 from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.arm.gravity import check_gravity
 from robot_dynamics.control.arm.payload import PayloadParameters
@@ -315,8 +315,7 @@ class ModelLoader:
         self._node.get_logger().info(f"in force from now on: {values}")
 
     def _read(self, text: str) -> KinematicChain:
-        wanted = self.parameters
-        return load_urdf(text, wanted.root or None, wanted.tip or None, wanted.locked)
+        return self.parameters.load(text)
 
     def _load(self, text: str) -> ArmModel:
         try:
@@ -334,8 +333,7 @@ class ModelLoader:
             self._node.get_logger().warning(escaped(warning))
         model = self._variant(chain)
         self._node.get_logger().info(
-            f"model of {shown(chain.name)}: {shown(chain.root)} -> {shown(chain.tip)},"
-            f" joints {shown(*chain.joint_names)}"
+            f"model of {shown(chain.name)}: {shown(chain.ends)}, joints {shown(*chain.joint_names)}"
         )
         return model
 
@@ -349,7 +347,7 @@ class ModelLoader:
         gravity, payload = self.gravity, self.payload
         compensated = self.parameters.robot_compensates_gravity
         carried = (0.0, 0.0, 0.0) if compensated else gravity
-        chain, load = payload.on(bare), payload.payload
+        chain, load = payload.on(bare), payload.at_tips(bare)
         old = self._built
         if old is not None and old.bare is bare:
             dynamics = old.dynamics.with_gravity(carried).with_payload(load)

@@ -20,6 +20,7 @@ def _make(
             description,
             root=settings.root or None,
             tip=settings.tip or None,
+            tips=settings.ends,
             parameters=parameters,
             locked_joints=settings.locked,
         )

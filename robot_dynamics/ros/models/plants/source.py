@@ -13,7 +13,6 @@ from rclpy.node import Node
 from std_msgs.msg import String
 
 from robot_dynamics.errors import ParameterError
-from robot_dynamics.model.load import load_urdf
 from robot_dynamics.ros.models.description import NAME, DescriptionSource
 from robot_dynamics.ros.models.plants.kind import PlantKind
 from robot_dynamics.ros.support import parameters, qos
@@ -95,7 +94,7 @@ class PlantSource:
             return
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            load_urdf(text, wanted.root or None, wanted.tip or None, wanted.locked)
+            wanted.load(text)
 
     def _make(self, text: str) -> tuple[str, Plant, list[str]]:
         """A description, its plant and what is odd about it."""

@@ -1,0 +1,95 @@
+"""One controller, one simulator and one model for both arms of a robot, each node a process of its own."""
+
+import json
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from geometry_msgs.msg import WrenchStamped
+from ros_harness import NodeProcess, peer_with
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from two_arms import JOINTS, TIPS, TWO_ARMS
+
+from robot_dynamics.ros.support import qos
+from robot_dynamics.ros.support.messages import stamp_to_nanoseconds
+
+pytestmark = pytest.mark.ros
+
+CONTROLLER = "computed_torque_controller"
+START = [0.2, 0.4, -0.5, -0.3, 0.6]
+GOAL = [-0.1, -0.2, 0.3, 0.5, -0.4]
+COMMON = {"robot_description": TWO_ARMS, "tips": ["all"], "lockstep": True}
+SIMULATED = {**COMMON, "initial_joints": JOINTS, "initial_positions": START, "rate": 250.0}
+
+
+def weight(position):
+    """Pinocchio's static efforts in the order of JOINTS."""
+    model = pin.buildModelFromXML(TWO_ARMS)
+    index = [model.joints[model.getJointId(name)].idx_q for name in JOINTS]
+    q = np.zeros(model.nq)
+    q[index] = position
+    return pin.rnea(model, model.createData(), q, np.zeros(model.nv), np.zeros(model.nv))[index]
+
+
+def trajectory(names, positions, seconds):
+    point = JointTrajectoryPoint(positions=positions)
+    point.time_from_start.nanosec = round(seconds * 1e9)
+    return JointTrajectory(joint_names=list(names), points=[point])
+
+
+def frames(messages):
+    return {message.header.frame_id for message in messages}
+
+
+def test_one_controller_holds_and_moves_both_arms():
+    gains = {"safe_fade_time": 0.0, "half_period_ahead": False}
+    with (
+        NodeProcess(CONTROLLER, {**COMMON, **gains}) as controller,
+        NodeProcess("simulator", SIMULATED) as simulator,
+        peer_with(controller, simulator) as peer,
+    ):
+        commands = peer.subscribe(JointState, "joint_command", qos.LOCKSTEP)
+        states = peer.subscribe(JointState, "joint_states", qos.LOCKSTEP)
+        wrenches = peer.subscribe(WrenchStamped, f"{CONTROLLER}/external_wrench", qos.LOCKSTEP)
+        peer.wait_until(lambda: commands and states, "nothing is controlled")
+        assert list(commands[-1].name) == JOINTS == list(states[-1].name)
+        expected = weight(START)
+        np.testing.assert_allclose(commands[0].effort, expected, rtol=1e-9, atol=1e-9)
+        peer.wait_until(lambda: frames(wrenches) >= set(TIPS), "no wrench at each tip")
+        send = peer.publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory", qos.TRAJECTORY)
+        send.publish(trajectory(JOINTS, GOAL, 0.8))
+        controller.wait_for_output("following a trajectory of 1 points for 0.800 s")
+        began = stamp_to_nanoseconds(states[-1].header.stamp)
+
+        def arrived():
+            after = stamp_to_nanoseconds(states[-1].header.stamp) - began
+            return after > 1.0e9 and np.abs(np.array(states[-1].position) - GOAL).max() < 2e-4
+
+        peer.wait_until(arrived, "the arms do not arrive")
+        assert np.abs(states[-1].velocity).max() < 1e-2
+        np.testing.assert_allclose(commands[-1].effort, weight(GOAL), atol=0.2)
+
+
+def test_the_model_of_a_tree_has_a_table_for_each_arm():
+    with (
+        NodeProcess(
+            "robot_model",
+            {**COMMON, "load_period": 0.0},
+        ) as node,
+        peer_with(node) as peer,
+    ):
+        tables = peer.subscribe(String, "robot_model/dh_table_json", qos.DESCRIPTION)
+        text = peer.subscribe(String, "robot_model/dh_table", qos.DESCRIPTION)
+        properties = peer.subscribe(String, "robot_model/properties_json", qos.DESCRIPTION)
+        loads = peer.subscribe(JointState, "robot_model/gravity_load", qos.RECORDING)
+        states = peer.publisher(JointState, "joint_states", qos.STATE_PUBLISHER)
+        peer.wait_until(lambda: tables and text and properties, "no tables")
+        found = json.loads(tables[-1].data)
+        assert [table["tip"] for table in found] == TIPS == json.loads(properties[-1].data)["tips"]
+        assert found[1]["joint_names"] == ["waist", "right_shoulder", "right_elbow"]
+        assert all(f"-> {tip}" in text[-1].data for tip in TIPS)
+        message = JointState(name=JOINTS[::-1], position=START[::-1])
+        peer.repeat_until(lambda: states.publish(message), lambda: loads, "no load")
+        np.testing.assert_allclose(loads[-1].effort, weight(START), rtol=1e-9, atol=1e-9)
