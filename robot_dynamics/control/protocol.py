@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -83,12 +83,14 @@ class Departure(Generic[R]):
         now: the earliest moment at which the plan may begin [s].
         origin: the reference at the later of both.
         epoch: of the controller when this was asked; see :meth:`Controller.accept`.
+        queue: trajectories that are followed or wait, the last one first.
     """
 
     start: float
     now: float
     origin: R
     epoch: int
+    queue: tuple[Any, ...] = field(default=(), kw_only=True)
 
 
 @dataclass(frozen=True)

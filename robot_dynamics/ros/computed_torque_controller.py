@@ -226,9 +226,9 @@ class ComputedTorqueController(LifecycleNode):
 
     # Trajectories
 
-    def _on_taken_over(self) -> None:
+    def _on_taken_over(self, trajectory: Any) -> None:
         if self._action is not None:
-            self._action.drop("a trajectory on the topic has taken over")
+            self._action.drop("a trajectory on the topic has taken over", trajectory)
 
     def _on_goal(self, trajectory: GoalTrajectory, answer: GoalAnswer) -> None:
         """Follow the trajectory of a goal."""
@@ -236,7 +236,7 @@ class ComputedTorqueController(LifecycleNode):
         assert controller is not None  # no goal is accepted by a node that is not active
 
         def tell(followed: Any) -> None:
-            duration = followed.end - followed.start
+            duration = followed.arrival - followed.start
             self.get_logger().info(f"following a goal of {trajectory.points} points for {duration:.3f} s")
             for remark in remarks(followed):
                 self.get_logger().warning(remark)

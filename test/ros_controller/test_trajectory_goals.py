@@ -8,6 +8,7 @@ import rclpy
 from action_msgs.msg import GoalStatus
 from builtin_interfaces.msg import Duration
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from two_arms import TWO_ARMS
 
 from robot_dynamics import compile_dynamics, load_urdf
 from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
@@ -48,8 +49,8 @@ class Server:
 class Door:
     """The controller of one joint, its loop, and the goals that it is given."""
 
-    def __init__(self, node):
-        chain = load_urdf(ARM)
+    def __init__(self, node, chain=None):
+        chain = chain or load_urdf(ARM)
         drives = ActuatedArm(compile_dynamics(chain), chain, ActuatorParameters())
         self.controller = ArmController(chain, drives, ArmParameters(state_timeout=0.1))
         self.active, self.clock, self.joint_names = True, StateClock(), chain.joint_names
@@ -57,7 +58,7 @@ class Door:
         self.waiting = None
         self.action = trajectory_action.TrajectoryAction(node, self, self.follow)
         self.server = self.action._server
-        self.be(0.0)
+        self.be(np.zeros(chain.dof))
 
     def follow(self, trajectory, answer):
         """Plan at once; or, where ``waiting`` is a list, let the answer wait there."""
@@ -74,7 +75,8 @@ class Door:
     def be(self, position, velocity=0.0, after=10):
         """The joint is there, ``after`` milliseconds later."""
         self.now += after * MILLISECOND
-        state = np.array([position]), np.array([velocity])
+        joints = self.controller.chain.dof
+        state = np.zeros(joints) + position, np.zeros(joints) + velocity
         command = self.controller.update(self.clock.seconds(self.now), *state)
         self.action.observe(Cycle(self.now, *state, command), self.controller)
         return command
@@ -101,7 +103,7 @@ class Door:
         """Be where the reference is until the stop has ended."""
         for _ in range(100):
             reference = self.controller.reference(self.clock.seconds(self.now + 10 * MILLISECOND))
-            if self.be(reference.position[0], reference.velocity[0]).phase is Phase.HOLDING:
+            if self.be(reference.position, reference.velocity).phase is Phase.HOLDING:
                 return
         raise AssertionError("the robot does not come to rest")
 
@@ -109,7 +111,32 @@ class Door:
         """Be where the reference is, for a while."""
         for _ in range(milliseconds // 10):
             reference = self.controller.reference(self.clock.seconds(self.now + 10 * MILLISECOND))
-            self.be(reference.position[0], reference.velocity[0])
+            self.be(reference.position, reference.velocity)
+
+
+class Arms(Door):
+    """The same of a robot with two arms; a goal is for the joints of one of them."""
+
+    def __init__(self, node):
+        super().__init__(node, load_urdf(TWO_ARMS, tips="all"))
+
+    def ask_arm(self, name, side, position, seconds=1.0):
+        """A goal for both joints of an arm."""
+        goal = self.request(position)
+        point = JointTrajectoryPoint(positions=[position] * 2)
+        point.time_from_start = Duration(nanosec=round(1e9 * seconds) % 10**9, sec=int(seconds))
+        names = [f"{side}_shoulder", f"{side}_elbow"]
+        goal.trajectory = JointTrajectory(joint_names=names, points=[point])
+        assert self.server.refuses(goal) == ""
+        handle = SimpleNamespace(name=name, request=goal)
+        self.server.on_goal(handle)
+        return handle
+
+    @property
+    def places(self):
+        """Reference of the left and of the right shoulder."""
+        position = self.controller.reference(self.controller.time).position
+        return position[1], position[3]
 
 
 @pytest.fixture
@@ -119,7 +146,7 @@ def constraints():
 
 
 @pytest.fixture
-def door(monkeypatch, constraints):
+def node(monkeypatch, constraints):
     monkeypatch.setattr(trajectory_action, "DeferredActionServer", Server)
     monkeypatch.setattr(trajectory_action, "FollowJointTrajectory", SimpleNamespace(Result=Result))
     context = rclpy.Context()
@@ -128,9 +155,19 @@ def door(monkeypatch, constraints):
     node._parameter_overrides.update(
         {name: rclpy.parameter.Parameter(name, value=value) for name, value in constraints.items()}
     )
-    yield Door(node)
+    yield node
     node.destroy_node()
     context.try_shutdown()
+
+
+@pytest.fixture
+def door(node):
+    return Door(node)
+
+
+@pytest.fixture
+def arms(node):
+    return Arms(node)
 
 
 def test_a_goal_is_reached(door):
@@ -250,3 +287,38 @@ def test_goals_without_points_or_for_several_bodies_are_refused(door):
     status, code, text = door.server.ended["empty"]
     assert (status, code) == (GoalStatus.STATUS_ABORTED, Result.INVALID_GOAL)
     assert "no points" in text
+
+
+def test_goals_for_two_arms_run_side_by_side_and_each_ends_by_itself(arms):
+    arms.ask_arm("left", "left", 0.3)
+    arms.move(400)
+    arms.ask_arm("right", "right", -0.2, 0.4)
+    arms.move(420)
+    assert set(arms.server.ended) == {"right"}
+    assert arms.places == (pytest.approx(0.28, abs=0.03), pytest.approx(-0.2))
+    arms.move(220)
+    done = GoalStatus.STATUS_SUCCEEDED, Result.SUCCESSFUL, "Goal reached"
+    assert arms.server.ended == {"right": done, "left": done}
+    assert arms.places == (pytest.approx(0.3), pytest.approx(-0.2))
+
+
+def test_a_goal_that_is_canceled_beside_another_stops_its_own_arm_alone(arms):
+    left = arms.ask_arm("left", "left", 0.6)
+    arms.ask_arm("right", "right", -0.2)
+    arms.move(400)
+    arms.server.on_cancel(left)
+    assert arms.server.ended["left"][2] == "canceled"
+    arms.move(700)
+    assert arms.server.ended["right"][2] == "Goal reached"
+    assert 0.05 < arms.places[0] < 0.5 and arms.places[1] == pytest.approx(-0.2)
+
+
+def test_a_new_goal_for_one_arm_ends_the_goal_of_that_arm_alone(arms):
+    arms.ask_arm("left", "left", 0.6)
+    arms.ask_arm("right", "right", -0.2)
+    arms.move(300)
+    arms.ask_arm("again", "left", 0.1)
+    assert arms.server.ended["left"][2] == "a new goal has taken over" and len(arms.server.ended) == 1
+    arms.controller.hold()
+    arms.move(20)
+    assert all("the controller has left" in arms.server.ended[name][2] for name in ("again", "right"))

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.ros
 
 CONTROLLER = "computed_torque_controller"
 START = [0.2, 0.4, -0.5, -0.3, 0.6]
-GOAL = [-0.1, -0.2, 0.3, 0.5, -0.4]
+GOAL = [0.2, -0.2, 0.3, 0.5, -0.4]
 COMMON = {"robot_description": TWO_ARMS, "tips": ["all"], "lockstep": True}
 SIMULATED = {**COMMON, "initial_joints": JOINTS, "initial_positions": START, "rate": 250.0}
 
@@ -59,8 +59,11 @@ def test_one_controller_holds_and_moves_both_arms():
         np.testing.assert_allclose(commands[0].effort, expected, rtol=1e-9, atol=1e-9)
         peer.wait_until(lambda: frames(wrenches) >= set(TIPS), "no wrench at each tip")
         send = peer.publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory", qos.TRAJECTORY)
-        send.publish(trajectory(JOINTS, GOAL, 0.8))
+        # One trajectory for each arm, side by side.
+        send.publish(trajectory(JOINTS[1:3], GOAL[1:3], 0.8))
+        send.publish(trajectory(JOINTS[3:], GOAL[3:], 0.7))
         controller.wait_for_output("following a trajectory of 1 points for 0.800 s")
+        controller.wait_for_output("following a trajectory of 1 points for 0.700 s")
         began = stamp_to_nanoseconds(states[-1].header.stamp)
 
         def arrived():

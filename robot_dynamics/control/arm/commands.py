@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -27,6 +28,8 @@ from robot_dynamics.spatial import Array
 
 LOOK = 0.01
 """Time between two looks at brakes that change [s]."""
+HANDOVER, SHORTEST_STOP = 0.02, 0.1
+"""Time for planning the stop of some joints, and the shortest one [s]."""
 
 
 class ArmCommands(CoreController[Reference]):
@@ -73,12 +76,33 @@ class ArmCommands(CoreController[Reference]):
             self._stream.refuse("a protective stop", self.time)
         elif self.rest.state is not Rest.RELEASED:
             raise TrajectoryError(f"the arm is not ready for a trajectory: {self.rest.state.value}")
-        return super().departure(start, allowance)
+        return replace(super().departure(start, allowance), queue=self._plans.queue())
 
     def hold(self) -> None:
         """See :class:`CoreController`; it ends a stream, which begins anew after a pause."""
         super().hold()
         self._stream.end("a hold", self.time)
+
+    def hold_joints(self, joints: Sequence[int]) -> None:
+        """Bring some joints to rest while the others go on; where that is impossible, all are held.
+
+        Args:
+            joints: their indices.
+        """
+        chosen = sorted(joints)
+        names = [self.chain.joint_names[j] for j in chosen]
+        deceleration = arm_accelerations(self.chain, self.parameters)[chosen]
+        try:
+            departure = self.departure(None, HANDOVER)
+            speed = departure.origin.velocity[chosen]
+            duration = max(SHORTEST_STOP, 3.0 * float((np.abs(speed) / deceleration).max()))
+            place = departure.origin.position[chosen] + 0.5 * duration * speed
+            target = [Waypoint(duration, tuple(place.tolist()))]
+            refused = self.accept(self.plan(names, target, departure, PathRules(partial=True), False))
+        except TrajectoryError as error:
+            refused = str(error)
+        if refused:
+            self.hold()
 
     def stop_at_once(self) -> None:
         """See :class:`CoreController`; it ends a stream, which begins anew after a pause."""
@@ -215,6 +239,7 @@ class ArmCommands(CoreController[Reference]):
             raise TrajectoryError(
                 "the mode gravity_compensation follows no trajectory: set another mode first"
             )
+        rules = rules.of(self.chain)
         rules.order(self.chain.joint_names, joint_names)
         accelerations = arm_accelerations(self.chain, parameters)
         rules = rules.accelerated(self.chain.joint_names, accelerations)
@@ -227,6 +252,7 @@ class ArmCommands(CoreController[Reference]):
             *(self.chain, joint_names, table, departure.start, departure.origin, departure.now, rules),
             stop_within(self.dynamics, self.effort_limits, accelerations),
             retimed(self.chain, self.dynamics, self.effort_limits, rules),
+            departure.queue,
         )
         trajectory = torque_checked(self.chain, self.dynamics, trajectory, self.effort_limits, rules.torque)
         return Planned(self._stream.remarked(trajectory), departure.epoch)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -67,6 +68,10 @@ class _Core(ArmController):
     def moving(self, time: float) -> bool:
         """True if a trajectory is followed at ``time`` [s], or begins later."""
         return self._plans.active(time) is not None or self._plans.waits(time)
+
+    def queue(self) -> tuple[Any, ...]:
+        """Trajectories that are followed or wait, the last one first."""
+        return self._plans.queue()
 
     def withdraw(self) -> bool:
         """Take back the last plan; whether nothing has come since."""
@@ -254,7 +259,8 @@ class Feedforward:
         times = lead_times(now, departs, self._last[1] if moving else np.zeros(0))
         path = [self._core.reference(time) if moving else rest for time in (*times, departs)]
         lead = Lead(times, path[:-1])
-        return PathDeparture(begin, earliest, path[-1], self.epoch, moving, self._core.epoch, delivery, lead)
+        given = begin, earliest, path[-1], self.epoch, moving, self._core.epoch, delivery, lead
+        return PathDeparture(*given, queue=self._core.queue() if moving else ())
 
     def _is_near(self, position: Array) -> bool:
         """True if an arm at rest is where the last trajectory ended or was dropped."""

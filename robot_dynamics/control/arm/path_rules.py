@@ -25,7 +25,8 @@ class PartialGoalParameters:
 
     allow_partial_joints_goal: bool = parameter(
         False,
-        "A trajectory need not name every joint: the others hold their place, and must not be moving",
+        "A trajectory need not name every joint: the others go on with what they follow, or hold their place;"
+        " always so with several tips",
         read_only=True,
     )
 
@@ -66,7 +67,7 @@ class PathRules:
     """Demands on a trajectory, beside the limits of the robot's description.
 
     Attributes:
-        partial: whether joints may be left out; they hold their place.
+        partial: whether joints may be left out; they go on with what they follow, or hold their place.
         velocity: largest speeds by joint name [rad/s or m/s]; a joint that is not in it has no further limit.
         acceleration: the same [rad/s² or m/s²].
         torque: whether and how efforts are verified.
@@ -92,6 +93,10 @@ class PathRules:
             wanted = [name for name in wanted if name in given]
         places = joint_order(wanted, given)
         return [list(joint_names).index(name) for name in wanted], places
+
+    def of(self, chain: KinematicChain) -> PathRules:
+        """These rules for a chain: of a tree, joints may always be left out."""
+        return replace(self, partial=True) if chain.other_tips else self
 
     def accelerated(self, joint_names: Sequence[str], accelerations: Array) -> PathRules:
         """These rules with maximum accelerations (n,) [rad/s² or m/s²] beside those that they have."""

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robot_dynamics.control.arm.trajectory import Reference
 from robot_dynamics.errors import ParameterError, TrajectoryError, short
@@ -128,6 +129,10 @@ class Tolerances:
             _merged("goal_tolerance", self.goal, joint_names, goal),
             goal_time or self.goal_time,
         )
+
+    def only(self, joints: NDArray[np.bool_]) -> Tolerances:
+        """The tolerances of some joints (n,); the others have none."""
+        return Tolerances(self.path * joints, self.goal * joints, self.goal_time)
 
     def stretched(self, stretch: float) -> Tolerances:
         """The tolerances for a motion that takes ``stretch`` times as long as the goal asked for."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics.control.arm.path_rules import PathRules, with_others_held
+from robot_dynamics.control.arm.side_by_side import ahead_of, beside
 from robot_dynamics.control.moving_start import Stopping, decelerations, moving_spline, unlimited_stop
 from robot_dynamics.control.shape import allowance, strays
 from robot_dynamics.control.spline import QuinticSpline
@@ -50,12 +51,23 @@ class Trajectory:
         remarks: what whoever sent it should know, such as an overshoot that given velocities force.
         stretch: duration relative to the one that was asked for; other than 1 after retiming.
         streamed: whether it is a part of a stream of targets.
+        joints: indices of the joints that it was sent for; empty: all.
+        until: when these arrive, where others move on [s]; infinite: at the end.
+        carried: trajectories of other joints that go on in it.
     """
 
     spline: QuinticSpline
     remarks: tuple[str, ...] = ()
     stretch: float = 1.0
     streamed: bool = False
+    joints: tuple[int, ...] = ()
+    until: float = np.inf
+    carried: tuple[Trajectory, ...] = ()
+
+    @property
+    def arrival(self) -> float:
+        """Time at which the joints that it was sent for arrive [s], on the controller's clock."""
+        return min(self.until, self.end)
 
     @property
     def start(self) -> float:
@@ -84,6 +96,7 @@ def plan(
     rules: PathRules = ANY_PATH,
     stopping: Stopping = unlimited_stop,
     retiming: Callable[[QuinticSpline], QuinticSpline] | None = None,
+    queue: Sequence[Trajectory] = (),
 ) -> Trajectory:
     """A trajectory that leaves ``origin`` without a jump and passes every waypoint that is still ahead.
 
@@ -102,17 +115,36 @@ def plan(
         rules: what the path may be beyond the chain's own limits.
         stopping: how hard each joint can brake where it has to come back.
         retiming: makes another timing of the path; None: it keeps its own.
+        queue: trajectories that are followed or wait, the last one first: joints that are left out go on with
+            them.
 
     Raises:
         TrajectoryError: names the joint or waypoint at fault and what would be right.
     """
-    spline = path_of(chain, joint_names, waypoints, start_time, origin, now, rules, stopping)
+    moved = rules.order(chain.joint_names, joint_names)[0]
+    partial, departure = len(moved) < chain.dof, max(now, start_time)
+    others = ahead_of(queue, departure) if partial else None
+    alone = origin if others is None else _resting_but(moved, origin)
+    spline = path_of(chain, joint_names, waypoints, start_time, alone, now, rules, stopping)
     given, asked = overshoots(chain.joint_names, spline), np.ptp(spline.times)
     if retiming is not None:
         spline = retiming(spline)
-    _check_limits(chain, spline, origin)
+    stretch, joints = float(np.ptp(spline.times) / asked), tuple(moved) if partial else ()
+    _check_limits(chain, spline, alone)
     rules.check(chain.joint_names, spline)
-    return Trajectory(spline, given, float(np.ptp(spline.times) / asked))
+    if others is None:
+        return Trajectory(spline, given, stretch, joints=joints)
+    carried, until = others.going_on(moved, departure), float(spline.times[-1])
+    whole = beside(spline, moved, others)
+    return Trajectory(whole, given, stretch, joints=joints, until=until, carried=carried)
+
+
+def _resting_but(moved: Sequence[int], origin: Reference) -> Reference:
+    """The reference in which all joints rest but those that are moved."""
+    rates = [np.zeros_like(origin.position) for _ in range(2)]
+    for rate, given in zip(rates, (origin.velocity, origin.acceleration), strict=True):
+        rate[list(moved)] = given[list(moved)]
+    return Reference(origin.position, *rates)
 
 
 def path_of(

@@ -40,6 +40,11 @@ def plan_value(
     return ffi().new("rd_plan *", head), arrays
 
 
+def _has(followed: object, trajectory: object) -> bool:
+    """True if a trajectory is the one that is followed, or one that it carries on."""
+    return followed is trajectory or any(one is trajectory for one in getattr(followed, "carried", ()))
+
+
 class _Kept(NamedTuple, Generic[R]):
     """A plan and all that the core reads of it."""
 
@@ -129,11 +134,15 @@ class Plans(Generic[R]):
             return self._moving(moved, rate + since * acceleration, acceleration.copy())
         return self._at_rest(self._snapshot.hold)
 
+    def queue(self) -> tuple[SplineTrajectory[R], ...]:
+        """Trajectories that are followed or wait, the last one first."""
+        return tuple(self._queue(self._snapshot.read()))
+
     def follows(self, trajectory: object) -> bool:
-        """True if ``trajectory`` waits, is followed, or was followed to its end last."""
+        """True if ``trajectory`` waits, is followed, also beside another, or was followed to its end last."""
         now = self._snapshot.read()
         return any(
-            number in self._kept and self._kept[number].trajectory is trajectory
+            number in self._kept and _has(self._kept[number].trajectory, trajectory)
             for number in (self.waiting(now), *now.waiting, now.current, now.finished)
         )
 

@@ -9,7 +9,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
+import numpy as np
 from action_msgs.msg import GoalStatus
+from numpy.typing import NDArray
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode
 
@@ -41,19 +43,33 @@ FEEDBACK_PERIOD = 0.05
 
 
 class _Running(NamedTuple):
-    """The goal that is being followed.
+    """A goal that is being followed.
 
     Attributes:
         handle: of the action server.
         trajectory: what the goal asks for.
         began: stamp of its start [ns].
         monitor: judges it.
+        joints: (n,) whether it is for each joint.
     """
 
     handle: Any
     trajectory: Trajectory[Reference]
     began: int
     monitor: GoalMonitor
+    joints: NDArray[np.bool_]
+
+    def reference(self, time: float, elsewhere: Reference) -> Reference:
+        """The reference at ``time`` [s]; of joints that the goal is not for, that ``elsewhere``."""
+        own = self.trajectory.sample(time)
+        if self.joints.all():
+            return own
+        parts = zip(
+            (own.position, own.velocity, own.acceleration),
+            (elsewhere.position, elsewhere.velocity, elsewhere.acceleration),
+            strict=True,
+        )
+        return Reference(*(np.where(self.joints, mine, other) for mine, other in parts))
 
 
 class GoalAnswer(NamedTuple):
@@ -76,7 +92,8 @@ class TrajectoryAction:
     A goal that no plan could follow is rejected, as ``joint_trajectory_controller`` does: wrong joints or
     tolerances, no points, a time that has passed, a controller that does not control. One whose plan is
     refused is aborted with the standard error code and the reason. Either way the goal that runs goes on. A
-    new goal or trajectory, a hold, a loss of the joint states and deactivation end a running goal.
+    new goal or trajectory, a hold, a loss of the joint states and deactivation end a running goal. Goals for
+    different joints run side by side.
 
     Args:
         node: serves the action.
@@ -105,9 +122,9 @@ class TrajectoryAction:
         self._parameters = parameters.declare(node, ToleranceParameters)
         parameters.watch(node, self._parameters, self._on_parameters, check=self._check)
         self._constraints = Constraints(node)
-        self._running: _Running | None = None
+        self._running: list[_Running] = []
         self._planned: list[Any] = []
-        self._last: tuple[Cycle, Reference] | None = None
+        self._last: Cycle | None = None
         self._server = DeferredActionServer(node, self._on_goal, self._on_cancel, self._refuses)
         self._timer = node.create_timer(
             FEEDBACK_PERIOD, self._on_timer, clock=Clock(clock_type=ClockType.STEADY_TIME)
@@ -121,36 +138,58 @@ class TrajectoryAction:
     @property
     def running(self) -> bool:
         """Return whether a goal is being followed."""
-        return self._running is not None
+        return bool(self._running)
 
     def observe(self, cycle: Cycle, controller: ArmController) -> None:
-        """Judge the running goal after a control cycle."""
-        running = self._running
-        if running is None:
-            return
+        """Judge the running goals after a control cycle."""
+        self._last = cycle
+        for running in list(self._running):
+            if running in self._running:
+                self._judge(running, cycle, controller)
+
+    def _judge(self, running: _Running, cycle: Cycle, controller: ArmController) -> None:
         now = self._loop.clock.seconds(cycle.nanoseconds)
         reference = running.trajectory.sample(now)
-        self._last = (cycle, reference)
         verdict = running.monitor.judge(now, reference, cycle.position, cycle.velocity)
         if verdict.outcome is Outcome.RUNNING:
-            if now < running.trajectory.end and not controller.follows(running.trajectory):
+            if now < running.monitor.end and not controller.follows(running.trajectory):
                 trip = controller.trip if controller.phase is Phase.PROTECTIVE_STOP else None
                 line = controller.words_of_trip(trip) if trip is not None else ""
                 reason = line or controller.discontinuity or "a hold, or missing joint states"
-                self.drop(f"the controller has left the trajectory: {reason}")
+                self._drop(running, f"the controller has left the trajectory: {reason}")
             return
+        result = FollowJointTrajectory.Result
         if verdict.outcome is Outcome.REACHED:
-            self._end(GoalStatus.STATUS_SUCCEEDED, FollowJointTrajectory.Result.SUCCESSFUL, "Goal reached")
+            self._end(running, GoalStatus.STATUS_SUCCEEDED, result.SUCCESSFUL, "Goal reached")
             return
         violated = verdict.outcome is Outcome.PATH_VIOLATED
         code = "PATH_TOLERANCE_VIOLATED" if violated else "GOAL_TOLERANCE_VIOLATED"
-        self._hold()
+        self._stop(running)
         self._node.get_logger().warning(f"{verdict.outcome.value}: {verdict.reason}: holding here")
-        self._end(GoalStatus.STATUS_ABORTED, getattr(FollowJointTrajectory.Result, code), verdict.reason)
+        self._end(running, GoalStatus.STATUS_ABORTED, getattr(result, code), verdict.reason)
 
-    def drop(self, reason: str) -> None:
-        """End the running goal, if there is one, because something else has taken over."""
-        self._end(GoalStatus.STATUS_ABORTED, FollowJointTrajectory.Result.INVALID_GOAL, reason)
+    def drop(self, reason: str, beside: object = None) -> None:
+        """End the running goals, because something else has taken over.
+
+        Args:
+            reason: for their clients.
+            beside: a trajectory; goals that go on beside it are not ended.
+        """
+        carried = getattr(beside, "carried", ())
+        for running in list(self._running):
+            if not any(running.trajectory is one for one in carried):
+                self._drop(running, reason)
+
+    def _drop(self, running: _Running, reason: str) -> None:
+        self._end(running, GoalStatus.STATUS_ABORTED, FollowJointTrajectory.Result.INVALID_GOAL, reason)
+
+    def _stop(self, running: _Running) -> None:
+        """Stop the joints of a goal; all of them where it has all, or where no other goal runs."""
+        controller = self._loop.controller
+        if controller is None or running.joints.all() or len(self._running) < 2:
+            self._hold()
+        else:
+            controller.hold_joints(np.flatnonzero(running.joints).tolist())
 
     def end(self, reason: str) -> None:
         """The process ends: so do the goals that wait."""
@@ -182,7 +221,7 @@ class TrajectoryAction:
             return controller.phase.value
         trajectory = GoalTrajectory.of(goal)
         try:
-            self._rules.order(controller.chain.joint_names, trajectory.joint_names)
+            self._rules.of(controller.chain).order(controller.chain.joint_names, trajectory.joint_names)
             self._tolerances(goal, trajectory, controller)
             trajectory.measure()
         except RobotDynamicsError as error:
@@ -213,10 +252,14 @@ class TrajectoryAction:
         trajectory: Trajectory[Reference],
     ) -> None:
         self._planned.remove(handle)
-        self.drop("a new goal has taken over")
-        limits = tolerances.stretched(getattr(trajectory, "stretch", 1.0))
-        monitor = GoalMonitor(controller.chain.joint_names, limits, trajectory.start, trajectory.end)
-        self._running = _Running(handle, trajectory, self._loop.clock.nanoseconds(trajectory.start), monitor)
+        self.drop("a new goal has taken over", trajectory)
+        joints = np.zeros(controller.chain.dof, dtype=bool)
+        joints[list(getattr(trajectory, "joints", ()) or range(len(joints)))] = True
+        limits = tolerances.stretched(getattr(trajectory, "stretch", 1.0)).only(joints)
+        end = getattr(trajectory, "arrival", trajectory.end)
+        monitor = GoalMonitor(controller.chain.joint_names, limits, trajectory.start, end)
+        began = self._loop.clock.nanoseconds(trajectory.start)
+        self._running.append(_Running(handle, trajectory, began, monitor, joints))
         self._last = None
         self._timer.reset()
 
@@ -232,14 +275,16 @@ class TrajectoryAction:
             self._planned.remove(handle)
             successful = FollowJointTrajectory.Result.SUCCESSFUL
             self._server.finish(handle, GoalStatus.STATUS_CANCELED, successful, "canceled")
-        elif self._running is not None and handle == self._running.handle:
-            self._hold()
-            self._end(GoalStatus.STATUS_CANCELED, FollowJointTrajectory.Result.SUCCESSFUL, "canceled")
+            return
+        for running in [one for one in self._running if one.handle == handle]:
+            self._stop(running)
+            successful = FollowJointTrajectory.Result.SUCCESSFUL
+            self._end(running, GoalStatus.STATUS_CANCELED, successful, "canceled")
 
     def _on_timer(self) -> None:
         """Feedback, and a look at whether the controller still controls."""
         controller = self._loop.controller
-        if self._running is None:
+        if not self._running:
             self._timer.cancel()
         elif not self._loop.active or controller is None:
             self.drop("the controller was deactivated")
@@ -247,7 +292,8 @@ class TrajectoryAction:
             self.drop(controller.phase.value)
         elif self._last is not None:
             last, self._last = self._last, None  # without a new cycle there is nothing to tell: a pause
-            self._running.handle.publish_feedback(self._feedback(self._running.began, *last))
+            for running in self._running:
+                running.handle.publish_feedback(self._feedback(running, last))
 
     # Messages
 
@@ -255,7 +301,7 @@ class TrajectoryAction:
         """The error code of a goal, should its trajectory be refused."""
         result = FollowJointTrajectory.Result
         try:
-            self._rules.order(controller.chain.joint_names, trajectory.joint_names)
+            self._rules.of(controller.chain).order(controller.chain.joint_names, trajectory.joint_names)
         except TrajectoryError:
             return int(result.INVALID_JOINTS)
         dated = trajectory.stamp and trajectory.points
@@ -277,22 +323,22 @@ class TrajectoryAction:
         own = self._constraints.over(self._parameters.of(names, settled_errors(controller.chain)), names)
         return own.for_goal(names, path, at_goal, time.sec + 1e-9 * time.nanosec)
 
-    def _feedback(self, began: int, cycle: Cycle, reference: Reference) -> Any:
-        nanoseconds, position, velocity, _ = cycle
+    def _feedback(self, running: _Running, cycle: Cycle) -> Any:
+        nanoseconds, position, velocity, command = cycle
+        reference = running.reference(self._loop.clock.seconds(nanoseconds), command.reference)
         feedback = FollowJointTrajectory.Feedback(joint_names=list(self._loop.joint_names))
         set_stamp(feedback.header.stamp, nanoseconds)
         feedback.desired = state_point(reference.position, reference.velocity, reference.acceleration)
         feedback.actual = state_point(position, velocity)
         feedback.error = state_point(reference.position - position, reference.velocity - velocity)
-        since = max(nanoseconds - began, 0)
+        since = max(nanoseconds - running.began, 0)
         for point in (feedback.desired, feedback.actual, feedback.error):
             set_stamp(point.time_from_start, since)
         return feedback
 
-    def _end(self, status: int, code: int, text: str) -> None:
-        if self._running is None:
-            return
-        handle, self._running = self._running.handle, None
-        self._timer.cancel()
-        self._server.finish(handle, status, code, text)
+    def _end(self, running: _Running, status: int, code: int, text: str) -> None:
+        self._running.remove(running)
+        if not self._running:
+            self._timer.cancel()
+        self._server.finish(running.handle, status, code, text)
         self._node.get_logger().info(f"goal ended: {text}")

@@ -168,7 +168,7 @@ def path_in(checked: Checked, raw: RawTrajectory) -> QuinticSpline:
     chain, table = checked.chain, raw.table()
     origin = checked.origin
     if len(table.times) > 1 and table.times[0] <= SHORTEST_SEGMENT:
-        moved, order = checked.rules.order(chain.joint_names, raw.joint_names)
+        moved, order = checked.rules.of(chain).order(chain.joint_names, raw.joint_names)
         first = np.zeros((3, chain.dof))
         if len(moved) < chain.dof and origin is None:
             raise TrajectoryError("where the joints are that it leaves out is not known")
@@ -180,4 +180,4 @@ def path_in(checked: Checked, raw: RawTrajectory) -> QuinticSpline:
     if origin is None:
         raise TrajectoryError("where the arm is is not known: give a first point at time 0")
     stopping = stop_within(checked.model, checked.limits)
-    return path_of(chain, raw.joint_names, table, 0.0, origin, 0.0, checked.rules, stopping)
+    return path_of(chain, raw.joint_names, table, 0.0, origin, 0.0, checked.rules.of(chain), stopping)

@@ -35,7 +35,7 @@ class TrajectoryTopic(Generic[C]):
         topic: their name.
         machine: what moves, for the log.
         decode: what a message asks of a controller; called in a thread, it touches nothing of the node.
-        followed: called when a trajectory is followed from now on.
+        followed: called with a trajectory when it is followed from now on.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class TrajectoryTopic(Generic[C]):
         topic: str,
         machine: str,
         decode: Callable[[C, RawTrajectory], PlanRequest],
-        followed: Callable[[], None] = lambda: None,
+        followed: Callable[[Trajectory[Any]], None] = lambda _: None,
     ) -> None:
         self._log = node.get_logger()
         self._controller_node = controller_node
@@ -116,11 +116,11 @@ class TrajectoryTopic(Generic[C]):
             return
         self._controller_node.active_trajectory.began(f"a trajectory of {points} points", trajectory)
         if not getattr(trajectory, "streamed", False):
-            duration = trajectory.end - trajectory.start
+            duration = getattr(trajectory, "arrival", trajectory.end) - trajectory.start
             self._log.info(f"following a trajectory of {points} points for {duration:.3f} s")
         for remark in remarks(trajectory):
             self._log.warning(remark)
-        self._followed()
+        self._followed(trajectory)
 
     def _refuse(self, reason: str) -> None:
         self._controller_node.events.refuse_request(f"trajectory refused: {reason}")

@@ -130,7 +130,9 @@ class GoalRelay:
         if not trajectory.points:
             return "the trajectory has no points; cancel the goal to stop the arm"
         try:
-            self._feeder.rules.order(feedforward.chain.joint_names, trajectory.joint_names)
+            self._feeder.rules.of(feedforward.chain).order(
+                feedforward.chain.joint_names, trajectory.joint_names
+            )
             trajectory.measure()
         except RobotDynamicsError as error:
             return str(error)
