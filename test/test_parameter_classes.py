@@ -54,6 +54,7 @@ OTHER_RULES = {
     ("PayloadParameters", "payload_inertia"),  # that of a rigid body
     ("PlatformPayloadParameters", "payload_inertia"),
     ("PlantParameters", "payload_inertia"),
+    ("TipPayloadParameters", "inertia"),
     ("MachineParameters", "zero_lengths"),  # six, where there are any
     ("StewartParameters", "park_pose"),  # six, where there are any
     ("WebViewParameters", "zero_lengths"),

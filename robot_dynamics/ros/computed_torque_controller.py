@@ -107,6 +107,7 @@ class ComputedTorqueController(LifecycleNode):
             self, self._controller_node, self._stops, lambda: self._model.chain.name, "arm", brakes
         )
         self._live = LiveMemory(self, (*SHARED, "kp", "kv"), not self.get_parameter("lockstep").value)
+        self._loader.on_declared = self._live.add
         self._controller_node.events.on_stop = self._live.forget
         self._loader.start()
 

@@ -78,6 +78,7 @@ class RobotModel(Node):
         self._live = LivePublisher(self)
         self._loader = ModelLoader(self, self._on_model, self._on_change, follows=False, commands=False)
         self._memory = LiveMemory(self, SHARED)
+        self._loader.on_declared = self._memory.add
         self._loader.start()
 
     # Model

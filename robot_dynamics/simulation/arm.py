@@ -84,6 +84,11 @@ class ArmPlant:
         return self._arm.held
 
     @property
+    def tip_names(self) -> tuple[str, ...]:
+        """Names of the tips."""
+        return self._arm.tip_names
+
+    @property
     def dof(self) -> int:
         """Number of independent joints."""
         return len(self.joint_names)

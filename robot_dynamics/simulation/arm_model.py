@@ -9,8 +9,10 @@ import mujoco
 import numpy as np
 
 from robot_dynamics.control.arm.actuators import Drives
-from robot_dynamics.errors import ModelError, ParameterError
-from robot_dynamics.model.chain import ChainJoint, JointKind
+from robot_dynamics.control.arm.payload import several_tips
+from robot_dynamics.errors import ModelError, ParameterError, quoted
+from robot_dynamics.model.chain import ChainJoint, JointKind, RigidBody
+from robot_dynamics.model.lumping import MASSLESS
 from robot_dynamics.simulation.bodies import GROUND, ArmBodies
 from robot_dynamics.simulation.mujoco_parts import (
     add_body,
@@ -78,14 +80,10 @@ def compile_arm(arm: ArmBodies, parameters: PlantParameters) -> ArmModel:
         set_mass(handle, properties, exact, body.joint is not None)
         if body.joint is not None:
             _add_joint(handle, joints[body.joint.name], parameters, timestep)
-    if parameters.payload_mass > 0.0:
-        if len(arm.tips) > 1:
-            raise ParameterError(
-                f"parameter 'payload_mass' is for one tip, {arm.name} has {len(arm.tips)}; give it 0"
-            )
-        set_mass(
-            add_body(handles[arm.tips[0]], "payload", np.eye(4)), parameters.payload, exact, moving=False
-        )
+    for k, load in enumerate(_loads(arm, parameters)):
+        if load.mass > 0.0:
+            handle = add_body(handles[arm.tips[k]], f"payload{k or ''}", np.eye(4))
+            set_mass(handle, load, exact, moving=False)
     for k, end in enumerate(arm.tips):
         handles[end].add_site(name=tip_site(k))
         for axis in range(6):
@@ -97,6 +95,19 @@ def compile_arm(arm: ArmBodies, parameters: PlantParameters) -> ArmModel:
     model = compile_spec(spec, f"the arm {arm.name}", exact)
     with quiet():
         return _finish(model, arm, parameters, drives)
+
+
+def _loads(arm: ArmBodies, parameters: PlantParameters) -> list[RigidBody]:
+    """Payload of each tip; ParameterError where one is for no tip."""
+    loads = parameters.tip_payloads
+    if len(arm.tips) == 1 and not loads:
+        return [parameters.payload]
+    if parameters.payload_mass > 0.0:
+        raise ParameterError(several_tips(arm.name, arm.tip_names))
+    for tip in loads:
+        if tip not in arm.tip_names:
+            raise ParameterError(f"payload at tip {quoted(tip)}; the tips are {', '.join(arm.tip_names)}")
+    return [loads[tip].payload if tip in loads else MASSLESS for tip in arm.tip_names]
 
 
 def tip_site(number: int) -> str:

@@ -44,6 +44,7 @@ class ArmBodies:
         bodies: all moving bodies and those that are fixed to them.
         tips: indices of the bodies whose frames are the tip frames.
         joint_names: the independent joints, in chain order.
+        tip_names: names of the tips.
         held: where the other independent joints of the description are held [rad or m].
     """
 
@@ -51,6 +52,7 @@ class ArmBodies:
     bodies: tuple[Body, ...]
     tips: tuple[int, ...]
     joint_names: tuple[str, ...]
+    tip_names: tuple[str, ...]
     held: Mapping[str, float] = field(default_factory=dict)
 
     def drives(self, parameters: ActuatorParameters) -> Drives:
@@ -67,7 +69,8 @@ def bodies_of_chain(chain: KinematicChain) -> ArmBodies:
     ]
     ends = [Body(f"{tip.link} (tip frame)", tip.joint, tip.transform) for tip in chain.tips]
     tips = tuple(range(len(moving), len(moving) + len(ends)))
-    return ArmBodies(chain.name, (*moving, *ends), tips, chain.joint_names)
+    names = tuple(tip.link for tip in chain.tips)
+    return ArmBodies(chain.name, (*moving, *ends), tips, chain.joint_names, names)
 
 
 def bodies_of_tree(tree: RobotTree, chain: KinematicChain, locked_joints: Mapping[str, float]) -> ArmBodies:
@@ -98,7 +101,8 @@ def bodies_of_tree(tree: RobotTree, chain: KinematicChain, locked_joints: Mappin
         if joint.kind.moves_on_axis and joint.mimic is None and name not in moving
     }
     tips = tuple(indices[tip.link] for tip in chain.tips)
-    return ArmBodies(chain.name, tuple(bodies), tips, chain.joint_names, held)
+    names = tuple(tip.link for tip in chain.tips)
+    return ArmBodies(chain.name, tuple(bodies), tips, chain.joint_names, names, held)
 
 
 def _locked_pose(tree: RobotTree, joint: Joint, locked_joints: Mapping[str, float]) -> Array:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from robot_dynamics.control.arm.actuators import ActuatorParameters
 from robot_dynamics.control.arm.effort_limits import EffortLimitParameters
@@ -18,6 +19,8 @@ EFFORT_ARRAY, JOINT_STATE = "std_msgs/Float64MultiArray", "sensor_msgs/JointStat
 @dataclass(frozen=True)
 class PlantParameters(PayloadParameters, ActuatorParameters, EffortLimitParameters):
     """Parameters of the simulated arm beside its description: its world, its load and its faults.
+
+    ``tip_payloads`` are the loads of several tips, by their names; a node has them as ``payload.<tip>.mass``.
 
     A payload, a scale other than 1 or another friction is an error that the controller's model does not know.
     """
@@ -50,6 +53,7 @@ class PlantParameters(PayloadParameters, ActuatorParameters, EffortLimitParamete
     joint_friction: bool = parameter(True, "Apply damping and Coulomb friction")
     joint_limits: bool = parameter(True, "Stop the joints at the position limits of the description")
     effort_limits: bool = parameter(True, "Clamp efforts to the limits of max_effort or the description")
+    tip_payloads: Mapping[str, PayloadParameters] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -37,6 +37,10 @@ class Plant(Protocol):
         """Positions of other joints, which are locked [rad or m]."""
 
     @property
+    def tip_names(self) -> tuple[str, ...]:
+        """Tips that can carry a payload; none where the machine has a payload of its own."""
+
+    @property
     def dof(self) -> int:
         """Number of independent joints."""
 

@@ -64,6 +64,11 @@ class StewartPlant:
         return {}
 
     @property
+    def tip_names(self) -> tuple[str, ...]:
+        """See :class:`Plant`."""
+        return ()
+
+    @property
     def dof(self) -> int:
         """Number of actuators."""
         return LEGS

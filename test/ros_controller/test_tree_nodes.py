@@ -1,11 +1,13 @@
 """One controller, one simulator and one model for both arms of a robot, each node a process of its own."""
 
 import json
+import re
 
 import numpy as np
 import pinocchio as pin
 import pytest
 from geometry_msgs.msg import WrenchStamped
+from rcl_interfaces.msg import ParameterEvent
 from ros_harness import NodeProcess, peer_with
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -21,12 +23,18 @@ CONTROLLER = "computed_torque_controller"
 START = [0.2, 0.4, -0.5, -0.3, 0.6]
 GOAL = [0.2, -0.2, 0.3, 0.5, -0.4]
 COMMON = {"robot_description": TWO_ARMS, "tips": ["all"], "lockstep": True}
+LOAD = (0.8, [0.05, 0.0, -0.1])
+CARRIED = {"payload.left_hand.mass": LOAD[0], "payload.left_hand.center": LOAD[1]}
 SIMULATED = {**COMMON, "initial_joints": JOINTS, "initial_positions": START, "rate": 250.0}
 
 
-def weight(position):
-    """Pinocchio's static efforts in the order of JOINTS."""
+def weight(position, **loads):
+    """Pinocchio's static efforts in the order of JOINTS, with point masses at the named tips."""
     model = pin.buildModelFromXML(TWO_ARMS)
+    for tip, (mass, center) in loads.items():
+        frame = model.frames[model.getFrameId(tip)]
+        body = pin.Inertia(mass, np.array(center), np.zeros((3, 3)))
+        model.appendBodyToJoint(frame.parentJoint, body, frame.placement)
     index = [model.joints[model.getJointId(name)].idx_q for name in JOINTS]
     q = np.zeros(model.nq)
     q[index] = position
@@ -46,8 +54,8 @@ def frames(messages):
 def test_one_controller_holds_and_moves_both_arms():
     gains = {"safe_fade_time": 0.0, "half_period_ahead": False}
     with (
-        NodeProcess(CONTROLLER, {**COMMON, **gains}) as controller,
-        NodeProcess("simulator", SIMULATED) as simulator,
+        NodeProcess(CONTROLLER, {**COMMON, **CARRIED, **gains}) as controller,
+        NodeProcess("simulator", {**SIMULATED, **CARRIED}) as simulator,
         peer_with(controller, simulator) as peer,
     ):
         commands = peer.subscribe(JointState, "joint_command", qos.LOCKSTEP)
@@ -55,7 +63,7 @@ def test_one_controller_holds_and_moves_both_arms():
         wrenches = peer.subscribe(WrenchStamped, f"{CONTROLLER}/external_wrench", qos.LOCKSTEP)
         peer.wait_until(lambda: commands and states, "nothing is controlled")
         assert list(commands[-1].name) == JOINTS == list(states[-1].name)
-        expected = weight(START)
+        expected = weight(START, left_hand=LOAD)
         np.testing.assert_allclose(commands[0].effort, expected, rtol=1e-9, atol=1e-9)
         peer.wait_until(lambda: frames(wrenches) >= set(TIPS), "no wrench at each tip")
         send = peer.publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory", qos.TRAJECTORY)
@@ -72,14 +80,14 @@ def test_one_controller_holds_and_moves_both_arms():
 
         peer.wait_until(arrived, "the arms do not arrive")
         assert np.abs(states[-1].velocity).max() < 1e-2
-        np.testing.assert_allclose(commands[-1].effort, weight(GOAL), atol=0.2)
+        np.testing.assert_allclose(commands[-1].effort, weight(GOAL, left_hand=LOAD), atol=0.2)
 
 
 def test_the_model_of_a_tree_has_a_table_for_each_arm():
     with (
         NodeProcess(
             "robot_model",
-            {**COMMON, "load_period": 0.0},
+            {**COMMON, **CARRIED, "load_period": 0.0},
         ) as node,
         peer_with(node) as peer,
     ):
@@ -87,6 +95,7 @@ def test_the_model_of_a_tree_has_a_table_for_each_arm():
         text = peer.subscribe(String, "robot_model/dh_table", qos.DESCRIPTION)
         properties = peer.subscribe(String, "robot_model/properties_json", qos.DESCRIPTION)
         loads = peer.subscribe(JointState, "robot_model/gravity_load", qos.RECORDING)
+        told = peer.subscribe(ParameterEvent, "robot_model/live_parameters", qos.DESCRIPTION)
         states = peer.publisher(JointState, "joint_states", qos.STATE_PUBLISHER)
         peer.wait_until(lambda: tables and text and properties, "no tables")
         found = json.loads(tables[-1].data)
@@ -94,5 +103,29 @@ def test_the_model_of_a_tree_has_a_table_for_each_arm():
         assert found[1]["joint_names"] == ["waist", "right_shoulder", "right_elbow"]
         assert all(f"-> {tip}" in text[-1].data for tip in TIPS)
         message = JointState(name=JOINTS[::-1], position=START[::-1])
-        peer.repeat_until(lambda: states.publish(message), lambda: loads, "no load")
-        np.testing.assert_allclose(loads[-1].effort, weight(START), rtol=1e-9, atol=1e-9)
+
+        def loaded(**carried):
+            def there():
+                states.publish(message)
+                return loads and np.allclose(loads[-1].effort, weight(START, **carried), rtol=1e-9, atol=1e-9)
+
+            peer.wait_until(there, "no load with that payload")
+
+        loaded(left_hand=LOAD)
+        assert peer.set_parameter("robot_model", "payload.right_hand.mass", 1.5).successful
+        loaded(left_hand=LOAD, right_hand=(1.5, np.zeros(3)))
+        peer.wait_until(lambda: told[-1].changed_parameters[-3].value.double_value == 1.5, "not told")
+        assert told[-1].changed_parameters[-3].name == "payload.right_hand.mass"
+        for name, value, reason in [
+            ("payload.right_hand.center", [9.0, 0.0, 0.0], "farther|m from the tip"),
+            ("payload.right_hand.mass", -1.0, "out of range"),
+            ("payload_mass", 1.0, "is for one tip.*set 'payload.left_hand.mass'"),
+        ]:
+            answer = peer.set_parameter("robot_model", name, value)
+            assert not answer.successful and re.search(reason, answer.reason), answer.reason
+
+
+def test_a_payload_of_a_tip_that_is_not_there_is_refused():
+    node = NodeProcess("robot_model", {**COMMON, "payload.hand.mass": 1.0})
+    with peer_with(node):
+        node.wait_for_output("names the payload of 'hand'; the tips are left_hand, right_hand")

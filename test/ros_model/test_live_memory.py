@@ -155,3 +155,28 @@ def test_of_several_senders_the_eldest_that_lives_counts(monkeypatch):
     assert not senders.elder("1")
     assert senders.admits("1"), "one that began earlier was cut off for a while"
     assert not senders.admits("3")
+
+
+def test_values_of_parameters_that_are_declared_later_are_kept_too(begin):
+    tip = "payload.left_hand.mass"
+
+    def with_tip(value=0.0):
+        process = begin()
+        process.declare_parameter(tip, value)
+        process.memory.add([tip])
+        return process
+
+    first = with_tip()
+    first.give(**{tip: 1.5})
+    first.end()
+    second = with_tip()
+    assert second.get_parameter(tip).value == 1.5 and "1.5" in second.warnings[-1]
+    second.give(payload_mass=2.0)
+    second.end()
+    third = begin()  # the tips are not known yet
+    assert third.values["payload_mass"] == 2.0
+    third.give(kp=[50.0])
+    third.end()
+    fourth = with_tip(value=0.2)
+    assert fourth.get_parameter(tip).value == 0.2 and "starts with other values" in fourth.warnings[-1]
+    fourth.end()

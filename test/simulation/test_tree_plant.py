@@ -1,10 +1,13 @@
 """A simulated robot with two arms: MuJoCo and the generated dynamics, which know nothing of each other."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 pytest.importorskip("mujoco", reason="MuJoCo simulates the robot")
 from robot_dynamics import compile_dynamics, load_urdf
+from robot_dynamics.control.arm.payload import PayloadParameters
 from robot_dynamics.errors import ParameterError, StateError
 from robot_dynamics.simulation.arm import ArmPlant
 from robot_dynamics.simulation.parameters import PlantParameters
@@ -96,5 +99,18 @@ def test_the_bodies_of_a_loaded_tree_are_those_of_its_description():
         StateError, match="the wrench must be 12 finite numbers, force and torque for each tip"
     ):
         plants[0].set_wrench(np.zeros(6))
-    with pytest.raises(ParameterError, match="'payload_mass' is for one tip, two_arms has 2"):
+    with pytest.raises(ParameterError, match=r"'payload_mass' is for one tip, two_arms has .*: set 'payload"):
         ArmPlant(chain, parameters=PlantParameters(payload_mass=1.0))
+    load = PayloadParameters(1.3, (0.05, -0.02, 0.1), (0.01, 0.001, 0.0, 0.012, 0.0, 0.009))
+    loads = {chain.tips[1].link: load}
+    dynamics = compile_dynamics(chain, GRAVITY, "python", (), friction=False)
+    expected = dynamics.with_payload({chain.tips[1].link: load.payload}).forward_dynamics(q, 0.0 * q, tau)
+    for source in (chain, FREE):
+        tips = None if source is chain else "all"
+        plant = ArmPlant(source, tips=tips, parameters=replace(parameters, tip_payloads=loads))
+        plant.reset(q)
+        np.testing.assert_allclose(plant.acceleration(tau), expected, rtol=1e-9, atol=1e-9)
+    carrying = compile_dynamics(PayloadParameters().on(chain, loads), GRAVITY, "python", (), friction=False)
+    np.testing.assert_allclose(carrying.forward_dynamics(q, 0.0 * q, tau), expected, rtol=1e-9, atol=1e-9)
+    with pytest.raises(ParameterError, match="payload at tip 'hand'; the tips are"):
+        ArmPlant(chain, parameters=replace(parameters, tip_payloads={"hand": load}))

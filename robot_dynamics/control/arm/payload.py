@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -65,20 +65,28 @@ class PayloadParameters:
             return MASSLESS
         return RigidBody(self.payload_mass, np.array(self.payload_center), self.inertia)
 
-    def at_tips(self, chain: KinematicChain) -> RigidBody | dict[str, RigidBody]:
-        """The load as a model of ``chain`` takes it."""
-        return {} if chain.other_tips else self.payload
+    def at_tips(
+        self, chain: KinematicChain, loads: Mapping[str, PayloadParameters]
+    ) -> RigidBody | dict[str, RigidBody]:
+        """The load of the tip, or the loads of several by their names, as a model of ``chain`` takes them."""
+        return {tip: load.payload for tip, load in loads.items()} if chain.other_tips else self.payload
 
-    def on(self, chain: KinematicChain) -> KinematicChain:
-        """``chain`` with this payload at its tip.
+    def on(
+        self, chain: KinematicChain, loads: Mapping[str, PayloadParameters] | None = None
+    ) -> KinematicChain:
+        """``chain`` with this payload at its tip, or with ``loads`` at the tips of a tree.
 
         Raises:
             ParameterError: the centre of mass is farther from the tip than the arm is long, or there are
-                several tips.
+                several tips for the one payload.
         """
         if self.payload_mass > 0.0 and chain.other_tips:
-            names = ", ".join(tip.link for tip in chain.tips)
-            raise ParameterError(f"parameter 'payload_mass' is for one tip, {chain.name} has {names}")
+            raise ParameterError(several_tips(chain.name, [tip.link for tip in chain.tips]))
+        if chain.other_tips:
+            for tip, load in (loads or {}).items():
+                load.on(chain.branch(tip, True))  # checks the distance
+                chain = with_payload(chain, load.payload_mass, load.payload_center, load.inertia, tip)
+            return chain
         away, reach = float(np.linalg.norm(self.payload_center)), _length(chain)
         if self.payload_mass > 0.0 and 0.0 < reach < away:
             raise ParameterError(
@@ -86,6 +94,45 @@ class PayloadParameters:
                 " long: give it in metres"
             )
         return with_payload(chain, self.payload_mass, self.payload_center, self.inertia)
+
+
+def several_tips(robot: str, tips: Sequence[str]) -> str:
+    """Reason why ``payload_mass`` is refused where there are several tips."""
+    remedy = f"set 'payload.{tips[0]}.mass'"
+    return f"parameter 'payload_mass' is for one tip, {robot} has {', '.join(tips)}: {remedy}"
+
+
+@dataclass(frozen=True)
+class TipPayloadParameters:
+    """The load at one of several tips, as ``payload.<tip>.mass``, ``.center`` and ``.inertia``."""
+
+    mass: float = parameter(
+        0.0, "Mass of what the tip carries; 0: nothing", unit="kg", minimum=0.0, maximum=1e5
+    )
+    center: tuple[float, ...] = parameter(
+        (0.0, 0.0, 0.0),
+        "Centre of mass of the tip's payload in the tip frame: x, y, z",
+        unit="m",
+        minimum=-100.0,
+        maximum=100.0,
+    )
+    inertia: tuple[float, ...] = parameter(
+        (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
+        "Inertia of the tip's payload about its centre of mass, in the axes of the tip frame: ixx, ixy, ixz,"
+        " iyy, iyz, izz; zeros: a point mass",
+        unit="kg·m²",
+        minimum=-1e6,
+        maximum=1e6,
+    )
+
+    def __post_init__(self) -> None:
+        validate(self)
+        PayloadParameters(self.mass, self.center, self.inertia)  # checks lengths and inertia
+
+    @property
+    def load(self) -> PayloadParameters:
+        """The same load at an only tip."""
+        return PayloadParameters(self.mass, self.center, self.inertia)
 
 
 def _length(chain: KinematicChain) -> float:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 
 from rclpy.node import Node
@@ -24,6 +24,7 @@ from robot_dynamics.parameters import describe, parameter, validate
 from robot_dynamics.ros.models.description import DescriptionSource
 from robot_dynamics.ros.models.imu_gravity import ImuGravity
 from robot_dynamics.ros.models.live_parameters import LiveFollower
+from robot_dynamics.ros.models.tip_payloads import TipPayloads
 from robot_dynamics.ros.support import parameters
 from robot_dynamics.ros.support.background import Background
 from robot_dynamics.ros.support.faults import explain
@@ -87,6 +88,7 @@ class ArmModel:
         bare: the arm without payload.
         gravity: in the root frame, carried by the actuators or not [m/s²].
         payload: in ``chain``.
+        loads: payloads of several tips in ``chain``, by their names.
         compensated: whether the robot carries its weight by itself.
         driver: profile of the driver that gets the efforts; None: none is given.
     """
@@ -98,6 +100,7 @@ class ArmModel:
     payload: PayloadParameters
     compensated: bool
     driver: DriverProfile | None = None
+    loads: Mapping[str, PayloadParameters] = field(default_factory=dict)
 
     def actuated(self, drives: ActuatorParameters) -> ActuatedArm:
         """The model with its drives, less the friction that the driver compensates."""
@@ -106,15 +109,13 @@ class ArmModel:
     @property
     def values(self) -> tuple[object, ...]:
         """Payload, gravity and who carries it: what may change while the arm is the same."""
-        return self.payload, self.gravity, self.compensated
+        return self.payload, self.loads, self.gravity, self.compensated
 
     def in_force(self) -> dict[str, str]:
         """Payload, gravity and who carries it, for the diagnostics."""
-        load = self.payload
-        about = f" at {_listed(load.payload_center)} m" if load.payload_mass else ""
-        inertia = f", inertia {_listed(load.payload_inertia)} kg m^2" if any(load.payload_inertia) else ""
+        loads = {f"payload of {tip} [kg]": load for tip, load in self.loads.items()}
         return {
-            "payload [kg]": f"{load.payload_mass:.6g}{about}{inertia if about else ''}",
+            **{name: _described(load) for name, load in (loads or {"payload [kg]": self.payload}).items()},
             "gravity [m/s^2]": _listed(self.gravity),
             "robot compensates gravity": str(self.compensated),
             **({"driver": self.driver.name} if self.driver else {}),
@@ -123,6 +124,12 @@ class ArmModel:
 
 def _listed(values: tuple[float, ...]) -> str:
     return ", ".join(f"{value:.4g}" for value in values)
+
+
+def _described(load: PayloadParameters) -> str:
+    about = f" at {_listed(load.payload_center)} m" if load.payload_mass else ""
+    inertia = f", inertia {_listed(load.payload_inertia)} kg m^2" if any(load.payload_inertia) else ""
+    return f"{load.payload_mass:.6g}{about}{inertia if about else ''}"
 
 
 class ModelLoader:
@@ -141,6 +148,9 @@ class ModelLoader:
         follows: whether the node can take its live parameters from ``robot_model``.
         commands: whether the node commands efforts, which not every driver applies.
         quantities: that the node evaluates.
+
+    Attributes:
+        on_declared: called with the names of parameters that came with a description.
     """
 
     def __init__(
@@ -155,6 +165,7 @@ class ModelLoader:
         self.parameters = parameters.declare(node, ModelParameters)
         self.driver = load_driver(self.parameters.driver) if self.parameters.driver else None
         self.payload = parameters.declare(node, PayloadParameters)
+        self.on_declared: Callable[[Sequence[str]], None] = lambda names: None
         self.model: ArmModel | None = None
         self._built: ArmModel | None = None  # not before the thread that builds has it
         self._change_due = False
@@ -167,6 +178,7 @@ class ModelLoader:
         parameters.watch(node, self.parameters, self._on_parameters, check=self._check)
         parameters.watch(node, self.payload, self._on_payload, check=self._check_payload)
         node.create_service(SetBool, f"~/{_COMPENSATES}", self._on_compensates)
+        self._tips = TipPayloads(node, self._change, self._check_loads)
         self._imu = ImuGravity(node, self._change)
         self._follows = follows and parameters.declare(node, FollowParameters).follow_robot_model
         if self._follows:
@@ -223,7 +235,8 @@ class ModelLoader:
             self._build("description", lambda: self._load(text))
 
     def _check_description(self, text: str) -> None:
-        self.payload.on(self._read(text))
+        chain = self._read(text)
+        self.payload.on(chain, self._tips.of(_names(chain)))
 
     def _follow_driver(self, driver: DriverProfile, commands: bool) -> None:
         if commands:
@@ -246,6 +259,11 @@ class ModelLoader:
     def _check_payload(self, candidate: PayloadParameters) -> None:
         if self.model is not None:
             candidate.on(self.model.bare)
+
+    def _check_loads(self, candidate: Mapping[str, PayloadParameters]) -> None:
+        if self.model is not None:
+            tips = [tip.link for tip in self.model.bare.tips]
+            self.payload.on(self.model.bare, {tip: candidate[tip] for tip in tips if tip in candidate})
 
     def _on_parameters(self, accepted: ModelParameters) -> None:
         self.parameters = accepted
@@ -293,11 +311,16 @@ class ModelLoader:
         }
         if not self._imu.used:
             values["gravity"] = self.model.gravity
-        self._node.set_parameters([Parameter(name, value=value) for name, value in values.items()])
+        shown = [Parameter(name, value=value) for name, value in values.items()]
+        self._node.set_parameters([*shown, *self._tips.show(self.model.loads)])
 
     def _use(self, model: ArmModel) -> None:
         old, self.model = self.model, model
         try:
+            if old is not None and old.bare is not model.bare:
+                self._declare_loads(model.bare)
+                if self._tips.of(_names(model.bare)) != model.loads:
+                    self._change()
             if old is None or old.bare is not model.bare:
                 self._on_model(model)
             elif old.values != model.values:
@@ -309,7 +332,10 @@ class ModelLoader:
 
     def _tell(self, old: ArmModel, new: ArmModel) -> None:
         """Log what is in force from now on, unless it is an accelerometer's next sample."""
-        if self._imu.used and (old.payload, old.compensated) == (new.payload, new.compensated):
+        if self._imu.used and (old.payload, old.loads, old.compensated) == (
+            *(new.payload, new.loads),
+            new.compensated,
+        ):
             return
         values = "; ".join(f"{name} {value}" for name, value in new.in_force().items())
         self._node.get_logger().info(f"in force from now on: {values}")
@@ -331,11 +357,18 @@ class ModelLoader:
             return self._variant(self._built.bare)
         for warning in chain.warnings:
             self._node.get_logger().warning(escaped(warning))
+        if self.model is None:
+            self._declare_loads(chain)
         model = self._variant(chain)
         self._node.get_logger().info(
             f"model of {shown(chain.name)}: {shown(chain.ends)}, joints {shown(*chain.joint_names)}"
         )
         return model
+
+    def _declare_loads(self, chain: KinematicChain) -> None:
+        """Declare the payloads of a tree's tips; in the node's thread."""
+        self._tips.declare(_names(chain))
+        self.on_declared([parameter.name for parameter in self._tips.show(self._tips.of(_names(chain)))])
 
     def _changed(self) -> ArmModel:
         self._change_due = False
@@ -347,7 +380,8 @@ class ModelLoader:
         gravity, payload = self.gravity, self.payload
         compensated = self.parameters.robot_compensates_gravity
         carried = (0.0, 0.0, 0.0) if compensated else gravity
-        chain, load = payload.on(bare), payload.at_tips(bare)
+        loads = self._tips.of(_names(bare))
+        chain, load = payload.on(bare, loads), payload.at_tips(bare, loads)
         old = self._built
         if old is not None and old.bare is bare:
             dynamics = old.dynamics.with_gravity(carried).with_payload(load)
@@ -355,5 +389,10 @@ class ModelLoader:
             dynamics = compile_dynamics(bare, carried, quantities=(), payload=load, friction=False)
         prepare = partial(dynamics.prepare, self._quantities)
         BUILDS.made(prepare, prepare)
-        self._built = ArmModel(chain, dynamics, bare, gravity, payload, compensated, self.driver)
+        self._built = ArmModel(chain, dynamics, bare, gravity, payload, compensated, self.driver, loads)
         return self._built
+
+
+def _names(chain: KinematicChain) -> list[str]:
+    """Names of the tips."""
+    return [tip.link for tip in chain.tips]

@@ -43,6 +43,8 @@ class LiveMemory:
         self._node = node
         self._names = [name for name in names if node.has_parameter(name)]
         self._start = self._values()
+        # Live values of the process before whose parameters are not declared yet, and with what it started.
+        self._pending: tuple[dict[str, Any], dict[str, Any]] = {}, {}
         self._file = _file_of(node) if used else None
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="live_memory")
         if self._file is None:
@@ -50,6 +52,21 @@ class LiveMemory:
         self._restore(self._file)
         node.add_post_set_parameters_callback(self._on_set)
         node.create_timer(SIGN_OF_LIFE, self._live, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def add(self, names: Sequence[str]) -> None:
+        """Keep further parameters, which are declared now, and take over what the process before had."""
+        new = [name for name in names if name not in self._names and self._node.has_parameter(name)]
+        if self._file is None or not new:
+            return
+        self._names += new
+        own = {name: value for name, value in self._values().items() if name in new}
+        self._start |= own
+        start, live = ({name: kept[name] for name in new if name in kept} for kept in self._pending)
+        other = {name: value for name, value in live.items() if value != own[name]}
+        if other and start == own:
+            self._take(other)
+        elif other:
+            self._decline(_shown(other), "this process starts with other values than the one before")
 
     def forget(self) -> None:
         """Drop what was set live: a rule of supervision has tripped with it."""
@@ -65,7 +82,8 @@ class LiveMemory:
 
     def _on_set(self, parameters: list[Parameter]) -> None:
         if self._file is not None and any(parameter.name in self._names for parameter in parameters):
-            text = json.dumps({"start": self._start, "live": self._values()})
+            start, live = self._pending
+            text = json.dumps({"start": {**start, **self._start}, "live": {**live, **self._values()}})
             self._pool.submit(self._write, self._file, text)
 
     def _write(self, file: Path, text: str) -> None:
@@ -92,29 +110,40 @@ class LiveMemory:
             self._node.get_logger().warning(f"the start's values count: cannot read {file}: {error}")
             return
         other = {name: value for name, value in live.items() if value != self._start.get(name, value)}
-        if not other:
+        later = [{n: value for n, value in kept.items() if n not in self._names} for kept in (start, live)]
+        if not other and later[0] == later[1]:
             return
-        shown = ", ".join(f"{name} {quoted(value)}" for name, value in other.items())
-        if start != self._start:
-            self._decline(shown, "this process starts with other values than the one before")
+        if {name: value for name, value in start.items() if name in self._names} != self._start:
+            if other:
+                self._decline(_shown(other), "this process starts with other values than the one before")
         elif not -LONGEST <= age <= LONGEST:
-            self._decline(shown, f"the process before ended {age:.0f} s ago")
+            self._decline(_shown({**other, **later[1]}), f"the process before ended {age:.0f} s ago")
         else:
-            result = self._node.set_parameters_atomically(
-                [Parameter(name, value=value) for name, value in other.items()]
+            self._pending = later[0], later[1]
+            if other:
+                self._take(other)
+
+    def _take(self, values: Mapping[str, Any]) -> None:
+        """Set what the process before was given live."""
+        result = self._node.set_parameters_atomically(
+            [Parameter(name, value=value) for name, value in values.items()]
+        )
+        if result.successful:
+            self._node.get_logger().warning(
+                f"kept from the process before, which was given it live: {_shown(values)}"
             )
-            if result.successful:
-                self._node.get_logger().warning(
-                    f"kept from the process before, which was given it live: {shown}"
-                )
-            else:
-                self._decline(shown, f"they are refused now: {result.reason}")
+        else:
+            self._decline(_shown(values), f"they are refused now: {result.reason}")
 
     def _decline(self, shown: str, reason: str) -> None:
         self._node.get_logger().warning(
             f"the process before was given live: {shown}; the start's values count, because {reason}"
         )
         self.forget()
+
+
+def _shown(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {quoted(value)}" for name, value in values.items())
 
 
 def _file_of(node: Node) -> Path | None:

@@ -88,7 +88,8 @@ class LivePublisher:
         event.stamp = self._node.get_clock().now().to_msg()
         value = ParameterValue(type=4, string_value=self._identity)
         event.new_parameters.append(ParameterMessage(name=_SENDER, value=value))
-        for name in SHARED:
+        of_tips = [f"payload.{name}" for name in self._node.get_parameters_by_prefix("payload")]
+        for name in (*SHARED, *of_tips):
             own = self._node.get_parameter_or(name, Parameter(name))
             parameter = Parameter(name, value=changed[name]) if name in changed else own
             if parameter.type_ != Parameter.Type.NOT_SET:
@@ -147,7 +148,7 @@ class LiveFollower:
         changed = [
             Parameter.from_parameter_msg(told)
             for told in event.changed_parameters
-            if told.name in SHARED
+            if _is_shared(told.name)
             and self._passed.get(told.name, 0.0) < now
             and self._differs(told.name, parameter_value_to_python(told.value))
         ]
@@ -172,7 +173,7 @@ class LiveFollower:
 
     def _on_set(self, parameters: list[Parameter]) -> None:
         """Pass what was set here on to the owner, from which it comes back."""
-        given = [parameter for parameter in parameters if parameter.name in SHARED]
+        given = [parameter for parameter in parameters if _is_shared(parameter.name)]
         if self._applies or not given or not self._owner:
             return
         names, owner = ", ".join(parameter.name for parameter in given), self._owner
@@ -201,6 +202,11 @@ class LiveFollower:
         return (list(own) if hasattr(own, "__iter__") else own) != (
             list(value) if hasattr(value, "__iter__") else value
         )
+
+
+def _is_shared(name: str) -> bool:
+    """True of a parameter that is followed; the payloads of several tips have their names from the robot."""
+    return name in SHARED or name.startswith("payload.")
 
 
 def _sender_of(event: ParameterEvent) -> str:

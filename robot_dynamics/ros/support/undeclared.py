@@ -22,6 +22,7 @@ _BY_NAME = re.compile(
     # joint_limits.yaml of MoveIt as a whole, also what no node here looks at
     r"|joint_limits\..+\.(has_(position|velocity|acceleration|jerk)_limits|(min|max)_position)"
     r"|joint_limits\..+\.max_(velocity|acceleration|jerk)"
+    r"|payload\..+\.(mass|center|inertia)"
     r"|default_(velocity|acceleration)_scaling_factor"
 )
 _OVERRIDE = re.compile(r"qos_overrides\.(?P<topic>.+)\.(?P<side>[^.]+)\.(?P<policy>[^.]+)")

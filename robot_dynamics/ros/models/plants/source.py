@@ -5,16 +5,18 @@ from __future__ import annotations
 import dataclasses
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from rclpy.node import Node
 from std_msgs.msg import String
 
+from robot_dynamics.control.arm.payload import PayloadParameters
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.ros.models.description import NAME, DescriptionSource
 from robot_dynamics.ros.models.plants.kind import PlantKind
+from robot_dynamics.ros.models.tip_payloads import TipPayloads
 from robot_dynamics.ros.support import parameters, qos
 from robot_dynamics.ros.support.background import Background
 from robot_dynamics.simulation.parameters import PlantParameters, SimulatorParameters
@@ -53,6 +55,7 @@ class PlantSource:
         self._background = Background(node)
         self._faults = parameters.declare(node, PlantParameters)
         parameters.watch(node, self._faults, self._on_parameters, check=self._check)
+        self._tips = TipPayloads(node, lambda: self._on_parameters(self._faults), self._check_loads)
         self._publisher = None
         if settings.publish_description:
             self._publisher = node.create_publisher(String, NAME, qos.DESCRIPTION)
@@ -104,15 +107,25 @@ class PlantSource:
         text, plant, notes = made
         for note in notes:
             self._node.get_logger().warning(note)
+        self._tips.declare(plant.tip_names)
         self._use(plant)
         self._plant = plant
+        if self._tips.of(plant.tip_names) != plant.parameters.tip_payloads:
+            self._on_parameters(self._faults)
         if self._publisher is not None and text:
             self._publisher.publish(String(data=text))
 
     def _fitted(self, wanted: PlantParameters) -> PlantParameters:
         """The same with the longest timestep of which a period is a whole number."""
         steps = math.ceil(self._period / wanted.physics_timestep - 1e-6)
-        return dataclasses.replace(wanted, physics_timestep=self._period / steps)
+        loads = self._tips.of(self._plant.tip_names) if self._plant is not None else {}
+        return dataclasses.replace(wanted, physics_timestep=self._period / steps, tip_payloads=loads)
+
+    def _check_loads(self, loads: Mapping[str, PayloadParameters]) -> None:
+        if self._plant is not None and self._settings.lockstep:
+            tips = self._plant.tip_names
+            present = {tip: load for tip, load in loads.items() if tip in tips}
+            self._plant.prepare(dataclasses.replace(self._fitted(self._faults), tip_payloads=present))
 
     def _check(self, candidate: PlantParameters) -> None:
         if self._plant is None:
