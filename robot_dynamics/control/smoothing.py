@@ -8,7 +8,7 @@ sample that enters the window nor one that leaves it makes a step in position, v
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -40,6 +40,8 @@ SHORTEST_BEYOND = 0.02
 """Shortest such time [s]."""
 WIDENED = 3.0
 """Beginning of the window before a moment after the last sample, in times since that sample."""
+REACHED = 1.05
+"""Least window, in distances to the next sample."""
 NEEDED = 6
 """Number of samples in a row that make a stream."""
 DEGREE = 3
@@ -50,7 +52,7 @@ USUAL_JERK = 10.0
 SLOW = 0.02
 """Share of a new scatter in its mean."""
 KEPT = 64
-"""Samples, at most."""
+"""Number of samples that are kept in any case; more are where their times are ahead."""
 
 
 def check_stamp(stamp: float, now: float, timeout: float) -> None:
@@ -120,8 +122,11 @@ class StreamFilter(Generic[S]):
         if self._times and time - self._times[-1] <= LEAST_STEP:
             return False
         self.period = period
-        self._samples = [*self._samples[1 - KEPT :], sample]
-        self._times = [*self._times[1 - KEPT :], time]
+        # The motion may be at `now` where the samples are ahead of it: those of its window are needed still.
+        past = bisect_left(self._times, now - max(BEHIND * period, self.window))
+        kept = max(min(past, len(self._times) + 1 - KEPT), 0)
+        self._samples = [*self._samples[kept:], sample]
+        self._times = [*self._times[kept:], time]
         return True
 
     def clear(self) -> None:
@@ -168,21 +173,35 @@ class StreamFilter(Generic[S]):
         raise NotImplementedError
 
     def smoothed(self, at: float) -> Smoothed[S] | None:
-        """The motion at a moment of the samples' times [s]; None where it has to stop."""
+        """The motion at a moment of the samples' times [s]; None where it has to stop.
+
+        Before the first sample the motion waits where it begins.
+        """
         if not self.ready:
             return None
         period, late = self.period, at - self._times[-1]
         if late > max(BEYOND * period, SHORTEST_BEYOND):
             return None
         behind = max(BEHIND * period, WIDENED * late, self.window)
-        first = max(0, min(bisect_left(self._times, at - behind), len(self._times) - DEGREE - 1))
-        return self._fit(first, at, behind)
+        if at < self._times[0]:
+            begins, still = self._fit(self._times[0], behind), np.zeros_like
+            return Smoothed(
+                begins.middle, begins.way, still(begins.way), still(begins.way), still(begins.way)
+            )
+        return self._fit(at, behind)
 
-    def _fit(self, first: int, at: float, behind: float) -> Smoothed[S]:
-        """Moving least squares at a moment, of the samples from the ``first`` on."""
-        period, samples = self.period, self._samples[first:]
-        s = (np.array(self._times[first:]) - at) / period
-        reach = np.where(s > 0.0, AHEAD, behind / period)
+    def _fit(self, at: float, behind: float) -> Smoothed[S]:
+        """Moving least squares at a moment, of the samples around it."""
+        period, times, needed = self.period, self._times, DEGREE + 1
+        # Where samples are missing the window reaches the next one on either side.
+        later = bisect_right(times, at)
+        ahead = max(AHEAD * period, REACHED * (times[later] - at) if later < len(times) else 0.0)
+        behind = max(behind, REACHED * (at - times[later - 1]))
+        first = max(0, min(bisect_left(times, at - behind), len(times) - needed))
+        end = max(first + needed, bisect_right(times, at + ahead))
+        samples = self._samples[first:end]
+        s = (np.array(times[first:end]) - at) / period
+        reach = np.where(s > 0.0, ahead / period, behind / period)
         weights = np.maximum(1.0 - (s / np.maximum(reach, np.abs(s[0]) * 1.01 * (s <= 0.0))) ** 2, 0.0) ** 3
         middle = samples[int(np.argmin(np.abs(s)))]
         places = self.ways(middle, samples)

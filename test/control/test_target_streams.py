@@ -70,6 +70,29 @@ def swinging(time):
     return (swing(time + 1e-4) - swing(time - 1e-4)) / 2e-4
 
 
+@pytest.mark.parametrize(("rate", "ahead"), [(60.0, 0.15), (250.0, 0.24)])
+def test_targets_far_ahead_are_waited_for_and_then_met_in_time(rate, ahead):
+    """The first six were all later than the window of the filter, and the plan ended in a singular matrix."""
+    sender = Teleoperation()
+    began = sender.time
+
+    def place(time):
+        return swing(np.maximum(time - began - 0.5, 0.0))
+
+    end, due = began + 2.5, began
+    while sender.time < end:
+        if sender.time >= due:
+            sender.send(place(sender.time + ahead), duration=ahead)
+            due += 1.0 / rate
+        sender.cycle()
+    assert not sender.refused
+    assert any("followed as a stream" in remark for remark in sender.remarks)
+    times = began + PERIOD * np.arange(len(sender.references))
+    away = np.array(sender.references)[:, 0] - np.array([place(time) for time in times])
+    assert np.abs(away[times > began + 1.0]).max() < 0.01
+    assert (np.abs(sender.accelerations) <= 1.001 * MOST).all()
+
+
 @pytest.mark.parametrize("rate", [30.0, 50.0])
 def test_single_points_are_followed_smoothly_and_near_their_times(rate):
     """Speed swung from 0 to 0.58 rad/s, efforts to 100 %, 166 reversals."""
@@ -186,3 +209,16 @@ def test_a_plan_that_is_made_again_does_not_lose_the_report_of_its_stream():
             run.cycle()
     [remark] = run.remarks
     assert "followed as a stream" in remark
+
+
+def test_the_stop_of_a_stream_has_no_piece_that_is_too_short_for_its_acceleration():
+    """A joint that stood almost braked for 1e-10 s, with 1.7 times its acceleration by rounding."""
+    run = Teleoperation()
+    run.stream(0.5, lambda time: np.array([1e-3 * swing(time)[0], 1e-9 * np.sin(40.0 * time)]))
+    path = run.control.follow(
+        run.control.chain.joint_names, [Waypoint(AHEAD, tuple(run.place + np.array([1e-4, 1e-10])))]
+    ).spline
+    assert np.diff(path.times).min() > 0.99e-4
+    for time in path.times:
+        _, _, acceleration = path.sample(float(time))
+        assert (np.abs(acceleration) <= 1.001 * MOST).all()

@@ -50,6 +50,8 @@ SHORTEST_STEP, LONGEST_STEP = 0.004, 0.01
 """Bounds of such a step [s]."""
 REPLACED = 5
 """Trajectories in a row that were replaced before their end, about which something is said."""
+STOP_STEP = 1e-4
+"""Joints brake for whole multiples of this time [s]."""
 STANDS = 1e-9
 
 
@@ -288,13 +290,15 @@ class JointStream:
     def _stop(
         times: list[float], states: list[tuple[Array, Array]], accelerations: list[Array], most: Array
     ) -> None:
-        """Append a stop: every joint brakes with its acceleration until it rests."""
+        """Append a stop: every joint brakes until it rests, with its acceleration or a little less."""
         position, velocity = states[-1]
-        rests = np.where(np.abs(velocity) > STANDS, np.abs(velocity) / most, 0.0)
+        # Whole steps: a shorter piece of the path has an acceleration of rounding errors.
+        needed = np.ceil(np.abs(velocity) / (most * STOP_STEP)) * STOP_STEP
+        rests = np.where(np.abs(velocity) > STANDS, needed, 0.0)
         began, before = times[-1], 0.0
         for until in [*np.unique(rests[rests > 0.0]).tolist(), *([] if rests.any() else [SHORTEST_STEP])]:
             moving = rests > before
-            acceleration = np.where(moving, -np.sign(velocity) * most, 0.0)
+            acceleration = np.where(moving, -velocity / np.maximum(rests - before, STOP_STEP), 0.0)
             step = until - before
             position = position + step * (velocity + 0.5 * step * acceleration)
             velocity = np.where(rests > until, velocity + step * acceleration, 0.0)
