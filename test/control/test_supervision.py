@@ -301,3 +301,15 @@ def test_legal_motion_of_a_platform_with_a_load_and_noise_trips_nothing():
         loop.run(0.7)
     loop.run(0.4)
     assert loop.trip is None, loop.line
+
+
+def test_a_push_just_after_the_start_is_no_load_that_drives_a_protective_stop_away():
+    """A wrist turned at 1.4 rad/s without end, its effort zero: a push counted as a load that was missing."""
+    loop = ArmLoop("ur5", READY)
+    loop.run(0.3)
+    loop.plant.set_wrench(np.array([-26.0, 0.0, -11.0, 0.0, 6.0, -5.0]))
+    loop.run(0.3)
+    loop.plant.set_wrench(np.zeros(6))
+    assert loop.phases[-1] is Phase.PROTECTIVE_STOP
+    loop.run(1.0)
+    assert (np.abs(loop.velocities[-1]) / loop.limits).max() < 0.01

@@ -4,7 +4,7 @@
  *
  * The inertia stays the arm's own, so with an exact model M e'' + (C + D) e' + K e = -tau_ext. A damping below zero is
  * critical for the joint's own inertia at this pose, 2 sqrt(K_j M_jj). An acceleration that the model lacks, estimated
- * before by computed torque, is added to qdd_d and stays as it is: an error is no load here, but what the arm yields by. */
+ * before by computed torque, is added to qdd_d and does not grow: an error is no load here, but what the arm yields by. */
 #include "internal.h"
 
 #include <math.h>
@@ -17,6 +17,9 @@ int rd_joint_impedance(rd_core *core, const rd_settings *s, const rd_motion *ahe
     int critical = 0;
     (void)ahead;
     (void)half;
+    if (s == core->settings) {
+        rd_drop_driving_load(core, rd_since_estimate(core), s->error_clip);
+    }
     for (int j = 0; j < core->n; ++j) {
         critical |= s->damping[j] < 0.0;
         acceleration[j] = r->acceleration[j] + core->disturbance[j];

@@ -234,6 +234,9 @@ static inline double rd_beyond_noise(double velocity)
 
 /* The diagonal of the mass matrix in core->inertia; whether the model has it. */
 int rd_joint_inertia(rd_core *core, const rd_settings *settings);
+/* Time since the estimate of a load was looked at last [s]; and what fades of it, by errors beyond (n) `least`. */
+double rd_since_estimate(rd_core *core);
+void rd_drop_driving_load(rd_core *core, double elapsed, const double *least);
 /* See impedance.c. */
 int rd_joint_impedance(rd_core *core, const rd_settings *settings, const rd_motion *ahead, double half_period,
                        double *effort);

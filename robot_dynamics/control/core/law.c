@@ -6,6 +6,7 @@
 #include <string.h>
 
 static const double ESTIMATE_GAP = 0.05;   /* between two states; over a longer one nothing is integrated [s] */
+static const double LOAD_FADE = 0.1;       /* time constant of a load that drives its joint away [s] */
 static const double AT_REST = 0.02;         /* slower, a joint stands [rad/s or m/s] */
 static const double GUIDED = 0.25;         /* share of the velocity limit that an arm moved by hand may have */
 static const double GUIDED_GAIN = 10.0;    /* of its braking, at least [1/s] */
@@ -49,13 +50,33 @@ static double doubted(const rd_settings *s, int j)
     return s->rules && isfinite(s->rules->following[j]) ? s->rules->following[j] : s->following[j];
 }
 
+/* A load that drives its joint away from the reference, farther than `least`, is none: somebody has pushed when it was
+ * estimated, or what was carried is gone. It fades, so no protective stop runs away with it. */
+void rd_drop_driving_load(rd_core *core, double elapsed, const double *least)
+{
+    for (int j = 0; elapsed > 0.0 && j < core->n; ++j) {
+        const double error = core->reference.position[j] - core->state.position[j];
+        double *z = &core->disturbance[j];
+        if (*z * error < 0.0 && *z * core->state.velocity[j] > 0.0 && fabs(error) > least[j]) {
+            core->undisturbed[j] = *z *= exp(-elapsed / LOAD_FADE);
+        }
+    }
+}
+
+double rd_since_estimate(rd_core *core)
+{
+    const double elapsed = core->time - core->disturbance_time;
+    core->disturbance_time = core->time;
+    return elapsed;
+}
+
 /* Integrate the position error of each joint to an acceleration that the model lacks: z' = ki e, at most kp times the
  * following error. Nothing is integrated over a gap, while limits or brakes take part of the efforts, where the error is
  * small enough, and where it is beyond half the following error: what blocks a joint there is no load. */
 static void estimate_load(rd_core *core, const rd_settings *s)
 {
-    const double elapsed = core->time - core->disturbance_time;
-    core->disturbance_time = core->time;
+    const double elapsed = rd_since_estimate(core);
+    rd_drop_driving_load(core, elapsed, s->settled);
     for (int j = 0; j < core->n; ++j) {
         const double error = core->reference.position[j] - core->state.position[j], size = fabs(error);
         double *z = &core->disturbance[j];
