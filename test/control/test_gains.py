@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from arms import Pendulum, pendulum_chain
 from closed_loop import READY, ArmLoop
+from stop_rigs import PANDA, ArmRig
 
 from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.parameters import ArmParameters
@@ -133,3 +134,13 @@ def test_effort_limits_below_the_weight_are_refused_when_set_and_where_control_b
     weak.step()
     assert weak.trip.rule == "start_load" and weak.phases[-1] is Phase.PROTECTIVE_STOP
     assert f"{joint} needs {needed:.4g} N·m to hold the arm at rest, allowed are" in weak.line
+
+
+def test_states_that_come_at_once_more_rarely_lower_the_gains_before_they_feed_an_oscillation():
+    """A Panda at rest came to 1.6 of its speed limit, before half of the last second had been like this."""
+    rig = ArmRig(PANDA, kp=(11700.0,), kv=(217.0,))
+    rig.run(0.6)
+    began, rig.period = rig.time, 0.018
+    rig.run(1.5)
+    assert rig.share_of_speed(began) < 0.01
+    assert rig.control.trip.rule == "slow_states" and not rig.control.latched

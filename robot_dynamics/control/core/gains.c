@@ -140,6 +140,8 @@ void rd_pace_take(rd_core *core, double elapsed)
         memset(pace->sums[pace->half], 0, sizeof pace->sums[0]);
         pace->totals[pace->half] = 0;
     }
+    memmove(pace->recent + 1, pace->recent, sizeof pace->recent - sizeof *pace->recent);
+    pace->recent[0] = elapsed;
     const int bin = bin_of(elapsed);
     ++pace->counts[pace->half][bin];
     pace->sums[pace->half][bin] += elapsed;
@@ -152,6 +154,19 @@ void rd_pace_take(rd_core *core, double elapsed)
     pace->seen = 1;
     pace->median = quantile(pace, 0.5);
     pace->rare = total >= RARE_FROM ? quantile(pace, RARE) : pace->median;
+}
+
+/* Share of the gains that several states in a row allow, each of them too late for the whole: until half of the last
+ * second has been like them, the feedback would feed an oscillation. */
+static double stands_now(const rd_core *core, const rd_settings *s)
+{
+    const int j = weakest(s, core->n);
+    double least = core->pace.recent[0];
+    for (int i = 1; i < RD_PACE_RECENT; ++i) {
+        least = fmin(least, core->pace.recent[i]);
+    }
+    const double latency = 0.5 * least + delay_of(s), stands = latency_of(s->kp[j], s->kv[j]);
+    return latency > stands ? stands / (INERTIA_RATIO * latency) : 1.0;
 }
 
 int rd_watch_pace(rd_core *core)
@@ -183,7 +198,7 @@ int rd_watch_pace(rd_core *core)
         state->warned = state->share > 1.0 || (state->warned && state->share > rd_rule_table(RD_SLOW_STATES)->release);
     }
     /* Down at once, up slowly. */
-    const double wanted = fmax(LEAST_SHARE, pace->wanted);
+    const double wanted = fmax(LEAST_SHARE, fmin(pace->wanted, stands_now(core, s)));
     pace->share = fmin(wanted, pace->share + RISE * fmin(core->time - pace->last, HALF));
     pace->last = core->time;
     return 0;

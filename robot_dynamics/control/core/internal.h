@@ -81,7 +81,7 @@ typedef struct {
     double square, weight;        /* mean square of the peaks over the last moment, and what of a moment has passed */
 } rd_swing;
 
-enum { RD_PACE_BINS = 256 };
+enum { RD_PACE_RECENT = 3, RD_PACE_BINS = 256 };
 
 /* Periods of the last second, in two halves, and what they leave of the gains; see gains.c. */
 typedef struct {
@@ -91,6 +91,7 @@ typedef struct {
     double began, last;           /* [s] */
     double median, rare;          /* median and 95th percentile [s] */
     double share, wanted;         /* of the gains in force, and that the periods allow */
+    double recent[RD_PACE_RECENT]; /* the last periods, the newest first [s] */
 } rd_pace;
 
 /* What supervision keeps; see supervision.c. */
