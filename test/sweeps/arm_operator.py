@@ -1,0 +1,420 @@
+"""What operators do to one arm, at random and legal, and what must hold in every cycle.
+
+The events: trajectories, targets of one point, holds, stops, parking, modes, gains, live limits, blocked
+joints, a push, lost and late states. Commands that the controller refuses have no effect. For every cycle:
+
+- speed: no joint is faster than MARGIN of its velocity limit. Excused are lost states, a push, a mode without
+  position feedback, and EXCUSED seconds after each;
+- acceleration: the reference of a trajectory or a hold has at most MARGIN of max_acceleration;
+- place: no joint is farther than v²/(2 a) + SLACK outside the span of where it was when its plan was accepted
+  and the waypoints; v is its velocity then, a max_acceleration. A stop adds v²/(2 a) of its own beginning;
+- effort: with position feedback and no event for SETTLED, an effort changes by at most STEP of its limit in a
+  cycle, and always by at most all of it;
+- energy: SETTLING seconds after the last event, a robot that holds does not move: no joint has more than
+  STILL of its limit, so nothing feeds an oscillation;
+- rest: after a stop or a trip with valid states, the arm rests within the time that a fifth of its
+  deceleration takes from its speed then (the bound of stopping.c), and SETTLING;
+- lost states: a safe effort is finite and within the limits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+from stop_rigs import UR5, ArmRig
+
+from robot_dynamics.control.arm.parameters import arm_accelerations, arm_stops
+from robot_dynamics.control.protocol import Phase
+from robot_dynamics.control.waypoints import Waypoint
+from robot_dynamics.errors import RobotDynamicsError
+
+MARGIN, SLACK, EXCUSED = 1.05, 0.03, 0.5
+SETTLED, STEP = 0.3, 0.1
+SETTLING, STILL = 2.0, 0.03
+FREE = ("gravity_compensation", "feedforward")
+"""Modes without position feedback."""
+
+share = st.floats(-1.0, 1.0)
+unit = st.floats(0.0, 1.0)
+
+
+def spread(low: float, high: float) -> Any:
+    """Numbers from one to another, each power of ten as likely."""
+    return st.floats(float(np.log10(low)), float(np.log10(high))).map(lambda power: float(10.0**power))
+
+
+class ArmOperator(RuleBasedStateMachine):
+    """One arm and its operator."""
+
+    robot: ClassVar[str] = UR5
+    excused: float
+    found = True
+
+    @initialize(place=st.lists(share, min_size=7, max_size=7), scale=st.sampled_from([1.0, 1.0, 0.9, 1.1]))
+    def begin(self, place: list[float], scale: float) -> None:
+        """A new controller at a random place; the real masses may differ by a tenth."""
+        self.rig = rig = ArmRig(self.robot, plant={"mass_scale": scale})
+        limits = rig.plant.limits
+        self.lower = np.array([max(limit.lower, -2.5) for limit in limits]) + 0.1
+        self.upper = np.array([min(limit.upper, 2.5) for limit in limits]) - 0.1
+        start = np.clip(rig.home + 0.5 * np.array(place[: rig.chain.dof]), self.lower, self.upper)
+        rig.plant.reset(start)
+        self.scale = scale
+        self.blocked = False
+        self.excused = self.event = self.shaken = 0.0
+        self.resting_by = np.inf
+        self.span = np.stack([start, start])
+        self.room = np.zeros(rig.chain.dof)
+        self.accelerations = self.most
+        self.found = False
+        self._cycles(5)
+
+    @property
+    def parameters(self) -> Any:
+        return self.rig.control.parameters
+
+    @property
+    def most(self) -> np.ndarray:
+        """(n,) greatest acceleration of references."""
+        return np.asarray(arm_accelerations(self.rig.chain, self.parameters))
+
+    @property
+    def stops(self) -> np.ndarray:
+        """(n,) deceleration of stops."""
+        return np.asarray(arm_stops(self.rig.chain, self.parameters).stop_deceleration)
+
+    # Events
+
+    @rule(
+        places=st.lists(st.lists(share, min_size=7, max_size=7), min_size=1, max_size=4),
+        times=st.lists(spread(0.05, 5.0), min_size=4, max_size=4),
+        reach=spread(0.01, 1.5),
+        moving=st.booleans(),
+        then=unit,
+    )
+    def trajectory(
+        self, places: list[list[float]], times: list[float], reach: float, moving: bool, then: float
+    ) -> None:
+        """A trajectory of one to four points around where the arm is, with or without velocities."""
+        rig, n = self.rig, self.rig.chain.dof
+        here = rig.plant.position
+        goals = [
+            np.clip(here + reach * np.array(place[:n]), self.lower, self.upper).tolist() for place in places
+        ]
+        moments = np.cumsum(times[: len(goals)]).tolist()
+        points = [Waypoint(moment, tuple(goal)) for moment, goal in zip(moments, goals, strict=True)]
+        if moving and len(points) > 2:
+            middle = np.subtract(goals[2], goals[0]) / (moments[2] - moments[0])
+            rest = (0.0,) * n
+            points = [
+                replace(point, velocities=tuple(middle.tolist()) if k == 1 else rest)
+                for k, point in enumerate(points)
+            ]
+        self._follow(points, goals, forced=moving and len(points) > 2)
+        self._cycles(round(then * min(moments[-1], 3.0) / rig.period))
+
+    @rule(
+        count=st.integers(1, 25),
+        rate=st.sampled_from([10.0, 20.0, 30.0, 60.0, 125.0]),
+        ahead=spread(0.02, 0.3),
+        step=st.lists(share, min_size=7, max_size=7),
+        reach=spread(1e-3, 0.3),
+    )
+    def targets(self, count: int, rate: float, ahead: float, step: list[float], reach: float) -> None:
+        """Targets of one point that replace each other, as teleoperation sends them: a wave."""
+        rig, n = self.rig, self.rig.chain.dof
+        middle = rig.plant.position
+        for k in range(count):
+            wave = np.sin(2.0 * np.pi * (k / rate)) * reach * np.array(step[:n])
+            goal = np.clip(middle + wave, self.lower, self.upper)
+            self._follow([Waypoint(ahead, tuple(goal.tolist()))], [goal], joins=True)
+            self._cycles(max(round(1.0 / rate / rig.period), 1))
+
+    @rule(how=st.sampled_from(["hold", "stop_at_once", "emergency_stop", "park"]), wait=st.booleans())
+    def stop(self, how: str, wait: bool) -> None:
+        """Whatever ends a motion."""
+        getattr(self.rig.control, how)()
+        self._stops(self.most if how in ("hold", "park") else self.stops)
+        self._cycles(round(1.5 / self.rig.period) if wait else 20)
+
+    @rule(how=st.sampled_from(["reset_fault", "unpark"]))
+    def go_on(self, how: str) -> None:
+        """End what a stop has left."""
+        getattr(self.rig.control, how)()
+        self._happened()
+        self._cycles(20)
+
+    @rule(mode=st.sampled_from(["computed_torque", "joint_impedance", "gravity_compensation", "feedforward"]))
+    def mode(self, mode: str) -> None:
+        """Another law."""
+        before = self.parameters.mode
+        if not self._set(mode=mode):
+            return
+        if (mode in FREE) != (before in FREE) or mode == "joint_impedance":
+            self._anywhere()
+        self._cycles(20)
+
+    @rule(kp=spread(5.0, 2e4), damping=spread(0.1, 5.0), ki=st.sampled_from([-1.0, 0.0, 0.0, 500.0]))
+    def gains(self, kp: float, damping: float, ki: float) -> None:
+        """Other gains; those that this rate does not stand are refused."""
+        self._set(kp=(kp,), kv=(min(2.0 * damping * kp**0.5, 1e4),), ki=ki)
+        self._cycles(20)
+
+    @rule(stiffness=spread(1.0, 5e3), damping=st.sampled_from([-1.0, 0.0, 1.0, 20.0]))
+    def softness(self, stiffness: float, damping: float) -> None:
+        """Another impedance."""
+        self._set(joint_stiffness=(stiffness,), joint_damping=(damping,))
+        self._cycles(20)
+
+    @rule(
+        values=st.fixed_dictionaries(
+            {},
+            optional={
+                "max_effort_step": spread(0.001, 2.0),
+                "model_change_time": spread(0.01, 10.0),
+                "max_acceleration": spread(0.3, 60.0).map(lambda value: (value,)),
+                "stop_deceleration": spread(0.3, 120.0).map(lambda value: (value,)),
+                "stream_horizon": st.sampled_from([-1.0, 0.0, 0.1]),
+                "safe_fade_time": spread(0.05, 5.0),
+                "loop_delay": st.sampled_from([0.0, 0.002, 0.01]),
+                "on_contact": st.sampled_from(["off", "report", "hold"]),
+                "observer_gain": st.sampled_from([0.0, 5.0, 25.0, 200.0]),
+            },
+        )
+    )
+    def limits(self, values: dict[str, Any]) -> None:
+        """Other live values."""
+        self._set(**values)
+        self._cycles(10)
+
+    @rule(scale=spread(0.4, 1.0))
+    def effort_limits(self, scale: float) -> None:
+        """Less effort; what does not carry the arm is refused."""
+        described = [self.rig.chain.driving_joint(j).limits.effort for j in range(self.rig.chain.dof)]
+        self._set(max_effort=tuple(scale * value for value in described))
+        self._cycles(10)
+
+    @rule(duration=spread(0.02, 1.0))
+    def block(self, duration: float) -> None:
+        """Something blocks the joints for a while, which the controller is not told."""
+        self.rig.plant.set_brakes(True)
+        self.blocked = True
+        self._cycles(round(duration / self.rig.period))
+        self.rig.plant.set_brakes(False)
+        self.blocked = False
+        self._happened()
+        self.room = self.room + 0.05  # the estimate of a load goes back
+        if np.isfinite(self.resting_by):  # what has pressed against the obstacle comes back
+            self._stops(self.stops)
+
+    @rule(force=st.lists(share, min_size=3, max_size=3), duration=spread(0.02, 1.0))
+    def push(self, force: list[float], duration: float) -> None:
+        """Somebody pushes at the tip with up to 40 N along each axis."""
+        self.rig.plant.set_wrench(np.concatenate([40.0 * np.array(force), np.zeros(3)]))
+        self.excused = np.inf
+        self._cycles(round(duration / self.rig.period))
+        self.rig.plant.set_wrench(np.zeros(6))
+        self.excused = self.rig.time + 2.0
+        self._anywhere()
+
+    @rule(age=st.floats(0.0, 0.03), duration=spread(0.01, 0.5))
+    def lose(self, age: float, duration: float) -> None:
+        """No states for a while."""
+        rig = self.rig
+        if rig.command is None:
+            return
+        last, limits = rig.command.effort, rig.control.effort_limits
+        for _ in range(round(age / rig.period)):
+            rig.plant.advance(rig.period, last)
+            rig.time += rig.period
+        rig.control.lost_states(age)
+        for k in range(max(round(duration / 0.01), 1)):
+            safe = rig.control.safe_command(0.01 * k).effort
+            assert np.isfinite(safe).all()
+            assert (np.abs(safe) <= limits + 1e-9).all(), f"the safe effort is {safe}"
+            rig.plant.advance(0.01, safe)
+            rig.time += 0.01
+        self.excused = rig.time + EXCUSED
+        self.resting_by = np.inf
+        rig.command = None
+        self._anywhere()
+        self._cycles(20)
+
+    @rule(factor=st.integers(2, 10), count=st.integers(1, 60))
+    def late(self, factor: int, count: int) -> None:
+        """States come more rarely for a while: every so many periods."""
+        rig = self.rig
+        for _ in range(count):
+            self._cycles(1)
+            self._happened()
+            for _ in range(factor - 1):
+                rig.plant.advance(rig.period, rig.command.effort)
+                rig.time += rig.period
+        self._happened()
+
+    @rule(duration=spread(0.02, 4.0))
+    def wait(self, duration: float) -> None:
+        """Nothing happens."""
+        self._cycles(round(duration / self.rig.period))
+
+    def teardown(self) -> None:
+        """In the end everything comes to rest."""
+        if not self.found:
+            self.rig.control.stop_at_once()
+            self._stops(self.stops)
+            self._cycles(round(4.0 / self.rig.period))
+
+    # What must hold
+
+    def _happened(self) -> None:
+        self.event = self.shaken = self.rig.time
+
+    def _set(self, **values: Any) -> bool:
+        """Set parameters; whether they were accepted."""
+        control = self.rig.control
+        before = self.most
+        try:
+            control.parameters = replace(control.parameters, **values)
+        except RobotDynamicsError:
+            return False
+        # What is followed keeps the acceleration that it was planned with.
+        self.accelerations = np.maximum(self.accelerations, np.maximum(before, self.most))
+        self._happened()
+        return True
+
+    def _follow(
+        self, points: list[Waypoint], goals: list[Any], joins: bool = False, forced: bool = False
+    ) -> None:
+        """Follow points, where the controller does; given velocities may force an overshoot."""
+        rig = self.rig
+        here, speed = rig.plant.position, np.abs(rig.plant.velocity)
+        try:
+            rig.control.follow(rig.chain.joint_names, points)
+        except RobotDynamicsError:
+            return
+        # Less effort than described may take longer to stop.
+        room = speed**2 / (2.0 * self.most) * (3.0 if self.parameters.max_effort else 1.0) + (
+            9.0 if forced else 0.0
+        )
+        if joins:
+            self.span = np.stack(
+                [
+                    np.minimum(self.span[0], np.min(goals, axis=0)),
+                    np.maximum(self.span[1], np.max(goals, axis=0)),
+                ]
+            )
+            self.room = np.maximum(self.room, room)
+        else:
+            self.accelerations = self.most
+            every = np.vstack([here, *goals])
+            self.span, self.room = np.stack([every.min(axis=0), every.max(axis=0)]), room
+        self.resting_by = np.inf
+        self._happened()
+
+    def _stops(self, deceleration: np.ndarray) -> None:
+        """A stop begins, unless the arm is free."""
+        rig = self.rig
+        self._happened()
+        if self.parameters.mode in FREE:
+            return
+        self.room = np.maximum(self.room, rig.plant.velocity**2 / (2.0 * 0.2 * deceleration))
+        allowed = 5.0 * float((np.abs(rig.plant.velocity) / deceleration).max()) + SETTLING
+        self.resting_by = rig.time + allowed
+
+    def _anywhere(self) -> None:
+        """The place is not the operator's: the arm may be there and where it goes from there."""
+        rig = self.rig
+        self._happened()
+        here, room = rig.plant.position, rig.plant.velocity**2 / (2.0 * 0.2 * self.stops)
+        # A trajectory in force goes on to its points.
+        self.span = np.stack([np.minimum(self.span[0], here), np.maximum(self.span[1], here)])
+        self.room = np.maximum(self.room, room)
+
+    def _cycles(self, count: int) -> None:
+        rig, limits = self.rig, self.rig.control.effort_limits
+        for _ in range(count):
+            before, tripped = rig.command, rig.control.trip
+            rig.cycle()
+            self.found = True
+            self._check(before, limits)
+            self.found = False
+            trip = rig.control.trip
+            if trip is not None and trip is not tripped and trip.latched and tripped != trip:
+                self._stops(self.stops)
+
+    def _check(self, before: Any, limits: np.ndarray) -> None:
+        rig, parameters = self.rig, self.parameters
+        now, command = rig.time, rig.command
+        free = parameters.mode in FREE
+        if free:
+            self.excused = max(self.excused, now + EXCUSED)
+            self._free()
+        q, qd = rig.plant.position, rig.plant.velocity
+        quick = np.abs(qd) / rig.speeds
+        if now <= self.excused:
+            self._anywhere()
+        if now > self.excused and not self.blocked:
+            j = int(np.argmax(quick))
+            most = MARGIN * (1.3 if self._swings else 1.0)
+            assert quick[j] < most, f"joint {j} has {quick[j]:.2f} of its speed limit, {self._told()}"
+            beyond = np.maximum(self.span[0] - q, q - self.span[1]) - self.room - self._sag()
+            j = int(np.argmax(beyond))
+            assert beyond[j] < SLACK, f"joint {j} is {beyond[j]:.3f} rad outside its way, {self._told()}"
+        if command.phase in (Phase.TRACKING, Phase.HOLDING) and not free:
+            asked = np.abs(command.reference.acceleration) / self.accelerations
+            j = int(np.argmax(asked))
+            assert asked[j] < MARGIN, (
+                f"joint {j}'s reference has {asked[j]:.2f} of max_acceleration, {self._told()}"
+            )
+        if before is not None:
+            step = np.abs(command.effort - before.effort) / limits
+            j = int(np.argmax(step))
+            assert step[j] <= 1.0 + 1e-9, f"joint {j}'s effort steps by {step[j]:.2f} of its limit"
+            if now - self.shaken > SETTLED and now > self.excused and not (free or self.blocked):
+                assert step[j] < STEP, (
+                    f"joint {j}'s effort changes by {step[j]:.3f} of its limit, {self._told()}"
+                )
+        if command.phase is not Phase.HOLDING:
+            self.shaken = now
+        soft = parameters.mode == "joint_impedance"
+        decay = (
+            0.0 if soft and min(parameters.joint_damping) < 0.0 else 20.0 if soft else 8.0 / parameters.kv[0]
+        )
+        resting = command.phase is Phase.HOLDING and now - self.shaken > SETTLING + decay
+        if (resting or now > self.resting_by + decay) and now > self.excused and not (free or self.blocked):
+            j = int(np.argmax(quick))
+            why = "holding" if resting else "stopped"
+            assert quick[j] < STILL, (
+                f"joint {j} still has {quick[j]:.3f} of its speed limit, {why}, {self._told()}"
+            )
+
+    def _told(self) -> str:
+        control = self.rig.control
+        trip = control.trip
+        return (
+            f"at {self.rig.time:.3f} s in {self.parameters.mode}, {control.phase.value},"
+            f" kp {self.parameters.kp[0]:.3g}, kv {self.parameters.kv[0]:.3g}:"
+            f" {'' if trip is None else control.words_of_trip(trip)}"
+        )
+
+    def _sag(self) -> float:
+        """Distance that an arm with other masses or soft springs may be from its reference [rad]."""
+        parameters = self.parameters
+        slow = 0.2 if min(parameters.kp) < 50.0 or self._swings else 0.0
+        wrong = 0.0 if self.scale == 1.0 else 0.2 + 8.0 / min(parameters.kp)
+        return 3.0 if parameters.mode == "joint_impedance" else max(slow, wrong)
+
+    @property
+    def _swings(self) -> bool:
+        """True for gains whose motion overshoots by more than a twentieth."""
+        return bool(self.parameters.kv[0] < 1.4 * self.parameters.kp[0] ** 0.5)
+
+    def _free(self) -> None:
+        q = self.rig.plant.position
+        self.span = np.stack([q, q])
+        self.room = self.rig.plant.velocity**2 / (2.0 * 0.2 * self.stops)
+        self.shaken, self.resting_by = self.rig.time, np.inf

@@ -1,0 +1,181 @@
+"""What operators do to one platform, at random and legal, and what must hold in every cycle.
+
+The events: trajectories, streams, services, payloads, pushes, gains, live limits, lost states. For every
+cycle: no leg is faster than MARGIN of its speed limit, none comes nearer to an end stop than GAP, and none
+moves on engaged brakes. Excused are lost states and pushes, and a moment after each.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+from arm_operator import EXCUSED, MARGIN, share, spread, unit
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+from motion_base import motion_base
+from stop_rigs import PlatformRig
+
+from robot_dynamics.control.stewart.stream import PoseSample
+from robot_dynamics.control.stewart.trajectory import PoseWaypoint
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.model.chain import RigidBody
+from robot_dynamics.stewart.orientation import rotation_from_vector
+
+GAP = 1e-4
+
+
+class PlatformOperator(RuleBasedStateMachine):
+    """One platform and its operator."""
+
+    platform: ClassVar[Any] = None
+
+    @initialize()
+    def begin(self) -> None:
+        """A new controller at home."""
+        if type(self).platform is None:
+            type(self).platform = motion_base()
+        self.rig = PlatformRig(type(self).platform)
+        self.home = self.rig.machine.home_position
+        self.excused = 0.0
+        self.rests: np.ndarray | None = None
+        self._cycles(3)
+
+    @rule(
+        places=st.lists(st.lists(share, min_size=6, max_size=6), min_size=1, max_size=3),
+        times=st.lists(spread(0.1, 3.0), min_size=3, max_size=3),
+        reach=spread(0.005, 0.2),
+        then=unit,
+    )
+    def trajectory(self, places: list[list[float]], times: list[float], reach: float, then: float) -> None:
+        """A trajectory of one to three poses around home."""
+        moments = np.cumsum(times[: len(places)]).tolist()
+        points = []
+        for moment, place in zip(moments, places, strict=True):
+            angle = 0.5 * reach * place[5]
+            turn = (0.0, 0.0, float(np.sin(angle)), float(np.cos(angle)))
+            points.append(PoseWaypoint(moment, (self.home + reach * np.array(place[:3])).tolist(), turn))
+        with contextlib.suppress(RobotDynamicsError):
+            self.rig.control.follow(points)
+        self._cycles(round(then * min(moments[-1], 3.0) / self.rig.period))
+
+    @rule(
+        count=st.integers(1, 60),
+        rate=st.sampled_from([30.0, 60.0, 100.0]),
+        wave=st.lists(share, min_size=6, max_size=6),
+        reach=spread(0.001, 0.3),
+        frequency=spread(0.1, 2.0),
+        stamped=st.booleans(),
+    )
+    def stream(
+        self, count: int, rate: float, wave: list[float], reach: float, frequency: float, stamped: bool
+    ) -> None:
+        """Poses one by one, a wave around home."""
+        for k in range(count):
+            size = reach * np.sin(2.0 * np.pi * frequency * k / rate)
+            place = self.home + size * np.array(wave[:3])
+            turned = rotation_from_vector(size * np.array(wave[3:]))
+            stamp = self.rig.time - self.rig.period if stamped else None
+            with contextlib.suppress(RobotDynamicsError):
+                self.rig.control.command_pose(PoseSample(stamp, place, turned, None))
+            self._cycles(max(round(1.0 / rate / self.rig.period), 1))
+
+    @rule(how=st.sampled_from(["hold", "emergency_stop", "park", "unpark", "reset_fault", "resume_stream"]))
+    def command(self, how: str) -> None:
+        """A service."""
+        getattr(self.rig.control, how)()
+        self._cycles(50)
+
+    @rule(mass=spread(1.0, 600.0), place=st.lists(share, min_size=3, max_size=3), declared=st.booleans())
+    def payload(self, mass: float, place: list[float], declared: bool) -> None:
+        """A declared load; the real platform has it or not."""
+        center = 0.3 * np.array(place)
+        body = RigidBody(mass, center, np.eye(3) * mass * 0.05)
+        with contextlib.suppress(RobotDynamicsError):
+            self.rig.control.change_payload(
+                body if declared else RigidBody(0.0, np.zeros(3), np.zeros((3, 3)))
+            )
+        self._cycles(50)
+
+    @rule(
+        wrench=st.lists(share, min_size=6, max_size=6), size=spread(1.0, 3000.0), duration=spread(0.02, 0.5)
+    )
+    def push(self, wrench: list[float], size: float, duration: float) -> None:
+        """Somebody pushes at the platform."""
+        self.rig.plant.set_wrench(size * np.array(wrench) * [1.0, 1.0, 1.0, 0.3, 0.3, 0.3])
+        self.excused = np.inf
+        self._cycles(round(duration / self.rig.period))
+        self.rig.plant.set_wrench(np.zeros(6))
+        self.excused = self.rig.time + 2.0
+
+    @rule(kp=spread(10.0, 2e4), damping=spread(0.2, 5.0))
+    def gains(self, kp: float, damping: float) -> None:
+        """Other gains."""
+        self._set(kp=(kp,), kv=(min(2.0 * damping * kp**0.5, 1e4),))
+
+    @rule(
+        values=st.fixed_dictionaries(
+            {},
+            optional={
+                "max_acceleration": spread(0.5, 10.0),
+                "max_angular_acceleration": spread(0.5, 10.0),
+                "stop_deceleration": spread(4.0, 20.0),
+                "settle_speed": spread(0.02, 0.3),
+                "governed_share": st.floats(0.5, 0.95),
+                "model_change_time": spread(0.01, 10.0),
+                "max_effort_step": spread(0.001, 2.0),
+                "on_stream_end": st.sampled_from(["park", "settle", "hold"]),
+                "stream_jerk": st.sampled_from([0.0, 20.0, 200.0]),
+            },
+        )
+    )
+    def limits(self, values: dict[str, Any]) -> None:
+        """Other live values."""
+        self._set(**values)
+
+    @rule(duration=spread(0.01, 0.4))
+    def lose(self, duration: float) -> None:
+        """No states for a while."""
+        rig = self.rig
+        rig.control.lost_states(0.0)
+        for k in range(max(round(duration / 0.01), 1)):
+            safe = rig.control.safe_command(0.01 * k).effort
+            assert np.isfinite(safe).all()
+            rig.plant.advance(0.01, safe)
+            rig.time += 0.01
+        self.excused = rig.time + EXCUSED
+        self._cycles(20)
+
+    @rule(duration=spread(0.02, 4.0))
+    def wait(self, duration: float) -> None:
+        """Nothing happens."""
+        self._cycles(round(duration / self.rig.period))
+
+    def _set(self, **values: Any) -> None:
+        control = self.rig.control
+        with contextlib.suppress(RobotDynamicsError, TypeError):
+            control.parameters = replace(control.parameters, **values)
+        self._cycles(10)
+
+    def _cycles(self, count: int) -> None:
+        rig = self.rig
+        for _ in range(count):
+            rig.cycle()
+            now = rig.time
+            quick = np.abs(rig.plant.velocity) / rig.speeds
+            if rig.brakes and self.rests is None and quick.max() < 1e-3:
+                self.rests = rig.plant.position
+            if not rig.brakes:
+                self.rests = None
+            if self.rests is not None:
+                moved = np.abs(rig.plant.position - self.rests).max()
+                assert moved < 2e-3, f"it moves by {1e3 * moved:.1f} mm on its brakes at {now:.3f} s"
+            if now < self.excused:
+                continue
+            assert quick.max() < MARGIN, f"{quick.max():.2f} of a leg's speed limit at {now:.3f} s"
+            low, high = rig.strokes.T
+            gap = np.minimum(rig.plant.position - low, high - rig.plant.position).min()
+            assert gap > GAP, f"a leg comes within {1e3 * gap:.2f} mm of its end stop at {now:.3f} s"
+        rig.log.clear()
