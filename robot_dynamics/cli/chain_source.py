@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 from robot_dynamics.cli.streams import note, read_input
+from robot_dynamics.control.arm.payload import PayloadParameters, with_payload
 from robot_dynamics.errors import ModelWarning, ParameterError, quoted
 from robot_dynamics.inputs.decimals import decimal
 from robot_dynamics.inputs.files import exists, is_regular
@@ -132,6 +133,53 @@ def number(text: str) -> float:
         return decimal(text)
     except ValueError as reason:
         raise argparse.ArgumentTypeError(f"{quoted(text)} is {reason}") from None
+
+
+def add_payload_argument(parser: argparse.ArgumentParser, text: str) -> None:
+    """Declare --payload."""
+    parser.add_argument(
+        "--payload",
+        type=_tip_payload,
+        action="append",
+        default=[],
+        metavar="[TIP=]KG",
+        help=f"{text} [kg]; of several tips TIP=KG, which may be repeated",
+    )
+
+
+def _tip_payload(text: str) -> tuple[str | None, float]:
+    """Tip, None for the only one, and mass."""
+    name, separator, mass = text.rpartition("=")
+    return (name if separator else None), number(mass)
+
+
+def payloads_of(
+    arguments: argparse.Namespace, chain: KinematicChain, center: Sequence[float] = (0.0, 0.0, 0.0)
+) -> dict[str, PayloadParameters]:
+    """Payloads that --payload puts on the tips of a chain, by their names.
+
+    Raises:
+        ParameterError: no such tip, or no mass that a payload can have.
+    """
+    tips = [tip.link for tip in chain.tips]
+    found: dict[str, PayloadParameters] = {}
+    for name, mass in arguments.payload:
+        if name is None and len(tips) > 1:
+            raise ParameterError(f"--payload {mass:g} is for one tip; give TIP=KG of {', '.join(tips)}")
+        tip = tips[0] if name is None else name
+        if tip not in tips:
+            raise ParameterError(f"--payload {quoted(tip)}: the tips are {', '.join(tips)}")
+        if tip in found:
+            raise ParameterError(f"--payload gives {quoted(tip)} twice")
+        found[tip] = PayloadParameters(mass, tuple(center))
+    return found
+
+
+def with_payloads(chain: KinematicChain, loads: Mapping[str, PayloadParameters]) -> KinematicChain:
+    """The chain with a payload at each named tip."""
+    for tip, load in loads.items():
+        chain = with_payload(chain, load.payload_mass, load.payload_center, tip=tip)
+    return chain
 
 
 def number_within(least: float, most: float) -> Callable[[str], float]:

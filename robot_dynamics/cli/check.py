@@ -12,16 +12,18 @@ from robot_dynamics.cli import streams
 from robot_dynamics.cli.chain_source import (
     add_chain_arguments,
     add_gravity_argument,
+    add_payload_argument,
     chain_of,
     number,
     number_within,
+    payloads_of,
+    with_payloads,
 )
 from robot_dynamics.cli.machine_source import is_machine
 from robot_dynamics.cli.path_source import read_path
 from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.arm.path_check import QUANTITIES, PathVerdict, check_path
 from robot_dynamics.control.arm.path_rules import PathRules
-from robot_dynamics.control.arm.payload import with_payload
 from robot_dynamics.dynamics.compiled import compile_dynamics
 from robot_dynamics.errors import ParameterError, RobotDynamicsError, quoted, shown
 from robot_dynamics.inputs.documents import read_yaml
@@ -66,7 +68,7 @@ def add_path_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_load_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what the joints carry and what limits them."""
-    parser.add_argument("--payload", type=number, default=0.0, metavar="KG", help="mass at the tip [kg]")
+    add_payload_argument(parser, "mass at the tip")
     parser.add_argument(
         "--payload-center",
         type=number,
@@ -158,7 +160,7 @@ def loaded_arm(chain: KinematicChain, arguments: argparse.Namespace) -> Actuated
         from robot_dynamics.identification.files import read_drives
 
         drives = read_drives(arguments.drives, chain)
-    carried = with_payload(chain, arguments.payload, arguments.payload_center)
+    carried = with_payloads(chain, payloads_of(arguments, chain, arguments.payload_center))
     dynamics = compile_dynamics(carried, arguments.gravity, arguments.backend, friction=False)
     return ActuatedArm(dynamics, chain, drives)
 

@@ -10,10 +10,13 @@ from robot_dynamics.cli import streams
 from robot_dynamics.cli.chain_source import (
     add_chain_arguments,
     add_gravity_argument,
+    add_payload_argument,
     chain_of,
     number,
+    payloads_of,
     semantics_of,
     whole_number,
+    with_payloads,
 )
 from robot_dynamics.cli.demo import ProgressLine
 from robot_dynamics.cli.needs import need
@@ -51,13 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--effort", type=number, default=0.6, metavar="SHARE", help="share of the effort limits, 0.6 at most"
     )
-    parser.add_argument(
-        "--payload",
-        type=number,
-        default=0.0,
-        metavar="KG",
-        help="may be at the tip without exceeding that share",
-    )
+    add_payload_argument(parser, "mass that may be at the tip without exceeding that share")
     parser.add_argument("--period", type=number, default=20.0, metavar="S", help="default: %(default)s")
     parser.add_argument("--harmonics", type=whole_number, default=8, metavar="N", help="default: %(default)s")
     parser.add_argument(
@@ -168,9 +165,7 @@ def clearance_of(arguments: argparse.Namespace, source: bytes | Path, chain: Kin
 
 
 def _carrying(arguments: argparse.Namespace, chain: KinematicChain) -> KinematicChain:
-    from robot_dynamics.control.arm.payload import with_payload
-
-    return with_payload(chain, arguments.payload, (0.0, 0.0, 0.0))
+    return with_payloads(chain, payloads_of(arguments, chain))
 
 
 def _static(
@@ -198,7 +193,7 @@ def planned(
 
     progress("compiling the regressor", 0.0)
     models = [compile_dynamics(chain, arguments.gravity, friction=False)]
-    if arguments.payload > 0.0:
+    if arguments.payload:
         models.append(compile_dynamics(_carrying(arguments, chain), arguments.gravity, friction=False))
     series, bounds = Series(arguments.period, arguments.harmonics), bounds_of(arguments, chain)
     return plan(models, bounds, clearance if clearance.shaped else None, series, progress)
@@ -213,8 +208,9 @@ def _check(arguments: argparse.Namespace) -> None:
         raise ParameterError(f"--poses {arguments.poses}: must be 3 to 50")
     if not 0.01 <= arguments.speed <= 1.0:
         raise ParameterError(f"--speed {arguments.speed:g}: must be 0.01 to 1")
-    if not 0.0 <= arguments.payload <= 1e4:
-        raise ParameterError(f"--payload {arguments.payload:g}: must be 0 to 10000 kg")
+    for _, mass in arguments.payload:
+        if not 0.0 <= mass <= 1e4:
+            raise ParameterError(f"--payload {mass:g}: must be 0 to 10000 kg")
 
 
 def joint_range(text: str) -> tuple[str, tuple[float, float]]:

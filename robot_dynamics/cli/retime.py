@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from robot_dynamics.cli import streams
-from robot_dynamics.cli.chain_source import add_gravity_argument, number
+from robot_dynamics.cli.chain_source import add_gravity_argument, number, payloads_of
 from robot_dynamics.cli.check import (
     EXCEEDED,
     KEPT,
@@ -146,11 +146,11 @@ def _simulate(
 
     limits = np.array([chain.driving_joint(j).limits.effort for j in range(chain.dof)])
     after = waypoint_spline(table.times, table.positions, table.velocities, table.accelerations)
-    load = (arguments.payload, arguments.payload_center)
+    loads = payloads_of(arguments, chain, arguments.payload_center)
     runs = {}
     for name, spline in (("before", own), ("after", after)):
         run = runs[f"{name}: {spline.times[-1]:.2f} s"] = run_path(
-            chain, model, spline, load, arguments.gravity
+            chain, model, spline, loads, arguments.gravity
         )
         print(
             f"simulated {name}: efforts cut in {run.saturated} of {len(run.times)} cycles, largest"

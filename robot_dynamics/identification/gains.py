@@ -81,6 +81,7 @@ def drive_gains(
         if not logs:
             raise LogError(f"no run {name} the payload; drive gains need runs of both kinds")
     options = options or Options()
+    chain.only_serial("identification of gains")
     prior = prior_parameters(chain, drives_given(chain, options))
     bare, treatment = prepared_runs(unloaded, chain, prior, options)
     # The payload would pass for a delay, and for what is not coherent.

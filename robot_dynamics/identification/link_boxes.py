@@ -79,16 +79,22 @@ def link_boxes(
         shapes: least and greatest coordinates (3,), (3,) of the shapes on each moving link, in its frame.
     """
     shapes = shapes or {}
-    reach = sum(float(np.linalg.norm(joint.origin[:3, 3])) for joint in chain.joints)
-    reach += float(np.linalg.norm(chain.tip_transform[:3, 3]))
+    distances: list[float] = []  # of each link from the root, along the joints
+    ends: list[list[Array]] = [[] for _ in chain.joints]
+    for joint, carrier in zip(chain.joints, chain.carriers, strict=True):
+        before = distances[carrier] if carrier >= 0 else 0.0
+        distances.append(before + float(np.linalg.norm(joint.origin[:3, 3])))
+        if carrier >= 0:
+            ends[carrier].append(joint.origin[:3, 3])
+    for tip in chain.tips:
+        ends[tip.joint].append(tip.transform[:3, 3])
+    reach = max(distances[tip.joint] + float(np.linalg.norm(tip.transform[:3, 3])) for tip in chain.tips)
     margin = MARGIN * max(reach, 1e-3)
     boxes = []
     for index, joint in enumerate(chain.joints):
         parameters = parameters_of(joint.body)
         points = [parameters[1:4] / parameters[0]] if parameters[0] > 0.0 else []
-        last = index + 1 == len(chain.joints)
-        end = chain.tip_transform if last else chain.joints[index + 1].origin
-        points += [np.zeros(3), end[:3, 3]]
+        points += [np.zeros(3), *ends[index]]
         if joint.link in shapes:
             lower, upper = shapes[joint.link]
             wide = SHAPE_MARGIN * float(np.max(upper - lower))

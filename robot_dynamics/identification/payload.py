@@ -45,6 +45,7 @@ def identify_payload(
         options: how.
     """
     (prior, law), count = described, inertial.COUNT
+    chain.only_serial("identification of a payload")
     last = slice(count * (len(chain.joints) - 1), count * len(chain.joints))
     to_link = inertial.moved_parameters(chain.tip_transform)
     own = Base(tuple(range(count)), np.eye(count))

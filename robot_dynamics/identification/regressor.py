@@ -41,18 +41,21 @@ def inertial_regressor(
     q, qd, qdd = states_of(chain, q, qd, qdd)
     motions = _motions(chain, q, qd, qdd, np.asarray(gravity, dtype=float))
     result = np.zeros((len(q), chain.dof, COUNT * len(chain.joints)))
-    force = np.zeros((len(q), 3, 0))
-    moment = np.zeros((len(q), 3, 0))
+    # Of every link: the columns of those behind it, and their forces and moments at its joint.
+    behind: list[list[tuple[Array, Array, Array]]] = [[] for _ in chain.joints]
     for index in reversed(range(len(chain.joints))):
-        joint, motion = chain.joints[index], motions[index]
-        own_force, own_moment = motion.wrench_columns()
-        force = np.concatenate([own_force, force], axis=2)
-        moment = np.concatenate([own_moment, moment], axis=2)
+        joint, motion, carrier = chain.joints[index], motions[index], chain.carriers[index]
+        own = (np.arange(COUNT * index, COUNT * (index + 1)), *motion.wrench_columns())
+        columns, force, moment = (
+            np.concatenate(parts, axis=-1) for parts in zip(own, *reversed(behind[index]), strict=True)
+        )
         carried = force if joint.kind is JointKind.PRISMATIC else moment
         effort = joint.multiplier * np.einsum("i,nij->nj", joint.axis, carried)
-        result[:, joint.coordinate, COUNT * index :] += effort
-        force = motion.rotation @ force
-        moment = motion.rotation @ moment + _skews(motion.position) @ force
+        result[:, joint.coordinate, columns] += effort
+        if carrier >= 0:
+            force = motion.rotation @ force
+            moment = motion.rotation @ moment + _skews(motion.position) @ force
+            behind[carrier].append((columns, force, moment))
     return result
 
 
@@ -87,7 +90,6 @@ def states_of(chain: KinematicChain, *values: ArrayLike) -> list[Array]:
     Raises:
         StateError: they are not.
     """
-    chain.only_serial("identification")
     arrays = [real_array("state", value) for value in values]
     shape = (len(arrays[0]) if arrays[0].ndim else 0, chain.dof)
     if any(array.shape != shape for array in arrays):
@@ -124,9 +126,10 @@ class _Motion:
 
 def _motions(chain: KinematicChain, q: Array, qd: Array, qdd: Array, gravity: Array) -> list[_Motion]:
     zero = np.zeros((len(q), 3))
-    velocity, turning, acceleration = zero, zero, zero - gravity
+    moved = [(zero, zero, zero - gravity)]
     motions = []
-    for joint in chain.joints:
+    for joint, carrier in zip(chain.joints, chain.carriers, strict=True):
+        velocity, turning, acceleration = moved[carrier + 1]
         value = joint.multiplier * q[:, joint.coordinate] + joint.offset
         rate = (joint.multiplier * qd[:, joint.coordinate])[:, None] * joint.axis
         change = (joint.multiplier * qdd[:, joint.coordinate])[:, None] * joint.axis
@@ -140,6 +143,7 @@ def _motions(chain: KinematicChain, q: Array, qd: Array, qdd: Array, gravity: Ar
         else:
             turning = turning + change + cross(velocity, rate)
             velocity = velocity + rate
+        moved.append((velocity, turning, acceleration))
         motions.append(_Motion(rotation, position, velocity, turning, acceleration))
     return motions
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from robot_dynamics.control.arm.actuators import ActuatedArm
 from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.parameters import ArmParameters
+from robot_dynamics.control.arm.payload import PayloadParameters
 from robot_dynamics.control.arm.trajectory import Trajectory
 from robot_dynamics.control.protocol import Planned
 from robot_dynamics.control.spline import QuinticSpline
@@ -66,7 +67,7 @@ def run_path(
     chain: KinematicChain,
     model: ActuatedArm,
     spline: QuinticSpline,
-    payload: tuple[float, Sequence[float]] = (0.0, (0.0, 0.0, 0.0)),
+    loads: Mapping[str, PayloadParameters] | None = None,
     gravity: Sequence[float] = (0.0, 0.0, -9.81),
 ) -> PathRun:
     """Let computed torque follow a path on MuJoCo's arm, which has the same masses, friction and rotors.
@@ -77,7 +78,7 @@ def run_path(
         chain: the arm without its payload.
         model: its inverse dynamics with payload and actuators.
         spline: the path.
-        payload: mass [kg] and centre of mass in the tip frame [m] of what the tip carries.
+        loads: payloads of tips, by their names.
         gravity: (3,) in the axes of the root link [m/s²].
 
     Raises:
@@ -100,8 +101,7 @@ def run_path(
     world = PlantParameters(
         physics_timestep=_STEP,
         gravity=tuple(gravity),
-        payload_mass=payload[0],
-        payload_center=tuple(payload[1]),
+        tip_payloads=dict(loads or {}),
         joint_limits=False,
         **drives,
     )

@@ -6,6 +6,8 @@ import sys
 import numpy as np
 import pytest
 from arms import TWO_JOINTS as URDF
+from two_arms import JOINTS as ARMS
+from two_arms import TWO_ARMS
 
 from robot_dynamics.cli.main import main
 
@@ -127,3 +129,20 @@ def test_the_picture_is_written(urdf, tmp_path, capsys):
     assert check(urdf, written(tmp_path, "fast.csv", FAST), "--plot", str(picture)) == 1
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert capsys.readouterr().out.splitlines()[-1] == str(picture)
+
+
+def test_both_arms_of_a_tree_are_checked_each_with_its_payload(tmp_path, capsys):
+    urdf = written(tmp_path, "two_arms.urdf", TWO_ARMS)
+    rows = [",".join(["time", *ARMS]), *(f"{t}," + ",".join([str(0.2 * t)] * len(ARMS)) for t in (0, 1, 2))]
+    path = written(tmp_path, "path.csv", "\n".join(rows) + "\n")
+
+    def efforts(*options):
+        assert check(urdf, path, "--tips", "all", *options) == 0
+        lines = capsys.readouterr().out.splitlines()
+        return [float(line.split()[1]) for line in lines if line.split()[0] == "effort"]
+
+    free, loaded = efforts(), efforts("--payload", "left_hand=2")
+    assert [a != b for a, b in zip(free, loaded, strict=True)] == [True, True, True, False, False]
+    for wrong, reason in (("2", "give TIP=KG of left_hand, right_hand"), ("hand=2", "'hand': the tips are")):
+        assert check(urdf, path, "--tips", "all", "--payload", wrong) == 2
+        assert reason in capsys.readouterr().err

@@ -20,15 +20,13 @@ GROUND = -1
 
 def link_poses(chain: KinematicChain, q: Array) -> Array:
     """(N, k, 4, 4) poses of the ``k`` moving links in the root frame at positions (N, n)."""
-    chain.only_serial("excitation")
     result = np.zeros((len(q), len(chain.joints), 4, 4))
-    place = np.broadcast_to(np.eye(4), (len(q), 4, 4))
-    for index, joint in enumerate(chain.joints):
+    root = np.broadcast_to(np.eye(4), (len(q), 4, 4))
+    for index, (joint, carrier) in enumerate(zip(chain.joints, chain.carriers, strict=True)):
         rotation, position = joint_poses(joint, joint.multiplier * q[:, joint.coordinate] + joint.offset)
         step = np.zeros((len(q), 4, 4))
         step[:, :3, :3], step[:, :3, 3], step[:, 3, 3] = rotation, position, 1.0
-        place = place @ step
-        result[:, index] = place
+        result[:, index] = (root if carrier < 0 else result[:, carrier]) @ step
     return result
 
 
@@ -42,7 +40,8 @@ def slope(chain: KinematicChain, poses: Array, body: int, point: Array, directio
         point, direction: (3,) in the root frame.
     """
     result = np.zeros(chain.dof)
-    for joint, place in zip(chain.joints[: body + 1], poses, strict=False):
+    while body >= 0:
+        joint, place, body = chain.joints[body], poses[body], chain.carriers[body]
         axis = place[:3, :3] @ joint.axis
         turns = joint.kind is not JointKind.PRISMATIC
         motion = np.cross(axis, point - place[:3, 3]) if turns else axis

@@ -137,7 +137,7 @@ class Clearance:
             floored = "the floor" in (one.name, other.name)
             if frozenset((one.name, other.name)) in touching:
                 continue
-            if one.body != other.body and (abs(one.body - other.body) > 1 or floored):
+            if one.body != other.body and (floored or not self._neighbours(one.body, other.body)):
                 considered.append((a, b))
         farthest = np.full(len(considered), -np.inf)
         places = np.random.default_rng(0).uniform(bounds.lower, bounds.upper, (_PLACES, self._chain.dof))
@@ -162,6 +162,11 @@ class Clearance:
             tuple(sorted(always)),
             skipped,
         )
+
+    def _neighbours(self, one: int, other: int) -> bool:
+        """True if one of two bodies carries the other; built so, they come near each other."""
+        first, second = min(one, other), max(one, other)
+        return self._chain.carriers[second] == first
 
     def _set(self, poses: Array) -> None:
         for shape in self._shapes:

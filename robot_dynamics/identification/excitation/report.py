@@ -89,12 +89,16 @@ def _spare_payload(
 ) -> tuple[float, float]:
     chain = excitation.chain
     limits = np.array([chain.driving_joint(j).limits.effort for j in range(chain.dof)])
-    bare = compile_dynamics(chain, gravity, friction=False).with_payload(MASSLESS)
+
+    def at_tips(body: RigidBody) -> RigidBody | dict[str, RigidBody]:
+        return {tip.link: body for tip in chain.tips} if chain.other_tips else body
+
+    bare = compile_dynamics(chain, gravity, friction=False).with_payload(at_tips(MASSLESS))
     states = [np.ascontiguousarray(part) for part in motion]
     without = np.asarray(bare.inverse_dynamics(*states))
 
     def carried(center: Array) -> float:
-        loaded = bare.with_payload(RigidBody(1.0, center, np.zeros((3, 3))))
+        loaded = bare.with_payload(at_tips(RigidBody(1.0, center, np.zeros((3, 3)))))
         unit = np.abs(np.asarray(loaded.inverse_dynamics(*states)) - without)
         with np.errstate(divide="ignore", invalid="ignore"):
             masses = (limits - np.abs(effort)) / unit
@@ -127,10 +131,11 @@ def report(excitation: Excitation, found: Prospect) -> str:
     if np.isfinite(distance):
         lines.append(f"least distance of the collision shapes: {1e3 * distance:.0f} mm, {between}")
     at_tip, away = found.spare_payload
+    where = " at every tip at once," if chain.other_tips else ""
     if np.isfinite(at_tip):
         lines.append(
-            f"within all effort limits with up to {at_tip:.2g} kg more whose centre is at the tip's origin,"
-            f" {away:.2g} kg {AWAY:g} m beside it"
+            f"within all effort limits with up to {at_tip:.2g} kg more{where} whose centre is at the tip's"
+            f" origin, {away:.2g} kg {AWAY:g} m beside it"
         )
     lines.append(f"will be told: {len(found.told)} base parameters")
     lines.append(f"will not be told, stays as described: {', '.join(found.untold) or 'nothing'}")
