@@ -11,9 +11,9 @@ from robot_dynamics.control.arm.payload import PayloadParameters, with_payload
 from robot_dynamics.errors import ModelWarning, ParameterError, quoted
 from robot_dynamics.inputs.decimals import decimal
 from robot_dynamics.inputs.files import exists, is_regular
-from robot_dynamics.model.builder import ALL
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.model.load import load_urdf
+from robot_dynamics.model.selection import ALL
 from robot_dynamics.model.srdf import SemanticDescription, read_srdf
 from robot_dynamics.model.urdf import parse_urdf
 from robot_dynamics.resources import share_directory
@@ -33,11 +33,7 @@ def add_chain_arguments(parser: argparse.ArgumentParser, *, optional: bool = Fal
         "--root", metavar="LINK", help="link fixed to the ground (default: the root of the tree)"
     )
     parser.add_argument("--tip", metavar="LINK", help="link at the chain's end (default: the end of the arm)")
-    parser.add_argument(
-        "--tips",
-        metavar="LINKS",
-        help="links at the ends of a tree, separated by commas, or all (default: one --tip)",
-    )
+    add_tips_argument(parser)
     parser.add_argument(
         "--lock",
         metavar="JOINT=POSITION",
@@ -52,6 +48,23 @@ def add_chain_arguments(parser: argparse.ArgumentParser, *, optional: bool = Fal
     parser.add_argument(
         "--group", metavar="NAME", help="group of the semantic description, instead of --root and --tip"
     )
+
+
+def add_tips_argument(parser: argparse.ArgumentParser) -> None:
+    """Declare --tips."""
+    parser.add_argument(
+        "--tips",
+        metavar="LINKS",
+        help="links at the ends of a tree, separated by commas, or all (default: one --tip)",
+    )
+
+
+def tips_of(arguments: argparse.Namespace) -> str | list[str] | None:
+    """Tips that --tips names."""
+    if arguments.tip is not None and arguments.tips is not None:
+        raise ParameterError("--tip and --tips exclude each other")
+    tips: str | None = arguments.tips
+    return tips if tips is None or tips == ALL else tips.split(",")
 
 
 def description_file(name: str) -> str:

@@ -15,6 +15,7 @@ from robot_dynamics.cli.chain_source import (
     number,
     payloads_of,
     semantics_of,
+    tips_of,
     whole_number,
     with_payloads,
 )
@@ -134,7 +135,10 @@ def _show(arguments: argparse.Namespace, motion: Points, bounds: Bounds, progres
     from robot_dynamics.ros.live.excitation import show_motion
     from robot_dynamics.view.subject import ArmOptions
 
-    options = ArmOptions(arguments.root, arguments.tip, dict(arguments.lock), 0.0, tuple(arguments.gravity))
+    options = ArmOptions(
+        *(arguments.root, arguments.tip, dict(arguments.lock), 0.0, tuple(arguments.gravity)),
+        tips_of(arguments),
+    )
     show_motion(Path(arguments.urdf), options, motion, bounds, progress)
     progress.clear()
 

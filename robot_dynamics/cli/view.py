@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING
 from robot_dynamics.cli import streams
 from robot_dynamics.cli.chain_source import (
     add_gravity_argument,
+    add_tips_argument,
     description_file,
     locked_joint,
     number_within,
+    tips_of,
     whole_number,
 )
 from robot_dynamics.cli.demo import ProgressLine
@@ -52,6 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("arguments", nargs="*", metavar="NAME:=VALUE", help="arguments of the xacro")
     parser.add_argument("--root", metavar="LINK", help="link fixed to the ground (default: the tree's root)")
     parser.add_argument("--tip", metavar="LINK", help="link at the end (default: the end of the arm)")
+    add_tips_argument(parser)
     parser.add_argument(
         "--lock",
         metavar="JOINT=POSITION",
@@ -65,7 +68,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=number_within(0.0, HEAVIEST),
         default=0.0,
         metavar="KG",
-        help="mass at the tip [kg]",
+        help="mass at the tip, or at every tip [kg]",
     )
     add_gravity_argument(parser)
     parser.add_argument(
@@ -161,6 +164,7 @@ def _arm(arguments: argparse.Namespace, text: bytes | None, progress: ProgressLi
         locked=dict(arguments.lock),
         payload=arguments.payload,
         gravity=tuple(arguments.gravity),
+        tips=tips_of(arguments),
     )
     folder = "" if arguments.file == "-" else str(path.resolve().parent)
     subject = arm_subject(description_text(path, values, text), options)
@@ -175,7 +179,14 @@ def _arm(arguments: argparse.Namespace, text: bytes | None, progress: ProgressLi
 def _stewart(arguments: argparse.Namespace, text: bytes | None, stack: ExitStack) -> Exhibit:
     from robot_dynamics.ros.live.stewart import StewartExhibit
 
-    if arguments.arguments or arguments.tip or arguments.root or arguments.lock or arguments.payload:
+    if (
+        arguments.arguments
+        or arguments.tip
+        or arguments.tips
+        or arguments.root
+        or arguments.lock
+        or arguments.payload
+    ):
         raise ParameterError("a Stewart platform has no chain to choose and no xacro arguments")
     platform = platform_of(arguments.file, text)
     # The nodes read a file.

@@ -12,7 +12,7 @@ from robot_dynamics.inputs.arrays import listed, real_number
 from robot_dynamics.inputs.records import MOST_ENTRIES
 from robot_dynamics.model.chain import AttachedFrame, ChainJoint, JointKind, KinematicChain, Tip
 from robot_dynamics.model.lumping import MASSLESS, lumped_body, moved_body
-from robot_dynamics.model.selection import choose_tip, tips_of
+from robot_dynamics.model.selection import ALL, choose_tip, tips_of
 from robot_dynamics.model.urdf.tree import Joint, JointType, RobotTree
 from robot_dynamics.model.urdf.validation import LARGEST, check_moving_body
 from robot_dynamics.spatial import Array, pose, rotation_about
@@ -58,10 +58,6 @@ def build_chain(
         raise ModelError(f"tip is {quoted(tip)} and tips is {quoted(tips)}; give one of them")
     named = tips if tip is None else [tip]
     return _Builder(tree, root, named, dict(locked_joints or {})).build()
-
-
-ALL = "all"
-"""Instead of names of tips: the whole tree."""
 
 
 class _Builder:

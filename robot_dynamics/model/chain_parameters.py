@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from robot_dynamics.errors import ParameterError, quoted
-from robot_dynamics.model.builder import ALL
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.model.load import load_urdf
+from robot_dynamics.model.selection import ALL
 from robot_dynamics.parameters import by_name, parameter, validate
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from robot_dynamics.errors import ModelError, quoted
 from robot_dynamics.model.urdf.tree import Joint, JointType, RobotTree
 
+ALL = "all"
+"""Instead of names of tips: the whole tree."""
 SUGGESTED = 6
 """Largest number of tips that a message suggests."""
 
@@ -118,7 +120,8 @@ class ChainSelection:
     """A chain of a robot, and the joints beside it.
 
     Attributes:
-        tip: link at its end.
+        tip: link at its end; the first of several.
+        tips: all of them.
         joints: names of its independent joints, from the root on.
         locked: joints that must be named as locked for the chain to stand alone, and their positions
             [rad or m].
@@ -131,6 +134,7 @@ class ChainSelection:
     locked: dict[str, float]
     held: tuple[str, ...]
     others: tuple[str, ...]
+    tips: tuple[str, ...]
 
 
 def select_chain(
@@ -138,6 +142,7 @@ def select_chain(
     root: str | None = None,
     tip: str | None = None,
     locked: Mapping[str, float] | None = None,
+    tips: str | Sequence[str] | None = None,
 ) -> ChainSelection:
     """Select a chain, and lock every joint that would couple it to the rest of the robot.
 
@@ -149,26 +154,36 @@ def select_chain(
         root: link where the chain starts; the tree's root when None.
         tip: link where the chain ends.
         locked: positions of joints that the caller locks [rad or m], by name.
+        tips: instead of ``tip`` the links where a tree ends, or "all".
 
     Raises:
         ModelError: nothing moves below ``root``, or a link is unknown.
     """
     start = tree.root if root is None else root
     others: tuple[str, ...] = ()
-    if tip is None:
-        tip, *rest = limb_ends(tree, start, locked or ())
-        others = tuple(rest)
-    path = tree.path(start, tip)
+    if tips is not None:
+        named = (
+            tips_of(tree, start, locked or ()) if tips == ALL else [tips] if isinstance(tips, str) else tips
+        )
+    elif tip is None:
+        end, *rest = limb_ends(tree, start, locked or ())
+        named, others = [end], tuple(rest)
+    else:
+        named = [tip]
+    ways = {joint.name for end in named for joint in tree.path(start, end)}
+    path = [joint for joint in tree.subtree(start) if joint.name in ways]
     chain = tuple(joint.name for joint in path if _moves_by_itself(joint))
     if not chain:
-        raise ModelError(f"robot {tree.name!r} has no moving joint between {quoted(start)} and {quoted(tip)}")
+        ends = ", ".join(map(quoted, named))
+        raise ModelError(f"robot {tree.name!r} has no moving joint between {quoted(start)} and {ends}")
     beside = [joint for joint in tree.joints.values() if _moves_by_itself(joint) and joint.name not in chain]
     return ChainSelection(
-        tip,
+        named[0],
         chain,
         _locked(tree, {joint.name for joint in path}),
         tuple(joint.name for joint in beside),
         others,
+        tuple(named),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
@@ -35,8 +35,9 @@ class ArmOptions:
         root, tip: links; None for the robot's root and for the tip that ``load_urdf`` chooses, or, of several
             limbs, the end of the one with the most joints.
         locked: positions at which joints are held [rad or m].
-        payload: at the tip [kg].
+        payload: at the tip, or at every tip [kg].
         gravity: (3,) in the root frame [m/s²].
+        tips: instead of ``tip`` the links where a tree ends, or "all".
     """
 
     root: str | None = None
@@ -44,6 +45,7 @@ class ArmOptions:
     locked: Mapping[str, float] = field(default_factory=dict)
     payload: float = 0.0
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
+    tips: str | Sequence[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,9 @@ class ArmSubject:
         lists: dict[str, object] = {}
         if self.locked:
             lists = {"locked_joints": list(self.locked), "locked_positions": list(self.locked.values())}
-        return {"robot_description": self.text, "root": self.chain.root, "tip": self.chain.tip, **lists}
+        names = [tip.link for tip in self.chain.tips]
+        ends: dict[str, object] = {"tips": names} if len(names) > 1 else {"tip": names[0]}
+        return {"robot_description": self.text, "root": self.chain.root, **ends, **lists}
 
     def max_effort(self) -> list[float]:
         """The parameter of that name: more than the limits that cannot carry the arm; empty without any."""
@@ -90,17 +94,19 @@ def arm_subject(text: str, options: ArmOptions) -> ArmSubject:
     """
     tree, notes = _tree(text)
     text = text if not notes else without_masses(text)
-    chosen = select_chain(tree, options.root, options.tip, options.locked)
+    chosen = select_chain(tree, options.root, options.tip, options.locked, options.tips)
     locked = {**chosen.locked, **options.locked}
     if chosen.others:
-        notes.append(f"the robot has several limbs: --tip chooses another: {_named(chosen.others)}")
+        notes.append(
+            f"the robot has several limbs: --tip chooses another, --tips all of them: {_named(chosen.others)}"
+        )
     if chosen.held:
         notes.append(f"locked beside the chain: {_named(chosen.held)}")
-    chain, kinematic = _chain(text, options, chosen.tip, locked, notes)
+    chain, kinematic = _chain(text, options, chosen.tips, locked, notes)
     fixed = _without_range(chain)
     if fixed:
         text = _freed(text, fixed)
-        chain, kinematic = _chain(text, options, chosen.tip, locked, notes[:1])
+        chain, kinematic = _chain(text, options, chosen.tips, locked, notes[:1])
         notes.append(f"the limits of {_named(fixed)} leave no range: they are left out here")
     start = np.array([rest_position(tree.joints[name]) for name in chain.joint_names])
     tour = plan_tour(chain, start, None)
@@ -114,13 +120,14 @@ def arm_subject(text: str, options: ArmOptions) -> ArmSubject:
             if usable.stuck:
                 stuck = {j.name for j in chain.joints if chain.joint_names[j.coordinate] in usable.stuck}
                 text = _without_friction(text, stuck)
-                chain, _ = _chain(text, options, chosen.tip, locked, [])
+                chain, _ = _chain(text, options, chosen.tips, locked, [])
                 notes.append(
                     f"the friction of {_named(usable.stuck)} is left out here: it would dominate the motion,"
                     " because the inertia that these joints move is small"
                 )
             if options.payload:
-                dynamics = dynamics.with_payload(np.array([options.payload, *np.zeros(9)]))
+                load = np.array([options.payload, *np.zeros(9)])
+                dynamics = dynamics.with_payload(np.tile(load, len(chain.tips)))
             tour = plan_tour(chain, start, _with_friction(chain, dynamics.inverse_dynamics))
     text = without_masses(text) if kinematic else text
     notes += [
@@ -143,14 +150,14 @@ def _tree(text: str) -> tuple[RobotTree, list[str]]:
 
 
 def _chain(
-    text: str, options: ArmOptions, tip: str, locked: Mapping[str, float], notes: list[str]
+    text: str, options: ArmOptions, tips: Sequence[str], locked: Mapping[str, float], notes: list[str]
 ) -> tuple[KinematicChain, bool]:
     """The chain, and whether its masses are of no use."""
 
     def load(description: str) -> KinematicChain:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ModelWarning)
-            return load_urdf(description, options.root, tip, dict(locked))
+            return load_urdf(description, options.root, None, dict(locked), tips)
 
     without = bool(notes) and notes[0].startswith(KINEMATIC)
     try:

@@ -6,6 +6,7 @@ import warnings
 
 import pytest
 from installed_robots import example_robot
+from two_arms import JOINTS, TIPS, TWO_ARMS
 
 from robot_dynamics.errors import ModelError, ModelWarning
 from robot_dynamics.model.load import load_urdf
@@ -146,3 +147,10 @@ def test_real_robots(name, joints):
         assert chain.dof == len(chosen.joints) == joints
         if not chosen.others:
             assert load_urdf(path).tip == chosen.tip
+
+
+def test_several_tips_choose_the_joints_on_the_way_to_all_of_them():
+    chosen = select_chain(parse_urdf(TWO_ARMS), tips="all")
+    assert (chosen.tips, chosen.joints, chosen.held) == (tuple(TIPS), tuple(JOINTS), ())
+    part = select_chain(parse_urdf(TWO_ARMS), tips=["left_hand", "right_upper"])
+    assert part.joints == tuple(JOINTS[:4]) and part.held == ("right_elbow",)

@@ -61,7 +61,9 @@ class ArmExhibit:
             return [("live.kinematic_mover", chain)]
         common = {**chain, "lockstep": lockstep, "gravity": list(self._options.gravity)}
         if self._options.payload:
-            common["payload_mass"] = self._options.payload
+            tips = [tip.link for tip in self._subject.chain.tips]
+            names = [f"payload.{tip}.mass" for tip in tips] if len(tips) > 1 else ["payload_mass"]
+            common.update(dict.fromkeys(names, self._options.payload))
         if self._subject.max_effort():
             common["max_effort"] = self._subject.max_effort()
         if not lockstep:
@@ -124,7 +126,7 @@ class ArmExhibit:
         return TourResult(
             robot=chain.name,
             root=chain.root,
-            tip=chain.tip,
+            tip=", ".join(tip.link for tip in chain.tips),
             joints=chain.joint_names,
             worst_tracking_error=dict(zip(chain.joint_names, map(float, errors), strict=True)),
             unmoved=tuple(name for name, done in zip(chain.joint_names, moved, strict=True) if not done),
