@@ -26,7 +26,7 @@ from robot_dynamics.dynamics.constant_inputs import (
 )
 from robot_dynamics.dynamics.function_factory import FunctionFactory, fastest
 from robot_dynamics.dynamics.identifiable import inertial_parameters
-from robot_dynamics.dynamics.loading import KernelLoader
+from robot_dynamics.dynamics.loading import KernelLoader, Settings
 from robot_dynamics.dynamics.quantities import QUANTITIES, Quantities, quantity_named
 from robot_dynamics.errors import ParameterError, quoted
 from robot_dynamics.inputs.arrays import is_a, of_type, plain_text
@@ -72,7 +72,7 @@ class CompiledDynamics(Quantities):
         self._siblings: dict[frozenset[str], CompiledDynamics] = {}
         self._loader = KernelLoader(chain, held.gravity, held.live, backend)
         self._maker = FunctionFactory(chain, held.values, held.live, self._loader)
-        self._evaluators: dict[str, Evaluator] = {}
+        self._evaluators: dict[tuple[str, Settings], Evaluator] = {}
         self._sharing: CompiledDynamics | None = None
 
     def prepare(self, quantities: Iterable[str] = tuple(QUANTITIES), wrench: bool = False) -> None:
@@ -214,20 +214,29 @@ class CompiledDynamics(Quantities):
         """(b, 10 m): ``regressor`` is ``base_regressor @ base_map``, base parameters are ``base_map @ p``."""
         return np.array(self._maker.base.grouping)
 
-    def evaluator(self, name: str) -> Evaluator:
+    def evaluator(self, name: str, **options: Any) -> Evaluator:
         """Evaluator of the quantity with this name, where its kernels are found; made on first use.
 
+        Args:
+            name: of the quantity.
+            options: what calls of the method give by name only.
+
         Raises:
-            ParameterError: no such quantity.
+            ParameterError: no such quantity, option or choice.
         """
         quantity_named(name)
+        settings = self._maker.settings(name, options)
+        key = name, settings
         with self._lock:
-            if name not in self._evaluators:
-                evaluator = self._maker.evaluator(name)
+            if key not in self._evaluators:
+                default = settings == self._maker.settings(name, {})
+                evaluator = (
+                    self._maker.evaluator(name) if default else self._maker.chosen_evaluator(name, settings)
+                )
                 if self._sharing is not None:
-                    evaluator.share_kernels(self._sharing.evaluator(name))
-                self._evaluators[name] = evaluator
-            return self._evaluators[name]
+                    evaluator.share_kernels(self._sharing.evaluator(name, **options))
+                self._evaluators[key] = evaluator
+            return self._evaluators[key]
 
     def _prepare(self, name: str, given: Given) -> None:
         evaluator = self.evaluator(name)

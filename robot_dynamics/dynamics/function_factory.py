@@ -64,11 +64,15 @@ class FunctionFactory:
         """The function of a quantity with these settings."""
         key = (name, settings)
         if key not in self._chosen:
-            evaluator = Evaluator(*self._parts(name, settings))
+            evaluator = self.chosen_evaluator(name, settings)
             made = fastest(evaluator, name, evaluator.kernel())
             with self._lock:
                 self._chosen.setdefault(key, made)
         return self._chosen[key]
+
+    def chosen_evaluator(self, name: str, settings: Settings) -> Evaluator:
+        """A new evaluator of a quantity with these settings."""
+        return Evaluator(*self._parts(name, settings))
 
     def _parts(
         self, name: str, settings: Settings

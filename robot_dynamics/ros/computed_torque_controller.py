@@ -8,18 +8,23 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from rclpy.lifecycle import LifecycleNode
 from trajectory_msgs.msg import JointTrajectory
 
+from robot_dynamics.control.arm import task_impedance
 from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.effort_limits import unlimited
 from robot_dynamics.control.arm.laws import LawModules, import_laws, python_law
 from robot_dynamics.control.arm.parameters import ArmParameters, arm_accelerations
 from robot_dynamics.control.arm.path_rules import TorqueCheckParameters
+from robot_dynamics.dynamics.compiled import CompiledDynamics
 from robot_dynamics.errors import BackendError, ParameterError
+from robot_dynamics.native import cache
+from robot_dynamics.native.build_process import BUILDS
 from robot_dynamics.ros.actions import deferred_server
 from robot_dynamics.ros.actions.constraints import Constraints
 from robot_dynamics.ros.actions.goal_trajectory import GoalTrajectory
@@ -37,12 +42,15 @@ from robot_dynamics.ros.control.retime_topic import RetimeTopic
 from robot_dynamics.ros.control.stop_services import StopServices
 from robot_dynamics.ros.control.tracking import JointReferencePublisher, TrackingErrors
 from robot_dynamics.ros.control.trajectory_topic import TrajectoryTopic, remarks
-from robot_dynamics.ros.models.arm_model import NEEDED, ArmModel, ModelLoader
+from robot_dynamics.ros.models.arm_model import NEEDED, ArmModel, ModelLoader, prepare_model
 from robot_dynamics.ros.models.live_memory import LiveMemory
 from robot_dynamics.ros.models.live_parameters import SHARED
 from robot_dynamics.ros.support import parameters, spin
+from robot_dynamics.ros.support.background import Background
 from robot_dynamics.ros.support.diagnostics import PREPARING
 from robot_dynamics.ros.support.joint_limits import declared_rules, without_joint
+
+_QUANTITIES = (*NEEDED, "momentum")
 
 
 class ComputedTorqueController(LifecycleNode):
@@ -98,7 +106,9 @@ class ComputedTorqueController(LifecycleNode):
         if controller_state.AVAILABLE:
             self._state = ControllerStatePublisher(self)
         self._external = ExternalEfforts(self)
-        self._loader = ModelLoader(self, self._on_model, self._on_change, quantities=(*NEEDED, "momentum"))
+        self._loader = ModelLoader(self, self._on_model, self._on_change, quantities=_QUANTITIES)
+        self._loader.law = self._needs_programs(self._control_parameters)
+        self._background = Background(self)
         if self._loader.driver is not None:
             self._loader.driver.check_mode(self._control_parameters.mode)
         remedy = "the brakes stay engaged; call ~/unpark" if brakes else "the arm is held; call ~/reset_fault"
@@ -196,11 +206,37 @@ class ComputedTorqueController(LifecycleNode):
                 f"the control law {candidate.mode!r} is in Python, which the real-time loop does not run;"
                 " start the node with native_loop: 'off'"
             )
+        if self._loader.model is not None and (law := self._needs_programs(candidate)):
+            self._compile(law, self._loader.model.dynamics)
         if self._loop.controller is not None:
             self._barely_stable = self._loop.controller.check_parameters(candidate)
 
+    @staticmethod
+    def _needs_programs(candidate: ArmParameters) -> ArmParameters | None:
+        """The parameters, where their law evaluates more than other laws."""
+        return candidate if candidate.mode == task_impedance.MODE else None
+
+    def _compile(self, law: ArmParameters, dynamics: CompiledDynamics) -> None:
+        """Refuse a law whose programs are not compiled yet, and compile them where nothing waits for them."""
+        prepare = partial(prepare_model, dynamics, _QUANTITIES, law)
+        try:
+            with cache.finished_entries():
+                prepare()
+        except cache.NotBuilt:
+            log = self.get_logger()
+            self._background.submit(
+                "control law",
+                lambda: BUILDS.made(prepare, prepare),
+                lambda _: log.info(f"mode {law.mode} is compiled: it can be set now"),
+                lambda reason: log.error(f"mode {law.mode} cannot be compiled: {reason}"),
+            )
+            raise ParameterError(
+                f"mode '{law.mode}' is being compiled for this arm: set it again in some seconds"
+            ) from None
+
     def _on_parameters(self, accepted: ArmParameters) -> None:
         before, self._control_parameters = self._control_parameters.mode, accepted
+        self._loader.law = self._needs_programs(accepted)
         if accepted.mode != before:
             self.get_logger().info(f"mode {before} -> {accepted.mode}")
         if self._barely_stable:

@@ -47,7 +47,7 @@ def no_law_stays(monkeypatch):
     monkeypatch.setattr(laws, "_PYTHON_LAWS", dict(laws._PYTHON_LAWS))
 
 
-@pytest.mark.parametrize("mode", [*MODES, "in_python"])
+@pytest.mark.parametrize("mode", [*sorted({*MODES} - {"cartesian_impedance"}), "in_python"])
 @pytest.mark.parametrize("period", [0.0, 0.004])
 def test_laws_agree_with_pinocchio(models, oracle, mode, period):
     """Lee's law (4.4), half a period ahead where a period is given; the others as they are named."""
@@ -87,7 +87,8 @@ def test_laws_agree_with_pinocchio(models, oracle, mode, period):
             unit = np.array([oracle(q, rest, row) - oracle(q, rest, rest) for row in np.eye(6)])
             damping = 2.0 * np.sqrt(np.diag(unit))
             spring = (r.position - q) + damping * (r.velocity - qd)
-            expected = oracle(q, qd, r.acceleration) + spring
+            both, apart = (oracle(q, qd + sign * r.velocity, rest) for sign in (1.0, -1.0))
+            expected = oracle(q, rest, r.acceleration) + 0.25 * (both - apart) + spring  # C(q, qd) qd_d
         else:  # the inertia where the arm was held
             weight = oracle(start, rest, rest)
             inertia = np.array([oracle(start, rest, unit) - weight for unit in np.eye(6)])

@@ -8,6 +8,7 @@ from importlib.metadata import files
 from pathlib import Path
 from typing import Any
 
+import mujoco
 import numpy as np
 
 import robot_dynamics as rd
@@ -203,3 +204,36 @@ class PlatformLoop(Loop):
     def share(self) -> float:
         """Largest leg speed so far as a share of its limit."""
         return float((np.abs(self.velocities) / self.limits).max())
+
+
+class Wall:
+    """A wall of 1e5 N/m below the tip of an arm, in half-millisecond steps: it pushes as MuJoCo integrates.
+
+    Attributes:
+        seen: depth [m], its rate [m/s] and force [N] after every cycle.
+    """
+
+    NORMAL = np.array([0.0, 0.0, 1.0])
+
+    def __init__(self, loop: ArmLoop, below: float) -> None:
+        self.seen: list[tuple[float, float, float]] = []
+        self._plant = loop.plant
+        self._advance = loop.plant.advance
+        self._model, self._data = loop.plant._built.model, loop.plant._data
+        mujoco.mj_forward(self._model, self._data)
+        self._height = float(self._data.site_xpos[self._model.nsite - 1][2]) - below
+        loop.plant.advance = self.advance
+
+    def advance(self, duration: float, effort: np.ndarray) -> None:
+        """Advance the arm and the wall."""
+        model, data, site = self._model, self._data, self._model.nsite - 1
+        for _ in range(round(duration / 0.0005)):
+            mujoco.mj_forward(model, data)
+            depth = self._height - float(data.site_xpos[site][2])
+            linear, angular = np.zeros((3, model.nv)), np.zeros((3, model.nv))
+            mujoco.mj_jacSite(model, data, linear, angular, site)
+            rate = float(self.NORMAL @ (linear @ data.qvel))
+            force = max(0.0, 1e5 * depth - 100.0 * rate) if depth > 0.0 else 0.0
+            push = (force * linear.T @ self.NORMAL)[self._plant._built.drivers]
+            self._advance(0.0005, effort + push)
+        self.seen.append((depth, rate, force))

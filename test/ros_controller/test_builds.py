@@ -6,11 +6,12 @@ import stat
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from patience import PATIENCE, POLL
 from ros_harness import NodeProcess, peer_with
 from std_msgs.msg import String
-from two_links import NODE, TWO_LINKS, Robot
+from two_links import NODE, TWO_LINKS, Robot, controller, gravity_load
 
 from robot_dynamics.ros.support import qos
 
@@ -175,3 +176,21 @@ def test_a_second_signal_ends_the_node_at_once_whatever_it_does(workshop):
         )
         assert node.wait_for_exit() == 128 + signal.SIGINT
     workshop.check_for_rest()
+
+
+def test_a_law_with_programs_of_its_own_is_compiled_beside_the_loop(tmp_path):
+    """The mode is refused until it is compiled; meanwhile and afterwards every state is answered."""
+    environment = {"XDG_CACHE_HOME": str(tmp_path)}
+    with controller(environment=environment) as node, peer_with(node) as peer:
+        robot = Robot(peer)
+        robot.hold_at([0.3, -0.4])
+        refused = peer.set_parameter(NODE, "mode", "cartesian_impedance")
+        assert not refused.successful and "is being compiled for this arm: set it again" in refused.reason
+        while "mode cartesian_impedance is compiled: it can be set now" not in node.output:
+            robot.hold_at([0.3, -0.4])
+        accepted = peer.set_parameter(NODE, "mode", "cartesian_impedance")
+        assert accepted.successful, accepted.reason
+        for _ in range(3):
+            effort = robot.hold_at([0.3, -0.4])
+        np.testing.assert_allclose(effort, gravity_load([0.3, -0.4]), rtol=1e-6)
+        node.wait_for_output("mode computed_torque -> cartesian_impedance")

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robot_dynamics.control.arm import impedance
+from robot_dynamics.control.arm import task_impedance
 from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.arm.commands import ArmCommands
 from robot_dynamics.control.arm.contact import REACTIONS, External
@@ -113,7 +113,7 @@ class ArmController(ArmCommands):
         """See :class:`CoreController`."""
         chain, parameters, arm = self.chain, self._parameters, self._dynamics
         drives = arm.drives if isinstance(arm, ActuatedArm) else ActuatorParameters(**_IDEAL).of(chain)
-        kernel, constant, joints = self._kernel(arm.links if isinstance(arm, ActuatedArm) else arm)
+        kernel, constant, joints = self._kernel(self._links)
         driven = len(drives.rotor_inertia)
         if not joints == driven == chain.dof:
             raise ModelError(
@@ -136,16 +136,25 @@ class ArmController(ArmCommands):
                 "friction": drives.friction.matrix,
                 "position_limits": position_limits(chain),
                 "turn": turns(chain),
-                **parameters.law_arrays(chain, arm),
+                **parameters.law_arrays(chain, arm, self._links),
             },
             **{name: doubles(array) for name, array in constant.items()},
             driven=not drives.ideal,
             mode=_MODES.index(mode),
             called=called,
             **dict(zip(("brakes", "brake_from", "brake_fade"), self._share, strict=True)),
-            **parameters.fields(chain, arm.links if isinstance(arm, ActuatedArm) else arm),
+            **parameters.fields(chain, self._links),
         )
-        return self._supervised(Settings(settings.value, (settings.kept, kernel)))
+        task = None
+        if mode == task_impedance.MODE:
+            task = parameters.task(chain, self._links)
+            settings.value.task = task.value
+        return self._supervised(Settings(settings.value, (settings.kept, kernel, task)))
+
+    @property
+    def _links(self) -> InverseDynamics:
+        """The model without drives."""
+        return self._dynamics.links if isinstance(self._dynamics, ActuatedArm) else self._dynamics
 
     def _python_law(self) -> PythonLaw | None:
         """The law in force; None: the core has it."""
@@ -343,9 +352,9 @@ class ArmController(ArmCommands):
         """See :meth:`check_parameters`."""
         period = settings.value.control_period or self._snapshot.read().usual_period
         failed, text = self._judged("rd_gains_text", settings, period)
-        if parameters.mode == impedance.MODE:
-            delay = max(parameters.loop_delay, 0.0)
-            text = parameters.unstable(self.chain, self._dynamics, period, delay) if failed else ""
+        if parameters.yields:
+            springs = parameters.unstable_springs
+            text = springs(self.chain, self._dynamics, self._links, period) if failed else ""
         if failed:
             raise ParameterError(text)
         return text

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics
-from robot_dynamics.errors import ParameterError, short
+from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.parameters import parameter, per_joint, validate
 from robot_dynamics.spatial import Array
@@ -68,21 +70,15 @@ class ImpedanceParameters:
         fields["error_clip"] = self.joint_error_clip
         return {name: per_joint(value, chain.joint_names, f"joint_{name}") for name, value in fields.items()}
 
-    def equivalent_gains(self, chain: KinematicChain, arm: InverseDynamics) -> tuple[Array, Array]:
-        """Gains (n,) on accelerations, [1/s²] and [1/s], as fast as the impedance at any pose.
-
-        They are the largest eigenvalues of M⁻¹K and M⁻¹D at the poses.
-        """
+    def equivalent_gains(self, chain: KinematicChain, arm: InverseDynamics) -> tuple[float, float]:
+        """Gains on accelerations, [1/s²] and [1/s], as fast as the impedance at any pose."""
         given = self.impedance(chain)
         stiffness, damping = given["stiffness"], given["damping"]
-        largest = np.zeros(2)
-        for mass in mass_matrices(chain, arm):
-            critical = 2.0 * np.sqrt(stiffness * np.diag(mass))
-            for k, values in enumerate((stiffness, np.where(damping < 0.0, critical, damping))):
-                root = np.sqrt(values)
-                scaled = root[:, None] * np.linalg.solve(mass, np.diag(root))
-                largest[k] = max(largest[k], float(np.linalg.eigvals(scaled).real.max()))
-        return np.full(chain.dof, largest[0]), np.full(chain.dof, largest[1])
+        return fastest(
+            (mass, np.diag(stiffness), np.diag(np.where(damping < 0.0, critical, damping)))
+            for _, mass in poses(chain, arm)
+            for critical in (2.0 * np.sqrt(stiffness * np.diag(mass)),)
+        )
 
     def unstable(self, chain: KinematicChain, arm: InverseDynamics, period: float, delay: float) -> str:
         """Reason why the impedance is not stable with states every ``period`` seconds.
@@ -93,33 +89,77 @@ class ImpedanceParameters:
             period: of the states [s].
             delay: of an effort beside half a period [s].
         """
-        kp, kv = (float(gains[0]) for gains in self.equivalent_gains(chain, arm))
-        latency = INERTIA_RATIO * (0.5 * period + delay)
         given = self.impedance(chain)
-        name, share = "joint_stiffness", 1.0
-        if (given["damping"] < 0.0).any():
-            share = min(1.0 / (kv * latency), kv / (kp * latency)) ** 2
-        elif kv * latency >= 1.0:
-            name, share = "joint_damping", 1.0 / (kv * latency)
-        else:
-            share = kv / (kp * latency)
+        critical = bool((given["damping"] < 0.0).any())
+        too_fast = TooFast.of(self.equivalent_gains(chain, arm), critical, period, delay)
+        name = "joint_damping" if too_fast.damping else "joint_stiffness"
         values = given[name.removeprefix("joint_")]
-        most = ", ".join(short(float(f"{share * value:.2g}")) for value in values)
-        return (
-            f"parameter '{name}' is {', '.join(f'{value:g}' for value in values)}: with a state every"
-            f" {1e3 * period:.3g} ms at most {most} is stable"
-        )
+        return at_most(name, values, too_fast.share * values, period)
 
 
-def mass_matrices(chain: KinematicChain, arm: InverseDynamics) -> list[Array]:
-    """Mass matrices (n, n), rotors included, at poses over the range of the joints."""
+class TooFast(NamedTuple):
+    """An impedance that is not stable with the period of the states.
+
+    Attributes:
+        share: of the stiffness, or of the damping, that is stable.
+        damping: whether the damping is at fault.
+    """
+
+    share: float
+    damping: bool
+
+    @staticmethod
+    def of(gains: tuple[float, float], critical: bool, period: float, delay: float) -> TooFast:
+        """Share that is stable; 1 or more: all of it.
+
+        Args:
+            gains: see :meth:`ImpedanceParameters.equivalent_gains`.
+            critical: whether any damping follows the stiffness.
+            period: of the states [s].
+            delay: of an effort beside half a period [s].
+        """
+        (kp, kv), latency = gains, INERTIA_RATIO * (0.5 * period + delay)
+        if critical:
+            return TooFast(min(1.0 / (kv * latency), kv / (kp * latency)) ** 2 if kp > 0.0 else np.inf, False)
+        if kv * latency >= 1.0:
+            return TooFast(1.0 / (kv * latency), True)
+        return TooFast(kv / (kp * latency) if kp > 0.0 else np.inf, False)
+
+
+def at_most(name: str, values: Array, stable: Array, period: float) -> str:
+    """Reason why values are refused, with those that are stable.
+
+    Args:
+        name: of the parameter.
+        values: that are refused.
+        stable: the largest that are stable; they are rounded down to two digits.
+        period: of the states [s].
+    """
+    digits = 10.0 ** (np.floor(np.log10(np.maximum(stable, 1e-300))) - 1.0)
+    most = ", ".join(f"{value:g}" for value in np.floor(stable / digits) * digits)
+    return (
+        f"parameter '{name}' is {', '.join(f'{value:g}' for value in values)}: with a state every"
+        f" {1e3 * period:.3g} ms at most {most} is stable"
+    )
+
+
+def fastest(systems: Iterable[tuple[Array, Array, Array]]) -> tuple[float, float]:
+    """Largest eigenvalues of M⁻¹K and M⁻¹D over (M, K, D), each (n, n)."""
+    largest = np.zeros(2)
+    for mass, *others in systems:
+        for k, matrix in enumerate(others):
+            rate = np.linalg.eigvals(np.linalg.solve(mass, matrix)).real.max()
+            largest[k] = max(largest[k], float(rate))
+    return float(largest[0]), float(largest[1])
+
+
+def poses(chain: KinematicChain, arm: InverseDynamics) -> Iterator[tuple[Array, Array]]:
+    """Positions (n,) over the range of the joints, with their mass matrices (n, n), rotors included."""
     n = chain.dof
     limits = [chain.driving_joint(j).limits for j in range(n)]
     lower = np.array([max(limit.lower, -np.pi) for limit in limits])
     upper = np.array([min(limit.upper, np.pi) for limit in limits])
     zero = np.zeros(n)
-    found = []
     for q in lower + (upper - lower) * np.random.default_rng(0).random((POSES, n)):
         load = np.array(arm.inverse_dynamics(q, zero, zero))
-        found.append(np.stack([arm.inverse_dynamics(q, zero, row) - load for row in np.eye(n)], axis=1))
-    return found
+        yield q, np.stack([arm.inverse_dynamics(q, zero, row) - load for row in np.eye(n)], axis=1)

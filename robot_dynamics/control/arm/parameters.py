@@ -7,15 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from robot_dynamics.control.arm import impedance, task_impedance
 from robot_dynamics.control.arm.contact import ContactParameters
 from robot_dynamics.control.arm.effort_limits import EffortLimitParameters
-from robot_dynamics.control.arm.impedance import MODE, ImpedanceParameters
+from robot_dynamics.control.arm.impedance import ImpedanceParameters
 from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics
 from robot_dynamics.control.arm.laws import DESCRIPTION, arm_modes
 from robot_dynamics.control.arm.resting import ArmBrakeParameters
 from robot_dynamics.control.arm.stream import StreamParameters
+from robot_dynamics.control.arm.task_impedance import TaskImpedanceParameters
 from robot_dynamics.control.parameters import LoopParameters
 from robot_dynamics.control.plausibility import Bounds, StopLimits
+from robot_dynamics.dynamics.compiled import CompiledDynamics
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.chain import JointKind, KinematicChain
 from robot_dynamics.parameters import parameter, per_joint, validate
@@ -34,6 +37,7 @@ class ArmParameters(
     ArmBrakeParameters,
     StreamParameters,
     ImpedanceParameters,
+    TaskImpedanceParameters,
     ContactParameters,
     EffortLimitParameters,
     LoopParameters,
@@ -88,6 +92,7 @@ class ArmParameters(
     def __post_init__(self) -> None:
         validate(self)
         ImpedanceParameters.__post_init__(self)
+        TaskImpedanceParameters.__post_init__(self)
         for name in ("kp", "kv"):
             if not getattr(self, name):
                 raise ParameterError(f"parameter '{name}' is empty; give one value, or one per joint")
@@ -98,22 +103,48 @@ class ArmParameters(
         return [*super().switched_off, *(["stream_horizon"] if self.stream_horizon < 0.0 else [])]
 
     @property
+    def yields(self) -> bool:
+        """Return whether the law is an impedance."""
+        return self.mode in (impedance.MODE, task_impedance.MODE)
+
+    @property
     def law(self) -> tuple[object, ...]:
         """Mode and gains."""
         spring = self.joint_stiffness, self.joint_damping, self.joint_error_clip
-        return self.mode, self.kp, self.kv, self.ki, *spring
+        return self.mode, self.kp, self.kv, self.ki, *spring, *self.task_law
 
-    def law_arrays(self, chain: KinematicChain, arm: InverseDynamics) -> dict[str, Array]:
+    def law_arrays(
+        self, chain: KinematicChain, arm: InverseDynamics, links: InverseDynamics
+    ) -> dict[str, Array]:
         """Gains (n,) by their names in ``rd_settings``; of an impedance those that it is as fast as.
+
+        Args:
+            chain: the arm.
+            arm: its model.
+            links: the part of it without drives.
 
         Raises:
             ParameterError: a list does not fit the joints.
         """
         kp, kv = self.gains(chain.joint_names)
         spring = self.impedance(chain)
-        if self.mode == MODE:
-            kp, kv = self.equivalent_gains(chain, arm)
+        if self.mode == impedance.MODE:
+            kp, kv = (np.full(chain.dof, gain) for gain in self.equivalent_gains(chain, arm))
+        elif self.mode == task_impedance.MODE and isinstance(links, CompiledDynamics):
+            kp, kv = (np.full(chain.dof, gain) for gain in self.task_gains(chain, arm, links))
         return {"kp": kp, "kv": kv, **spring, **estimate_arrays(chain, self)}
+
+    def unstable_springs(
+        self, chain: KinematicChain, arm: InverseDynamics, links: InverseDynamics, period: float
+    ) -> str:
+        """Reason why the springs of a mode that yields are not stable with states every ``period`` seconds.
+
+        Arguments are those of :meth:`law_arrays`.
+        """
+        delay = max(self.loop_delay, 0.0)
+        if self.mode == task_impedance.MODE and isinstance(links, CompiledDynamics):
+            return self.unstable_task(chain, arm, links, period, delay)
+        return self.unstable(chain, arm, period, delay)
 
     def gains(self, joint_names: Sequence[str]) -> tuple[Array, Array]:
         """Position and velocity gains (n,) of ``joint_names``.

@@ -28,6 +28,7 @@ enum rd_arm_mode {
     RD_GRAVITY_COMPENSATION,      /* carries the arm's weight only */
     RD_PD,                        /* tracks without a model */
     RD_JOINT_IMPEDANCE,           /* yields at each joint like a spring and a damper at the reference */
+    RD_CARTESIAN_IMPEDANCE,       /* yields at a frame like springs and dampers at its reference pose */
     RD_CALLED                     /* calls rd_settings.called */
 };
 
@@ -154,6 +155,32 @@ typedef struct rd_rules {
     int32_t contact;              /* enum rd_on_contact */
 } rd_rules;
 
+/* Axes of the springs of a frame. */
+enum rd_task_axes { RD_TASK_ROOT, RD_TASK_FRAME };
+
+/* What keeps the posture from moving the frame. */
+enum rd_projector {
+    RD_PROJECT_DYNAMIC,           /* the frame's acceleration stays as it is */
+    RD_PROJECT_KINEMATIC,         /* the frame's force stays as it is */
+    RD_PROJECT_NONE               /* nothing */
+};
+
+/* Law of the mode RD_CARTESIAN_IMPEDANCE. The frame's six directions are linear, then angular. */
+typedef struct rd_task {
+    rd_kernel pose;               /* (4, 4) in the root frame, of q */
+    rd_kernel jacobian;           /* (6, n) in root axes, of q */
+    rd_kernel jacobian_rate;      /* (6) of q and qd, in root axes */
+    rd_kernel mass_matrix;        /* (n, n) of q and, where it is an input, payload */
+    double stiffness[6], damping[6]; /* damping below 0: critical [N/m, N m/rad, N s/m, N m s/rad; decoupled 1/s^2, 1/s] */
+    double error_clip[6];         /* [m, rad] */
+    const double *posture_stiffness; /* (n) [N m/rad or N/m] */
+    double posture_damping;       /* of each joint; below 0: critical [N m s/rad or N s/m] */
+    double posture_effort;        /* of each joint at most [N m or N] */
+    int32_t axes;                 /* enum rd_task_axes */
+    int32_t projector;            /* enum rd_projector */
+    int32_t decoupled;            /* whether springs act on accelerations, by the operational-space inertia */
+} rd_task;
+
 /* Model, law and parameters. Never changed once it is handed over; read only while it is in use. */
 typedef struct rd_settings {
     uint64_t number;              /* of the settings: 1, 2, ... in the order in which they are handed over */
@@ -185,6 +212,7 @@ typedef struct rd_settings {
     const double *ki, *settled;   /* (n) of an arm: gain of the disturbance estimate [1/s^3]; errors that it leaves */
     const double *stiffness, *damping, *error_clip; /* (n) of the mode RD_JOINT_IMPEDANCE; damping below 0: critical
                                      [N m/rad or N/m, N m s/rad or N s/m, rad or m] */
+    const struct rd_task *task;   /* of the mode RD_CARTESIAN_IMPEDANCE; else NULL */
     const double *contact_floor;  /* (n) threshold of the external effort without friction; infinite: none */
     double friction_drift;        /* share of the friction that thresholds leave */
     double observer_gain;         /* of the external efforts; 0: they are not observed [1/s] */

@@ -96,7 +96,7 @@ rd_core *rd_core_new(int n, const rd_settings *settings)
     if (core) {
         core->words = sizeof(rd_snapshot) / sizeof(uint64_t) + 6 * each + rd_told(machine, n);
     }
-    if (!core || !(core->store = calloc((ARRAYS + each) * each, sizeof(double)))
+    if (!core || !(core->store = calloc((ARRAYS + RD_TASK_ROWS + each) * each, sizeof(double)))
         || !(core->swings = calloc(each, sizeof *core->swings))
         || !(core->observer = rd_observer_new(n))
         || !(core->machine_state = calloc(1, machine->state_size + 1))
@@ -122,6 +122,10 @@ rd_core *rd_core_new(int n, const rd_settings *settings)
         *arrays[i] = place;
     }
     core->matrix = place;
+    core->task.rows = place + each * each;
+    for (int i = 0; i < 6; ++i) {
+        core->task.modes[i][i] = core->task.frame[i][i] = 1.0;
+    }
     core->n = n;
     core->softness = core->swung = core->pace.share = 1.0;
     core->settings = settings;

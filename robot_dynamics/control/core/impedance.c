@@ -1,36 +1,70 @@
 /* Impedance of an arm: it yields to external efforts like springs and dampers at its reference.
  *
- *     tau = C qd + g + M qdd_d + K clip(q_d - q) + D (qd_d - qd)
+ *     tau = C(q, qd) qd_d + g + M qdd_d + K clip(q_d - q) + D (qd_d - qd)
  *
- * The inertia stays the arm's own, so with an exact model M e'' + (C + D) e' + K e = -tau_ext. A damping below zero is
- * critical for the joint's own inertia at this pose, 2 sqrt(K_j M_jj). An acceleration that the model lacks, estimated
+ * The inertia stays the arm's own, so with an exact model M e'' + (C + D) e' + K e = -tau_ext, which gives nobody more
+ * energy than it has got (Paden and Panja, 1988). A damping below zero is critical for the joint's own inertia at this
+ * pose, 2 sqrt(K_j M_jj). An acceleration that the model lacks, estimated
  * before by computed torque, is added to qdd_d and does not grow: an error is no load here, but what the arm yields by. */
 #include "internal.h"
 
 #include <math.h>
+
+/* C is bilinear and, by Christoffel's symbols, symmetric in both velocities: 4 C(q, a) b = h(a + b) - h(a - b). */
+int rd_yielding_dynamics(rd_core *core, const rd_settings *s, const double *acceleration, double *effort)
+{
+    const rd_motion *r = &core->reference;
+    const double *q = core->state.position, *qd = core->state.velocity;
+    double *velocity = core->scratch[0], *sum = core->scratch[1], *difference = core->scratch[2];
+    int moves = 0;
+    if (!s->machine->dynamics(core, s, q, core->zero, acceleration, r->velocity, effort)) {
+        return 0;
+    }
+    for (int j = 0; j < core->n; ++j) {
+        moves |= r->velocity[j] != 0.0;
+        velocity[j] = qd[j] + r->velocity[j];
+    }
+    if (!moves) {
+        return 1;
+    }
+    if (!s->machine->dynamics(core, s, q, velocity, core->zero, core->zero, sum)) {
+        return 0;
+    }
+    for (int j = 0; j < core->n; ++j) {
+        velocity[j] = qd[j] - r->velocity[j];
+    }
+    if (!s->machine->dynamics(core, s, q, velocity, core->zero, core->zero, difference)) {
+        return 0;
+    }
+    for (int j = 0; j < core->n; ++j) {
+        effort[j] += 0.25 * (sum[j] - difference[j]);
+    }
+    return 1;
+}
 
 int rd_joint_impedance(rd_core *core, const rd_settings *s, const rd_motion *ahead, double half, double *effort)
 {
     const rd_motion *r = &core->reference;
     const double *q = core->state.position, *qd = core->state.velocity;
     double *acceleration = core->scratch[3];
-    int critical = 0;
+    int needs_inertia = 0;
     (void)ahead;
     (void)half;
     if (s == core->settings) {
         rd_drop_driving_load(core, rd_since_estimate(core), s->error_clip);
     }
     for (int j = 0; j < core->n; ++j) {
-        critical |= s->damping[j] < 0.0;
+        needs_inertia |= s->damping[j] < 0.0 || rd_braking_at_wall(core, s, j) != 0.0;
         acceleration[j] = r->acceleration[j] + core->disturbance[j];
     }
-    if (!s->machine->dynamics(core, s, q, qd, acceleration, r->velocity, effort)
-        || (critical && !rd_joint_inertia(core, s))) {
+    if (!rd_yielding_dynamics(core, s, acceleration, effort) || (needs_inertia && !rd_joint_inertia(core, s))) {
         return 0;
     }
     for (int j = 0; j < core->n; ++j) {
         const double error = fmin(fmax(r->position[j] - q[j], -s->error_clip[j]), s->error_clip[j]);
         const double d = s->damping[j] < 0.0 ? 2.0 * sqrt(s->stiffness[j] * core->inertia[j]) : s->damping[j];
+        const double wall = rd_braking_at_wall(core, s, j);
+        effort[j] += wall != 0.0 ? wall * core->inertia[j] : 0.0;
         effort[j] += core->softness * (core->softness * s->stiffness[j] * error + d * (r->velocity[j] - qd[j]));
     }
     return 1;

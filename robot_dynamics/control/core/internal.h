@@ -52,6 +52,7 @@ struct rd_machine {
     void (*tell)(const struct rd_core *core, double *told);
 };
 
+enum { RD_TASK_ROWS = 18 };       /* three Jacobians */
 enum { RD_MOST_FAULTS = 3 };      /* within the duration of RD_REPEATED_FAULTS that latch */
 
 /* A rule at work: values as shares of its threshold. */
@@ -153,6 +154,10 @@ struct rd_core {
     rd_stopping stopping;
     rd_blind blind;
     double *matrix;               /* (n, n) scratch */
+    struct {
+        double *rows;             /* (RD_TASK_ROWS, n) scratch */
+        double modes[6][6], frame[6][6]; /* eigenvectors of the last cycle, in columns */
+    } task;                       /* see task_impedance.c */
     double *disturbance;          /* (n) of an arm: estimated acceleration that the model lacks [rad/s^2 or m/s^2] */
     double *undisturbed;          /* (n) its value when the error was small last */
     double disturbance_time;      /* [s] */
@@ -238,9 +243,16 @@ int rd_joint_inertia(rd_core *core, const rd_settings *settings);
 /* Time since the estimate of a load was looked at last [s]; and what fades of it, by errors beyond (n) `least`. */
 double rd_since_estimate(rd_core *core);
 void rd_drop_driving_load(rd_core *core, double elapsed, const double *least);
-/* See impedance.c. */
+/* Braking of a joint that yields, at its velocity limit and before its position limit [rad/s^2 or m/s^2]. */
+double rd_braking_at_wall(const rd_core *core, const rd_settings *settings, int joint);
+/* Efforts (n) of an acceleration (n) of an arm that yields, with C(q, qd) qd_d; whether the model has them. It uses the
+ * scratch but for the last. */
+int rd_yielding_dynamics(rd_core *core, const rd_settings *settings, const double *acceleration, double *effort);
+/* See impedance.c and task_impedance.c. */
 int rd_joint_impedance(rd_core *core, const rd_settings *settings, const rd_motion *ahead, double half_period,
                        double *effort);
+int rd_cartesian_impedance(rd_core *core, const rd_settings *settings, const rd_motion *ahead, double half_period,
+                           double *effort);
 void rd_core_publish(rd_core *core);
 void rd_note(rd_core *core, int why, double size, double more);
 int rd_speed_is_doubted(const rd_core *core);

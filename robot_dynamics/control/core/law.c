@@ -11,6 +11,8 @@ static const double AT_REST = 0.02;         /* slower, a joint stands [rad/s or 
 static const double GUIDED = 0.25;         /* share of the velocity limit that an arm moved by hand may have */
 static const double GUIDED_GAIN = 10.0;    /* of its braking, at least [1/s] */
 static const double GUIDED_DAMPING = 0.5;  /* [1/s] */
+static const double WALL_GAIN = 40.0;      /* of the braking of a joint that yields, with states in good time [1/s] */
+static const double WALL_SHARE = 0.25;     /* of it at most in a period of the states */
 
 /* Links and drives; friction is overcome at the velocity `rate`, under the links' load. Whether the model gave finite efforts.
  *
@@ -170,16 +172,30 @@ static int feedforward(rd_core *core, const rd_settings *s, const rd_motion *ahe
     return reference_effort(core, s, &core->reference, effort);
 }
 
-/* Acceleration of a joint that may be moved by hand: slight damping, and braking of what is faster than GUIDED of the
- * velocity limit or than the way to the position limit allows; from beyond the limit it is pushed back. */
+/* Braking of a joint that is faster than a cap or than the way to its position limit allows, unless its reference is as
+ * fast; from beyond the limit it is pushed back. */
+static double braking(const rd_core *core, const rd_settings *s, int j, double cap, double gain, double rate)
+{
+    const double q = core->state.position[j], qd = core->state.velocity[j], per_way = 0.5 * gain;
+    double up = fmax(-cap, fmin(cap, per_way * (s->position_limits[core->n + j] - q)));
+    double down = fmax(-cap, fmin(cap, per_way * (q - s->position_limits[j])));
+    up = rate > 0.0 ? fmax(up, rate) : up;
+    down = rate < 0.0 ? fmax(down, -rate) : down;
+    return qd > up ? -gain * (qd - up) : qd < -down ? -gain * (qd + down) : 0.0;
+}
+
+/* Acceleration of a joint that may be moved by hand: slight damping, and braking above GUIDED of the velocity limit. */
 static double guided_acceleration(const rd_core *core, const rd_settings *s, int j)
 {
-    const double q = core->state.position[j], qd = core->state.velocity[j], cap = GUIDED * s->velocity_limits[j];
-    const double gain = fmax(s->kv[j], GUIDED_GAIN), per_way = 0.5 * gain;
-    const double up = fmax(-cap, fmin(cap, per_way * (s->position_limits[core->n + j] - q)));
-    const double down = fmax(-cap, fmin(cap, per_way * (q - s->position_limits[j])));
-    const double excess = qd > up ? qd - up : qd < -down ? qd + down : 0.0;
-    return -GUIDED_DAMPING * qd - gain * excess;
+    const double cap = GUIDED * s->velocity_limits[j];
+    return -GUIDED_DAMPING * core->state.velocity[j] + braking(core, s, j, cap, fmax(s->kv[j], GUIDED_GAIN), 0.0);
+}
+
+double rd_braking_at_wall(const rd_core *core, const rd_settings *s, int j)
+{
+    const double period = rd_control_period(core, s);
+    const double gain = period > 0.0 ? fmin(WALL_GAIN, WALL_SHARE / period) : GUIDED_GAIN;
+    return braking(core, s, j, s->velocity_limits[j], gain, core->reference.velocity[j]);
 }
 
 static int gravity_compensation(rd_core *core, const rd_settings *s, const rd_motion *ahead, double half, double *effort)
@@ -211,6 +227,7 @@ static int (*const LAWS[])(rd_core *, const rd_settings *, const rd_motion *, do
     [RD_GRAVITY_COMPENSATION] = gravity_compensation,
     [RD_PD] = proportional_derivative,
     [RD_JOINT_IMPEDANCE] = rd_joint_impedance,
+    [RD_CARTESIAN_IMPEDANCE] = rd_cartesian_impedance,
     [RD_CALLED] = called,
 };
 
@@ -226,7 +243,8 @@ static void change_law(rd_core *core)
 
 static int carries(const rd_settings *s, int j)
 {
-    return s->ki[j] > 0.0 && (s->mode == RD_COMPUTED_TORQUE || s->mode == RD_JOINT_IMPEDANCE);
+    const unsigned carrying = 1U << RD_COMPUTED_TORQUE | s->machine->yielding;
+    return s->ki[j] > 0.0 && carrying >> s->mode & 1U;
 }
 
 /* The estimate after a change of law or model. What a new model carries of it is taken from it, so that a load that has
@@ -284,7 +302,7 @@ static const rd_machine ARM = {
     .told_of_joints = 2, .tell = tell_external,
     .without_feedback = 1U << RD_FEEDFORWARD | 1U << RD_GRAVITY_COMPENSATION,
     .without_reference = 1U << RD_GRAVITY_COMPENSATION,
-    .yielding = 1U << RD_JOINT_IMPEDANCE,
+    .yielding = 1U << RD_JOINT_IMPEDANCE | 1U << RD_CARTESIAN_IMPEDANCE,
     .reference_effort = reference_effort, .dynamics = arm_dynamics, .bearing = arm_bearing, .effort = arm_effort,
     .load = arm_load, .change_law = change_law, .keep_load = keep_load, .take_load = take_load,
 };

@@ -14,6 +14,7 @@ from robot_dynamics import compile_dynamics
 from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.arm.gravity import check_gravity
 from robot_dynamics.control.arm.payload import PayloadParameters
+from robot_dynamics.control.arm.task_impedance import TaskImpedanceParameters
 from robot_dynamics.dynamics.compiled import CompiledDynamics
 from robot_dynamics.errors import ModelError, ParameterError, RobotDynamicsError, escaped, quoted, shown
 from robot_dynamics.model.chain import KinematicChain, same_model
@@ -151,6 +152,7 @@ class ModelLoader:
 
     Attributes:
         on_declared: called with the names of parameters that came with a description.
+        law: whose programs are compiled with every model; None: no law needs any.
     """
 
     def __init__(
@@ -166,6 +168,7 @@ class ModelLoader:
         self.driver = load_driver(self.parameters.driver) if self.parameters.driver else None
         self.payload = parameters.declare(node, PayloadParameters)
         self.on_declared: Callable[[Sequence[str]], None] = lambda names: None
+        self.law: TaskImpedanceParameters | None = None
         self.model: ArmModel | None = None
         self._built: ArmModel | None = None  # not before the thread that builds has it
         self._change_due = False
@@ -387,10 +390,19 @@ class ModelLoader:
             dynamics = old.dynamics.with_gravity(carried).with_payload(load)
         else:
             dynamics = compile_dynamics(bare, carried, quantities=(), payload=load, friction=False)
-        prepare = partial(dynamics.prepare, self._quantities)
+        prepare = partial(prepare_model, dynamics, self._quantities, self.law)
         BUILDS.made(prepare, prepare)
         self._built = ArmModel(chain, dynamics, bare, gravity, payload, compensated, self.driver, loads)
         return self._built
+
+
+def prepare_model(
+    dynamics: CompiledDynamics, quantities: tuple[str, ...], law: TaskImpedanceParameters | None
+) -> None:
+    """Compile what a node and its control law evaluate."""
+    dynamics.prepare(quantities)
+    if law is not None:
+        law.prepare(dynamics)
 
 
 def _names(chain: KinematicChain) -> list[str]:

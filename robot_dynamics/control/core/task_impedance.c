@@ -1,0 +1,391 @@
+/* Impedance of a frame of an arm: it yields to external forces like springs and dampers at its reference pose.
+ *
+ *     tau = C(q, qd) qd_d + g + M qdd_d + J^T F + N tau_n,    F = K clip(e) + D (V_d - V)
+ *
+ * with the pose error e and the twists V, in root axes or in those of the frame. With an exact model it is passive, as
+ * joint impedance is. Decoupled by the operational-space inertia Lambda = (J M^-1 J^T)^-1,
+ *
+ *     tau = C(q, qd) qd + g + M qdd_d + J^T F + N tau_n,     F = Lambda (K clip(e) + D (V_d - V) + A_d - J qdd_d - Jd qd)
+ *
+ * with the acceleration A_d of the reference, the error obeys e'' + D e' + K e = -Lambda^-1 F_ext. A damping below zero is critical: 2 sqrt(k) decoupled, else that of every mode
+ * of frame and springs, D = 2 K^1/2 (K^1/2 Lambda^-1 K^1/2)^-1/2 K^1/2. The posture, a spring tau_n to the reference's
+ * joints, is projected by N so that it moves the frame no more: dynamically N = 1 - J^T Lambda J M^-1, kinematically
+ * N = 1 - J^T (J J^T)^-1 J; decoupled, always dynamically.
+ *
+ * In a direction in which the frame can hardly be moved, at a singularity, Lambda does not grow beyond LEAST_MOBILITY:
+ * efforts stay bounded and continuous there, and N leaves the posture what the frame cannot do. */
+#include "internal.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double LEAST_MOBILITY = 1e-2;  /* share of the mean that an eigenvalue of J M^-1 J^T counts at least */
+static const double LEVER = 0.1;            /* length at which turning and moving compare [m] */
+static const double TURNED_ROUND = 0.3;     /* the spring fades so far before half a turn, where its sense changes [rad] */
+static const double PI = 3.14159265358979323846;
+enum { AXES = 6, MOST_SWEEPS = 12 };
+
+static double dot(const double *a, const double *b, int n)
+{
+    double sum = 0.0;
+    for (int j = 0; j < n; ++j) {
+        sum += a[j] * b[j];
+    }
+    return sum;
+}
+
+/* Eigenvalues of a symmetric matrix by Jacobi's rotations, which begin with the eigenvectors (columns of v) of the last
+ * cycle. Those stay orthonormal by a Newton step. */
+static void find_eigen(const double a[AXES][AXES], double v[AXES][AXES], double values[AXES])
+{
+    double b[AXES][AXES], w[AXES][AXES];
+    for (int i = 0; i < AXES; ++i) {
+        for (int j = 0; j < AXES; ++j) {
+            double sum = 0.0;
+            for (int k = 0; k < AXES; ++k) {
+                sum += v[k][i] * v[k][j];
+            }
+            b[i][j] = (i == j ? 1.5 : 0.0) - 0.5 * sum;
+        }
+    }
+    memcpy(w, v, sizeof w);
+    for (int i = 0; i < AXES; ++i) {
+        for (int j = 0; j < AXES; ++j) {
+            v[i][j] = 0.0;
+            for (int k = 0; k < AXES; ++k) {
+                v[i][j] += w[i][k] * b[k][j];
+            }
+        }
+    }
+    for (int i = 0; i < AXES; ++i) {
+        for (int j = 0; j < AXES; ++j) {
+            w[i][j] = 0.0;
+            for (int k = 0; k < AXES; ++k) {
+                w[i][j] += a[i][k] * v[k][j];
+            }
+        }
+    }
+    for (int i = 0; i < AXES; ++i) {
+        for (int j = 0; j < AXES; ++j) {
+            b[i][j] = 0.0;
+            for (int k = 0; k < AXES; ++k) {
+                b[i][j] += v[k][i] * w[k][j];
+            }
+        }
+    }
+    for (int sweep = 0; sweep < MOST_SWEEPS; ++sweep) {
+        double beside = 0.0, on = 0.0;
+        for (int p = 0; p < AXES; ++p) {
+            on += b[p][p] * b[p][p];
+            for (int q = p + 1; q < AXES; ++q) {
+                beside += b[p][q] * b[p][q];
+            }
+        }
+        if (beside <= 1e-30 * on) {
+            break;
+        }
+        for (int p = 0; p < AXES; ++p) {
+            for (int q = p + 1; q < AXES; ++q) {
+                if (b[p][q] == 0.0) {
+                    continue;
+                }
+                const double theta = 0.5 * (b[q][q] - b[p][p]) / b[p][q];
+                const double t = copysign(1.0, theta) / (fabs(theta) + sqrt(theta * theta + 1.0));
+                const double c = 1.0 / sqrt(t * t + 1.0), s = t * c;
+                for (int k = 0; k < AXES; ++k) {
+                    const double x = b[k][p], y = b[k][q];
+                    b[k][p] = c * x - s * y;
+                    b[k][q] = s * x + c * y;
+                }
+                for (int k = 0; k < AXES; ++k) {
+                    const double x = b[p][k], y = b[q][k];
+                    b[p][k] = c * x - s * y;
+                    b[q][k] = s * x + c * y;
+                }
+                for (int k = 0; k < AXES; ++k) {
+                    const double x = v[k][p], y = v[k][q];
+                    v[k][p] = c * x - s * y;
+                    v[k][q] = s * x + c * y;
+                }
+            }
+        }
+    }
+    for (int i = 0; i < AXES; ++i) {
+        values[i] = b[i][i];
+    }
+}
+
+/* A function of the matrix with these eigenvectors and values, between two scalings, times x. */
+static void apply_scaled(const double v[AXES][AXES], const double values[AXES], const double scale[AXES], const double x[AXES],
+                         double out[AXES])
+{
+    double along[AXES];
+    for (int i = 0; i < AXES; ++i) {
+        along[i] = 0.0;
+        for (int k = 0; k < AXES; ++k) {
+            along[i] += v[k][i] * scale[k] * x[k];
+        }
+        along[i] *= values[i];
+    }
+    for (int k = 0; k < AXES; ++k) {
+        out[k] = scale[k] * dot(v[k], along, AXES);
+    }
+}
+
+/* The lower Cholesky factor of a matrix (n, n) in its place; whether it is positive definite. */
+static int factor(double *m, int n)
+{
+    for (int i = 0; i < n; ++i) {
+        for (int j = 0; j <= i; ++j) {
+            const double left = m[i * n + j] - dot(m + i * n, m + j * n, j);
+            if (i == j && !(left > 0.0)) {
+                return 0;
+            }
+            m[i * n + j] = i == j ? sqrt(left) : left / m[j * n + j];
+        }
+    }
+    return 1;
+}
+
+/* L^-1 x */
+static void solve_lower(const double *l, int n, const double *x, double *out)
+{
+    for (int i = 0; i < n; ++i) {
+        out[i] = (x[i] - dot(l + i * n, out, i)) / l[i * n + i];
+    }
+}
+
+/* Both vectors of six numbers in root axes, in the axes of a pose. */
+static void turn_into(const double pose[16], double x[AXES])
+{
+    double given[AXES];
+    memcpy(given, x, sizeof given);
+    for (int i = 0; i < 3; ++i) {
+        x[i] = pose[i] * given[0] + pose[4 + i] * given[1] + pose[8 + i] * given[2];
+        x[3 + i] = pose[i] * given[3] + pose[4 + i] * given[4] + pose[8 + i] * given[5];
+    }
+}
+
+/* From a pose to another one, in root axes: way, and rotation vector. */
+static void pose_error(const double from[16], const double to[16], double e[AXES])
+{
+    double r[3][3];
+    for (int i = 0; i < 3; ++i) {
+        e[i] = to[4 * i + 3] - from[4 * i + 3];
+        for (int j = 0; j < 3; ++j) {
+            r[i][j] = dot(to + 4 * i, from + 4 * j, 3);
+        }
+    }
+    /* The quaternion from the largest of its four squares. */
+    double w, x[3];
+    const double trace = r[0][0] + r[1][1] + r[2][2];
+    int k = r[1][1] > r[0][0] ? 1 : 0;
+    k = r[2][2] > r[k][k] ? 2 : k;
+    if (trace > r[k][k]) {
+        w = 1.0 + trace;
+        for (int i = 0; i < 3; ++i) {
+            x[i] = r[(i + 2) % 3][(i + 1) % 3] - r[(i + 1) % 3][(i + 2) % 3];
+        }
+    } else {
+        const int i = (k + 1) % 3, j = (k + 2) % 3;
+        w = r[j][i] - r[i][j];
+        x[k] = 1.0 + 2.0 * r[k][k] - trace;
+        x[i] = r[k][i] + r[i][k];
+        x[j] = r[k][j] + r[j][k];
+    }
+    const double size = sqrt(dot(x, x, 3)), angle = 2.0 * atan2(size, fabs(w));
+    const double fade = fmin(1.0, (PI - angle) / TURNED_ROUND);
+    for (int i = 0; i < 3; ++i) {
+        e[3 + i] = size > 0.0 ? copysign(1.0, w) * fmax(fade, 0.0) * angle / size * x[i] : 0.0;
+    }
+}
+
+static int use(rd_kernel kernel, const double *a, const double *b, double *out)
+{
+    const double *in[] = {a, b};
+    return kernel(in, out);
+}
+
+/* Rows (6, n) in the axes of a pose. */
+static void turn_rows(const double pose[16], int n, double *rows)
+{
+    for (int j = 0; j < n; ++j) {
+        double column[AXES];
+        for (int i = 0; i < AXES; ++i) {
+            column[i] = rows[i * n + j];
+        }
+        turn_into(pose, column);
+        for (int i = 0; i < AXES; ++i) {
+            rows[i * n + j] = column[i];
+        }
+    }
+}
+
+/* Add J^T f. */
+static void add_force(const double *jacobian, int n, const double f[AXES], double *effort)
+{
+    for (int i = 0; i < AXES; ++i) {
+        for (int j = 0; j < n; ++j) {
+            effort[j] += jacobian[i * n + j] * f[i];
+        }
+    }
+}
+
+/* Eigenvalues, at least LEAST_MOBILITY of their mean, inverted. */
+static void invert_mobility(double values[AXES])
+{
+    double mean = 0.0;
+    for (int i = 0; i < AXES; ++i) {
+        mean += values[i] / AXES;
+    }
+    for (int i = 0; i < AXES; ++i) {
+        values[i] = mean > 0.0 ? 1.0 / fmax(values[i], LEAST_MOBILITY * mean) : 0.0;
+    }
+}
+
+static void scale_both(const double w[AXES][AXES], const double scale[AXES], double out[AXES][AXES])
+{
+    for (int i = 0; i < AXES; ++i) {
+        for (int k = 0; k < AXES; ++k) {
+            out[i][k] = scale[i] * w[i][k] * scale[k];
+        }
+    }
+}
+
+/* Damping force at a twist: given, or critical with springs at the mobility w = J M^-1 J^T. */
+static void damp(rd_core *core, const rd_task *task, const double w[AXES][AXES], const double rate[AXES],
+                 double force[AXES])
+{
+    double root[AXES], scaled[AXES][AXES], values[AXES], damped[AXES];
+    int critical = 0;
+    for (int i = 0; i < AXES; ++i) {
+        const int own = task->damping[i] < 0.0 && task->stiffness[i] > 0.0;
+        root[i] = own ? sqrt(task->stiffness[i]) : 0.0;
+        force[i] = fmax(task->damping[i], 0.0) * rate[i];
+        critical |= own;
+    }
+    if (!critical) {
+        return;
+    }
+    scale_both(w, root, scaled);
+    find_eigen(scaled, core->task.modes, values);
+    double most = 0.0;
+    for (int i = 0; i < AXES; ++i) {
+        most = fmax(most, values[i]);
+    }
+    for (int i = 0; i < AXES; ++i) {
+        values[i] = most > 0.0 ? 2.0 / sqrt(fmax(values[i], 1e-12 * most)) : 0.0;
+    }
+    apply_scaled(core->task.modes, values, root, rate, damped);
+    for (int i = 0; i < AXES; ++i) {
+        force[i] += damped[i];
+    }
+}
+
+int rd_cartesian_impedance(rd_core *core, const rd_settings *s, const rd_motion *ahead, double half, double *effort)
+{
+    static const double EVEN[AXES] = {1.0, 1.0, 1.0, LEVER, LEVER, LEVER};
+    const rd_task *task = s->task;
+    const int n = core->n;
+    const rd_motion *r = &core->reference;
+    const double *q = core->state.position, *qd = core->state.velocity, soft = core->softness;
+    double *jacobian = core->task.rows, *solved = jacobian + AXES * n, *next = solved + AXES * n, *mass = core->matrix;
+    double *acceleration = core->scratch[3], *posture = core->scratch[1], *lowered = core->scratch[2];
+    double here[16], there[16], e[AXES], rate[AXES], force[AXES], w[AXES][AXES], scaled[AXES][AXES], mobility[AXES];
+    (void)ahead;
+    (void)half;
+    if (s == core->settings) {
+        rd_drop_driving_load(core, rd_since_estimate(core), s->error_clip);
+    }
+    for (int j = 0; j < n; ++j) {
+        acceleration[j] = r->acceleration[j] + core->disturbance[j];
+    }
+    if (!task
+        || !(task->decoupled ? s->machine->dynamics(core, s, q, qd, acceleration, r->velocity, effort)
+                             : rd_yielding_dynamics(core, s, acceleration, effort))
+        || !use(task->pose, q, NULL, here) || !use(task->pose, r->position, NULL, there)
+        || !use(task->jacobian, q, NULL, jacobian) || !use(task->jacobian, r->position, NULL, next)
+        || !use(task->mass_matrix, q, s->payload, mass)) {
+        return 0;
+    }
+    for (int j = 0; j < n; ++j) {
+        mass[j * n + j] += s->driven ? s->rotor_inertia[j] : 0.0;
+        const double k = task->posture_stiffness[j];
+        const double d = task->posture_damping < 0.0 ? 2.0 * sqrt(k * mass[j * n + j]) : task->posture_damping;
+        const double pull = soft * (soft * k * (r->position[j] - q[j]) + d * (r->velocity[j] - qd[j]));
+        effort[j] += mass[j * n + j] * rd_braking_at_wall(core, s, j);
+        posture[j] = fmin(fmax(pull, -task->posture_effort), task->posture_effort);
+    }
+    pose_error(here, there, e);
+    if (task->axes == RD_TASK_FRAME) {
+        turn_into(here, e);
+        turn_rows(here, n, jacobian);
+        turn_rows(here, n, next);
+    }
+    if (!factor(mass, n)) {
+        return 0;
+    }
+    for (int i = 0; i < AXES; ++i) {
+        solve_lower(mass, n, jacobian + i * n, solved + i * n);
+        rate[i] = dot(next + i * n, r->velocity, n) - dot(jacobian + i * n, qd, n);
+        e[i] = soft * soft * task->stiffness[i] * fmin(fmax(e[i], -task->error_clip[i]), task->error_clip[i]);
+    }
+    for (int i = 0; i < AXES; ++i) {
+        for (int k = 0; k <= i; ++k) {
+            w[i][k] = w[k][i] = dot(solved + i * n, solved + k * n, n);
+        }
+    }
+    const int projects = task->projector != RD_PROJECT_NONE;
+    const int kinematic = task->projector == RD_PROJECT_KINEMATIC && !task->decoupled;
+    if (task->decoupled || projects) {
+        if (kinematic) {
+            memcpy(solved, jacobian, sizeof(double) * (size_t)(AXES * n));
+        }
+        for (int i = 0; i < AXES; ++i) {
+            for (int k = 0; k <= i; ++k) {
+                scaled[i][k] = scaled[k][i] = EVEN[i] * EVEN[k] * dot(solved + i * n, solved + k * n, n);
+            }
+        }
+        find_eigen(scaled, core->task.frame, mobility);
+        invert_mobility(mobility);
+    }
+    if (task->decoupled) {
+        double found[2][AXES], asked[AXES];
+        if (!use(task->jacobian_rate, q, qd, found[0]) || !use(task->jacobian_rate, r->position, r->velocity, found[1])) {
+            return 0;
+        }
+        if (task->axes == RD_TASK_FRAME) {
+            turn_into(here, found[0]);
+            turn_into(here, found[1]);
+        }
+        for (int i = 0; i < AXES; ++i) {
+            const double d = task->damping[i] < 0.0 ? 2.0 * sqrt(task->stiffness[i]) : task->damping[i];
+            asked[i] = e[i] + soft * d * rate[i] + found[1][i] - found[0][i];
+            for (int j = 0; j < n; ++j) {
+                asked[i] += (next[i * n + j] - jacobian[i * n + j]) * r->acceleration[j];
+            }
+        }
+        apply_scaled(core->task.frame, mobility, EVEN, asked, force);
+    } else {
+        damp(core, task, w, rate, force);
+        for (int i = 0; i < AXES; ++i) {
+            force[i] = e[i] + soft * force[i];
+        }
+    }
+    add_force(jacobian, n, force, effort);
+    if (projects) {
+        double moved[AXES], held[AXES];
+        if (!kinematic) {
+            solve_lower(mass, n, posture, lowered);
+        }
+        for (int i = 0; i < AXES; ++i) {
+            moved[i] = -dot(solved + i * n, kinematic ? posture : lowered, n);
+        }
+        apply_scaled(core->task.frame, mobility, EVEN, moved, held);
+        add_force(jacobian, n, held, posture);
+    }
+    for (int j = 0; j < n; ++j) {
+        effort[j] += posture[j];
+    }
+    return 1;
+}
