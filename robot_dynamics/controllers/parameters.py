@@ -7,11 +7,13 @@ from typing import Any
 
 import yaml
 
+from robot_dynamics.control.arm import impedance, task_impedance
 from robot_dynamics.control.arm.actuators import ActuatorParameters
 from robot_dynamics.control.arm.contact import ContactParameters
-from robot_dynamics.control.arm.impedance import MODE, ImpedanceParameters
+from robot_dynamics.control.arm.impedance import ImpedanceParameters
 from robot_dynamics.control.arm.parameters import ArmParameters
 from robot_dynamics.control.arm.payload import PayloadParameters
+from robot_dynamics.control.arm.task_impedance import TaskImpedanceParameters
 from robot_dynamics.control.core.library import MODES
 from robot_dynamics.model.driver_profile import WITHOUT_FEEDBACK, DriverProfile
 from robot_dynamics.parameters import Description, describe, parameter, validate
@@ -20,10 +22,14 @@ from robot_dynamics.spatial import Array
 # No node plans in front of this controller, and it has no external efforts and no impedance.
 ABSENT = (
     "front_timeout",
-    *(about.name for cls in (ContactParameters, ImpedanceParameters) for about in describe(cls)),
+    *(
+        about.name
+        for cls in (ContactParameters, ImpedanceParameters, TaskImpedanceParameters)
+        for about in describe(cls)
+    ),
 )
 """Parameters of the node that the controller lacks."""
-PACKAGE_MODES = tuple(mode for mode in MODES if mode != MODE)
+PACKAGE_MODES = tuple(mode for mode in MODES if mode not in (impedance.MODE, task_impedance.MODE))
 """Modes of the controller."""
 # Validation of lists beside the bounds of their elements.
 _LENGTHS: dict[str, dict[str, Any]] = {

@@ -40,6 +40,7 @@ from robot_dynamics.ros.control.records import CALM, WATCHED, Cycles
 from robot_dynamics.ros.control.remembered_stops import RememberedStops
 from robot_dynamics.ros.control.retime_topic import RetimeTopic
 from robot_dynamics.ros.control.stop_services import StopServices
+from robot_dynamics.ros.control.target_pose_topic import TargetPoseTopic
 from robot_dynamics.ros.control.tracking import JointReferencePublisher, TrackingErrors
 from robot_dynamics.ros.control.trajectory_topic import TrajectoryTopic, remarks
 from robot_dynamics.ros.models.arm_model import NEEDED, ArmModel, ModelLoader, prepare_model
@@ -86,6 +87,7 @@ class ComputedTorqueController(LifecycleNode):
             self._wanted,
             self._on_taken_over,
         )
+        TargetPoseTopic(self, self._controller_node, lambda: self._rules, self._on_taken_over)
         CheckTopic(self, self._checked)
         RetimeTopic(self, self._checked)
         self._action: TrajectoryAction | None = None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import math
 
 import numpy as np
 import pinocchio as pin
 import pytest
+from geometry_msgs.msg import PoseStamped
 from patience import PATIENCE
 from ros_harness import NodeProcess, peer_with
 from sensor_msgs.msg import JointState
@@ -265,3 +267,44 @@ def test_the_packaged_puma_is_held_against_gravity():
         effort = robot.answer(robot.state(q, np.zeros(6), names))
         expected = pin.rnea(model, model.createData(), q, np.zeros(6), np.zeros(6))
         np.testing.assert_allclose(effort, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_a_target_pose_is_approached_and_unusable_ones_are_refused():
+    """The last link of the two at joint positions that the arm then takes."""
+    with controller(max_stamp_step=10.0) as node, peer_with(node) as peer:
+        robot = Robot(peer)
+        robot.hold_at([0.3, -0.4])
+        reference = peer.subscribe(JointState, f"{NODE}/reference", qos.RECORDING)
+        send = peer.publisher(PoseStamped, f"{NODE}/target_pose", qos.STREAM)
+        model = pin.buildModelFromXML(TWO_LINKS)
+        data = model.createData()
+        goal = np.array([0.5, -0.7])
+        pin.framesForwardKinematics(model, data, goal)
+        pose = pin.SE3ToXYZQUAT(data.oMf[model.getFrameId("lower")])
+        message = PoseStamped()
+        message.header.frame_id = "base"
+        place, turn = message.pose.position, message.pose.orientation
+        place.x, place.y, place.z, turn.x, turn.y, turn.z, turn.w = pose.tolist()
+        send.publish(message)
+        node.wait_for_output(r"moving to a target pose in \d\.\d+ s")
+        robot.now += 5 * SECOND
+        np.testing.assert_allclose(robot.hold_at(goal), gravity_load(goal), rtol=1e-5)
+        peer.wait_until(lambda: reference and reference[-1].header.stamp.sec >= 5, "no reference")
+        np.testing.assert_allclose(reference[-1].position, goal, atol=1e-5)
+
+        def refused(change, reason):
+            bad = copy.deepcopy(message)
+            change(bad)
+            said = f"target pose refused: {reason}"
+            peer.repeat_until(lambda: send.publish(bad), lambda: said in node.output, said)
+
+        refused(lambda bad: setattr(bad.pose.position, "x", math.nan), "its position is not finite")
+        refused(
+            lambda bad: setattr(bad.pose.position, "x", 9.0), "the target pose is out of reach: the nearest"
+        )
+        refused(lambda bad: setattr(bad.pose.orientation, "w", 2.0), "orientation has norm 2.")
+        refused(
+            lambda bad: setattr(bad.header, "frame_id", "map"),
+            "the frame is 'map'; it must be empty or 'base'",
+        )
+        np.testing.assert_allclose(robot.hold_at(goal), gravity_load(goal), rtol=1e-5)

@@ -13,7 +13,8 @@ from robot_dynamics.control.arm.parameters import ArmParameters, arm_acceleratio
 from robot_dynamics.control.arm.path_rules import PathRules
 from robot_dynamics.control.arm.resting import ArmRest, Rest
 from robot_dynamics.control.arm.stopping import stop_within
-from robot_dynamics.control.arm.stream import HORIZON, JointLimits, JointStream
+from robot_dynamics.control.arm.stream import HORIZON, JOINING, JointLimits, JointStream
+from robot_dynamics.control.arm.target_pose import FrameSolver, TargetPose
 from robot_dynamics.control.arm.torque_check import torque_checked
 from robot_dynamics.control.arm.trajectory import ANY_PATH, Reference, Trajectory, plan
 from robot_dynamics.control.core.controller import CoreController
@@ -28,6 +29,12 @@ from robot_dynamics.spatial import Array
 
 LOOK = 0.01
 """Time between two looks at brakes that change [s]."""
+PEAK = 1.875
+"""Peak of a quintic's velocity over its mean."""
+SHORTEST_MOVE = 0.2
+"""Shortest move to a single target pose [s]."""
+UNKNOWN_SPEED = 1.0
+"""Speed of a joint without a velocity limit on the way to a target pose [rad/s or m/s]."""
 HANDOVER, SHORTEST_STOP = 0.02, 0.1
 """Time for planning the stop of some joints, and the shortest one [s]."""
 
@@ -47,6 +54,8 @@ class ArmCommands(CoreController[Reference]):
     def __init__(self, chain: KinematicChain, parameters: ArmParameters) -> None:
         self.chain = chain
         self._stream = JointStream(chain)
+        self._frame_solver: FrameSolver | None = None
+        self._posture = np.zeros(chain.dof)
         self.rest = ArmRest(parameters, parameters.safe_fade_time)
         self._share = self.rest.brakes.fields()
         super().__init__(chain.dof)
@@ -234,20 +243,80 @@ class ArmCommands(CoreController[Reference]):
         Raises:
             TrajectoryError: the trajectory cannot be followed.
         """
-        parameters = self.parameters
-        if parameters.mode == "gravity_compensation":
-            raise TrajectoryError(
-                "the mode gravity_compensation follows no trajectory: set another mode first"
-            )
-        rules = rules.of(self.chain)
+        rules = self._rules(rules)
         rules.order(self.chain.joint_names, joint_names)
-        accelerations = arm_accelerations(self.chain, parameters)
-        rules = rules.accelerated(self.chain.joint_names, accelerations)
         table = waypoints if isinstance(waypoints, WaypointTable) else tabulate(waypoints, joint_names)
-        horizon = (parameters.stream_horizon or HORIZON) if streamed else 0.0
+        horizon = (self.parameters.stream_horizon or HORIZON) if streamed else 0.0
         path = self._stream.plan(joint_names, table, departure, rules, horizon, self._limits(rules))
         if path is not None:
             return Planned(path, departure.epoch)
+        return self._trajectory(joint_names, table, departure, rules)
+
+    def plan_pose(
+        self, target: TargetPose, departure: Departure[Reference], rules: PathRules = ANY_PATH
+    ) -> Planned[Reference]:
+        """A trajectory to a target pose of the frame ``cartesian_frame``, as :meth:`plan` makes one.
+
+        Poses that come one by one are a stream, like trajectories of one point. A single one is approached
+        with a quarter of the velocity limits.
+
+        Args:
+            target: the pose; it keeps the joint positions that were found.
+            departure: where the trajectory begins; its start is the time that the pose is meant for.
+            rules: see ``trajectory.plan``.
+
+        Raises:
+            TrajectoryError: the pose is out of reach, or the trajectory cannot be followed.
+        """
+        rules, names = self._rules(rules), self.chain.joint_names
+        origin = departure.origin
+        if target.found is None:
+            near = self._stream.last(departure.now)
+            if near is None:
+                near = self._posture = origin.position.copy()
+            place = self._solver().solve(target.pose, near, self._posture)
+            open_row = np.full((1, len(place)), np.nan)
+            target.found = WaypointTable(np.zeros(1), place[None], open_row, open_row)
+        horizon = self.parameters.stream_horizon or HORIZON
+        path = self._stream.plan(names, target.found, departure, rules, horizon, self._limits(rules))
+        if path is not None:
+            return Planned(path, departure.epoch)
+        limits = self._limits(rules)
+        way = np.abs(target.found.positions[0] - origin.position)
+        fastest = np.where(np.isfinite(limits.velocity), limits.velocity, UNKNOWN_SPEED)
+        needed = PEAK * way / (JOINING * fastest) + 3.0 * np.abs(origin.velocity) / limits.acceleration
+        duration = SHORTEST_MOVE + float(needed.max())
+        table = replace(target.found, times=np.array([duration]))
+        start = max(departure.start, departure.now)
+        return self._trajectory(names, table, replace(departure, start=start), rules)
+
+    def _solver(self) -> FrameSolver:
+        """Solver of the frame ``cartesian_frame``."""
+        if self._frame_solver is None:
+            links = getattr(self.dynamics, "links", self.dynamics)
+            lower, upper = position_limits(self.chain)
+            frame = self.parameters.cartesian_frame
+            self._frame_solver = FrameSolver(self.chain, links, frame, lower, upper)
+        return self._frame_solver
+
+    def _rules(self, rules: PathRules) -> PathRules:
+        """Rules of trajectories of this arm; TrajectoryError where it follows none."""
+        if self.parameters.mode == "gravity_compensation":
+            raise TrajectoryError(
+                "the mode gravity_compensation follows no trajectory: set another mode first"
+            )
+        accelerations = arm_accelerations(self.chain, self.parameters)
+        return rules.of(self.chain).accelerated(self.chain.joint_names, accelerations)
+
+    def _trajectory(
+        self,
+        joint_names: Sequence[str],
+        table: WaypointTable,
+        departure: Departure[Reference],
+        rules: PathRules,
+    ) -> Planned[Reference]:
+        """See :meth:`plan`; no part of a stream."""
+        accelerations = arm_accelerations(self.chain, self.parameters)
         trajectory = plan(
             *(self.chain, joint_names, table, departure.start, departure.origin, departure.now, rules),
             stop_within(self.dynamics, self.effort_limits, accelerations),

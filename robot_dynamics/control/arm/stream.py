@@ -141,6 +141,11 @@ class JointStream:
         """Check whether targets of a stream come at ``now`` [s]."""
         return self._filter.ready and 0.0 <= now - self._seen < PAUSE
 
+    def last(self, now: float) -> Array | None:
+        """(n,) last target of the targets that come at ``now`` [s]; None where none come."""
+        before = self._filter.last
+        return before.position if before is not None and 0.0 <= now - self._seen < PAUSE else None
+
     def end(self, what: str, now: float) -> None:
         """Let a command end the stream that comes at ``now`` [s]; it begins anew after a pause."""
         with self._lock:
