@@ -219,6 +219,23 @@ def test_an_oscillation_that_the_feedback_feeds_ends_with_lower_gains():
     assert right.trip is None
 
 
+def test_an_arm_that_is_shaken_loses_feedback_only_where_it_swings():
+    """Only the last wrist has a wrong inertia: the shoulder holds against a push as it did before."""
+    away = []
+    for inertia in (0.0, 1.0):
+        drives = {"rotor_inertia": (0.0, 0.0, 0.0, 0.0, 0.0, inertia)}
+        loop = ArmLoop("ur5", READY, declared=drives, ki=-1.0, start_motion=-1.0)
+        loop.plant.reset(READY, 1e-3 * np.ones(6))
+        loop.run(1.5)
+        assert bool(inertia) == (loop.trip is not None and loop.trip.rule == "oscillation")
+        before = loop.plant.position.copy()
+        loop.disturbance = lambda time, effort: np.add(effort, (0.0, 10.0, 0.0, 0.0, 0.0, 0.0))
+        loop.run(1.0)
+        away.append(abs(loop.plant.position[1] - before[1]))
+    assert 0.02 < away[0] < 0.1
+    assert away[1] == pytest.approx(away[0], rel=0.1)
+
+
 @pytest.mark.parametrize(
     ("robot", "inertia", "period"),
     [("ur5", 1.0, 0.002), ("ur5", 1.0, 0.008), ("panda", 0.1, 0.008), ("panda", 1.0, 0.002)],

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARRAYS = 37 }; /* of n doubles in a core's store */
+enum { ARRAYS = 39 }; /* of n doubles in a core's store */
 
 _Static_assert(sizeof(rd_snapshot) % sizeof(uint64_t) == 0, "a snapshot is published word by word");
 
@@ -115,7 +115,7 @@ rd_core *rd_core_new(int n, const rd_settings *settings)
         &core->left, &core->stopping.place, &core->stopping.rate,
         &core->believed,
         &core->blind.position, &core->blind.velocity, &core->blind.acceleration,
-        &core->disturbance, &core->undisturbed,
+        &core->disturbance, &core->undisturbed, &core->softness, &core->swung,
         &core->supervision.place, &core->supervision.stopped,
     };
     for (int i = 0; i < ARRAYS; ++i, place += n) {
@@ -127,7 +127,10 @@ rd_core *rd_core_new(int n, const rd_settings *settings)
         core->task.modes[i][i] = core->task.frame[i][i] = 1.0;
     }
     core->n = n;
-    core->softness = core->swung = core->pace.share = 1.0;
+    core->pace.share = 1.0;
+    for (int j = 0; j < n; ++j) {
+        core->softness[j] = core->swung[j] = 1.0;
+    }
     core->settings = settings;
     core->time = core->last_time = core->supervision.stopped_at = -INFINITY;
     if (!machine->find_place) {

@@ -65,7 +65,8 @@ int rd_joint_impedance(rd_core *core, const rd_settings *s, const rd_motion *ahe
         const double d = s->damping[j] < 0.0 ? 2.0 * sqrt(s->stiffness[j] * core->inertia[j]) : s->damping[j];
         const double wall = rd_braking_at_wall(core, s, j);
         effort[j] += wall != 0.0 ? wall * core->inertia[j] : 0.0;
-        effort[j] += core->softness * (core->softness * s->stiffness[j] * error + d * (r->velocity[j] - qd[j]));
+        const double soft = core->softness[j];
+        effort[j] += soft * (soft * s->stiffness[j] * error + d * (r->velocity[j] - qd[j]));
     }
     return 1;
 }

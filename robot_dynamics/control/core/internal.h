@@ -77,6 +77,7 @@ typedef struct {
     double speed, pull, peak, last, work, spent;
     int sign, count;              /* of velocity error; half periods that last */
     int states;                   /* so far */
+    int swings;                   /* whether it is an oscillation */
     int swells;                   /* half periods that swell */
     double first, grew;           /* peak from which they do; factor of the last one */
     double square, weight;        /* mean square of the peaks over the last moment, and what of a moment has passed */
@@ -175,8 +176,8 @@ struct rd_core {
     rd_supervision supervision;
     rd_observer *observer;
     rd_swing *swings;             /* (n) */
-    double softness;              /* share of kv in force, and its square of kp: the least of both */
-    double swung;                 /* what oscillations leave of it */
+    double *softness;             /* (n) shares of kv in force, and their squares of kp: the least of both */
+    double *swung;                /* (n) what oscillations leave of them */
     rd_pace pace;
     double unseen;                /* from the last state until it was noticed that no more come [s] */
     double set_back;              /* by which the clock was set back since the settings in force came [s] */

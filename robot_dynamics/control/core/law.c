@@ -86,7 +86,7 @@ static void estimate_load(rd_core *core, const rd_settings *s)
             core->undisturbed[j] = *z;
         } else if (s->ki[j] > 0.0 && 0.0 < elapsed && elapsed < ESTIMATE_GAP && !core->cut && !core->braked
                    && size < 0.5 * doubted(s, j)) {
-            const double most = fmax(s->kp[j] * doubted(s, j), fabs(core->undisturbed[j])), soft = core->softness;
+            const double most = fmax(s->kp[j] * doubted(s, j), fabs(core->undisturbed[j])), soft = core->softness[j];
             *z = fmin(fmax(*z + soft * soft * soft * s->ki[j] * elapsed * error, -most), most);
         }
     }
@@ -97,8 +97,8 @@ static void estimate_load(rd_core *core, const rd_settings *s)
 static double feedback_of(const rd_core *core, const rd_settings *s, int j)
 {
     const rd_motion *r = &core->reference;
-    const double kv = core->softness * s->kv[j], most = s->velocity_limits[j], rate = r->velocity[j];
-    double pull = core->softness * core->softness * s->kp[j] * (r->position[j] - core->state.position[j]);
+    const double soft = core->softness[j], kv = soft * s->kv[j], most = s->velocity_limits[j], rate = r->velocity[j];
+    double pull = soft * soft * s->kp[j] * (r->position[j] - core->state.position[j]);
     if (kv > 0.0) {
         pull = fmin(fmax(pull, fmin(0.0, kv * (-most - rate))), fmax(0.0, kv * (most - rate)));
     }

@@ -82,13 +82,14 @@ int rd_find_oscillation(rd_core *core, double share, double *measured, double *a
     }
     for (int j = 0; j < core->n; ++j) {
         rd_swing *swing = &core->swings[j];
-        const double kv = core->softness * s->kv[j], kp = core->softness * core->softness * s->kp[j];
+        const double soft = core->softness[j], kv = soft * s->kv[j], kp = soft * soft * s->kp[j];
         const double floor = velocity_floor(s, j, share);
         const double away = machine->stray ? error[j] : core->reference.position[j] - core->state.position[j];
         const double slower = machine->stray ? rate[j] : core->reference.velocity[j] - core->state.velocity[j];
         follow_swing(swing, core->time, -slower, kv * slower + kp * away, s->kp[j], kv, floor);
         const double speed = fmax(swing->last, swing->peak);
-        if ((swing->count >= HALVES || is_swollen(swing, floor)) && (worst < 0 || speed > fastest)) {
+        swing->swings = swing->count >= HALVES || is_swollen(swing, floor);
+        if (swing->swings && (worst < 0 || speed > fastest)) {
             worst = j;
             fastest = *measured = speed;
             *allowed = floor;

@@ -162,7 +162,9 @@ void rd_core_reset_fault(rd_core *core)
         core->departs = 1;
     }
     core->trip.latched = core->guides = 0;
-    core->swung = 1.0;
+    for (int j = 0; j < core->n; ++j) {
+        core->swung[j] = 1.0;
+    }
     rd_forget_oscillation(core);
     core->supervision.faults = 0;
     core->has_sent = 0;
@@ -281,7 +283,8 @@ static int watch_speed(rd_core *core, const rd_rules *rules)
     return apply(core, RD_OVERSPEED, &worst);
 }
 
-/* Gains that an oscillation has lowered go on falling while it lasts. */
+/* Gains that an oscillation has lowered go on falling while it lasts: those of an arm's joints that swing, and all of a
+ * machine whose references are no joints. */
 static int watch_oscillation(rd_core *core, const rd_rules *rules)
 {
     reading swing = {.joint = -1};
@@ -292,7 +295,11 @@ static int watch_oscillation(rd_core *core, const rd_rules *rules)
     const int joint = rd_find_oscillation(core, rules->oscillation, &measured, &allowed);
     if (joint >= 0) {
         take_worse(&swing, joint, measured, allowed);
-        core->swung = fmax(SOFTEST, core->softness / (1.0 + rd_swelling(core, joint)));
+        for (int j = 0; j < core->n; ++j) {
+            if (core->swings[j].swings || core->settings->machine->stray) {
+                core->swung[j] = fmax(SOFTEST, core->softness[j] / (1.0 + rd_swelling(core, joint)));
+            }
+        }
         rd_forget_oscillation(core);
     }
     core->supervision.rules[RD_OSCILLATION].largest = fmax(core->supervision.rules[RD_OSCILLATION].largest, swing.share);
@@ -393,7 +400,9 @@ int rd_supervise(rd_core *core)
     const int stops = rd_watch_pace(core) || watch_oscillation(core, rules) || watch_weight(core, rules)
         || watch_speed(core, rules) || watch_beginning(core, rules)
         || watch_contact(core, rules) || watch_following(core, rules);
-    core->softness = fmin(core->swung, core->pace.share);
+    for (int j = 0; j < core->n; ++j) {
+        core->softness[j] = fmin(core->swung[j], core->pace.share);
+    }
     return stops;
 }
 

@@ -288,16 +288,17 @@ int rd_cartesian_impedance(rd_core *core, const rd_settings *s, const rd_motion 
     const rd_task *task = s->task;
     const int n = core->n;
     const rd_motion *r = &core->reference;
-    const double *q = core->state.position, *qd = core->state.velocity, soft = core->softness;
+    const double *q = core->state.position, *qd = core->state.velocity;
     double *jacobian = core->task.rows, *solved = jacobian + AXES * n, *next = solved + AXES * n, *mass = core->matrix;
     double *acceleration = core->scratch[3], *posture = core->scratch[1], *lowered = core->scratch[2];
-    double here[16], there[16], e[AXES], rate[AXES], force[AXES], w[AXES][AXES], scaled[AXES][AXES], mobility[AXES];
+    double soft = 1.0, here[16], there[16], e[AXES], rate[AXES], force[AXES], w[AXES][AXES], scaled[AXES][AXES], mobility[AXES];
     (void)ahead;
     (void)half;
     if (s == core->settings) {
         rd_drop_driving_load(core, rd_since_estimate(core), s->error_clip);
     }
     for (int j = 0; j < n; ++j) {
+        soft = fmin(soft, core->softness[j]); /* the frame's springs pull at every joint */
         acceleration[j] = r->acceleration[j] + core->disturbance[j];
     }
     if (!task

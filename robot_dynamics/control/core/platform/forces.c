@@ -247,9 +247,9 @@ static int computed_force(rd_core *core, const rd_settings *s, const rd_motion *
         rd_platform_motion(&core->reference, wanted, rate, unused);
     }
     rd_pose_error(wanted, platform->pose, error);
-    const double share = pull_share(core, s, rate, error);
+    const double share = pull_share(core, s, rate, error), soft = core->softness[0];
     for (int i = 0; i < 6; ++i) {
-        a[i] = a[i] + core->softness * (s->kv[i] * (rate[i] - v[i]) + core->softness * share * s->kp[i] * error[i]);
+        a[i] = a[i] + soft * (s->kv[i] * (rate[i] - v[i]) + soft * share * s->kp[i] * error[i]);
     }
     if (model->disturbance_gain > 0.0) {
         estimate_disturbance(core, model, error);
