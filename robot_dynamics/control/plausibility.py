@@ -43,7 +43,8 @@ class PlausibilityParameters:
     max_effort_step: float = parameter(
         1.0,
         "Largest step of a joint's effort from one cycle to the next, as a share of its limit; beyond it the"
-        " machine stops. What was asked for takes as many cycles as it needs. 2 allows every step",
+        " machine stops. What was asked for takes as many cycles as it needs. 2 allows every step; an arm"
+        " refuses steps that are too small to hold it, where the period of its states is known",
         minimum=1e-3,
         maximum=2.0,
     )

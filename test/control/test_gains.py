@@ -144,3 +144,21 @@ def test_states_that_come_at_once_more_rarely_lower_the_gains_before_they_feed_a
     rig.run(1.5)
     assert rig.share_of_speed(began) < 0.01
     assert rig.control.trip.rule == "slow_states" and not rig.control.latched
+
+
+@pytest.mark.parametrize("period", [0.002, 0.008])
+def test_steps_of_efforts_that_are_too_small_to_hold_are_refused_with_the_least_that_hold(period):
+    """With 0.001 and masses 10 % off an arm crept at 0.007 to 0.04 rad/s, stop by stop."""
+    loop = ArmLoop("ur5", READY, real={"mass_scale": 1.1}, period=period)
+    loop.run(0.3)
+    with pytest.raises(ParameterError, match=r"'max_effort_step' is 0\.001: .* at least (\S+) holds") as told:
+        loop.control.parameters = ArmParameters(max_effort_step=0.001)
+    least = float(str(told.value).split("at least ")[1].split(" ")[0])
+    assert least == pytest.approx(5.0 * period, abs=1.1e-3)
+    loop.control.parameters = ArmParameters(max_effort_step=least)
+    loop.go(np.add(READY, 0.3), 0.6)
+    loop.run(4.0)
+    assert loop.trip is None
+    assert np.abs(loop.velocities[-round(1.0 / period) :]).max() < 1e-4
+    soft = ArmParameters(mode="joint_impedance", max_effort_step=0.001)
+    loop.control.parameters = soft

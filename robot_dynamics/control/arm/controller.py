@@ -324,8 +324,10 @@ class ArmController(ArmCommands):
             self._parameters = before
         if self.phase.controls and (reason := self._weight_of(settings, limits)):
             raise ParameterError(f"{reason}max_effort must be larger")
-        timing = (before.control_period, before.loop_delay)
-        if (before.law, *timing) != (candidate.law, candidate.control_period, candidate.loop_delay):
+        judged = [
+            (one.law, one.control_period, one.loop_delay, one.max_effort_step) for one in (before, candidate)
+        ]
+        if judged[0] != judged[1]:
             return self._check_gains(settings, candidate)
         return ""
 

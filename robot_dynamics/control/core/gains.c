@@ -2,7 +2,9 @@
  *
  * With a period T and a delay d an effort comes the latency T/2 + d too late on average. A joint with the gains kp and kv
  * is stable where kp (T/2 + d) < kv and kv (T/2 + d) < 1, and where its inertia is a part 1/r of the model's, where r
- * times the latency does so. The disturbance estimate is stable with ki < kp kv. Gains that do not stand INERTIA_RATIO are refused, those that do not stand TWICE are reported.
+ * times the latency does so. The disturbance estimate is stable with ki < kp kv. Gains that do not stand INERTIA_RATIO
+ * are refused, those that do not stand TWICE are reported. Efforts of an arm whose steps are below HOLDS sqrt(kp) T of
+ * the limit are too slow for the feedback: it would creep in a hold, stop by stop.
  *
  * In operation the periods of a second count, by their median and their 95th percentile: one late state is none. Gains
  * that do not stand them fall, kv by a share and kp by its square; below LEAST_SHARE the robot stops. */
@@ -13,6 +15,7 @@
 
 static const double INERTIA_RATIO = 1.3, TWICE = 2.0;
 static const double LEAST_SHARE = 0.25;
+static const double HOLDS = 0.5;
 static const double RISE = 1.0;            /* of the share, when periods are short again [1/s] */
 static const double HALF = 0.5;            /* of the second that counts [s] */
 static const double RARE = 0.95;
@@ -45,6 +48,22 @@ static int weakest(const rd_settings *s, int n)
     return worst;
 }
 
+/* The joint whose efforts change most slowly for its gains, and the longest period at which they hold it [s]. */
+static int slowest(const rd_settings *s, int n, double *period)
+{
+    int worst = 0;
+    *period = INFINITY;
+    for (int j = 0; j < n && !s->platform && !(RD_YIELDING >> s->mode & 1U); ++j) {
+        const double share = isfinite(s->limits[j]) ? s->effort_steps[j] / s->limits[j] : INFINITY;
+        const double longest = s->kp[j] > 0.0 ? share / (HOLDS * sqrt(s->kp[j])) : INFINITY;
+        if (longest < *period) {
+            worst = j;
+            *period = longest;
+        }
+    }
+    return worst;
+}
+
 int rd_gains_text(const rd_settings *s, int n, double period, const char *const *names, char *text, size_t bytes)
 {
     for (int i = 0; i < n; ++i) {
@@ -53,6 +72,15 @@ int rd_gains_text(const rd_settings *s, int n, double period, const char *const 
                      names[i], 0.5 * s->kp[i] * s->kv[i]);
             return RD_FAILS;
         }
+    }
+    double held;
+    const int slow = slowest(s, n, &held);
+    if (judges(s) && period > held) {
+        const double least = ceil(100.0 * s->effort_steps[slow] / s->limits[slow] * period / held / 0.1) * 1e-3;
+        snprintf(text, bytes,
+                 "parameter 'max_effort_step' is %.4g: with the kp of %s and a state every %.3g ms at least %.4g holds the arm",
+                 s->effort_steps[slow] / s->limits[slow], names[slow], 1e3 * period, least);
+        return RD_FAILS;
     }
     const int j = weakest(s, n);
     const double latency = 0.5 * period + delay_of(s), stands = latency_of(s->kp[j], s->kv[j]);

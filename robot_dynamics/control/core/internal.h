@@ -52,6 +52,8 @@ struct rd_machine {
     void (*tell)(const struct rd_core *core, double *told);
 };
 
+/* Bits of an arm's modes that yield. */
+enum { RD_YIELDING = 1 << RD_JOINT_IMPEDANCE | 1 << RD_CARTESIAN_IMPEDANCE };
 enum { RD_TASK_ROWS = 18 };       /* three Jacobians */
 enum { RD_MOST_FAULTS = 3 };      /* within the duration of RD_REPEATED_FAULTS that latch */
 

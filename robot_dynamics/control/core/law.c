@@ -302,7 +302,7 @@ static const rd_machine ARM = {
     .told_of_joints = 2, .tell = tell_external,
     .without_feedback = 1U << RD_FEEDFORWARD | 1U << RD_GRAVITY_COMPENSATION,
     .without_reference = 1U << RD_GRAVITY_COMPENSATION,
-    .yielding = 1U << RD_JOINT_IMPEDANCE | 1U << RD_CARTESIAN_IMPEDANCE,
+    .yielding = RD_YIELDING,
     .reference_effort = reference_effort, .dynamics = arm_dynamics, .bearing = arm_bearing, .effort = arm_effort,
     .load = arm_load, .change_law = change_law, .keep_load = keep_load, .take_load = take_load,
 };
