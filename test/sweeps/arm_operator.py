@@ -424,7 +424,7 @@ class ArmOperator(RuleBasedStateMachine):
             self._anywhere()
         if now > self.excused and not self.blocked:
             j = int(np.argmax(quick))
-            weak = self.scale != 1.0 and min(parameters.kp) < 50.0
+            weak = self.scale != 1.0 and (min(parameters.kp) < 50.0 or parameters.mode in YIELDING)
             most = (WEAK if weak else MARGIN) * (1.3 if self._swings else 1.0)
             assert quick[j] < most, f"joint {j} has {quick[j]:.2f} of its speed limit, {self._told()}"
             beyond = np.maximum(self.span[0] - q, q - self.span[1]) - self.room - self._sag()
@@ -447,14 +447,9 @@ class ArmOperator(RuleBasedStateMachine):
         if command.phase is not Phase.HOLDING:
             self.shaken = now
         soft = parameters.mode in YIELDING
-        damping = (
-            parameters.joint_damping
-            if parameters.mode == "joint_impedance"
-            else (*parameters.cartesian_damping, parameters.nullspace_damping)
-        )
         # A load that is not known is estimated with the time constant kp/ki, which is 16/kv.
         slow = (8.0 if self.scale == 1.0 else 64.0) / parameters.kv[0]
-        decay = 0.0 if soft and max(damping) < 0.0 else 20.0 if soft else slow
+        decay = 0.0 if soft and self._damped else 20.0 if soft else slow
         resting = command.phase is Phase.HOLDING and now - self.shaken > SETTLING + decay
         if (resting or now > self.resting_by + decay) and now > self.excused and not (free or self.blocked):
             j = int(np.argmax(quick))
@@ -477,7 +472,17 @@ class ArmOperator(RuleBasedStateMachine):
         parameters = self.parameters
         slow = 0.2 if min(parameters.kp) < 50.0 or self._swings else 0.0
         wrong = 0.0 if self.scale == 1.0 else 0.2 + 8.0 / min(parameters.kp)
-        return 3.0 if parameters.mode in YIELDING else max(slow, wrong)
+        if parameters.mode in YIELDING:
+            return 3.0 if self.scale == 1.0 and self._damped else np.inf
+        return max(slow, wrong)
+
+    @property
+    def _damped(self) -> bool:
+        """True for an impedance whose damping is critical."""
+        parameters = self.parameters
+        if parameters.mode == "joint_impedance":
+            return max(parameters.joint_damping) < 0.0
+        return max(*parameters.cartesian_damping, parameters.nullspace_damping) < 0.0
 
     @property
     def _swings(self) -> bool:
