@@ -196,7 +196,7 @@ def test_bad_input_is_refused_by_name():
     with pytest.raises(ParameterError, match="observer_gain"):
         rd.MomentumObserver(chain, parameters=rd.ContactParameters(observer_gain=0.0))
     with pytest.raises(ParameterError, match="on_contact"):
-        rd.ContactParameters(on_contact="yield")
+        rd.ContactParameters(on_contact="run")
     with pytest.raises(ParameterError, match=r"'on_contact' is 'hold'.*observer_gain is 0"):
         rd.ArmController(chain, parameters=rd.ArmParameters(on_contact="hold", observer_gain=0.0))
     with pytest.raises(ModelError, match="of an arm with 7 joints; this one has 6"):
@@ -210,3 +210,38 @@ def test_bad_input_is_refused_by_name():
     observer.update(0.0, q, q, q)
     with pytest.raises(StateError, match="effort"):
         observer.update(0.001, q, q, np.array([0, 0, np.inf, 0, 0, 0]))
+
+
+def test_an_arm_that_yields_to_a_contact_can_be_pushed_away_until_the_reset():
+    """The spring of joint_stiffness, by the static balance; the reset then holds the arm where it is."""
+    soft = {"joint_stiffness": (60.0,), "joint_error_clip": (1.0,), "kp": (900.0,), "kv": (60.0,)}
+    loop = Pushed("ur5", READY, on_contact="yield", **soft)
+    loop.run(0.1)
+    loop.go(np.add(READY, (0.5, 0.0, 0.0, 0.0, 0.0, 0.0)), 1.0)
+    loop.run(0.5)
+    loop.push = (4, np.array([0.0, -60.0, 0.0, 0.0, 0.0, 0.0]))
+    loop.run(3.0)
+    assert loop.trip.rule == "contact" and loop.phases[-1] is Phase.PROTECTIVE_STOP
+    assert np.abs(loop.velocities[-1]).max() < 0.01
+    away = loop.plant.position - loop.control.reference(np.inf).position
+    np.testing.assert_allclose(60.0 * away, loop.torque(), atol=0.05)
+    assert np.abs(away).max() > 0.2
+    place, before = loop.plant.position.copy(), len(loop.times)
+    loop.control.reset_fault()
+    loop.control.parameters = replace(loop.control.parameters, on_contact="off")
+    loop.run(1.5)
+    assert loop.phases[-1] is Phase.HOLDING
+    assert np.abs(loop.plant.position - place).max() < 0.15
+    loop.push = None
+    loop.run(3.0)
+    assert np.abs(loop.plant.position - place).max() < 0.03
+    steps = np.abs(np.diff(loop.efforts[before:], axis=0)).max(axis=0)
+    limits = [loop.chain.driving_joint(j).limits.effort for j in range(6)]
+    assert (steps < 0.2 * np.array(limits)).all()
+
+
+def test_an_arm_does_not_yield_with_springs_that_are_not_stable():
+    loop = Pushed("ur5", READY)
+    loop.run(0.1)
+    with pytest.raises(ParameterError, match=r"on_contact is 'yield': .*'joint_stiffness' is 1e.06.*stable"):
+        loop.control.parameters = rd.ArmParameters(on_contact="yield", joint_stiffness=(1e6,))

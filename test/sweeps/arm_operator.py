@@ -229,7 +229,7 @@ class ArmOperator(RuleBasedStateMachine):
                 "stream_horizon": st.sampled_from([-1.0, 0.0, 0.1]),
                 "safe_fade_time": spread(0.05, 5.0),
                 "loop_delay": st.sampled_from([0.0, 0.002, 0.01]),
-                "on_contact": st.sampled_from(["off", "report", "hold"]),
+                "on_contact": st.sampled_from(["off", "report", "hold", "yield"]),
                 "observer_gain": st.sampled_from([0.0, 5.0, 25.0, 200.0]),
             },
         )

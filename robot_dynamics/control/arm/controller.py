@@ -325,7 +325,8 @@ class ArmController(ArmCommands):
         if self.phase.controls and (reason := self._weight_of(settings, limits)):
             raise ParameterError(f"{reason}max_effort must be larger")
         judged = [
-            (one.law, one.control_period, one.loop_delay, one.max_effort_step) for one in (before, candidate)
+            (one.law, one.control_period, one.loop_delay, one.max_effort_step, one.on_contact)
+            for one in (before, candidate)
         ]
         if judged[0] != judged[1]:
             return self._check_gains(settings, candidate)
@@ -356,9 +357,11 @@ class ArmController(ArmCommands):
         failed, text = self._judged("rd_gains_text", settings, period)
         if parameters.yields:
             springs = parameters.unstable_springs
-            text = springs(self.chain, self._dynamics, self._links, period) if failed else ""
+            text = springs(self.chain, self._dynamics, self._links, period) or text if failed else ""
         if failed:
             raise ParameterError(text)
+        if soft := parameters.unstable_yield(self.chain, self._dynamics, period):
+            raise ParameterError(f"on_contact is 'yield': {soft}")
         return text
 
     def _weight_of(self, settings: Settings, before: Array | None = None) -> str:

@@ -81,7 +81,7 @@ class ImpedanceParameters:
         )
 
     def unstable(self, chain: KinematicChain, arm: InverseDynamics, period: float, delay: float) -> str:
-        """Reason why the impedance is not stable with states every ``period`` seconds.
+        """Reason why the impedance is not stable with states every ``period`` seconds; empty where it is.
 
         Args:
             chain: the arm.
@@ -92,6 +92,8 @@ class ImpedanceParameters:
         given = self.impedance(chain)
         critical = bool((given["damping"] < 0.0).any())
         too_fast = TooFast.of(self.equivalent_gains(chain, arm), critical, period, delay)
+        if too_fast.share > 1.0:
+            return ""
         name = "joint_damping" if too_fast.damping else "joint_stiffness"
         values = given[name.removeprefix("joint_")]
         return at_most(name, values, too_fast.share * values, period)

@@ -146,6 +146,12 @@ class ArmParameters(
             return self.unstable_task(chain, arm, links, period, delay)
         return self.unstable(chain, arm, period, delay)
 
+    def unstable_yield(self, chain: KinematicChain, arm: InverseDynamics, period: float) -> str:
+        """Reason why the arm must not yield to a contact; empty: it may. See :meth:`unstable_springs`."""
+        if self.on_contact != "yield" or self.loop_delay < 0.0 or period == 0.0:
+            return ""
+        return self.unstable(chain, arm, period, max(self.loop_delay, 0.0))
+
     def gains(self, joint_names: Sequence[str]) -> tuple[Array, Array]:
         """Position and velocity gains (n,) of ``joint_names``.
 

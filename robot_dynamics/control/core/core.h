@@ -86,7 +86,7 @@ enum rd_rule {
 enum { RD_RULES = 13 };            /* rules, RD_NO_RULE included */
 
 /* What an external effort beyond its threshold begins. */
-enum rd_on_contact { RD_CONTACT_OFF, RD_CONTACT_REPORT, RD_CONTACT_HOLD };
+enum rd_on_contact { RD_CONTACT_OFF, RD_CONTACT_REPORT, RD_CONTACT_HOLD, RD_CONTACT_YIELD };
 
 /* The line of a rule in the table. */
 typedef struct {

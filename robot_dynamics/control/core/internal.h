@@ -313,6 +313,19 @@ static inline int rd_lacks_feedback(const rd_core *core, const rd_settings *sett
 {
     return settings->machine->without_feedback >> settings->mode & 1U && core->trip.latched && !core->guides;
 }
+/* Whether the arm has yielded to a contact: its law is then joint impedance until the fault is reset. */
+static inline int rd_has_yielded(const rd_core *core, const rd_settings *settings)
+{
+    return core->trip.latched && core->trip.rule == RD_CONTACT && settings->rules
+        && settings->rules->contact == RD_CONTACT_YIELD && !core->guides
+        && !(settings->machine->yielding >> settings->mode & 1U);
+}
+/* Whether the law in force leaves its reference under a load. */
+static inline int rd_yields(const rd_core *core)
+{
+    const rd_settings *settings = core->settings;
+    return settings->machine->yielding >> settings->mode & 1U || rd_has_yielded(core, settings);
+}
 /* A rule has tripped at a joint (-1: whole robot): note it, latch, and begin the protective stop. */
 void rd_trip_rule(rd_core *core, int rule, int joint, double measured, double allowed);
 void rd_note_trip(rd_core *core, int rule, int joint, double measured, double allowed, int stops);

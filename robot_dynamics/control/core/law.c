@@ -233,7 +233,10 @@ static int (*const LAWS[])(rd_core *, const rd_settings *, const rd_motion *, do
 
 static int arm_effort(rd_core *core, const rd_settings *s, const rd_motion *ahead, double half, double *effort)
 {
-    return LAWS[rd_lacks_feedback(core, s) ? RD_COMPUTED_TORQUE : s->mode](core, s, ahead, half, effort);
+    const int mode = rd_has_yielded(core, s) ? RD_JOINT_IMPEDANCE
+        : rd_lacks_feedback(core, s)         ? RD_COMPUTED_TORQUE
+                                             : s->mode;
+    return LAWS[mode](core, s, ahead, half, effort);
 }
 
 static void change_law(rd_core *core)

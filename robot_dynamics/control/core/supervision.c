@@ -157,9 +157,13 @@ void rd_core_reset_fault(rd_core *core)
     if (!core->trip.latched) {
         return;
     }
-    if (rd_lacks_feedback(core, core->settings) && core->knows_effort) {
+    const int yielded = rd_has_yielded(core, core->settings);
+    if ((yielded || rd_lacks_feedback(core, core->settings)) && core->knows_effort) {
         rd_copy(core->departing, core->last_effort, core->n); /* the law of the mode is another one */
         core->departs = 1;
+    }
+    if (yielded) {
+        core->recaptures = RD_STOP_HOLD;
     }
     core->trip.latched = core->guides = 0;
     for (int j = 0; j < core->n; ++j) {
@@ -230,16 +234,11 @@ static int apply(rd_core *core, int rule, const reading *value)
 }
 
 /* What yields may be anywhere; its speed is watched. */
-static int yields(const rd_core *core)
-{
-    return core->settings->machine->yielding >> core->settings->mode & 1U;
-}
-
 static int watch_following(rd_core *core, const rd_rules *rules)
 {
     const rd_machine *machine = core->settings->machine;
     reading legs = {.joint = -1}, pose = {.joint = -1};
-    if (rd_follows_nothing(core) || yields(core) || core->braked) {
+    if (rd_follows_nothing(core) || rd_yields(core) || core->braked) {
         return 0;
     }
     const double *error = core->before;
@@ -338,7 +337,7 @@ static int watch_beginning(rd_core *core, const rd_rules *rules)
         const double settling = 0.75 * sqrt(core->settings->kp[j]) * rules->following[j];
         const double most = rules->start_speed > 0.0 ? fmax(rules->start_speed * rules->speed[j], settling) : 0.0;
         take_worse(&speed, j, fabs(core->state.velocity[j]), most);
-        take_worse(&distance, j, yields(core) ? 0.0 : fabs(core->before[j]), rules->start_displacement * rules->following[j]);
+        take_worse(&distance, j, rd_yields(core) ? 0.0 : fabs(core->before[j]), rules->start_displacement * rules->following[j]);
     }
     if (watch->first < 0.0) {
         watch->first = speed.share; /* a robot that moves already has so much to lose */
