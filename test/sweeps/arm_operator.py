@@ -35,7 +35,7 @@ from robot_dynamics.control.waypoints import Waypoint
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.stewart.orientation import rotation_from_vector
 
-MARGIN, WEAK, SLACK, EXCUSED = 1.05, 1.15, 0.03, 0.5
+MARGIN, WEAK, SLACK, EXCUSED = 1.05, 1.15, 0.04, 0.5
 SETTLED, STEP = 0.3, 0.1
 SETTLING, STILL = 2.0, 0.03
 FREE = ("gravity_compensation", "feedforward")
@@ -324,11 +324,13 @@ class ArmOperator(RuleBasedStateMachine):
     def _set(self, **values: Any) -> bool:
         """Set parameters; whether they were accepted."""
         control = self.rig.control
-        before = self.most
+        before, sag = self.most, self._sag()
         try:
             control.parameters = replace(control.parameters, **values)
         except RobotDynamicsError:
             return False
+        # What sagged comes back.
+        self.room = self.room + (sag if np.isfinite(sag) else 3.0)
         # What is followed keeps the acceleration that it was planned with.
         self.accelerations = np.maximum(self.accelerations, np.maximum(before, self.most))
         self._happened()

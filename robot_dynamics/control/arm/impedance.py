@@ -70,15 +70,24 @@ class ImpedanceParameters:
         fields["error_clip"] = self.joint_error_clip
         return {name: per_joint(value, chain.joint_names, f"joint_{name}") for name, value in fields.items()}
 
-    def equivalent_gains(self, chain: KinematicChain, arm: InverseDynamics) -> tuple[float, float]:
-        """Gains on accelerations, [1/s²] and [1/s], as fast as the impedance at any pose."""
+    def equivalent_gains(self, chain: KinematicChain, arm: InverseDynamics) -> tuple[Array, Array]:
+        """Gains (n,) on accelerations, [1/s²] and [1/s], as fast as the impedance at any pose.
+
+        The largest are those of the whole arm; the joints share them as they would have them alone.
+        """
         given = self.impedance(chain)
         stiffness, damping = given["stiffness"], given["damping"]
-        return fastest(
+        found = list(poses(chain, arm))
+        largest = fastest(
             (mass, np.diag(stiffness), np.diag(np.where(damping < 0.0, critical, damping)))
-            for _, mass in poses(chain, arm)
+            for _, mass in found
             for critical in (2.0 * np.sqrt(stiffness * np.diag(mass)),)
         )
+        mobility = np.max([np.diag(np.linalg.inv(mass)) for _, mass in found], axis=0)
+        kp = stiffness * mobility
+        kv = np.where(damping < 0.0, 2.0 * np.sqrt(kp), damping * mobility)
+        shares = [gains / (float(gains.max()) or 1.0) for gains in (kp, kv)]
+        return largest[0] * shares[0], largest[1] * shares[1]
 
     def unstable(self, chain: KinematicChain, arm: InverseDynamics, period: float, delay: float) -> str:
         """Reason why the impedance is not stable with states every ``period`` seconds; empty where it is.
@@ -91,7 +100,8 @@ class ImpedanceParameters:
         """
         given = self.impedance(chain)
         critical = bool((given["damping"] < 0.0).any())
-        too_fast = TooFast.of(self.equivalent_gains(chain, arm), critical, period, delay)
+        kp, kv = self.equivalent_gains(chain, arm)
+        too_fast = TooFast.of((float(kp.max()), float(kv.max())), critical, period, delay)
         if too_fast.share > 1.0:
             return ""
         name = "joint_damping" if too_fast.damping else "joint_stiffness"
@@ -115,7 +125,7 @@ class TooFast(NamedTuple):
         """Share that is stable; 1 or more: all of it.
 
         Args:
-            gains: see :meth:`ImpedanceParameters.equivalent_gains`.
+            gains: on accelerations, as fast as the impedance at any pose [1/s², 1/s].
             critical: whether any damping follows the stiffness.
             period: of the states [s].
             delay: of an effort beside half a period [s].

@@ -129,7 +129,7 @@ class ArmParameters(
         kp, kv = self.gains(chain.joint_names)
         spring = self.impedance(chain)
         if self.mode == impedance.MODE:
-            kp, kv = (np.full(chain.dof, gain) for gain in self.equivalent_gains(chain, arm))
+            kp, kv = self.equivalent_gains(chain, arm)
         elif self.mode == task_impedance.MODE and isinstance(links, CompiledDynamics):
             kp, kv = (np.full(chain.dof, gain) for gain in self.task_gains(chain, arm, links))
         return {"kp": kp, "kv": kv, **spring, **estimate_arrays(chain, self)}

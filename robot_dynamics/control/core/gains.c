@@ -197,6 +197,15 @@ static double stands_now(const rd_core *core, const rd_settings *s)
     return latency > stands ? stands / (INERTIA_RATIO * latency) : 1.0;
 }
 
+/* What the periods leave of the gains of a joint of an arm, or of a platform: as much as its own gains stand. */
+double rd_pace_share(const rd_core *core, int joint)
+{
+    const rd_settings *s = core->settings;
+    const int j = weakest(s, core->n);
+    const double least = latency_of(s->kp[j], s->kv[j]), own = latency_of(s->kp[joint], s->kv[joint]);
+    return s->platform || !isfinite(own) ? core->pace.share : fmin(1.0, core->pace.share * own / least);
+}
+
 int rd_watch_pace(rd_core *core)
 {
     const rd_settings *s = core->settings;

@@ -400,7 +400,7 @@ int rd_supervise(rd_core *core)
         || watch_speed(core, rules) || watch_beginning(core, rules)
         || watch_contact(core, rules) || watch_following(core, rules);
     for (int j = 0; j < core->n; ++j) {
-        core->softness[j] = fmin(core->swung[j], core->pace.share);
+        core->softness[j] = fmin(core->swung[j], rd_pace_share(core, j));
     }
     return stops;
 }
