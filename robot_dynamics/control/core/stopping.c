@@ -3,7 +3,8 @@
  * A path p has a parameter s, whose rate r falls from 1 to 0. The reference is p(s), with the velocity p' r and the
  * acceleration p'' r^2 + p' r'. In each cycle r' is the least that keeps the acceleration within the deceleration of
  * the stop, and the efforts of the reference within their limits. Neither may keep the robot going: r' is at most
- * LEAST_BRAKING of what the deceleration alone would allow on a straight path.
+ * LEAST_BRAKING of what the deceleration alone would allow on a straight path. On a straight line an arm's joint that
+ * would pass its position limit brakes harder than declared, as far as efforts permit.
  *
  * The path is that of the plan in force. It is a straight line of constant velocity where the reference comes from
  * outside cycle by cycle, and where the robot is farther off than the following error: then from the measured state. */
@@ -13,6 +14,7 @@
 
 static const double LEAST_BRAKING = 0.2;   /* see above */
 static const double EFFORT_SHARE = 0.9;  /* share of the effort limits that the reference of a stop may ask for */
+static const double ROOM_SHARE = 0.9, LEAST_ROOM = 1e-3; /* of the way to a position limit, that a stop takes [rad or m] */
 static const double STANDING = 1e-9;  /* a slower reference is at rest [1/s of its coordinates] */
 
 static double dot_product(const double *a, const double *b, int n)
@@ -91,6 +93,22 @@ static double slowest_by_efforts(rd_core *core, const rd_motion *path)
     return fmin(least, 0.0);
 }
 
+/* Rate of the pace at which every joint of an arm rests before its position limit on a straight line; 0 at least. */
+static double slowest_by_positions(const rd_core *core, const rd_motion *path)
+{
+    const rd_stopping *stop = &core->stopping;
+    const double *limits = core->settings->position_limits;
+    double least = 0.0;
+    for (int j = 0; j < core->n && limits && !stop->path.plan; ++j) {
+        const double rate = path->velocity[j], speed = fabs(rate) * stop->pace;
+        const double room = rate > 0.0 ? limits[core->n + j] - path->position[j] : path->position[j] - limits[j];
+        if (fabs(rate) > STANDING && isfinite(room)) {
+            least = fmin(least, -speed * speed / (2.0 * fmax(ROOM_SHARE * room, LEAST_ROOM)) / fabs(rate));
+        }
+    }
+    return least;
+}
+
 /* The stop's pace from now on; at rest there is none any more. */
 static void choose_change(rd_core *core)
 {
@@ -104,6 +122,7 @@ static void choose_change(rd_core *core)
         stop->kind = RD_NO_STOP;
         return;
     }
+    stop->change = fmin(stop->change, slowest_by_positions(core, path));
     stop->change = fmax(stop->change, slowest_by_efforts(core, path));
     stop->change = fmin(stop->change, LEAST_BRAKING * nominal);
 }
