@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 static const double INERTIA_RATIO = 1.3, TWICE = 2.0;
-static const double LEAST_SHARE = 0.25;
+static const double LEAST_SHARE = 0.25, LOWEST_SHARE = 1e-3; /* of the gains: below, the robot stops; and the least */
 static const double HOLDS = 0.5;
 static const double RISE = 1.0;            /* of the share, when periods are short again [1/s] */
 static const double HALF = 0.5;            /* of the second that counts [s] */
@@ -225,7 +225,7 @@ int rd_watch_pace(rd_core *core)
         state->share = latency / stands;
         state->largest = fmax(state->largest, state->share);
         if (pace->wanted < LEAST_SHARE && !core->trip.latched) {
-            pace->share = LEAST_SHARE;
+            pace->share = fmax(LOWEST_SHARE, pace->wanted);
             rd_trip_rule(core, RD_SLOW_STATES, j, measured, fmax(allowed, 0.0));
             return 1;
         }
@@ -235,7 +235,7 @@ int rd_watch_pace(rd_core *core)
         state->warned = state->share > 1.0 || (state->warned && state->share > rd_rule_table(RD_SLOW_STATES)->release);
     }
     /* Down at once, up slowly. */
-    const double wanted = fmax(LEAST_SHARE, fmin(pace->wanted, stands_now(core, s)));
+    const double wanted = fmax(LOWEST_SHARE, fmin(pace->wanted, stands_now(core, s)));
     pace->share = fmin(wanted, pace->share + RISE * fmin(core->time - pace->last, HALF));
     pace->last = core->time;
     return 0;
