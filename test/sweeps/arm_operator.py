@@ -74,6 +74,7 @@ class ArmOperator(RuleBasedStateMachine):
         self.resting_by = np.inf
         self.span = np.stack([start, start])
         self.room = np.zeros(rig.chain.dof)
+        self.last_goal = 0.0, start
         self.accelerations = self.most
         self.found = False
         self._cycles(5)
@@ -159,8 +160,10 @@ class ArmOperator(RuleBasedStateMachine):
         before = self.parameters.mode
         if not self._set(mode=mode):
             return
-        if (mode in FREE) != (before in FREE) or mode in YIELDING:
+        if (mode in FREE) != (before in FREE) or {mode, before} & {*YIELDING}:
             self._anywhere()
+        if before in YIELDING:
+            self.room = self.room + 3.0  # it comes back from wherever it has yielded to
         self._cycles(20)
 
     @rule(kp=spread(5.0, 2e4), damping=spread(0.1, 5.0), ki=st.sampled_from([-1.0, 0.0, 0.0, 500.0]))
@@ -342,6 +345,8 @@ class ArmOperator(RuleBasedStateMachine):
         """Follow points, where the controller does; given velocities may force an overshoot."""
         rig = self.rig
         here, speed = rig.plant.position, np.abs(rig.plant.velocity)
+        if joins:
+            self._joins(goals, speed)
         try:
             rig.control.follow(rig.chain.joint_names, points)
         except RobotDynamicsError:
@@ -353,12 +358,26 @@ class ArmOperator(RuleBasedStateMachine):
         rig, control = self.rig, self.rig.control
         here, speed = rig.plant.position, np.abs(rig.plant.velocity)
         try:
-            if control.accept(control.plan_pose(target, control.departure(None))):
-                return
-        except RobotDynamicsError:
+            refused = control.accept(control.plan_pose(target, control.departure(None)))
+        except RobotDynamicsError as error:
+            refused = str(error)
+        if target.found is None:
             return
-        assert target.found is not None
-        self._follows(here, speed, target.found.positions.tolist(), joins, False)
+        goals = target.found.positions.tolist()
+        if joins:
+            self._joins(goals, speed)
+        if not refused:
+            self._follows(here, speed, goals, joins, False)
+
+    def _joins(self, goals: list[Any], speed: np.ndarray) -> None:
+        """A target of a stream, to which those count too that are refused when they come."""
+        rig, goal = self.rig, np.asarray(goals[-1])
+        # A stream goes on for 1.3 of its periods after the last target, and then brakes.
+        elapsed = min(max(rig.time - self.last_goal[0], rig.period), 0.25)
+        quick = np.maximum(np.minimum(np.abs(goal - self.last_goal[1]) / elapsed, rig.speeds), speed)
+        self.room = np.maximum(self.room, quick**2 / (2.0 * self.most) + 1.5 * elapsed * quick)
+        self.last_goal = rig.time, goal
+        self.span = np.stack([np.minimum(self.span[0], goal), np.maximum(self.span[1], goal)])
 
     def _follows(
         self, here: np.ndarray, speed: np.ndarray, goals: list[Any], joins: bool, forced: bool
@@ -368,12 +387,6 @@ class ArmOperator(RuleBasedStateMachine):
             9.0 if forced else 0.0
         )
         if joins:
-            self.span = np.stack(
-                [
-                    np.minimum(self.span[0], np.min(goals, axis=0)),
-                    np.maximum(self.span[1], np.max(goals, axis=0)),
-                ]
-            )
             self.room = np.maximum(self.room, room)
         else:
             self.accelerations = self.most
@@ -451,7 +464,9 @@ class ArmOperator(RuleBasedStateMachine):
         soft = parameters.mode in YIELDING
         # A load that is not known is estimated with the time constant kp/ki, which is 16/kv.
         slow = (8.0 if self.scale == 1.0 else 64.0) / parameters.kv[0]
-        decay = 0.0 if soft and self._damped else 20.0 if soft else slow
+        if soft:
+            slow = 20.0 * self._softest**-0.5 if self._damped else 20.0
+        decay = slow
         resting = command.phase is Phase.HOLDING and now - self.shaken > SETTLING + decay
         if (resting or now > self.resting_by + decay) and now > self.excused and not (free or self.blocked):
             j = int(np.argmax(quick))
@@ -477,6 +492,13 @@ class ArmOperator(RuleBasedStateMachine):
         if parameters.mode in YIELDING:
             return 3.0 if self.scale == 1.0 and self._damped else np.inf
         return max(slow, wrong)
+
+    @property
+    def _softest(self) -> float:
+        """Least stiffness of an impedance."""
+        parameters = self.parameters
+        joints = parameters.mode == "joint_impedance"
+        return float(min(parameters.joint_stiffness if joints else parameters.cartesian_stiffness))
 
     @property
     def _damped(self) -> bool:

@@ -1,0 +1,77 @@
+"""What an arm has picked up, estimated in motion on MuJoCo's arm, and what is no payload."""
+
+import numpy as np
+import pytest
+from closed_loop import READY, ArmLoop
+
+from robot_dynamics.control.arm.payload import PayloadParameters
+from robot_dynamics.control.arm.payload_estimate import estimate_payload
+from robot_dynamics.errors import StateError
+
+GAIN = 25.0
+ARMS = {
+    "ur5": (READY, {"friction": (3.0, 3.0, 2.0, 0.5, 0.5, 0.5), "rotor_inertia": (0.5,) * 6}),
+    "panda": ((0.1, -0.6, 0.2, -2.2, 0.1, 1.7, 0.6), {"rotor_inertia": (0.2,) * 7}),
+}
+
+
+class Carrying:
+    """An arm that moves at random for some seconds, with a load and friction beside the declared ones."""
+
+    def __init__(self, robot, seed=0, reach=0.5, friction=1.0, push=None, duration=5.0, **load):
+        start, drives = ARMS[robot]
+        real = {**drives, **{f"payload_{name}": value for name, value in load.items()}}
+        if "friction" in drives:
+            real["friction"] = tuple(friction * value for value in drives["friction"])
+        gains = {"kp": (400.0,), "kv": (40.0,), "observer_gain": GAIN, "start_motion": -1.0}
+        loop = ArmLoop(robot, start, declared=drives, real=real, **gains)
+        loop.disturbance = push
+        loop.run(0.3)
+        random, external = np.random.default_rng(seed), []
+        while loop.time < duration + 0.3:
+            if reach and loop.control.state == "holding position":
+                way = random.uniform(-reach, reach, len(start))
+                loop.go(np.add(start, way), random.uniform(0.7, 1.3))
+            loop.step()
+            external.append(loop.control.external.effort)
+        assert loop.trip is None
+        count = len(external)
+        self.seen = (
+            np.array(loop.times[-count:]), loop.positions[-count:], loop.velocities[-count:],
+            np.array(external),
+        )  # fmt: skip
+        self.links = loop.control.dynamics.links
+
+    def estimate(self):
+        return estimate_payload(self.links, GAIN, *self.seen)
+
+
+@pytest.mark.parametrize(("robot", "mass"), [("ur5", 1.5), ("ur5", 0.5), ("panda", 0.5), ("panda", 2.0)])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_mass_is_found_within_three_percent_in_five_seconds(robot, mass, seed):
+    """Or within 30 g; its real friction is 10 % off, and the load has an inertia of its own."""
+    center = (0.02, -0.03, 0.08)
+    inertia = (0.004, 0.0, 0.0, 0.003, 0.0, 0.002)
+    found = Carrying(robot, seed, friction=1.1, mass=mass, center=center, inertia=inertia).estimate()
+    assert found.mass == pytest.approx(mass, abs=max(0.03 * mass, 0.03))
+    np.testing.assert_allclose(found.center, center, atol=0.02)
+    assert found.mass_deviation < 0.1 * mass and found.unexplained < 0.5
+    both = found.added_to(PayloadParameters(payload_mass=1.0))
+    assert both.payload_mass == found.mass + 1.0
+    np.testing.assert_allclose(both.payload_center, found.mass * found.center / both.payload_mass)
+
+
+def test_an_arm_at_rest_tells_too_little():
+    with pytest.raises(StateError, match=r"move at least two joints|too few"):
+        Carrying("ur5", reach=0.0, mass=1.0, center=(0.0, 0.0, 0.1)).estimate()
+
+
+def test_nothing_and_a_push_are_no_payload():
+    with pytest.raises(StateError, match=r"nothing beyond 0\.02 kg"):
+        Carrying("ur5").estimate()
+
+    def turning(time, effort):
+        return np.add(effort, (20.0 * np.sin(9.0 * time), 15.0 * np.cos(7.0 * time), 0, 0, 0, 0))
+
+    with pytest.raises(StateError, match=r"no payload explains|has the mass -|nothing beyond"):
+        Carrying("ur5", push=turning).estimate()
