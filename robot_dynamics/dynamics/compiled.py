@@ -72,7 +72,7 @@ class CompiledDynamics(Quantities):
         self._siblings: dict[frozenset[str], CompiledDynamics] = {}
         self._loader = KernelLoader(chain, held.gravity, held.live, backend)
         self._maker = FunctionFactory(chain, held.values, held.live, self._loader)
-        self._evaluators: dict[tuple[str, Settings], Evaluator] = {}
+        self._evaluators: dict[str | tuple[str, Settings], Evaluator] = {}
         self._sharing: CompiledDynamics | None = None
 
     def prepare(self, quantities: Iterable[str] = tuple(QUANTITIES), wrench: bool = False) -> None:
@@ -226,10 +226,10 @@ class CompiledDynamics(Quantities):
         """
         quantity_named(name)
         settings = self._maker.settings(name, options)
-        key = name, settings
+        default = settings == self._maker.settings(name, {})
+        key = name if default else (name, settings)
         with self._lock:
             if key not in self._evaluators:
-                default = settings == self._maker.settings(name, {})
                 evaluator = (
                     self._maker.evaluator(name) if default else self._maker.chosen_evaluator(name, settings)
                 )

@@ -35,6 +35,7 @@ from robot_dynamics.ros.control.controller_node import ControllerNode
 from robot_dynamics.ros.control.controller_state import ControllerStatePublisher
 from robot_dynamics.ros.control.external_efforts import ExternalEfforts
 from robot_dynamics.ros.control.native.raw_trajectory import RawTrajectory
+from robot_dynamics.ros.control.payload_estimation import PayloadEstimation
 from robot_dynamics.ros.control.planner import PlanRequest
 from robot_dynamics.ros.control.records import CALM, WATCHED, Cycles
 from robot_dynamics.ros.control.remembered_stops import RememberedStops
@@ -108,6 +109,7 @@ class ComputedTorqueController(LifecycleNode):
         if controller_state.AVAILABLE:
             self._state = ControllerStatePublisher(self)
         self._external = ExternalEfforts(self)
+        self._payload = PayloadEstimation(self, lambda: self._loop.controller, lambda: self._model)
         self._loader = ModelLoader(self, self._on_model, self._on_change, quantities=_QUANTITIES)
         self._loader.law = self._needs_programs(self._control_parameters)
         self._background = Background(self)
@@ -322,6 +324,7 @@ class ComputedTorqueController(LifecycleNode):
         if self._state is not None:
             self._state.publish_due(cycles)
         self._errors.add_all(cycles)
+        self._payload.observe(cycles, controller)
         listened_to = self._reference.publish_all(cycles) | self._external.publish_all(cycles)
         return WATCHED if judged or listened_to else CALM
 

@@ -1,4 +1,4 @@
-"""What an arm has picked up, from the external efforts that its observer finds in motion.
+"""Payload that an arm has picked up, from the external efforts that its observer finds in motion.
 
 A body at the tip that the model lacks is an external effort, linear in its mass and first moment. Its
 regressor is the momentum, with its rates, of unit bodies at the tip, through the observer's own filter. No

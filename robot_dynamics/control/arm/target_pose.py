@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
 from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics
@@ -28,7 +26,6 @@ BEYOND = 0.1, 0.5
 """Distance beyond reach up to which the nearest pose is taken instead [m], [rad]."""
 
 
-@dataclass
 class TargetPose:
     """A target pose.
 
@@ -37,8 +34,9 @@ class TargetPose:
         found: the joint positions, once they have been looked for; a plan that is made again uses them.
     """
 
-    pose: Array
-    found: WaypointTable | None = field(default=None)
+    def __init__(self, pose: Array) -> None:
+        self.pose = pose
+        self.found: WaypointTable | None = None
 
 
 class FrameSolver:

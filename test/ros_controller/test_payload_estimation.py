@@ -1,0 +1,64 @@
+"""A payload is estimated while a simulated arm moves, and applied; each node a process of its own."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+from geometry_msgs.msg import InertiaStamped
+from ros_harness import NodeProcess, peer_with
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from two_links import NAMES, NODE, TWO_LINKS
+
+from robot_dynamics.ros.support import qos
+
+pytestmark = pytest.mark.ros
+COMMON = {"robot_description": TWO_LINKS, "lockstep": True}
+LOAD = {"payload_mass": 0.5, "payload_center": [0.2, 0.0, 0.03]}
+
+
+def swing():
+    """Four seconds of motion of both joints, back to where it begins."""
+    message = JointTrajectory(joint_names=NAMES)
+    for k in range(1, 9):
+        place = [0.4 * math.sin(1.5 * k) * (k < 8), 0.6 * math.sin(2.3 * k) * (k < 8)]
+        point = JointTrajectoryPoint(positions=place)
+        point.time_from_start.sec, point.time_from_start.nanosec = k // 2, 500_000_000 * (k % 2)
+        message.points.append(point)
+    return message
+
+
+def test_a_payload_is_estimated_in_motion_and_applied():
+    gains = {"max_effort": [40.0, 20.0], "kp": [400.0], "kv": [40.0], "start_motion": -1.0}
+    estimation = {"payload_estimate_time": 3.0, "apply_payload": True}
+    start = {"initial_joints": NAMES, "initial_positions": [0.0, 0.0], "rate": 250.0}
+    with (
+        NodeProcess(NODE, {**COMMON, **gains, **estimation}) as controller,
+        NodeProcess("simulator", {**COMMON, **start, **LOAD}) as simulator,
+        peer_with(controller, simulator) as peer,
+    ):
+        results = peer.subscribe(InertiaStamped, f"{NODE}/payload_estimate", qos.COMMAND)
+        send = peer.publisher(JointTrajectory, f"{NODE}/joint_trajectory", qos.TRAJECTORY)
+        commands = peer.subscribe(JointState, "joint_command", qos.LOCKSTEP)
+        peer.wait_until(lambda: commands, "nothing is controlled")
+
+        def asked():
+            return peer.call(Trigger, f"{NODE}/estimate_payload", Trigger.Request())
+
+        answer = asked()
+        assert answer.success and "let the arm move for 3 s" in answer.message
+        assert "is being estimated already" in asked().message
+        send.publish(swing())
+        peer.wait_until(lambda: results, "no payload")
+        found = results[-1].inertia
+        assert results[-1].header.frame_id == "lower"
+        assert found.m == pytest.approx(0.5, abs=0.03)
+        np.testing.assert_allclose([found.com.x, found.com.z], [0.2, 0.03], atol=0.02)
+        controller.wait_for_output(r"payload beside the declared one: 0\.(4|5)\d* kg at .* m in lower")
+        line = controller.wait_for_output(r"in force from now on: .*payload \[kg\] (0\.\d+) at")
+        assert float(re.search(r"(0\.\d+) at", line[0])[1]) == pytest.approx(found.m, rel=1e-3)
+        assert asked().success
+        send.publish(swing())
+        controller.wait_for_output("no payload is estimated: .*(nothing beyond 0.02 kg|has the mass -)")
