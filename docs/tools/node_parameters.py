@@ -27,6 +27,7 @@ CLASSES = {
         "control.arm.laws:LawModules",
         "control.stop_memory:StopParameters",
         "ros.control.external_efforts:WrenchParameters",
+        "ros.control.payload_estimation:PayloadEstimationParameters",
         *CONTROL,
         "control.arm.tolerances:ToleranceParameters",
     ),
