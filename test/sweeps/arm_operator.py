@@ -29,6 +29,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from stop_rigs import UR5, ArmRig
 
 from robot_dynamics.control.arm.parameters import arm_accelerations, arm_stops
+from robot_dynamics.control.arm.stream import HORIZON
 from robot_dynamics.control.arm.target_pose import TargetPose
 from robot_dynamics.control.protocol import Phase
 from robot_dynamics.control.waypoints import Waypoint
@@ -120,7 +121,9 @@ class ArmOperator(RuleBasedStateMachine):
                 replace(point, velocities=tuple(middle.tolist()) if k == 1 else rest)
                 for k, point in enumerate(points)
             ]
-        self._follow(points, goals, forced=moving and len(points) > 2)
+        # One point within the horizon may belong to a stream.
+        joins = len(points) == 1 and moments[0] <= HORIZON
+        self._follow(points, goals, joins=joins, forced=moving and len(points) > 2)
         self._cycles(round(then * min(moments[-1], 3.0) / rig.period))
 
     @rule(
