@@ -108,18 +108,25 @@ def test_what_is_not_stable_or_no_impedance_is_refused():
         ParameterError, match=r"'joint_stiffness' is 1e\+06, .* 2 ms at most (\S+), .*is stable"
     ) as told:
         loop.control.parameters = rd.ArmParameters(control_period=0.002, **stiff)
-    most = float(str(told.value).split("at most ")[1].split(",")[0])
+    most = [
+        float(text) for text in str(told.value).split("at most ")[1].removesuffix(" is stable").split(",")
+    ]
     loop.control.parameters = rd.ArmParameters(
-        control_period=0.002, **MODE | {"joint_stiffness": (0.98 * most,)}
+        control_period=0.002, **MODE | {"joint_stiffness": tuple(most)}
     )
     with pytest.raises(ParameterError, match="joint_stiffness"):
         loop.control.parameters = rd.ArmParameters(
-            control_period=0.002, **MODE | {"joint_stiffness": (1.1 * most,)}
+            control_period=0.002, **MODE | {"joint_stiffness": tuple(3.0 * value for value in most)}
         )
     loop.run(0.3)
     assert loop.trip is None
     with pytest.raises(ParameterError, match=r"'joint_damping' is 1000.*at most"):
         loop.control.parameters = rd.ArmParameters(control_period=0.002, **MODE, joint_damping=(1000.0,))
+    with pytest.raises(ParameterError, match=r"at most 50, 50, 50, 50, 50, \d\.\d is stable"):
+        rd.ArmController(  # the light wrist alone gives way
+            rd.load_urdf(description("puma")),
+            parameters=rd.ArmParameters(mode="joint_impedance", control_period=0.002),
+        )
     for values, words in (
         ({"joint_stiffness": (-1.0,)}, "joint_stiffness"),
         ({"joint_damping": (-0.5,)}, "or -1: critical"),

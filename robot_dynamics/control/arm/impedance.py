@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +17,8 @@ from robot_dynamics.spatial import Array
 MODE = "joint_impedance"
 POSES = 64
 """Poses over the range of the joints at which the mass matrix is looked at."""
+COUPLED = (1.0, 0.8, 0.6, 0.4, 0.25, 0.15, 0.1)
+"""Shares of what each joint stands by itself, of which the first that the whole arm stands is named."""
 INERTIA_RATIO = 1.3
 """Share of the model's inertia that a real one may lack; see gains.c."""
 
@@ -99,14 +101,25 @@ class ImpedanceParameters:
             delay: of an effort beside half a period [s].
         """
         given = self.impedance(chain)
-        critical = bool((given["damping"] < 0.0).any())
         kp, kv = self.equivalent_gains(chain, arm)
-        too_fast = TooFast.of((float(kp.max()), float(kv.max())), critical, period, delay)
-        if too_fast.share > 1.0:
+        critical = given["damping"] < 0.0
+        whole = TooFast.of((float(kp.max()), float(kv.max())), bool(critical.any()), period, delay)
+        if whole.share > 1.0:
             return ""
-        name = "joint_damping" if too_fast.damping else "joint_stiffness"
+        name = "joint_damping" if whole.damping else "joint_stiffness"
         values = given[name.removeprefix("joint_")]
-        return at_most(name, values, too_fast.share * values, period)
+        # Only the joints that are too fast give way, where that is enough.
+        own = [
+            TooFast.of((float(kp[j]), float(kv[j])), bool(critical[j]), period, delay).share
+            for j in range(chain.dof)
+        ]
+        for part in COUPLED:
+            stable = rounded_down(values * np.minimum(part * np.array(own), 1.0))
+            slower = replace(self, **{name: tuple(stable.tolist())})
+            gains = tuple(float(gain.max()) for gain in slower.equivalent_gains(chain, arm))
+            if TooFast.of((gains[0], gains[1]), bool(critical.any()), period, delay).share > 1.0:
+                return at_most(name, values, stable, period)
+        return at_most(name, values, values * whole.share, period)
 
 
 class TooFast(NamedTuple):
@@ -138,6 +151,12 @@ class TooFast(NamedTuple):
         return TooFast(kv / (kp * latency) if kp > 0.0 else np.inf, False)
 
 
+def rounded_down(values: Array) -> Array:
+    """Values with two digits, none of them larger than before."""
+    digits = 10.0 ** (np.floor(np.log10(np.maximum(values, 1e-300))) - 1.0)
+    return np.asarray(np.floor(values / digits * (1.0 + 1e-12)) * digits)
+
+
 def at_most(name: str, values: Array, stable: Array, period: float) -> str:
     """Reason why values are refused, with those that are stable.
 
@@ -147,8 +166,7 @@ def at_most(name: str, values: Array, stable: Array, period: float) -> str:
         stable: the largest that are stable; they are rounded down to two digits.
         period: of the states [s].
     """
-    digits = 10.0 ** (np.floor(np.log10(np.maximum(stable, 1e-300))) - 1.0)
-    most = ", ".join(f"{value:g}" for value in np.floor(stable / digits) * digits)
+    most = ", ".join(f"{value:g}" for value in rounded_down(stable))
     return (
         f"parameter '{name}' is {', '.join(f'{value:g}' for value in values)}: with a state every"
         f" {1e3 * period:.3g} ms at most {most} is stable"
