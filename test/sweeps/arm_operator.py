@@ -468,6 +468,7 @@ class ArmOperator(RuleBasedStateMachine):
                 f"joint {j}'s effort steps by {step[j]:.2f} of its limit"
             )
             loose = parameters.mode in YIELDING and not self._damped
+            loose = loose or command.phase is not before.phase  # a stop drops what pulled to the reference
             if now - self.shaken > SETTLED and now > self.excused and not (free or loose or self.blocked):
                 assert step[j] < STEP, (
                     f"joint {j}'s effort changes by {step[j]:.3f} of its limit, {self._told()}"
