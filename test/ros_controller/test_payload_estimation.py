@@ -30,8 +30,19 @@ def swing():
     return message
 
 
+def stamp(message):
+    """Time of a message [s]."""
+    return message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
+
+
 def test_a_payload_is_estimated_in_motion_and_applied():
-    gains = {"max_effort": [40.0, 20.0], "kp": [400.0], "kv": [40.0], "start_motion": -1.0}
+    gains = {
+        "max_effort": [40.0, 20.0],
+        "kp": [400.0],
+        "kv": [40.0],
+        "start_motion": -1.0,
+        "max_following_error": [0.5],
+    }
     estimation = {"payload_estimate_time": 3.0, "apply_payload": True}
     start = {"initial_joints": NAMES, "initial_positions": [0.0, 0.0], "rate": 250.0}
     with (
@@ -59,6 +70,8 @@ def test_a_payload_is_estimated_in_motion_and_applied():
         controller.wait_for_output(r"payload beside the declared one: 0\.(4|5)\d* kg at .* m in lower")
         line = controller.wait_for_output(r"in force from now on: .*payload \[kg\] (0\.\d+) at")
         assert float(re.search(r"(0\.\d+) at", line[0])[1]) == pytest.approx(found.m, rel=1e-3)
+        begin = stamp(commands[-1])
+        peer.wait_until(lambda: stamp(commands[-1]) > begin + 2.0, "the first swing never ends")
         assert asked().success
         send.publish(swing())
         controller.wait_for_output("no payload is estimated: .*(nothing beyond 0.02 kg|has the mass -)")

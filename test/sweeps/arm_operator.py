@@ -393,7 +393,10 @@ class ArmOperator(RuleBasedStateMachine):
             self.room = np.maximum(self.room, room)
         else:
             self.accelerations = self.most
-            every = np.vstack([here, *goals])
+            # The plan begins where the reference is, from which an obstacle may have kept the arm.
+            command = self.rig.command
+            begin = here if command is None else command.reference.position
+            every = np.vstack([here, begin, *goals])
             self.span, self.room = np.stack([every.min(axis=0), every.max(axis=0)]), room
         self.resting_by = np.inf
         self._happened()
