@@ -7,6 +7,7 @@ from dataclasses import fields
 
 import numpy as np
 
+from robot_dynamics.control.arm.contact import DAMPING, FLOOR_SHARE, REACTIONS
 from robot_dynamics.control.arm.parameters import (
     DAMPED_SHARE,
     REACHED,
@@ -57,6 +58,10 @@ def model_values(
         "DAMPED_SHARE": _number(DAMPED_SHARE),
         "LOWER_LIMITS": _numbers([joint.limits.lower for joint in joints]),
         "UPPER_LIMITS": _numbers([joint.limits.upper for joint in joints]),
+        "TIP": _text(chain.tip),
+        "FLOOR_SHARE": _number(FLOOR_SHARE),
+        "WRENCH_DAMPING": _number(DAMPING),
+        "REACTIONS": ", ".join(map(_text, REACTIONS)),
         "SLIDES": ", ".join(str(int(joint.kind is JointKind.PRISMATIC)) for joint in joints),
         **_friction_values(joints),
         **_friction_left(chain, driver),

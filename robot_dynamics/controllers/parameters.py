@@ -9,7 +9,7 @@ import yaml
 
 from robot_dynamics.control.arm import impedance, task_impedance
 from robot_dynamics.control.arm.actuators import ActuatorParameters
-from robot_dynamics.control.arm.contact import ContactParameters
+from robot_dynamics.control.arm.contact import REACTIONS
 from robot_dynamics.control.arm.impedance import ImpedanceParameters
 from robot_dynamics.control.arm.parameters import ArmParameters
 from robot_dynamics.control.arm.payload import PayloadParameters
@@ -19,16 +19,13 @@ from robot_dynamics.model.driver_profile import WITHOUT_FEEDBACK, DriverProfile
 from robot_dynamics.parameters import Description, describe, parameter, validate
 from robot_dynamics.spatial import Array
 
-# No node plans in front of this controller, and it has no external efforts and no impedance.
+# No node plans in front of this controller, and it has no impedance.
 ABSENT = (
     "front_timeout",
-    *(
-        about.name
-        for cls in (ContactParameters, ImpedanceParameters, TaskImpedanceParameters)
-        for about in describe(cls)
-    ),
+    *(about.name for cls in (ImpedanceParameters, TaskImpedanceParameters) for about in describe(cls)),
 )
 """Parameters of the node that the controller lacks."""
+_REACTIONS = tuple(reaction for reaction in REACTIONS if reaction != "yield")
 PACKAGE_MODES = tuple(mode for mode in MODES if mode not in (impedance.MODE, task_impedance.MODE))
 """Modes of the controller."""
 # Validation of lists beside the bounds of their elements.
@@ -147,7 +144,7 @@ def _entry(about: Description) -> dict[str, Any]:
 
 def _range(about: Description) -> dict[str, Any]:
     """The validation of choices and bounds; NaN passes these bounds, so settings.hpp checks for it."""
-    choices = PACKAGE_MODES if about.name == "mode" else about.choices
+    choices = {"mode": PACKAGE_MODES, "on_contact": _REACTIONS}.get(about.name, about.choices)
     if choices:
         return {"one_of<>": [list(choices)]}
     if about.minimum is not None and about.maximum is not None:

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 
 from robot_dynamics.codegen.emit_lanes import lanes_library, state_source
+from robot_dynamics.codegen.emit_single import Targets
 from robot_dynamics.control.core.sources import CORE
 from robot_dynamics.dynamics.generator.search import Objective
 from robot_dynamics.dynamics.programs import make_program
 from robot_dynamics.dynamics.quantities import quantity_named
 from robot_dynamics.model.chain import KinematicChain
 
-QUANTITIES = ("inverse_dynamics", "mass_matrix", "coriolis", "gravity")
+QUANTITIES = ("inverse_dynamics", "mass_matrix", "coriolis", "gravity", "momentum", "jacobian")
 """Quantities that the controller and the solver call."""
 
 
@@ -36,9 +37,9 @@ def _kernel(chain: KinematicChain, package: str, quantity: str, notice: Sequence
     program = make_program(chain, None, quantity, held, Objective.TIME)
     arguments = "\n".join(f" *   in[{i}] {a.name} ({a.size})" for i, a in enumerate(program.inputs))
     head = "\n".join(f" * {line}" for line in notice)
-    name = f"{package}_{quantity}"
+    name, out = f"{package}_{quantity}", Targets.of(program).parameter
     return (
         f"/* SPDX-License-Identifier: Apache-2.0\n *\n{head}\n *\n * {name}(in, out): {quantity}, of\n"
         f"{arguments}\n */\n#define kernel {name}\n#define kernel_batch {name}_batch\n\n"
-        f"int kernel(const double *const *in, double *out);\n\n{state_source(program, _LIBRARY)}"
+        f"int kernel(const double *const *in, {out});\n\n{state_source(program, _LIBRARY)}"
     )

@@ -25,7 +25,7 @@ static atomic_int done;
 static void *report(void *unused)
 {
     rd_record record;
-    double arrays[RD_RECORD_ARRAYS * N];
+    double arrays[RD_FOLLOWER_ARRAYS * N];
     long records = 0;
     for (int given = 1; !atomic_load(&done);) {
         while (rd_follower_read(follower, &record, arrays)) {

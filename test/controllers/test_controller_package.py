@@ -176,6 +176,7 @@ def efforts_of(program, parameters, times, position, velocity, reference, leads)
             "parameter 'command_interfaces' has 'force': it must be position",
         ),
         ("safe_output drop", "there is no choice 'drop'"),
+        ("on_contact hold\nobserver_gain 0", "parameter 'on_contact' is 'hold', but no external effort"),
         ("kpp 3", "there is no parameter 'kpp'"),
     ],
 )
@@ -312,6 +313,24 @@ def test_efforts_are_those_of_the_node_s_native_loop_to_the_last_bit(replay):
         command = controller.update(1e-9 * float(times[k]), position[k], velocity[k])
         assert command.phase is Phase.TRACKING
         np.testing.assert_array_equal(reached[k], command.effort)
+
+
+def test_a_contact_stops_the_arm_as_in_the_node(replay):
+    """Something has moved the arm by 0.02 rad and keeps it there: what holds against it is felt."""
+    times = np.arange(400) * PERIOD
+    position = np.tile(0.1 * np.arange(JOINTS), (400, 1))
+    velocity, none = np.zeros_like(position), [np.full_like(position, np.nan)] * 3
+    velocity[50:90, 1] = 0.5
+    position[:, 1] += PERIOD * 1e-9 * np.cumsum(velocity[:, 1])
+    parameters = parameters_of("computed_torque", on_contact="hold", contact_threshold=(8.0,))
+    reached = efforts_of(replay, {**parameters, **DRIVES}, times, position, velocity, none, False)
+    controller = ArmController(*arm_of(parameters))
+    commands = [
+        controller.update(1e-9 * float(stamp), position[k], velocity[k]) for k, stamp in enumerate(times)
+    ]
+    np.testing.assert_allclose(reached, [c.effort for c in commands], rtol=1e-12, atol=1e-12)
+    assert controller.trip.rule == "contact"
+    assert commands[-1].phase is Phase.PROTECTIVE_STOP
 
 
 def test_drives_with_a_loop_of_their_own_get_the_reference_and_an_effort_without_gains(replay):

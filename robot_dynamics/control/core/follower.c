@@ -282,6 +282,6 @@ int rd_follower_read(rd_follower *follower, rd_record *record, double *arrays)
         return 0;
     }
     *record = *follower->record;
-    rd_copy(arrays, (const double *)(follower->record + 1), RD_RECORD_ARRAYS * follower->session->core->n);
+    rd_copy(arrays, (const double *)(follower->record + 1), RD_FOLLOWER_ARRAYS * follower->session->core->n);
     return 1;
 }

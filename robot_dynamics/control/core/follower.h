@@ -15,6 +15,8 @@ extern "C" {
 
 typedef struct rd_follower rd_follower;
 
+enum { RD_FOLLOWER_ARRAYS = RD_RECORD_ARRAYS + 2 };
+
 /* What a cycle brings. */
 typedef struct {
     int64_t stamp;                /* of the state [ns] */
@@ -55,7 +57,8 @@ int rd_follower_standing(rd_follower *follower, double *position, double *period
 /* From another thread. Settings must stay until the oldest that are in use are newer ones. */
 void rd_follower_offer_settings(rd_follower *follower, const rd_settings *settings);
 uint64_t rd_follower_oldest_settings(rd_follower *follower);
-/* The oldest record that has not been read, and its RD_RECORD_ARRAYS arrays (n); whether there is one. */
+/* The oldest record that has not been read, and its RD_FOLLOWER_ARRAYS arrays (n): those of a record, then external efforts
+ * and their thresholds. Whether there is one. */
 int rd_follower_read(rd_follower *follower, rd_record *record, double *arrays);
 
 #ifdef __cplusplus
