@@ -150,14 +150,14 @@ class _Live:
 
     def compared(self, before: Array) -> int:
         """Set what was identified, repeat the test move, and print both errors."""
-        from robot_dynamics.ros.models.everywhere import set_everywhere, wait_until_prepared
+        from robot_dynamics.ros.models.set_all_nodes import set_all_nodes, wait_until_prepared
 
         wanted = self._identified()
         print("4 of 4: test move with what was identified", flush=True)
         if not (self._arguments.yes or agreed("Set it at the running nodes")):
             print("not set")
             return 0
-        done = set_everywhere(wanted, None, False, PATIENCE)
+        done = set_all_nodes(wanted, None, False, PATIENCE)
         print(f"set at {', '.join(done.names)}", flush=True)
         for owner in done.names:
             wait_until_prepared(owner)
@@ -171,7 +171,7 @@ class _Live:
         if np.max(after) <= np.max(before):
             return 0
         for owner, values in done.before.items():
-            set_everywhere(values, owner.rpartition("/")[0] or "/", False, PATIENCE)
+            set_all_nodes(values, owner.rpartition("/")[0] or "/", False, PATIENCE)
         streams.note("robot_dynamics: the robot follows no better: the nodes have their old values again")
         return WORSE
 

@@ -54,12 +54,12 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.save is not None:
         check_output(arguments.save)
     need("set", "rclpy")
-    from robot_dynamics.ros.models.everywhere import set_everywhere
+    from robot_dynamics.ros.models.set_all_nodes import set_all_nodes
 
     wanted = dict(_assignment(text) for text in arguments.values)
     given = "/" if arguments.all else arguments.namespace
     namespace = None if given is None else "/" + given.strip("/")
-    done = set_everywhere(
+    done = set_all_nodes(
         wanted, namespace, arguments.simulator, arguments.patience, arguments.save is not None
     )
     for owner, names in done.names.items():

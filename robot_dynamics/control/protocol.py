@@ -75,7 +75,7 @@ class Trajectory(Protocol[R_co]):
 
 
 @dataclass(frozen=True)
-class Departure(Generic[R]):
+class PlanStart(Generic[R]):
     """Place and time at which a plan may begin: all that planning needs to know of a controller.
 
     Attributes:
@@ -158,7 +158,7 @@ class Controller(Plannable[R], Protocol[R]):
     def follows(self, trajectory: Trajectory[R]) -> bool:
         """True if ``trajectory`` is being followed, or will be from its start on."""
 
-    def departure(self, start: float | None, allowance: float = 0.0) -> Departure[R]:
+    def departure(self, start: float | None, allowance: float = 0.0) -> PlanStart[R]:
         """Start of a plan; asked before planning, outside the cycle.
 
         Args:
@@ -174,7 +174,7 @@ class Controller(Plannable[R], Protocol[R]):
         """Follow a finished plan, or tell why it is discarded; takes as long for a short one."""
 
 
-def departure_of(controller: Plannable[R], start: float | None, allowance: float) -> Departure[R]:
+def plan_start_of(controller: Plannable[R], start: float | None, allowance: float) -> PlanStart[R]:
     """See :meth:`Controller.departure`, which this is for every controller."""
     if controller.phase is Phase.PROTECTIVE_STOP:
         raise TrajectoryError(LATCHED)
@@ -186,7 +186,7 @@ def departure_of(controller: Plannable[R], start: float | None, allowance: float
     now = controller.time + real_number("allowance", allowance, TrajectoryError)
     begin = now if start is None else real_number("start", start, TrajectoryError)
     # Where the reference will be at departure is where the new path begins, so nothing jumps.
-    return Departure(begin, now, controller.reference(max(begin, now)), epoch)
+    return PlanStart(begin, now, controller.reference(max(begin, now)), epoch)
 
 
 def late(seconds: float) -> str:

@@ -162,7 +162,12 @@ def test_the_spare_payload_just_fits_wherever_its_centre_is(moved):
 def test_the_file_says_what_will_be_told_and_what_will_not(moved):
     _, path, _ = moved
     text = path.read_text(encoding="utf-8")
-    for line in ("# will be told: ", "# will not be told", "# no motion tells", "# least distance"):
+    for line in (
+        "# will be determined: ",
+        "# will not be determined",
+        "# no motion tells",
+        "# least distance",
+    ):
         assert line in text
 
 

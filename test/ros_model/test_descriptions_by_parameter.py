@@ -10,7 +10,7 @@ from std_msgs.msg import String
 
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.ros.support import qos, spin
-from robot_dynamics.ros.support.burst_log import BurstLog
+from robot_dynamics.ros.support.rate_limited_log import RateLimitedLog
 
 
 def arm(name, mass="2", joint="shoulder", noise=""):
@@ -79,8 +79,8 @@ def test_a_robot_that_does_not_fit_by_parameter_leaves_the_topic_open():
 
 def test_a_burst_of_lines_is_cut_short_and_counted(monkeypatch):
     now, lines = 100.0, []
-    monkeypatch.setattr("robot_dynamics.ros.support.burst_log.time.monotonic", lambda: now)
-    log = BurstLog(SimpleNamespace(error=lines.append), burst=3, period=2.0)
+    monkeypatch.setattr("robot_dynamics.ros.support.rate_limited_log.time.monotonic", lambda: now)
+    log = RateLimitedLog(SimpleNamespace(error=lines.append), burst=3, period=2.0)
     for k in range(50):
         log(f"line {k}")
     assert lines == ["line 0", "line 1", "line 2"]
@@ -96,8 +96,8 @@ def test_a_burst_of_lines_is_cut_short_and_counted(monkeypatch):
 
 def test_lines_of_both_severities_go_to_one_logger(capfd):
     logger = get_logger("bursts")
-    BurstLog(logger)("an error")
-    BurstLog(logger, severe=False)("a warning")
+    RateLimitedLog(logger)("an error")
+    RateLimitedLog(logger, severe=False)("a warning")
     told = capfd.readouterr().err
     assert "[ERROR]" in told and "[WARN]" in told
 

@@ -14,7 +14,7 @@ from ros_harness import NodeProcess, peer_with
 from test_robot_model_node import ARM
 
 from robot_dynamics.cli.main import main
-from robot_dynamics.ros.models import everywhere
+from robot_dynamics.ros.models import set_all_nodes
 from robot_dynamics.ros.support.processes import claim_domain, node_environment
 
 pytestmark = pytest.mark.ros
@@ -147,7 +147,7 @@ def test_one_command_sets_every_node_of_a_robot_or_none(tmp_path, monkeypatch, c
     simulator = NodeProcess("simulator", {"robot_description": ARM, "rate": 50.0}, left)
 
     # In this process, and sooner sure that no further node comes up than a user's command is.
-    monkeypatch.setattr(everywhere, "SETTLED", 0.5)
+    monkeypatch.setattr(set_all_nodes, "SETTLED", 0.5)
     for name, text in node_environment(claim_domain()).items():
         monkeypatch.setenv(name, text)
 

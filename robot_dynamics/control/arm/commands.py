@@ -19,7 +19,7 @@ from robot_dynamics.control.arm.torque_check import torque_checked
 from robot_dynamics.control.arm.trajectory import ANY_PATH, Reference, Trajectory, plan
 from robot_dynamics.control.core.controller import CoreController
 from robot_dynamics.control.core.snapshot import PHASES
-from robot_dynamics.control.protocol import LATCHED, Command, Departure, Phase, Planned
+from robot_dynamics.control.protocol import LATCHED, Command, Phase, Planned, PlanStart
 from robot_dynamics.control.retiming.following import retimed
 from robot_dynamics.control.stop_memory import StopState
 from robot_dynamics.control.waypoints import Waypoint, WaypointTable, tabulate
@@ -79,7 +79,7 @@ class ArmCommands(CoreController[Reference]):
 
     # Commands
 
-    def departure(self, start: float | None, allowance: float = 0.0) -> Departure[Reference]:
+    def departure(self, start: float | None, allowance: float = 0.0) -> PlanStart[Reference]:
         """See :class:`CoreController`; a protective stop ends a stream, too."""
         if self.phase is Phase.PROTECTIVE_STOP:
             self._stream.refuse("a protective stop", self.time)
@@ -227,7 +227,7 @@ class ArmCommands(CoreController[Reference]):
         self,
         joint_names: Sequence[str],
         waypoints: Sequence[Waypoint] | WaypointTable,
-        departure: Departure[Reference],
+        departure: PlanStart[Reference],
         rules: PathRules = ANY_PATH,
         streamed: bool = True,
     ) -> Planned[Reference]:
@@ -253,7 +253,7 @@ class ArmCommands(CoreController[Reference]):
         return self._trajectory(joint_names, table, departure, rules)
 
     def plan_pose(
-        self, target: TargetPose, departure: Departure[Reference], rules: PathRules = ANY_PATH
+        self, target: TargetPose, departure: PlanStart[Reference], rules: PathRules = ANY_PATH
     ) -> Planned[Reference]:
         """A trajectory to a target pose of the frame ``cartesian_frame``, as :meth:`plan` makes one.
 
@@ -312,7 +312,7 @@ class ArmCommands(CoreController[Reference]):
         self,
         joint_names: Sequence[str],
         table: WaypointTable,
-        departure: Departure[Reference],
+        departure: PlanStart[Reference],
         rules: PathRules,
     ) -> Planned[Reference]:
         """See :meth:`plan`; no part of a stream."""

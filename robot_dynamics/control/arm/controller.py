@@ -99,7 +99,7 @@ class ArmController(ArmCommands):
         self._dynamics = _model("dynamics", dynamics)
         self._python_parts = ""
         self._error: Exception | None = None
-        self.told = 2 * chain.dof
+        self.telemetry = 2 * chain.dof
         super().__init__(chain, parameters)
         self._check_gains(self._settings[self._number], parameters)
 
@@ -280,7 +280,7 @@ class ArmController(ArmCommands):
     def external(self) -> External:
         """External efforts after the last joint state; thresholds are infinite where none are observed."""
         self._snapshot.read()
-        return External(*self._snapshot.told.reshape(2, -1).copy())
+        return External(*self._snapshot.telemetry.reshape(2, -1).copy())
 
     @property
     def dynamics(self) -> InverseDynamics:

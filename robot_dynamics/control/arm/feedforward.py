@@ -10,7 +10,7 @@ import numpy as np
 
 from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.feedforward_parameters import FeedforwardParameters
-from robot_dynamics.control.arm.feeding import Lead, PathDeparture, Plan, lead_times, sample_lead
+from robot_dynamics.control.arm.feeding import Lead, PathStart, Plan, lead_times, sample_lead
 from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics, feedforward, gravity_load
 from robot_dynamics.control.arm.laws import LawInput, PythonLaw
 from robot_dynamics.control.arm.parameters import ArmParameters, arm_stops, position_limits
@@ -238,7 +238,7 @@ class Feedforward:
 
     def departure(
         self, start: float | None, now: float, allowance: float = 0.0, delivery: float = 0.0
-    ) -> PathDeparture:
+    ) -> PathStart:
         """Start of a plan that is ready within ``allowance`` [s].
 
         Args:
@@ -260,7 +260,7 @@ class Feedforward:
         path = [self._core.reference(time) if moving else rest for time in (*times, departs)]
         lead = Lead(times, path[:-1])
         given = begin, earliest, path[-1], self.epoch, moving, self._core.epoch, delivery, lead
-        return PathDeparture(*given, queue=self._core.queue() if moving else ())
+        return PathStart(*given, queue=self._core.queue() if moving else ())
 
     def _is_near(self, position: Array) -> bool:
         """True if an arm at rest is where the last trajectory ended or was dropped."""
@@ -281,7 +281,7 @@ class Feedforward:
         self,
         joint_names: Sequence[str],
         waypoints: Sequence[Waypoint] | WaypointTable,
-        departure: PathDeparture,
+        departure: PathStart,
         rules: PathRules = ANY_PATH,
     ) -> Plan:
         """A trajectory that leaves ``departure``; it changes nothing, and may run in another thread.
@@ -387,7 +387,7 @@ class Feedforward:
             scale = np.where(np.isfinite(scale), scale, largest)
         return np.asarray(self.parameters.effort_error_share * scale)
 
-    def _within_limits(self, path: Trajectory, samples: EffortSamples, departure: PathDeparture) -> Plan:
+    def _within_limits(self, path: Trajectory, samples: EffortSamples, departure: PathStart) -> Plan:
         limits = self.effort_limits
         cut = np.clip(samples.efforts, -limits, limits)
         names = self.chain.joint_names

@@ -16,7 +16,7 @@ import numpy as np
 from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics
 from robot_dynamics.control.arm.sampling import SHORTEST_INTERVAL, EffortSamples, PathPoints
 from robot_dynamics.control.arm.trajectory import Reference, Trajectory
-from robot_dynamics.control.protocol import Departure, Planned
+from robot_dynamics.control.protocol import Planned, PlanStart
 from robot_dynamics.spatial import Array
 
 
@@ -34,7 +34,7 @@ class Lead:
 
 
 @dataclass(frozen=True)
-class PathDeparture(Departure[Reference]):
+class PathStart(PlanStart[Reference]):
     """Place and time at which a plan may begin.
 
     Attributes:

@@ -15,7 +15,7 @@ import numpy as np
 
 from robot_dynamics.control.arm.path_rules import PathRules
 from robot_dynamics.control.arm.trajectory import Reference, Trajectory, whole_turns
-from robot_dynamics.control.protocol import Departure
+from robot_dynamics.control.protocol import PlanStart
 from robot_dynamics.control.smoothing import (
     BEYOND,
     DELAY,
@@ -165,7 +165,7 @@ class JointStream:
         self,
         joint_names: Sequence[str],
         table: WaypointTable,
-        departure: Departure[Reference],
+        departure: PlanStart[Reference],
         rules: PathRules,
         horizon: float,
         limits: JointLimits,
@@ -193,7 +193,7 @@ class JointStream:
                 return None
             return Trajectory(self.path(departure, limits), self._remark(), streamed=True)
 
-    def add(self, table: WaypointTable, order: Sequence[int], departure: Departure[Reference]) -> bool:
+    def add(self, table: WaypointTable, order: Sequence[int], departure: PlanStart[Reference]) -> bool:
         """Take a target; whether the stream is followed.
 
         Args:
@@ -243,7 +243,7 @@ class JointStream:
 
     # The path
 
-    def path(self, departure: Departure[Reference], limits: JointLimits) -> QuinticSpline:
+    def path(self, departure: PlanStart[Reference], limits: JointLimits) -> QuinticSpline:
         """Path through the targets as far as they are known, and then a stop.
 
         Args:

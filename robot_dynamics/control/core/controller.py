@@ -14,7 +14,7 @@ from robot_dynamics.control.core.plans import Plans
 from robot_dynamics.control.core.settings import Settings
 from robot_dynamics.control.core.snapshot import PHASES, Snapshot
 from robot_dynamics.control.parameters import LoopParameters
-from robot_dynamics.control.protocol import Command, Departure, Phase, Planned, R, departure_of
+from robot_dynamics.control.protocol import Command, Phase, Planned, PlanStart, R, plan_start_of
 from robot_dynamics.control.protocol import Trajectory as Timed
 from robot_dynamics.control.stop_memory import StopState
 from robot_dynamics.control.supervision import LOW_GAINS, RULES, Rule, Trip, rules_of
@@ -51,7 +51,7 @@ class CoreController(Generic[R]):
 
     machine: ClassVar[str]
     """Function of the library that has its ``rd_machine``."""
-    told: int = 0
+    telemetry: int = 0
     """Number of values that the robot reports beside those of every core."""
 
     def __init__(self, joints: int) -> None:
@@ -195,9 +195,9 @@ class CoreController(Generic[R]):
             self._predecessor = other
             self._library.rd_core_succeed(self._core, other._core)
 
-    def departure(self, start: float | None, allowance: float = 0.0) -> Departure[R]:
+    def departure(self, start: float | None, allowance: float = 0.0) -> PlanStart[R]:
         """See :meth:`Controller.departure`."""
-        departure = departure_of(self, start, allowance)
+        departure = plan_start_of(self, start, allowance)
         delay, most = departure.start - departure.now, self.parameters.max_start_delay
         if delay > most:
             raise TrajectoryError(

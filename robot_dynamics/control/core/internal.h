@@ -15,8 +15,8 @@ struct rd_machine {
     unsigned without_feedback;    /* bit m: the law of mode m feeds no position back */
     unsigned without_reference;   /* bit m: the law of mode m follows nothing */
     unsigned yielding;            /* bit m: the law of mode m leaves its reference under a load */
-    int told;                     /* doubles that it tells, behind the arrays of a snapshot */
-    int told_of_joints;           /* the same, times n; they come first */
+    int telemetry;                     /* doubles that it reports, behind the arrays of a snapshot */
+    int telemetry_of_joints;           /* the same, times n; they come first */
     void (*begin)(struct rd_core *core); /* fills machine_state, which is zero */
     /* Finds the core's place from the joints' state: whether it could; if not, it changes nothing. */
     int (*find_place)(struct rd_core *core, double time, const double *position, const double *velocity);
@@ -49,7 +49,7 @@ struct rd_machine {
     void (*keep_load)(struct rd_core *core, const struct rd_settings *before);
     /* The load that the observer shows beside the model, times a factor, is carried from now on; NULL: it cannot be. */
     void (*take_load)(struct rd_core *core, double factor);
-    void (*tell)(const struct rd_core *core, double *told);
+    void (*report)(const struct rd_core *core, double *telemetry);
 };
 
 /* Bits of an arm's modes that yield. */
@@ -128,7 +128,7 @@ typedef struct {
     const double *deceleration;   /* (n) */
 } rd_stopping;
 
-/* A stop without states; see blind.c. */
+/* A stop without states; see open_loop_descent.c. */
 typedef struct {
     int active;
     double since;                 /* time of the simulated arm, since the fault began [s] */
@@ -143,7 +143,7 @@ struct rd_core {
     double time;                  /* of the last state [s] */
     double period;                /* between two states, smoothed [s] */
     int discontinuity;
-    double discontinuity_size, discontinuity_more; /* what it tells, see snapshot.py */
+    double discontinuity_size, discontinuity_more; /* what it says, see snapshot.py */
     const rd_settings *settings, *replaced;
     rd_cursor current;
     rd_cursor waiting[RD_MOST_WAITING]; /* in the order of their starts */
@@ -218,10 +218,10 @@ struct rd_core {
     size_t words;                 /* of a snapshot */
 };
 
-/* Number of doubles that a machine of n joints tells. */
-static inline size_t rd_told(const rd_machine *machine, int n)
+/* Number of doubles that a machine of n joints reports. */
+static inline size_t rd_telemetry(const rd_machine *machine, int n)
 {
-    return (size_t)machine->told + (size_t)machine->told_of_joints * (size_t)n;
+    return (size_t)machine->telemetry + (size_t)machine->telemetry_of_joints * (size_t)n;
 }
 
 /* Take over settings that were handed over; the others do so by themselves. */

@@ -296,13 +296,13 @@ static void take_load(rd_core *core, double factor)
 }
 
 /* External efforts and their thresholds. */
-static void tell_external(const rd_core *core, double *told)
+static void report_external(const rd_core *core, double *telemetry)
 {
-    rd_copy(told, rd_observer_external(core->observer), 2 * core->n);
+    rd_copy(telemetry, rd_observer_external(core->observer), 2 * core->n);
 }
 
 static const rd_machine ARM = {
-    .told_of_joints = 2, .tell = tell_external,
+    .telemetry_of_joints = 2, .report = report_external,
     .without_feedback = 1U << RD_FEEDFORWARD | 1U << RD_GRAVITY_COMPENSATION,
     .without_reference = 1U << RD_GRAVITY_COMPENSATION,
     .yielding = RD_YIELDING,

@@ -82,13 +82,13 @@ enum rd_request { RD_HOLD, RD_ACTIVATE, RD_HALT, RD_TAKE_PLAN, RD_RESET_FAULT, R
 
 #ifndef __cplusplus
 /* A single writer and a single reader; what finds no room is counted and left out. Some room is kept for what must
- * be told: see `spare` in loop.c. */
+ * be reported: see `spare` in loop.c. */
 typedef struct {
     uint8_t *slots;
     size_t size, count;           /* of a slot [bytes], of slots */
     atomic_size_t written, read;
     atomic_uint_fast64_t lost;
-    int urgent;                   /* the writer's: something was noted that must be told at once */
+    int urgent;                   /* the writer's: something was noted that must be reported at once */
 } rd_ring;
 
 struct rd_session {

@@ -82,7 +82,7 @@ static void check_jump(rd_core *core, double elapsed, const double *position, co
     double largest = 0.0;
     int jumped = 0;
     for (int j = 0; j < core->n; ++j) {
-        /* A velocity that is told only once explains nothing. */
+        /* A velocity that is reported only once explains nothing. */
         const double speed = fmin(fabs(velocity[j]), fabs(core->last_velocity[j]));
         const double explained = SPEED_MARGIN * speed + 0.5 * ACCELERATION * elapsed;
         const double step = fabs(position[j] - core->last_position[j]);
@@ -94,7 +94,7 @@ static void check_jump(rd_core *core, double elapsed, const double *position, co
     }
 }
 
-/* A stop starts from the measured velocity, which must not be a value that was told only once. */
+/* A stop starts from the measured velocity, which must not be a value that was reported only once. */
 static void believe(rd_core *core, const double *velocity)
 {
     for (int j = 0; j < core->n; ++j) {

@@ -18,7 +18,7 @@ rd_session *rd_session_new(rd_core *core, size_t ring_bytes)
     session->estimated_place = session->store;
     session->estimated_velocity = session->store ? session->store + n : NULL;
     rd_ring *ring = &session->ring;
-    ring->size = sizeof(rd_record) + (RD_RECORD_ARRAYS * n + rd_told(core->settings->machine, core->n)) * sizeof(double);
+    ring->size = sizeof(rd_record) + (RD_RECORD_ARRAYS * n + rd_telemetry(core->settings->machine, core->n)) * sizeof(double);
     ring->count = ring_bytes / ring->size;
     ring->count = ring->count < LEAST_SLOTS ? LEAST_SLOTS : ring->count > MOST_SLOTS ? MOST_SLOTS : ring->count;
     ring->slots = calloc(ring->count, ring->size);
@@ -86,8 +86,8 @@ void rd_session_note(rd_session *session, const rd_record *about)
     for (int i = 0; i < RD_RECORD_ARRAYS; ++i, place += core->n) {
         rd_copy(place, arrays[i], core->n);
     }
-    if (core->settings->machine->tell) {
-        core->settings->machine->tell(core, place);
+    if (core->settings->machine->report) {
+        core->settings->machine->report(core, place);
     }
     rd_ring_commit(&session->ring);
     session->ring.urgent |= about->kind >= RD_NO_EFFORT || about->back || about->discontinuity || tripped;

@@ -24,7 +24,7 @@ class Snapshot:
         position: (n,) measured last [rad or m].
         velocity: (n,) measured last [rad/s or m/s].
         motion: (3, n) position, velocity and acceleration of the last cycle's reference, in its coordinates.
-        told: values that the robot reports beside, see ``rd_machine`` in internal.h.
+        telemetry: telemetry of the robot, see ``rd_machine`` in internal.h.
 
     Args:
         library: of the core.
@@ -40,7 +40,7 @@ class Snapshot:
         arrays = self._picture[size // 8 :]
         self.hold, self.position, self.velocity = arrays[: 3 * joints].reshape(3, joints)
         self.motion = arrays[3 * joints : 6 * joints].reshape(3, joints)
-        self.told = arrays[6 * joints :]
+        self.telemetry = arrays[6 * joints :]
 
     def read(self) -> Any:
         """Take the picture; its head (``rd_snapshot *``) stays as it is, whatever is read later."""

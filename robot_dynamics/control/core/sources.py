@@ -14,8 +14,8 @@ from robot_dynamics.native.prebuilt import joined_source, text_of
 CORE = "robot_dynamics.control.core"
 SOURCES = (
     "friction.h", "core.h", "internal.h",
-    "schedule.c", "stopping.c", "blind.c", "limiting.c", "impedance.c", "task_impedance.c", "law.c",
-    "plausibility.c", "fading.c", "handover.c",
+    "schedule.c", "stopping.c", "open_loop_descent.c", "limiting.c", "impedance.c", "task_impedance.c",
+    "law.c", "plausibility.c", "crossfade.c", "mailbox.c",
     "oscillation.c", "gains.c", "observer.c", "supervision.c", "thresholds.c", "core.c",
 )  # fmt: skip
 PLATFORM = (

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.control.core.controller import CoreController
-from robot_dynamics.control.protocol import LATCHED, Departure, Phase, Planned
+from robot_dynamics.control.protocol import LATCHED, Phase, Planned, PlanStart
 from robot_dynamics.control.stewart.governed_motion import GovernedMotion, StreamGoal
 from robot_dynamics.control.stewart.operating_modes import OperatingMode, OperatingModes
 from robot_dynamics.control.stewart.reference_governor import GovernedReference
@@ -114,7 +114,7 @@ class PlatformCommands(CoreController[Motion]):
 
     # Commands
 
-    def departure(self, start: float | None, allowance: float = 0.0) -> Departure[Motion]:
+    def departure(self, start: float | None, allowance: float = 0.0) -> PlanStart[Motion]:
         """See :class:`CoreController`; only in operation.
 
         Raises:

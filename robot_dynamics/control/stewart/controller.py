@@ -12,7 +12,7 @@ from robot_dynamics.control.core.library import doubles
 from robot_dynamics.control.core.plans import plan_value
 from robot_dynamics.control.core.settings import Settings, supervised
 from robot_dynamics.control.core.snapshot import PHASES
-from robot_dynamics.control.protocol import Command, Departure, Planned
+from robot_dynamics.control.protocol import Command, Planned, PlanStart
 from robot_dynamics.control.stewart.commands import PlatformCommands
 from robot_dynamics.control.stewart.declared import (
     carried_share,
@@ -89,7 +89,7 @@ class StewartController(PlatformCommands):
     """
 
     machine = "rd_machine_platform"
-    told = sum(REPORTED.values())
+    telemetry = sum(REPORTED.values())
 
     def __init__(
         self,
@@ -232,7 +232,7 @@ class StewartController(PlatformCommands):
     def pose(self) -> ReportedPose:
         """Pose, twist and condition number of the measured leg lengths."""
         self._snapshot.read()
-        return ReportedPose(self.platform.machine, self._snapshot.told.copy())
+        return ReportedPose(self.platform.machine, self._snapshot.telemetry.copy())
 
     @property
     def lengths(self) -> Array:
@@ -299,7 +299,7 @@ class StewartController(PlatformCommands):
 
     # Planning
 
-    def plan(self, waypoints: Sequence[PoseWaypoint], departure: Departure[Motion]) -> Planned[Motion]:
+    def plan(self, waypoints: Sequence[PoseWaypoint], departure: PlanStart[Motion]) -> Planned[Motion]:
         """Plan a trajectory for :meth:`accept`; changes nothing, so it may take its time.
 
         Args:

@@ -56,8 +56,8 @@ class Poses:
         for j, name in enumerate(chain.joint_names):
             lines.append(f"{name:<24}" + "".join(f"{value:>10.3f}" for value in self.positions[:, j]))
         lines.append(
-            f"a payload's mass will be told to ± {self.deviation:.2g} kg where efforts at rest scatter by"
-            f" {100.0 * SCATTER:g} % of their limits"
+            f"a payload's mass will be determined to ± {self.deviation:.2g} kg where efforts at rest scatter"
+            f" by {100.0 * SCATTER:g} % of their limits"
         )
         return "\n".join(lines)
 

@@ -32,16 +32,16 @@ class Prospect:
     """Knowledge of a robot that makes a motion once.
 
     Attributes:
-        told: base parameters that the data will tell better than the description.
-        untold: those that they will not: there the description decides.
+        determined: base parameters that the data will determine better than the description.
+        undetermined: those that stay as described.
         held: parameters of drives that no motion can tell from the links'.
         friction: (n,) standard deviation of Coulomb friction as a share of the greatest effort of its joint.
         spare_payload: the greatest point mass with which all efforts stay within the limits [kg]: at the tip
             frame's origin, and ``AWAY`` from it along the axis of that frame where it weighs most.
     """
 
-    told: tuple[str, ...]
-    untold: tuple[str, ...]
+    determined: tuple[str, ...]
+    undetermined: tuple[str, ...]
     held: tuple[str, ...]
     friction: Array
     spare_payload: tuple[float, float]
@@ -67,12 +67,14 @@ def prospect(excitation: Excitation, gravity: tuple[float, float, float] = EARTH
     deviations = np.sqrt(np.maximum(0.0, np.diag(covariance)))
     names = parameter_names(chain)
     links = inertial.COUNT * len(chain.joints)
-    untold = less_known(base, parameters, deviations, names, links)
+    undetermined = less_known(base, parameters, deviations, names, links)
     index = {column: k for k, column in enumerate(base.columns)}
     coulomb = [index[names.index(f"{joint}.friction")] for joint in chain.joint_names]
     return Prospect(
-        told=tuple(names[column] for column in sorted(base.columns) if names[column] not in untold),
-        untold=tuple(sorted(untold, key=names.index)),
+        determined=tuple(
+            names[column] for column in sorted(base.columns) if names[column] not in undetermined
+        ),
+        undetermined=tuple(sorted(undetermined, key=names.index)),
         held=tuple(
             name for name, stays in zip(names[links:], held, strict=True) if stays and name.endswith(NOT_DRY)
         ),
@@ -137,8 +139,8 @@ def report(excitation: Excitation, found: Prospect) -> str:
             f"within all effort limits with up to {at_tip:.2g} kg more{where} whose centre is at the tip's"
             f" origin, {away:.2g} kg {AWAY:g} m beside it"
         )
-    lines.append(f"will be told: {len(found.told)} base parameters")
-    lines.append(f"will not be told, stays as described: {', '.join(found.untold) or 'nothing'}")
+    lines.append(f"will be determined: {len(found.determined)} base parameters")
+    lines.append(f"will not be determined, stays as described: {', '.join(found.undetermined) or 'nothing'}")
     if found.held:
         lines.append(f"no motion tells, stays as given: {', '.join(found.held)}")
     return "\n".join(lines)

@@ -35,8 +35,8 @@ from robot_dynamics.ros.control.controller_state import state_point
 from robot_dynamics.ros.control.host import Host
 from robot_dynamics.ros.control.records import Cycle
 from robot_dynamics.ros.support import parameters
-from robot_dynamics.ros.support.burst_log import BurstLog
 from robot_dynamics.ros.support.messages import set_stamp
+from robot_dynamics.ros.support.rate_limited_log import RateLimitedLog
 
 FEEDBACK_PERIOD = 0.05
 """Steady seconds between two feedback messages."""
@@ -114,7 +114,7 @@ class TrajectoryAction:
         rules: PathRules = ANY_PATH,
     ) -> None:
         self._node = node
-        self._complain = complain or BurstLog(node.get_logger())
+        self._complain = complain or RateLimitedLog(node.get_logger())
         self._loop = loop
         self._hold = hold or (lambda: loop.controller.hold() if loop.controller is not None else None)
         self._follow = follow

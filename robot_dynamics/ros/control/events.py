@@ -21,7 +21,7 @@ from robot_dynamics.errors import short
 from robot_dynamics.ros.control.cycle_monitor import CycleMonitor
 from robot_dynamics.ros.control.records import CALM, Cycles, Rows
 from robot_dynamics.ros.control.session import Session
-from robot_dynamics.ros.support.burst_log import BurstLog
+from robot_dynamics.ros.support.rate_limited_log import RateLimitedLog
 
 THROTTLE = 2.0
 """Seconds between two log lines about the same recurring fault."""
@@ -68,9 +68,9 @@ class LoopEvents:
         self.on_stop: Callable[[], None] = lambda: None
         self.dropped: Callable[[], str] = str
         self._log = node.get_logger()
-        self._complain = BurstLog(self._log)
-        self._mention = BurstLog(self._log, severe=False, burst=REASONS, period=THROTTLE)
-        self._doubt = BurstLog(self._log, severe=False)
+        self._complain = RateLimitedLog(self._log)
+        self._mention = RateLimitedLog(self._log, severe=False, burst=REASONS, period=THROTTLE)
+        self._doubt = RateLimitedLog(self._log, severe=False)
         self._changed = changed
         # In simulated time, and in lockstep, states have a clock of their own.
         own = ("use_sim_time", "lockstep")

@@ -79,8 +79,8 @@ class ExternalEfforts:
         efforts, wrench = self._efforts.get_subscription_count(), self._wrench.get_subscription_count()
         if not len(cycles) or not (efforts or wrench):
             return bool(efforts or wrench)
-        position, velocity, told = (cycles.array(name) for name in ("position", "velocity", "told"))
-        external = told[:, : position.shape[1]]
+        position, velocity, telemetry = (cycles.array(name) for name in ("position", "velocity", "telemetry"))
+        external = telemetry[:, : position.shape[1]]
         if efforts:
             for message in self._bytes.messages(cycles.nanoseconds, position, velocity, external):
                 self._efforts.publish(message)

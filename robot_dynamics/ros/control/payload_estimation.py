@@ -112,9 +112,9 @@ class PayloadEstimation:
         stamps = cycles.nanoseconds
         if self._parts and not 0.0 < 1e-9 * (int(stamps[0]) - self._last) < GAP:
             self._parts = []
-        position, velocity, told = (cycles.array(name) for name in ("position", "velocity", "told"))
+        position, velocity, telemetry = (cycles.array(name) for name in ("position", "velocity", "telemetry"))
         self._parts.append(
-            (stamps.copy(), position.copy(), velocity.copy(), told[:, : position.shape[1]].copy())
+            (stamps.copy(), position.copy(), velocity.copy(), telemetry[:, : position.shape[1]].copy())
         )
         self._last = int(stamps[-1])
         first = int(self._parts[0][0][0])

@@ -11,7 +11,7 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 from robot_dynamics.control.core.plans import PLAN_WAITS
-from robot_dynamics.control.protocol import VOID, Departure, Planned, Trajectory
+from robot_dynamics.control.protocol import VOID, Planned, PlanStart, Trajectory
 from robot_dynamics.errors import StoppingError, TrajectoryError
 from robot_dynamics.ros.control.session import StateClock
 from robot_dynamics.ros.support.background import Background
@@ -41,8 +41,8 @@ class Followed(Protocol):
     def hold(self) -> None:
         """Stop following."""
 
-    def departure(self, start: float | None, allowance: float) -> Departure[Any]:
-        """Departure of a plan that is ready within ``allowance`` [s]."""
+    def departure(self, start: float | None, allowance: float) -> PlanStart[Any]:
+        """Start of a plan that is ready within ``allowance`` [s]."""
 
     def accept(self, planned: Planned[Any]) -> str:
         """Follow a finished plan, or tell why it is discarded."""
@@ -80,7 +80,7 @@ class PlanRequest:
 
     stamp: int
     points: int
-    plan: Callable[[Departure[Any]], Planned[Any]]
+    plan: Callable[[PlanStart[Any]], Planned[Any]]
 
 
 @dataclass(frozen=True)
@@ -251,7 +251,7 @@ class Planner(Generic[F]):
 
     # The controller
 
-    def _departure(self, job: _Job[F], wanted: PlanRequest, allowance: float) -> Departure[Any]:
+    def _departure(self, job: _Job[F], wanted: PlanRequest, allowance: float) -> PlanStart[Any]:
         self._check(job)
         start = None if wanted.stamp == 0 else self._loop.clock.seconds(wanted.stamp)
         return job.controller.departure(start, allowance)

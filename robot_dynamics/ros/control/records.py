@@ -42,7 +42,7 @@ class Cycle(NamedTuple):
 def record_type(joints: int, reported: int = 0) -> np.dtype[np.void]:
     """A record of this many joints, as the loop lays it out, with so many values that a robot reports."""
     arrays: dict[str, tuple[int, ...]] = dict.fromkeys(ARRAYS, (joints,))
-    return row_type("rd_record", arrays | ({"told": (reported,)} if reported else {}))
+    return row_type("rd_record", arrays | ({"telemetry": (reported,)} if reported else {}))
 
 
 def cycle_of(row: Any, reference_of: Callable[[Array, Array, Array], Any] = Reference) -> Cycle:

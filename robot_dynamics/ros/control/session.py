@@ -115,7 +115,7 @@ class Session:
             raise MemoryError("no memory for a controller's messages and records")
         self._core.rd_session_attach(self.handle, self.messages)
         self.clock = SessionClock(self.handle)
-        self._rows: Rows = np.zeros(BLOCK, dtype=record_type(len(joint_names), controller.told))
+        self._rows: Rows = np.zeros(BLOCK, dtype=record_type(len(joint_names), controller.telemetry))
         if self._rows.itemsize != self._core.rd_session_record_size(self.handle):
             raise BackendError("this compiler lays out the records of the loop in another way")
         self._block = ffi().from_buffer(self._rows)

@@ -58,13 +58,13 @@ class StewartReports:
         self._last = None
 
     def publish_all(self, cycles: Cycles, machine: Machine) -> bool:
-        """The same of many cycles, as the loop in C has told them; whether anybody listens."""
+        """The same of many cycles, as the loop in C has recorded them; whether anybody listens."""
         self._last = cycles[-1]
         publishers = (self._pose, self._reference, self._transforms)
         if not any(one is not None and one.get_subscription_count() for one in publishers):
             return False
         for row, cycle in zip(cycles.rows, cycles, strict=True):
-            self.publish(cycle, ReportedPose(machine, row["told"]))
+            self.publish(cycle, ReportedPose(machine, row["telemetry"]))
         return True
 
     def publish(self, cycle: Cycle, pose: ReportedPose) -> None:

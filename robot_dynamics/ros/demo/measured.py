@@ -44,7 +44,7 @@ MONSTER = 100_000
 """Points of the trajectory that arrives while the arm moves; it leaves the limits at its end."""
 MANY_JOINTS = 400
 """Joints of the robot whose description arrives then; no model of so many is built."""
-HOGGED = "robot_dynamics.ros.demo.hogged"
+INTERPRETER_STRESS = "robot_dynamics.ros.demo.interpreter_stress"
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def control_round(
         lockstep=False,
         simulator={"measure_latency": True},
         pause=PAUSE_OF_OBSERVER,
-        controller=HOGGED if conditions.loaded else CONTROLLER,
+        controller=INTERPRETER_STRESS if conditions.loaded else CONTROLLER,
         description_topic=conditions.loaded,
         settings=conditions.settings,
         record=conditions.record,

@@ -14,7 +14,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics.control.arm.feedforward import Feedforward
 from robot_dynamics.control.arm.feedforward_parameters import EffortPath, FeedforwardParameters
-from robot_dynamics.control.arm.feeding import PathDeparture, Plan
+from robot_dynamics.control.arm.feeding import PathStart, Plan
 from robot_dynamics.control.arm.path_rules import TorqueCheckParameters
 from robot_dynamics.control.protocol import Planned
 from robot_dynamics.errors import StateError, TrajectoryError
@@ -26,9 +26,9 @@ from robot_dynamics.ros.control.session import StateClock
 from robot_dynamics.ros.feedforward.messages import FilledTrajectory, hold_message
 from robot_dynamics.ros.feedforward.state_watch import StateWatch
 from robot_dynamics.ros.support import parameters, qos
-from robot_dynamics.ros.support.burst_log import BurstLog
 from robot_dynamics.ros.support.joint_limits import declared_rules, without_joint
 from robot_dynamics.ros.support.messages import JointOrder
+from robot_dynamics.ros.support.rate_limited_log import RateLimitedLog
 from robot_dynamics.spatial import Array
 
 THROTTLE = 2.0
@@ -68,8 +68,8 @@ class Follower:
     def hold(self) -> None:
         """Nothing: whoever sent a trajectory without points is told so."""
 
-    def departure(self, start: float | None, allowance: float) -> PathDeparture:
-        """Departure of a plan that is ready within ``allowance`` [s].
+    def departure(self, start: float | None, allowance: float) -> PathStart:
+        """Start of a plan that is ready within ``allowance`` [s].
 
         Raises:
             TrajectoryError: no trajectory is taken now.
@@ -118,7 +118,7 @@ class Feeder:
         parameters.watch(node, self.rules.torque, self._on_torque_check)
         self._node = node
         self._log = node.get_logger()
-        self._complain = BurstLog(self._log)
+        self._complain = RateLimitedLog(self._log)
         # The efforts are in the points, unless they go a way of their own.
         self._efforts = settings.effort_path == EffortPath.TRAJECTORY.value
         self._order = JointOrder(())

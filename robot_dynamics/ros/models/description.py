@@ -12,7 +12,7 @@ from std_msgs.msg import String
 
 from robot_dynamics.errors import ModelError, RobotDynamicsError, quoted
 from robot_dynamics.ros.support import qos
-from robot_dynamics.ros.support.burst_log import BurstLog
+from robot_dynamics.ros.support.rate_limited_log import RateLimitedLog
 
 NAME = "robot_description"
 NONE_YET = "there is no robot description yet"
@@ -54,7 +54,7 @@ class DescriptionSource:
         self.refusal = ""
         self._unusable: str | None = None
         self._node = node
-        self._complain = BurstLog(node.get_logger())
+        self._complain = RateLimitedLog(node.get_logger())
         self._on_description = on_description
         self._on_refusal = on_refusal
         self._check = check

@@ -80,20 +80,20 @@ static void begin_at_home(rd_core *core)
     atomic_store(&platform->box.values[6], -INFINITY);
 }
 
-static void tell_pose(const rd_core *core, double *told)
+static void report_pose(const rd_core *core, double *telemetry)
 {
     const rd_platform *platform = rd_platform_of(core);
-    rd_copy(told, platform->pose, 7);
-    rd_copy(told + 7, platform->twist, 6);
-    rd_copy(told + 13, platform->rates, 6);
-    rd_copy(told + 19, platform->disturbance, 6);
-    told[25] = platform->condition;
+    rd_copy(telemetry, platform->pose, 7);
+    rd_copy(telemetry + 7, platform->twist, 6);
+    rd_copy(telemetry + 13, platform->rates, 6);
+    rd_copy(telemetry + 19, platform->disturbance, 6);
+    telemetry[25] = platform->condition;
 }
 
 static const rd_machine PLATFORM = {
     .state_size = sizeof(rd_platform),
     .without_feedback = 1U << RD_PLATFORM_FEEDFORWARD,
-    .told = RD_TOLD,
+    .telemetry = RD_TELEMETRY,
     .begin = begin_at_home,
     .group = 3,
     .find_place = rd_platform_find_place,
@@ -107,7 +107,7 @@ static const rd_machine PLATFORM = {
     .stray_rate = rd_platform_stray_rate,
     .settle = rd_platform_settle,
     .change_law = rd_platform_keep_disturbance,
-    .tell = tell_pose,
+    .report = report_pose,
 };
 
 const rd_machine *rd_machine_platform(void)

@@ -34,7 +34,7 @@ enum rd_platform_beyond {
 };
 
 enum { RD_MOTION_SIZE = 25 };     /* pose, twist, acceleration, external wrench: the input of the model's kernel */
-enum { RD_TOLD = 26 };             /* pose, twist, rates, disturbance, bound of the condition number */
+enum { RD_TELEMETRY = 26 };             /* pose, twist, rates, disturbance, bound of the condition number */
 
 /* A machine, its load and the parameters that only a platform has. */
 typedef struct rd_platform_model {

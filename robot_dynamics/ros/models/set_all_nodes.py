@@ -51,7 +51,7 @@ class Setting:
     reported: dict[str, dict[str, Any]]
 
 
-def set_everywhere(
+def set_all_nodes(
     wanted: Mapping[str, Any], namespace: str | None, simulator: bool, patience: float, report: bool = False
 ) -> Setting:
     """Set parameters at every node that has them; where one refuses, all get their old values back.

@@ -62,8 +62,8 @@ void rd_core_publish(rd_core *core)
     rd_copy(values + 3 * core->n, core->reference.position, core->n);
     rd_copy(values + 4 * core->n, core->reference.velocity, core->n);
     rd_copy(values + 5 * core->n, core->reference.acceleration, core->n);
-    if (core->settings->machine->tell) {
-        core->settings->machine->tell(core, values + 6 * core->n);
+    if (core->settings->machine->report) {
+        core->settings->machine->report(core, values + 6 * core->n);
     }
     publish_words(core);
 }
@@ -94,7 +94,7 @@ rd_core *rd_core_new(int n, const rd_settings *settings)
     const rd_machine *machine = settings->machine;
     const size_t each = (size_t)n;
     if (core) {
-        core->words = sizeof(rd_snapshot) / sizeof(uint64_t) + 6 * each + rd_told(machine, n);
+        core->words = sizeof(rd_snapshot) / sizeof(uint64_t) + 6 * each + rd_telemetry(machine, n);
     }
     if (!core || !(core->store = calloc((ARRAYS + RD_TASK_ROWS + each) * each, sizeof(double)))
         || !(core->swings = calloc(each, sizeof *core->swings))

@@ -16,7 +16,7 @@ class Log(Protocol):
         """Write a line of warning."""
 
 
-class BurstLog:
+class RateLimitedLog:
     """Passes on some lines at once, and of more only one in a while, with the number of those left out.
 
     Unlike rclpy's own throttle it lets different reasons through that follow each other.
