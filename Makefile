@@ -58,9 +58,9 @@ style: $(VENV)/development.stamp
 unit: $(VENV)/development.stamp
 	$(BIN)/pytest -n auto --dist worksteal -m "not browser and not whole" test
 
-# A robot identified by one command, which takes a minute of wall time on an idle machine.
+# A robot identified by one command, and the tutorials as a reader runs them: minutes of wall time.
 test-whole: $(VENV)/development.stamp
-	$(BIN)/pytest -m whole test/ros_live
+	$(BIN)/pytest -m whole test/ros_live test/test_code_blocks.py
 
 # Needs the system's packages chromium and chromium-driver.
 test-browser: $(VENV)/development.stamp
