@@ -152,7 +152,7 @@ def add_payload_argument(parser: argparse.ArgumentParser, text: str) -> None:
     """Declare --payload."""
     parser.add_argument(
         "--payload",
-        type=_tip_payload,
+        type=tip_mass,
         action="append",
         default=[],
         metavar="[TIP=]KG",
@@ -160,7 +160,7 @@ def add_payload_argument(parser: argparse.ArgumentParser, text: str) -> None:
     )
 
 
-def _tip_payload(text: str) -> tuple[str | None, float]:
+def tip_mass(text: str) -> tuple[str | None, float]:
     """Tip, None for the only one, and mass."""
     name, separator, mass = text.rpartition("=")
     return (name if separator else None), number(mass)
@@ -174,17 +174,29 @@ def payloads_of(
     Raises:
         ParameterError: no such tip, or no mass that a payload can have.
     """
+    masses = masses_at_tips("--payload", arguments.payload, chain)
+    return {tip: PayloadParameters(mass, tuple(center)) for tip, mass in masses.items()}
+
+
+def masses_at_tips(
+    option: str, given: Sequence[tuple[str | None, float]], chain: KinematicChain
+) -> dict[str, float]:
+    """Masses by tip that an option of the type `tip_mass` names.
+
+    Raises:
+        ParameterError: no such tip, or none is named where there are several.
+    """
     tips = [tip.link for tip in chain.tips]
-    found: dict[str, PayloadParameters] = {}
-    for name, mass in arguments.payload:
+    found: dict[str, float] = {}
+    for name, mass in given:
         if name is None and len(tips) > 1:
-            raise ParameterError(f"--payload {mass:g} is for one tip; give TIP=KG of {', '.join(tips)}")
+            raise ParameterError(f"{option} {mass:g} is for one tip; give TIP=KG of {', '.join(tips)}")
         tip = tips[0] if name is None else name
         if tip not in tips:
-            raise ParameterError(f"--payload {quoted(tip)}: the tips are {', '.join(tips)}")
+            raise ParameterError(f"{option} {quoted(tip)}: the tips are {', '.join(tips)}")
         if tip in found:
-            raise ParameterError(f"--payload gives {quoted(tip)} twice")
-        found[tip] = PayloadParameters(mass, tuple(center))
+            raise ParameterError(f"{option} gives {quoted(tip)} twice")
+        found[tip] = mass
     return found
 
 

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from robot_dynamics.cli import streams
-from robot_dynamics.cli.chain_source import add_chain_arguments, chain_of, number, number_within
+from robot_dynamics.cli.chain_source import (
+    add_chain_arguments,
+    chain_of,
+    masses_at_tips,
+    number,
+    number_within,
+    tip_mass,
+)
 from robot_dynamics.cli.identify_live import add_live_arguments, run_live
 from robot_dynamics.cli.needs import need
 from robot_dynamics.errors import LogError, ParameterError, quoted, shown
@@ -85,7 +92,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         " one (.yaml); it decides --compensates-gravity",
     )
     parser.add_argument(
-        "--payload", action="store_true", help="identify only the payload; the robot is known"
+        "--payload",
+        action="store_true",
+        help="identify only the payload of each tip; the robot is known",
     )
     parser.add_argument(
         "--static",
@@ -101,13 +110,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--loaded", metavar="RUN", nargs="+", default=[], help="with --gains: runs with the payload"
     )
-    parser.add_argument("--payload-mass", type=number, metavar="KG", help="with --gains: mass of the payload")
+    parser.add_argument(
+        "--payload-mass",
+        type=tip_mass,
+        action="append",
+        default=[],
+        metavar="[TIP=]KG",
+        help="with --gains: mass of the payload; of several tips TIP=KG, which may be repeated",
+    )
     parser.add_argument(
         "--payload-center",
         type=number,
         nargs=3,
         metavar=("X", "Y", "Z"),
-        help="with --gains: its centre in the tip frame [m] (default: not known)",
+        action="append",
+        default=[],
+        help="with --gains: its centre in the tip frame [m], one for each --payload-mass (default: unknown)",
     )
     parser.add_argument(
         "--drives",
@@ -226,8 +244,10 @@ def _gains(
     from robot_dynamics.identification.gains import drive_gains
 
     loaded = [read_run(path, chain, arguments) for path in arguments.loaded]
-    payload = (arguments.payload_mass, arguments.payload_center)
-    found = drive_gains(chain, unloaded, loaded, payload, options)
+    masses = masses_at_tips("--payload-mass", arguments.payload_mass, chain)
+    centers = arguments.payload_center or [None] * len(masses)
+    payloads = dict(zip(masses, zip(masses.values(), centers, strict=True), strict=True))
+    found = drive_gains(chain, unloaded, loaded, payloads, options)
     text = with_gains(arguments.columns, chain.joint_names, found.factors, found.deviations)
     for name, factor, deviation in zip(chain.joint_names, found.factors, found.deviations, strict=True):
         known = f"(± {100.0 * deviation:.2g} %)" if deviation < 1.0 else ""
@@ -253,9 +273,10 @@ def _report(found: Identification, arguments: argparse.Namespace) -> Iterator[st
     for line in summary["notes"]:
         yield f"note:            {line}"
     yield f"total mass:      {summary['total_mass']:6.2f} kg"
-    if found.payload is not None:
-        center = ", ".join(f"{value:.4f}" for value in found.payload.center_of_mass)
-        yield f"payload:         {found.payload.mass:6.3f} kg at ({center}) m in the tip frame"
+    for tip, payload in found.payloads.items():
+        center = ", ".join(f"{value:.4f}" for value in payload.center_of_mass)
+        frame = "the tip frame" if len(found.payloads) == 1 else shown(tip)
+        yield f"payload:         {payload.mass:6.3f} kg at ({center}) m in {frame}"
     if found.not_excited:
         yield f"not excited:     {shown(*found.not_excited)}"
     if summary["from_description"]:
@@ -331,15 +352,19 @@ def _check_inputs(arguments: argparse.Namespace) -> None:
 
 
 def _check_gains(arguments: argparse.Namespace) -> None:
-    asked = arguments.loaded or arguments.payload_mass is not None or arguments.payload_center is not None
-    if asked and not arguments.gains:
+    if (arguments.loaded or arguments.payload_mass or arguments.payload_center) and not arguments.gains:
         raise ParameterError("--loaded, --payload-mass and --payload-center are for --gains")
     if not arguments.gains:
         return
-    if arguments.payload_mass is None or not arguments.loaded:
+    if not arguments.payload_mass or not arguments.loaded:
         raise ParameterError("--gains needs --payload-mass KG and --loaded RUN, runs with this payload")
     if arguments.payload or arguments.static or arguments.validate:
         raise ParameterError("--gains cannot be combined with --payload, --static or --validate")
+    if len(arguments.payload_center) not in (0, len(arguments.payload_mass)):
+        raise ParameterError(
+            f"--payload-center is given {len(arguments.payload_center)} times, --payload-mass"
+            f" {len(arguments.payload_mass)} times: give one for each, or none"
+        )
 
 
 def _drives(path: str, chain: KinematicChain) -> ActuatorParameters:

@@ -17,7 +17,7 @@ from robot_dynamics.cli import excite, streams
 from robot_dynamics.cli.chain_source import chain_of, number_within, whole_number
 from robot_dynamics.cli.demo import ProgressLine
 from robot_dynamics.cli.sending import agreed, send
-from robot_dynamics.errors import ParameterError, RobotDynamicsError, shown
+from robot_dynamics.errors import ParameterError, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -229,6 +229,4 @@ def _planning(arguments: argparse.Namespace) -> argparse.Namespace:
         setattr(made, name, getattr(arguments, name))
     if not 2 <= made.harmonics <= 20:
         raise ParameterError(f"--harmonics {made.harmonics}: must be 2 to 20")
-    if made.tips is not None:
-        raise RobotDynamicsError("identify --live moves one arm: give --tip")
     return made

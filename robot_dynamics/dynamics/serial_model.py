@@ -33,8 +33,9 @@ __all__ = ["LinkFrame", "SerialModel", "StandardLink"]
 
 # A component of gravity this small beside the largest is rounding of the base's orientation.
 _ROUNDING = 1e-11
-# What is this close to -1, 0 or 1 in the pose of a link's own frame is rounding of the frames.
-_NEARLY_ROUND = 1e-11
+# What is this close to 0 in the pose of a link's own frame is rounding of the frames, as a share of their
+# tolerance; the cosine of an angle that is too large for it is much closer to 1.
+_NEARLY_ZERO, _NEARLY_ROUND = 1e-2, 1e-13
 _NUMBERS = ("a", "r", "theta", "y_shift", "mass")
 
 
@@ -148,7 +149,7 @@ class SerialModel:
             other_tips=placed.tips[1:],
             gravity=np.where(np.abs(fall) <= _ROUNDING * np.max(np.abs(fall)), 0.0, fall),
         )
-        model = replace(model, link_poses=_link_poses(chain, model))
+        model = replace(model, link_poses=_link_poses(chain, model, tolerance))
         missed, limit = residual(chain, model.tip_poses), tolerance * max(1.0, placed.reach)
         if not missed <= limit:
             raise ConversionError(
@@ -279,14 +280,15 @@ class SerialModel:
         )
 
 
-def _link_poses(chain: KinematicChain, model: SerialModel) -> tuple[Array, ...]:
+def _link_poses(chain: KinematicChain, model: SerialModel, tolerance: float) -> tuple[Array, ...]:
     """(4, 4) pose of every link's own frame in its frame of ``model``: the same at all coordinates."""
     rest = np.zeros(chain.dof)
     poses = []
     for link, frame in zip(chain.link_poses(rest), model.frames(rest), strict=True):
         pose = np.linalg.solve(model.base @ frame, link)
         nearest = np.round(pose)
-        poses.append(np.where(np.abs(pose - nearest) < _NEARLY_ROUND, nearest, pose))
+        bound = np.where(nearest == 0.0, _NEARLY_ZERO * tolerance, _NEARLY_ROUND)
+        poses.append(np.where(np.abs(pose - nearest) < bound, nearest, pose))
     return tuple(poses)
 
 

@@ -9,14 +9,14 @@ and drives and χ their parameters; with a payload of the parameters π it is (�
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.errors import LogError, ParameterError, shown
+from robot_dynamics.errors import LogError, ParameterError, quoted, shown
 from robot_dynamics.identification import inertial
 from robot_dynamics.identification.base_parameters import structure
 from robot_dynamics.identification.friction import FrictionLaw
@@ -58,7 +58,7 @@ def drive_gains(
     chain: KinematicChain,
     unloaded: Sequence[Log],
     loaded: Sequence[Log],
-    payload: tuple[float, Array | None],
+    payloads: Mapping[str, tuple[float, Array | None]],
     options: Options | None = None,
 ) -> Gains:
     """The gains that runs with and without a payload agree with.
@@ -67,29 +67,27 @@ def drive_gains(
         chain: of the description, without the payload.
         unloaded: runs without the payload; their efforts are right but for a factor a joint.
         loaded: runs with it.
-        payload: its mass [kg], and its centre (3,) in the tip frame [m], or None where that is not known.
+        payloads: of each tip that carries one: its mass [kg], and its centre (3,) in the frame of the tip
+            [m], or None where that is not known.
         options: how.
 
     Raises:
         LogError: no runs of one kind, a log is not this robot's motion, or no joint feels the payload.
-        ParameterError: a mass that is not above 0.
+        ParameterError: a mass that is not above 0, or no such tip.
     """
-    mass, center = payload
-    if not (np.isfinite(mass) and mass > 0.0):
-        raise ParameterError(f"the payload's mass is {mass:g} kg; a known mass above 0 is needed")
+    for mass, _ in payloads.values():
+        if not (np.isfinite(mass) and mass > 0.0):
+            raise ParameterError(f"the payload's mass is {mass:g} kg; a known mass above 0 is needed")
+    carried = _Carried.of(chain, payloads)
     for name, logs in (("without", unloaded), ("with", loaded)):
         if not logs:
             raise LogError(f"no run {name} the payload; drive gains need runs of both kinds")
     options = options or Options()
-    chain.only_serial("identification of gains")
     prior = prior_parameters(chain, drives_given(chain, options))
     bare, treatment = prepared_runs(unloaded, chain, prior, options)
     # The payload would pass for a delay, and for what is not coherent.
     same = replace(options, cutoff=treatment.cutoff, delay=treatment.delay.seconds)
     heavy, _ = prepared_runs(loaded, chain, prior, same)
-    carried = inertial.parameters_of(
-        RigidBody(mass, np.zeros(3) if center is None else np.asarray(center, dtype=float), np.zeros((3, 3)))
-    )
     bodies = prior[: inertial.COUNT * len(chain.joints)]
     plain, _ = structure(chain, earth_or_none(options.compensates_gravity))
     found = Gains(np.ones(chain.dof), np.full(chain.dof, np.inf), np.zeros(chain.dof, dtype=bool))
@@ -97,21 +95,55 @@ def drive_gains(
         scaled = [replace(run, effort=run.effort * found.factors).loaded(bodies) for run in bare]
         law = chosen_law(scaled, plain, load=True)
         bodies = _bodies(chain, scaled, prior, law, options)
-        # Of a centre that is not known, first moments are free, and inertias always.
-        found = _gains(chain, (bare, heavy), bodies, (carried, 1 if center is None else 4), law)
+        found = _gains((bare, heavy), bodies, carried, law)
+    weight = " and ".join(f"{mass:g} kg" for mass, _ in payloads.values())
     far = found.felt & (np.abs(np.log(found.factors)) > 0.99 * np.log(FARTHEST))
     if far.any():
         named = shown(*(name for name, is_far in zip(chain.joint_names, far, strict=True) if is_far))
         raise LogError(
-            f"the gain of {named} would be more than {FARTHEST:g} times off: is the payload of {mass:g} kg"
+            f"the gain of {named} would be more than {FARTHEST:g} times off: is the payload of {weight}"
             " mounted in the runs that are said to have it, and in no other?"
         )
     if not found.felt.any():
         raise LogError(
-            f"no joint feels the payload of {mass:g} kg well enough for its gain: record larger and slower"
+            f"no joint feels the payload of {weight} well enough for its gain: record larger and slower"
             " motion of the joints that carry it, with a heavier payload"
         )
     return found
+
+
+@dataclass(frozen=True)
+class _Carried:
+    """Payloads with what is known of them.
+
+    Attributes:
+        columns: (10 p,) where the parameters of the links that carry them are, among those of all links.
+        to_links: (10 p, 10 p) from parameters in the frames of the tips to those in the links' frames.
+        values: (10 p,) parameters in the frames of the tips, as far as they are known.
+        known: (10 p,) which of them are.
+    """
+
+    columns: NDArray[np.intp]
+    to_links: Array
+    values: Array
+    known: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, chain: KinematicChain, payloads: Mapping[str, tuple[float, Array | None]]) -> _Carried:
+        tips, size = {tip.link: tip for tip in chain.tips}, inertial.COUNT * len(payloads)
+        columns, values = np.zeros(size, dtype=np.intp), np.zeros(size)
+        to_links, known = np.zeros((size, size)), np.zeros(size, dtype=bool)
+        for k, (name, (mass, center)) in enumerate(payloads.items()):
+            if name not in tips:
+                raise ParameterError(f"a payload at {quoted(name)}; the tips are {', '.join(tips)}")
+            own, tip = slice(inertial.COUNT * k, inertial.COUNT * (k + 1)), tips[name]
+            columns[own] = inertial.COUNT * tip.joint + np.arange(inertial.COUNT)
+            to_links[own, own] = inertial.moved_parameters(tip.transform)
+            place = np.zeros(3) if center is None else np.asarray(center, dtype=float)
+            values[own] = inertial.parameters_of(RigidBody(mass, place, np.zeros((3, 3))))
+            # Of a centre that is not known, first moments are free, and inertias always.
+            known[own.start : own.start + (1 if center is None else 4)] = True
+        return cls(columns, to_links, values, known)
 
 
 def _bodies(
@@ -130,39 +162,32 @@ def _bodies(
 
 
 def _gains(
-    chain: KinematicChain,
-    runs: tuple[Sequence[Run], Sequence[Run]],
-    bodies: Array,
-    payload: tuple[Array, int],
-    law: FrictionLaw,
+    runs: tuple[Sequence[Run], Sequence[Run]], bodies: Array, carried: _Carried, law: FrictionLaw
 ) -> Gains:
     """Gains by the friction ``law`` and gears loaded by links with the parameters ``bodies`` (10 k,).
 
     Args:
-        chain: of the description.
-        runs: without and with the payload.
+        runs: without and with the payloads.
         bodies: of the links.
-        payload: its parameters (10,) in the tip frame, and how many of them are known.
+        carried: the payloads.
         law: of friction.
     """
-    (bare, heavy), (carried, known) = runs, payload
-    last = slice(inertial.COUNT * (len(chain.joints) - 1), inertial.COUNT * len(chain.joints))
-    to_link = inertial.moved_parameters(chain.tip_transform)
+    bare, heavy = runs
     together = bodies.copy()
-    together[last] += to_link @ carried
+    np.add.at(together, carried.columns, carried.to_links @ carried.values)
     every = [*(run.loaded(bodies) for run in bare), *(run.loaded(together) for run in heavy)]
     columns = np.concatenate([run.regressor(law) for run in every])
     effort, counted = (
         np.concatenate([getattr(run, name) for run in every]) for name in ("effort", "counted")
     )
     tip = np.concatenate([
-        *(np.zeros((*run.effort.shape, inertial.COUNT)) for run in bare),
-        *(run.links[:, :, last] @ to_link for run in heavy),
+        *(np.zeros((*run.effort.shape, len(carried.values))) for run in bare),
+        *(run.links[:, :, carried.columns] @ carried.to_links for run in heavy),
     ])  # fmt: skip
     ends = np.cumsum([len(run.time) for run in every])[:-1]
     # Of each joint, [tip columns, effort] without what its links and drives explain, whitened.
     rests = []
-    for j in range(chain.dof):
+    for j in range(effort.shape[1]):
         free, own = columns[:, j, _independent(columns[counted[:, j], j])], tip[:, j]
         both = np.column_stack([free, own[:, _independent(own[counted[:, j]])]])
         chosen = both[:, _independent(both[counted[:, j]])]
@@ -170,23 +195,24 @@ def _gains(
         weights = fit.weights / np.sqrt(correlation_times(np.split(fit.residual, ends)))
         triangle: Any = np.linalg.qr(np.column_stack([free, own, effort[:, j]]) * weights, mode="r")
         rests.append(triangle[free.shape[1] :, free.shape[1] :])
-    return _agreeing(rests, carried, known)
+    return _agreeing(rests, carried)
 
 
-def _agreeing(rests: Sequence[Array], carried: Array, known: int) -> Gains:
-    """Shares s and payload π that minimise Σ ‖effort_j − s_j columns_j π‖².
+def _agreeing(rests: Sequence[Array], carried: _Carried) -> Gains:
+    """Shares s and payloads π that minimise Σ ‖effort_j − s_j columns_j π‖².
 
     Args:
-        rests: of each joint, columns (r, 10) of the payload's parameters and effort (r, 1), whitened.
-        carried: (10,) parameters of the payload, as a start.
-        known: so many of them, from the first on, are known.
+        rests: of each joint, columns (r, 10 p) of the payloads' parameters and effort (r, 1), whitened.
+        carried: the payloads, as a start.
     """
     from scipy.optimize import least_squares
 
-    joints, unknown = len(rests), inertial.COUNT - known
+    joints, free = len(rests), np.flatnonzero(~carried.known)
 
     def payload(values: Array) -> Array:
-        return np.concatenate([carried[:known], values[joints:]])
+        whole: Array = carried.values.copy()
+        whole[free] = values[joints:]
+        return whole
 
     def residual(values: Array) -> Array:
         parts = [
@@ -198,16 +224,17 @@ def _agreeing(rests: Sequence[Array], carried: Array, known: int) -> Gains:
     def jacobian(values: Array) -> Array:
         rows = []
         for j, rest in enumerate(rests):
-            own = np.zeros((len(rest), joints + unknown))
+            own = np.zeros((len(rest), joints + len(free)))
             own[:, j] = -rest[:, :-1] @ payload(values)
-            own[:, joints:] = -values[j] * rest[:, known:-1]
+            own[:, joints:] = -values[j] * rest[:, free]
             rows.append(own)
         return np.concatenate(rows)
 
-    shifted = np.concatenate([rest[:, -1] - rest[:, :known] @ carried[:known] for rest in rests])
-    start = np.linalg.lstsq(np.concatenate([rest[:, known:-1] for rest in rests]), shifted, rcond=1e-9)[0]
-    least = np.concatenate([np.full(joints, 1.0 / FARTHEST), np.full(unknown, -np.inf)])
-    most = np.concatenate([np.full(joints, FARTHEST), np.full(unknown, np.inf)])
+    given = np.where(carried.known, carried.values, 0.0)
+    shifted = np.concatenate([rest[:, -1] - rest[:, :-1] @ given for rest in rests])
+    start = np.linalg.lstsq(np.concatenate([rest[:, free] for rest in rests]), shifted, rcond=1e-9)[0]
+    least = np.concatenate([np.full(joints, 1.0 / FARTHEST), np.full(len(free), -np.inf)])
+    most = np.concatenate([np.full(joints, FARTHEST), np.full(len(free), np.inf)])
     found = least_squares(
         residual, np.concatenate([np.ones(joints), start]), jacobian, (least, most), x_scale="jac", xtol=1e-12
     )

@@ -212,9 +212,9 @@ def _remarks(found: Identification, summary: dict[str, Any]) -> Iterator[str]:
         f"Total mass of the moving links: {summary['total_mass']:.4g} kg, by the description"
         f" {described:.4g} kg. Weight of the prior: {found.prior_weight:.3g}."
     )
-    if found.payload is not None:
-        center = ", ".join(f"{value:.4g}" for value in found.payload.center_of_mass)
-        yield f"Payload: {found.payload.mass:.4g} kg, centre ({center}) m in the tip frame."
+    for tip, payload in found.payloads.items():
+        center = ", ".join(f"{value:.4g}" for value in payload.center_of_mass)
+        yield f"Payload: {payload.mass:.4g} kg, centre ({center}) m in the frame of the tip {tip}."
     if found.held:
         yield f"Cannot be told from the links' own and stays as given: {shown(*found.held)}."
     if found.not_excited:
@@ -252,7 +252,7 @@ def _plots(found: Identification, run: Comparison) -> list[dict[str, str]]:
 def _friction_pictures(found: Identification) -> list[dict[str, str]]:
     """Friction against speed, and dry friction against the load, of all runs."""
     names, runs = found.chain.joint_names, [*found.learn, *found.validate]
-    if found.payload is not None:
+    if found.payloads:
         return []
     law = DriveFriction(**{name: found.drives[name] for name in DriveFriction.__dataclass_fields__})
     curved = law.stribeck_velocity > 0.0

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from robot_dynamics.errors import ParameterError
 from robot_dynamics.identification import inertial
 from robot_dynamics.identification.base_parameters import Base
 from robot_dynamics.identification.friction import FrictionLaw
@@ -35,7 +36,7 @@ def identify_payload(
     others: Sequence[Run],
     options: Options,
 ) -> Identification:
-    """The payload at the tip of ``chain``, of which all else is known.
+    """The payload at every tip of ``chain``, of which all else is known.
 
     Args:
         chain: of the description.
@@ -43,45 +44,54 @@ def identify_payload(
         runs: to learn from.
         others: to validate with.
         options: how.
+
+    Raises:
+        ParameterError: two tips are on one link, so that nothing separates their payloads.
     """
-    (prior, law), count = described, inertial.COUNT
-    chain.only_serial("identification of a payload")
-    last = slice(count * (len(chain.joints) - 1), count * len(chain.joints))
-    to_link = inertial.moved_parameters(chain.tip_transform)
-    own = Base(tuple(range(count)), np.eye(count))
+    (prior, law), tips = described, chain.tips
+    places = _places(chain)
+    columns = np.concatenate([np.arange(place.start, place.stop) for place in places])
+    moved = [inertial.moved_parameters(tip.transform) for tip in tips]
+    to_links = np.zeros((len(columns), len(columns)))
+    for k, matrix in enumerate(moved):
+        own = slice(inertial.COUNT * k, inertial.COUNT * (k + 1))
+        to_links[own, own] = matrix
+    own_base = Base(tuple(range(len(columns))), np.eye(len(columns)))
     nothing = Drives(np.zeros(0), np.zeros((0, 0)), np.zeros(0), np.zeros(0))
-    guess = inertial.parameters_of(GUESS)[None]
-    bodies = prior[: count * len(chain.joints)].copy()
+    guess = np.tile(inertial.parameters_of(GUESS), (len(tips), 1))
+    bodies = prior[: inertial.COUNT * len(chain.joints)].copy()
     # Friction that grows with the load depends on the payload.
     for _ in range(LOAD_ROUNDS if law.loaded.any() else 1):
         equations = robust_equations(
-            [run.links[:, :, last] @ to_link for run in runs],
+            [run.links[:, :, columns] @ to_links for run in runs],
             [run.effort - run.loaded(bodies).regressor(law) @ prior for run in runs],
-            own,
+            own_base,
             [run.counted for run in runs],
             [run.rate for run in runs],
             [run.doubt for run in runs],
         )
-        found = physical_estimate(equations, guess, (ANYWHERE,), nothing, allowance=0.0, weight=PRIOR_WEIGHT)
-        before = bodies[last].copy()
-        bodies[last] = prior[last] + to_link @ found.parameters
-        if np.allclose(bodies[last], before, rtol=1e-4, atol=1e-6):
+        boxes = (ANYWHERE,) * len(tips)
+        found = physical_estimate(equations, guess, boxes, nothing, allowance=0.0, weight=PRIOR_WEIGHT)
+        before = bodies[columns].copy()
+        bodies[columns] = prior[columns] + to_links @ found.parameters
+        if np.allclose(bodies[columns], before, rtol=1e-4, atol=1e-6):
             break
-    _, covariance = solve_base(equations, own)
-    payload = inertial.body_of(found.parameters)
-    joint = chain.joints[-1]
-    loaded = replace(joint, body=inertial.with_payload(joint.body, payload, chain.tip_transform))
+    _, covariance = solve_base(equations, own_base)
+    joints, payloads = list(chain.joints), {}
     parameters = prior.copy()
-    parameters[last] = inertial.parameters_of(loaded.body)
-    grouping = np.zeros((count, len(prior)))
-    grouping[:, last] = np.eye(count)
-    base = Base(tuple(range(last.start, last.stop)), grouping)
-    knowledge = Knowledge(base, parameters[last], to_link @ covariance @ to_link.T)
+    for tip, place, values in zip(tips, places, found.parameters.reshape(-1, inertial.COUNT), strict=True):
+        payload = payloads[tip.link] = inertial.body_of(values)
+        body = inertial.with_payload(joints[tip.joint].body, payload, tip.transform)
+        joints[tip.joint] = replace(joints[tip.joint], body=body)
+        parameters[place] = inertial.parameters_of(body)
+    grouping = np.zeros((len(columns), len(prior)))
+    grouping[np.arange(len(columns)), columns] = 1.0
+    base = Base(tuple(columns.tolist()), grouping)
     return Identification(
         prior=chain,
-        chain=replace(chain, joints=(*chain.joints[:-1], loaded)),
-        drives=drives_of(prior[count * len(chain.joints) :], law),
-        knowledge=knowledge,
+        chain=replace(chain, joints=tuple(joints)),
+        drives=drives_of(prior[inertial.COUNT * len(chain.joints) :], law),
+        knowledge=Knowledge(base, parameters[columns], to_links @ covariance @ to_links.T),
         gravity=earth_or_none(options.compensates_gravity),
         learn=comparisons(runs, described, (parameters, law)),
         validate=comparisons(others, described, (parameters, law)),
@@ -89,6 +99,20 @@ def identify_payload(
         not_excited=(),
         held=(),
         prior_weight=PRIOR_WEIGHT,
-        payload=payload,
+        payloads=payloads,
         inaccurate=found.inaccurate,
     )
+
+
+def _places(chain: KinematicChain) -> list[slice]:
+    """Where the parameters of the link that carries each tip are, among those of all links."""
+    carried: dict[int, str] = {}
+    for tip in chain.tips:
+        if tip.joint in carried:
+            link = chain.joints[tip.joint].link
+            raise ParameterError(
+                f"the tips {carried[tip.joint]} and {tip.link} are both on the link {link}: nothing separates"
+                " their payloads; give one of them"
+            )
+        carried[tip.joint] = tip.link
+    return [slice(inertial.COUNT * joint, inertial.COUNT * (joint + 1)) for joint in carried]

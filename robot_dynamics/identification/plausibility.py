@@ -29,7 +29,7 @@ def implausibilities(found: Identification) -> tuple[str, ...]:
                 f"the result misses {100.0 * after:.3g} % of the efforts that were held out, the description"
                 f" {100.0 * before:.3g} %: the result must be better"
             )
-    return (*reasons, *(() if found.payload is not None else _masses(found)))
+    return (*reasons, *(() if found.payloads else _masses(found)))
 
 
 def _masses(found: Identification) -> list[str]:

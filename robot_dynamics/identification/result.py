@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -75,7 +75,7 @@ class Identification:
         held: names of drive parameters that no motion separates from those of the links. Rotor inertias among
             them share by the description; offsets of the sensors stay zero.
         prior_weight: λ of the prior.
-        payload: what was picked up, in the tip frame, where that alone was asked for.
+        payloads: what each tip has picked up, in its frame, where that alone was asked for.
         treatment: what was done to the logs before.
         tool: name of the mounted tool.
         expected, expected_prior: expected relative errors of the efforts over the workspace, by the result
@@ -95,7 +95,7 @@ class Identification:
     not_excited: tuple[str, ...]
     held: tuple[str, ...]
     prior_weight: float
-    payload: RigidBody | None = None
+    payloads: Mapping[str, RigidBody] = field(default_factory=dict)
     treatment: Treatment | None = None
     tool: str = ""
     expected: Expected | None = None
@@ -114,6 +114,11 @@ class Identification:
         drives = self.drives
         different, loaded = drives["friction_offset"] != 0.0, drives["load_friction"] != 0.0
         return FrictionLaw(drives["stribeck_velocity"], different, loaded)
+
+    @property
+    def payload(self) -> RigidBody | None:
+        """What the only tip has picked up, in its frame; None where that was not asked for."""
+        return self.payloads[self.chain.tip] if len(self.payloads) == 1 else None
 
     def friction(self) -> dict[str, list[float]]:
         """Parameters of the nodes; those that need no mention are left out."""
@@ -174,8 +179,11 @@ class Identification:
             result["delay"] = asdict(self.treatment.delay)
             result["held_out"] = self.treatment.held_out
             result["notes"] = list(self.treatment.notes)
+        bodies = {tip: _body(body) for tip, body in self.payloads.items()}
         if self.payload is not None:
-            result["payload"] = _body(self.payload)
+            result["payload"] = bodies[self.chain.tip]
+        elif bodies:
+            result["payloads"] = bodies
         return result
 
     def offset_shares(self) -> dict[str, float]:

@@ -6,12 +6,14 @@ import pytest
 from two_arms import JOINTS, TIPS, TWO_ARMS
 
 pytest.importorskip("scipy", reason="excitation and identification need scipy")
-from robot_dynamics import compile_dynamics, load_urdf
-from robot_dynamics.errors import ModelError
+from robot_dynamics import ActuatorParameters, compile_dynamics, load_urdf
+from robot_dynamics.errors import ParameterError
+from robot_dynamics.identification import inertial
 from robot_dynamics.identification.excitation.bodies import link_poses, slope
 from robot_dynamics.identification.excitation.bounds import Bounds
 from robot_dynamics.identification.excitation.plan import plan
 from robot_dynamics.identification.excitation.series import Series
+from robot_dynamics.identification.gains import drive_gains
 from robot_dynamics.identification.identify import identify
 from robot_dynamics.identification.inertial import chain_parameters
 from robot_dynamics.identification.link_boxes import link_boxes
@@ -93,14 +95,68 @@ def test_the_box_of_a_link_reaches_all_that_it_carries(tree):
         assert (boxes[tip.joint].lower < place).all() and (place < boxes[tip.joint].upper).all()
 
 
-def test_a_payload_is_identified_on_a_chain_to_its_tip_only(tree):
-    with pytest.raises(ModelError, match="identification of a payload takes a serial chain: give one tip"):
-        identify_payload(tree, (np.zeros(85), None), [], [], Options())
+LOADS = {
+    "left_hand": inertial.RigidBody(1.2, np.array([0.03, -0.02, 0.05]), 0.004 * np.eye(3)),
+    "right_hand": inertial.RigidBody(0.5, np.array([-0.02, 0.04, 0.03]), 0.002 * np.eye(3)),
+}
 
 
-def test_masses_of_both_arms_are_found_by_one_motion(tree):
+def recorded(tree, motion, loads, gains=1.0):
+    """A log of Pinocchio's robot, with bodies in its hands."""
+    time = np.arange(0.0, 10.0, 0.02)
+    q, qd, qdd = motion.states(time)
+    real = Robot()
+    for tip in tree.tips:
+        if tip.link in loads:
+            load = loads[tip.link]
+            body = pin.Inertia(load.mass, load.center_of_mass, load.inertia)
+            at = real.model.getJointId(tree.joints[tip.joint].name)
+            real.model.inertias[at] += pin.SE3(tip.transform).act(body)
+    real.data = real.model.createData()
+    noise = np.random.default_rng(2).normal(0.0, 0.01, q.shape)
+    efforts = real.efforts(q, qd, qdd) + 0.4 * qd + 0.5 * np.tanh(qd / 0.005) + noise
+    return Log("run", tuple(JOINTS), time, q, qd, efforts / gains)
+
+
+@pytest.fixture(scope="module")
+def motion(tree):
     bounds, series = Bounds.of(tree, {}), Series(10.0, 4)
-    motion = plan([compile_dynamics(tree, friction=False)], bounds, None, series, starts=1)
+    return plan([compile_dynamics(tree, friction=False)], bounds, None, series, starts=1)
+
+
+def test_the_payload_of_each_tip_is_found_by_one_motion(tree, motion):
+    drives = ActuatorParameters(damping=(0.4,) * 5, friction=(0.5,) * 5)
+    options = Options(payload=True, drives=drives)
+    found = identify(tree, [recorded(tree, motion, LOADS)], options=options)
+    assert found.payload is None and list(found.payloads) == TIPS
+    for tip, load in LOADS.items():
+        assert found.payloads[tip].mass == pytest.approx(load.mass, abs=0.02)
+        assert found.payloads[tip].center_of_mass == pytest.approx(load.center_of_mass, abs=0.02)
+        assert found.summary()["payloads"][tip]["mass"] == found.payloads[tip].mass
+    assert found.knowledge.deviations[0] < 0.02
+    twice = load_urdf(TWO_ARMS, tips=["left_hand", "left_fore"])
+    with pytest.raises(ParameterError, match="left_hand and left_fore are both on the link left_fore"):
+        identify_payload(twice, (np.zeros(65), None), [], [], options)
+
+
+def test_gains_of_both_arms_by_a_payload_in_each_hand(tree, motion):
+    gains = np.array([1.1, 0.9, 1.15, 0.85, 1.05])
+    empty, loaded = (recorded(tree, motion, loads, gains) for loads in ({}, LOADS))
+    known = {tip: (load.mass, load.center_of_mass) for tip, load in LOADS.items()}
+    options = Options(cutoff=10.0, delay=0.0)
+    found = drive_gains(tree, [empty], [loaded], known, options)
+    assert found.felt.all()
+    np.testing.assert_allclose(found.factors, gains, rtol=0.01)
+    left = {"left_hand": known["left_hand"]}
+    alone = drive_gains(
+        tree, [empty], [recorded(tree, motion, {"left_hand": LOADS["left_hand"]}, gains)], left
+    )
+    assert alone.felt[:3].all() and not alone.felt[3:].any()
+    with pytest.raises(ParameterError, match="a payload at 'hand'; the tips are left_hand, right_hand"):
+        drive_gains(tree, [empty], [loaded], {"hand": (1.0, None)}, options)
+
+
+def test_masses_of_both_arms_are_found_by_one_motion(tree, motion):
     time = np.arange(0.0, 10.0, 0.02)
     q, qd, qdd = motion.states(time)
     real = Robot(heavier=0.1)

@@ -8,7 +8,9 @@ import sys
 
 import pytest
 from ros_harness import NodeProcess, peer_with
+from two_arms import JOINTS, TWO_ARMS
 
+from robot_dynamics import load_urdf
 from robot_dynamics.cli.main import main
 from robot_dynamics.resources import resource
 from robot_dynamics.ros.support.processes import claim_domain, node_environment
@@ -17,26 +19,47 @@ pytestmark = pytest.mark.ros
 for module in ("mujoco", "scipy", "cvxpy", "clarabel", "rosbags", "jinja2", "matplotlib"):
     pytest.importorskip(module, reason=f"{module} is not installed")
 SCARA = resource("urdf/scara.urdf")
-SHORT = ["--period", "4", "--harmonics", "3", "--speed", "1"]
+
+
+ROBOTS = {
+    # Stiff in the last joint: its inertia is so small that dry friction alone would decide about its error.
+    "scara": (
+        SCARA.read_text(),
+        {"friction": [4.0, 3.0, 3.0, 0.02]},
+        {"kp": [400.0, 400.0, 400.0, 4000.0], "kv": [40.0, 40.0, 40.0, 126.0]},
+        "joint1 joint2 joint3 joint4",
+        ["--period", "4", "--harmonics", "3"],
+    ),
+    "two arms": (
+        TWO_ARMS,
+        {"friction": [2.0, 1.0, 1.0, 1.0, 1.0]},
+        {"kp": [400.0] * 5, "kv": [40.0] * 5},
+        " ".join(JOINTS),
+        ["--period", "15", "--harmonics", "6"],
+    ),
+}
 
 
 @pytest.mark.whole
-def test_one_command_identifies_a_running_arm(tmp_path):
-    arm = {"robot_description": SCARA.read_text()}
-    true = {"mass_scale": 1.3, "friction": [4.0, 3.0, 3.0, 0.02], "rate": 200.0, "lockstep": True}
-    # Stiff in the last joint: its inertia is so small that dry friction alone would decide about its error.
-    gains = {"kp": [400.0, 400.0, 400.0, 4000.0], "kv": [40.0, 40.0, 40.0, 126.0]}
+@pytest.mark.parametrize("robot", ROBOTS)
+def test_one_command_identifies_a_running_robot(tmp_path, robot):
+    text, friction, gains, joints, motion = ROBOTS[robot]
+    tips = [tip.link for tip in load_urdf(text, tips="all").tips]
+    arm = {"robot_description": text, **({"tips": tips} if len(tips) > 1 else {})}
+    true = {"mass_scale": 1.3, **friction, "rate": 200.0, "lockstep": True}
     patient = {**gains, "supervision": "observe", "lockstep": True}
+    (tmp_path / "robot.urdf").write_text(text, encoding="utf-8")
     folder = tmp_path / "arm"
     with (
         NodeProcess("simulator", {**arm, **true}) as simulator,
         NodeProcess("computed_torque_controller", {**arm, **patient}) as controller,
         peer_with(simulator, controller) as peer,
     ):
-        command = [sys.executable, "-m", "robot_dynamics.cli.main", "identify", str(SCARA), "--live"]
+        command = [sys.executable, "-m", "robot_dynamics.cli.main", "identify", str(tmp_path / "robot.urdf")]
+        command += ["--live", *(["--tips", ",".join(tips)] if len(tips) > 1 else [])]
         with (tmp_path / "said.txt").open("w+", encoding="utf-8") as output:
             run = subprocess.Popen(
-                [*command, "-o", str(folder), *SHORT, "--yes"],
+                [*command, "-o", str(folder), *motion, "--speed", "1", "--yes"],
                 env=node_environment(claim_domain()),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
@@ -47,8 +70,8 @@ def test_one_command_identifies_a_running_arm(tmp_path):
             said = output.read()
     assert run.returncode == 0, said + controller.output
     assert "dropped: a trajectory" not in controller.output
-    found = re.findall(r"(joint\d) +largest error +([\d.]+) before, +([\d.]+) after", said)
-    assert [name for name, _, _ in found] == ["joint1", "joint2", "joint3", "joint4"], said
+    found = re.findall(r"(\w+) +largest error +([\d.]+) before, +([\d.]+) after", said)
+    assert [name for name, _, _ in found] == joints.split(), said
     before, after = (max(float(row[k]) for row in found) for k in (1, 2))
     assert after < 0.5 * before, said
     assert "set at /computed_torque_controller" in said
