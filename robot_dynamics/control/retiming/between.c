@@ -25,32 +25,29 @@ struct rd_basis rd_basis_at(double t)
     };
 }
 
-/* States (count, joints) at equal distances within interval i; room: (joints, 5). */
-void rd_inside(const struct rd_retiming *r, int i, int count, const struct rd_basis *basis, double *room,
-                      double *q, double *qd, double *qdd)
+/* States (count, joints) at places within interval i; up to three numbers behind them are overwritten. */
+void rd_inside(const struct rd_retiming *r, int i, int count, const struct rd_basis *basis, double *q, double *qd,
+               double *qdd)
 {
     const int n = r->joints;
     const size_t at = (size_t)i * n;
-    const double x = r->x[i], y = r->x[i + 1], h = rd_interval(r, i), g = 1.0 / h, hv = h * sqrt(x), hw = h * sqrt(y);
-    const double hu = h * h * rd_bend_at(r, i, i), hz = h * h * rd_bend_at(r, i, i + 1), hx = h * h * x, hy = h * h * y;
-    const double *p0 = r->q + at, *p1 = p0 + n, *d0 = r->qp + at, *d1 = d0 + n, *e0 = r->qpp + at, *e1 = e0 + n;
-    double *restrict way = room, *restrict v0 = way + n, *restrict v1 = v0 + n, *restrict a0 = v1 + n;
-    double *restrict a1 = a0 + n;
-    for (int j = 0; j < n; j++) {
-        way[j] = p1[j] - p0[j];
-        v0[j] = hv * d0[j], v1[j] = hw * d1[j];
-        a0[j] = hu * d0[j] + hx * e0[j], a1[j] = hz * d1[j] + hy * e1[j];
-    }
+    const double x = r->x[i], y = r->x[i + 1], h = rd_interval(r, i), g = 1.0 / h, hh = h * h, hv = h * sqrt(x);
+    const double hw = h * sqrt(y), hu = hh * rd_bend_at(r, i, i), hz = hh * rd_bend_at(r, i, i + 1), hx = hh * x, hy = hh * y;
+    const double *p0 = r->q + at, *d0 = r->qp + at, *e0 = r->qpp + at;
+    double *to[3] = {q, qd, qdd};
     for (int k = 0; k < count; k++) {
         const struct rd_basis *b = basis + k;
-        double *restrict to = q + (size_t)k * n, *restrict rate = qd + (size_t)k * n, *restrict bow = qdd + (size_t)k * n;
-        for (int j = 0; j < n; j++) {
-            to[j] = p0[j] + b->way[0] * way[j] + b->begin[0] * v0[j] + b->end[0] * v1[j] + b->bend[0] * a0[j] +
-                    b->bent[0] * a1[j];
-            rate[j] = g * (b->way[1] * way[j] + b->begin[1] * v0[j] + b->end[1] * v1[j] + b->bend[1] * a0[j] +
-                           b->bent[1] * a1[j]);
-            bow[j] = g * g * (b->way[2] * way[j] + b->begin[2] * v0[j] + b->end[2] * v1[j] + b->bend[2] * a0[j] +
-                              b->bent[2] * a1[j]);
+        double scale = 1.0;
+        for (int order = 0; order < 3; order++, scale *= g) {
+            const double way = scale * b->way[order], bend = scale * b->bend[order], bent = scale * b->bent[order];
+            const double first = scale * b->begin[order] * hv + bend * hu, second = scale * b->end[order] * hw + bent * hz;
+            const double whole = order == 0 ? 1.0 : 0.0;
+            double *out = to[order] + (size_t)k * n;
+            for (int j = 0; j < n; j += 4) {
+                const rd_four from = FOUR(p0, j);
+                FOUR(out, j) = whole * from + way * (FOUR(p0, n + j) - from) + first * FOUR(d0, j) + second * FOUR(d0, n + j) +
+                               bend * hx * FOUR(e0, j) + bent * hy * FOUR(e0, n + j);
+            }
         }
     }
 }
@@ -86,24 +83,77 @@ static double rd_fastest(const double *v, double sign, double free)
     return rd_peak(up, RD_FINE + 1);
 }
 
-/* Error of the parabolas' peak: about a fifteenth of the third difference. */
-static double rd_doubt(const double *value, int count)
+/* Whether no row of interval i leaves its limits by the parabola through its ends and its middle, four rows at once;
+ * middle, rate: (count) what is reached there, without friction, and speeds of joints with effort limits. Where a
+ * joint stands or begins to move: no. */
+static int rd_clear(const struct rd_rows *w, int i, double u, double x, double y, const double *middle, const double *rate)
 {
-    double most = 0.0;
-    for (int k = 0; k + 3 < count; k++)
-        most = RD_MAX(most, fabs(value[k + 3] - value[k] - 3.0 * (value[k + 2] - value[k + 1])));
-    return most / 15.0;
+    const int m = w->count;
+    const double rx = sqrt(x), ry = sqrt(y);
+    rd_mask open = {0, 0, 0, 0};
+    for (int k = 0; k < m; k += 4) {
+        const size_t at = (size_t)i * m + k;
+        const rd_four limit = FOUR(w->limit, k), push = FOUR(w->push, at), drag = FOUR(w->drag, at), v = FOUR(rate, k);
+        const rd_four v0 = FOUR(w->speed, at) * rx, v1 = FOUR(w->speed, at + m) * ry;
+        const rd_four g0 = FOUR(w->a, at) * u + FOUR(w->b, at) * x + FOUR(w->c, at) + push + drag * v0;
+        const rd_four g1 = FOUR(w->a, at + m) * u + FOUR(w->b, at + m) * y + FOUR(w->c, at + m) + push + drag * v1;
+        const rd_four g = FOUR(middle, k) + push + drag * v, mean = 0.5 * (g0 + g1), tilt = g1 - g0;
+        const rd_four arch = rd_chosen(g > mean, g - mean, mean - g), bend = 2.0 * (mean - g);
+        const rd_four top = rd_chosen(g0 > g1, g0, g1), low = rd_chosen(g0 > g1, g1, g0);
+        const rd_four most = rd_chosen(top > g, top, g), least = rd_chosen(low < g, low, g);
+        const rd_four largest = rd_chosen(most > -least, most, -least), free = limit * (1.0 - RD_FREE);
+        /* The vertex, where it lies within the interval, is beyond the middle. */
+        const rd_four over = tilt * tilt / (8.0 * rd_chosen(arch > 0.0, bend, limit));
+        const rd_mask within = (tilt < 4.0 * arch) & (tilt > -4.0 * arch);
+        const rd_four peak = rd_chosen(within & (g > mean), g - over, most);
+        const rd_four trough = rd_chosen(within & (g < mean), g - over, least);
+        const rd_four reach = rd_chosen(peak > -trough, peak, -trough);
+        open |= (push != 0.0) & ((v0 < RD_SLOW) | (v1 < RD_SLOW) | (v < RD_SLOW));
+        open |= (FOUR(w->speed, at) == 0.0) & (v != 0.0);
+        open |= ((arch > RD_BENT * limit) & (largest + arch > free)) | (arch > RD_ARCHED * limit);
+        open |= (reach > free + 0.1 * RD_FREE * limit) | (reach != reach);
+    }
+    return !rd_any(open);
 }
 
-/* Compare what is reached within interval i with its limits; 1: they are lowered, 2: more places are needed. */
+/* Whether a joint may be too fast within interval i: the velocity of a quintic lies between five numbers. */
+static int rd_may_be_fast(const struct rd_retiming *r, const struct rd_rows *w, int i, double u, double x, double y)
+{
+    const int n = r->joints;
+    const double v0 = sqrt(x), v1 = sqrt(y), h = 2.0 * (r->s[i + 1] - r->s[i]) / (v0 + v1), quarter = 0.25 * h, over = 5.0 / h;
+    rd_mask fast = {0, 0, 0, 0};
+    for (int j = 0; j < n; j += 4) {
+        const size_t left = (size_t)i * n + j, right = left + n;
+        const rd_four free = FOUR(w->velocity, j) * (1.0 - 0.5 * RD_FREE), p = FOUR(r->qp, left), t = FOUR(r->qp, right);
+        const rd_four a = v0 * p, e = v1 * t, b = a + quarter * (u * p + x * FOUR(r->qpp, left));
+        const rd_four d = e - quarter * (u * t + y * FOUR(r->qpp, right));
+        const rd_four c = over * (FOUR(r->q, right) - FOUR(r->q, left)) - a - b - d - e;
+        /* The numbers of both halves are nearer to it. */
+        const rd_four ab = 0.5 * (a + b), bc = 0.5 * (b + c), cd = 0.5 * (c + d), de = 0.5 * (d + e);
+        const rd_four f = 0.5 * (ab + bc), g = 0.5 * (bc + cd), k = 0.5 * (cd + de), l = 0.5 * (f + g), o = 0.5 * (g + k);
+        const rd_four half[9] = {a, ab, f, l, 0.5 * (l + o), o, k, de, e};
+        for (int part = 0; part < 9; part++)
+            fast |= (half[part] > free) | (half[part] < -free);
+    }
+    return rd_any(fast);
+}
+
+/* Compare what is reached within interval i with its limits; 1: they are lowered, 2: more places are needed.
+ * room: twice (rows). */
 static int rd_compare(const struct rd_retiming *r, struct rd_rows *w, int i, const double *qd, const double *qdd,
-                      const double *effort)
+                      const double *effort, double *room)
 {
     const int n = r->joints, m = w->count, count = w->near[i];
     const double x = r->x[i], y = r->x[i + 1], u = (y - x) / (2.0 * (r->s[i + 1] - r->s[i])), v0 = sqrt(x), v1 = sqrt(y);
-    int moved = 0, unclear = 0;
+    int moved = 0, unclear = 0, clear = count == 1 && !w->any_odd;
     double up[RD_INSIDE + 2], down[RD_INSIDE + 2], fastest = 1.0;
-    for (int k = 0; k < m && w->joint[k] >= 0; k++) {
+    for (int k = 0; k < m && clear; k++) {
+        const int j = w->joint[k], effort_row = k < w->efforts;
+        room[k] = j < 0 ? 0.0 : effort_row ? effort[j] + r->rotor[j] * qdd[j] : qdd[j];
+        room[m + k] = effort_row && !w->dry ? fabs(qd[j]) : 0.0;
+    }
+    clear = clear && rd_clear(w, i, u, x, y, room, room + m);
+    for (int k = 0; k < m && w->joint[k] >= 0 && !clear; k++) {
         const int j = w->joint[k], rubs = k < w->efforts && !w->dry;
         const size_t at = (size_t)i * m + k;
         const double limit = w->limit[k], free = limit * (1.0 - RD_FREE), spare = 0.1 * RD_FREE * limit;
@@ -144,7 +194,8 @@ static int rd_compare(const struct rd_retiming *r, struct rd_rows *w, int i, con
             w->lower[at] = RD_MIN(w->lower[at] + RD_MIN((1.0 + w->spare) * below, most), -0.5 * free), moved = 1;
     }
     const double h = 2.0 * (r->s[i + 1] - r->s[i]) / (v0 + v1);
-    for (int j = 0; j < n; j++) {
+    const int fast = rd_may_be_fast(r, w, i, u, x, y);
+    for (int j = 0; j < n && fast; j++) {
         const size_t left = (size_t)i * n + j, right = left + n;
         const double limit = r->velocity[j], free = limit * (1.0 - 0.5 * RD_FREE);
         /* The velocity of a quintic lies between five numbers. */
@@ -198,13 +249,13 @@ int rd_retime_between(const struct rd_retiming *r, struct rd_rows *w)
             count += w->open[i] ? w->near[i] : 0;
         if (count == 0)
             break;
-        double *room = malloc((4 * count + 5) * n * sizeof *room), *q = room + 5 * n, *qd = q + count * n;
-        double *qdd = qd + count * n, *effort = qdd + count * n;
+        double *room = malloc((4 * count * n + 12 + 2 * (size_t)w->count) * sizeof *room), *q = room, *qd = q + count * n + 4;
+        double *qdd = qd + count * n + 4, *effort = qdd + count * n + 4;
         if (room == NULL)
             return -1;
         for (int i = 0; i < intervals; i++)
             if (w->open[i]) {
-                rd_inside(r, i, w->near[i], basis + (w->near[i] > 1), room, q + at, qd + at, qdd + at);
+                rd_inside(r, i, w->near[i], basis + (w->near[i] > 1), q + at, qd + at, qdd + at);
                 at += (size_t)w->near[i] * n;
             }
         done = rd_call(r, (int)count, q, qd, qdd, effort);
@@ -214,7 +265,7 @@ int rd_retime_between(const struct rd_retiming *r, struct rd_rows *w)
                 continue;
             const size_t here = at;
             at += (size_t)w->near[i] * n;
-            const int found = rd_compare(r, w, i, qd + here, qdd + here, effort + here);
+            const int found = rd_compare(r, w, i, qd + here, qdd + here, effort + here, effort + count * n);
             w->open[i] = found == 2, w->kept[i] = found == 0;
             if (found == 2)
                 w->near[i] = RD_INSIDE;

@@ -15,10 +15,11 @@
 #define RD_FINER 6
 #define RD_STEEP 0.2
 
-static void rd_path_at(const struct rd_retiming *r, int k, double p, double *q, double *qp, double *qpp)
+static void rd_path_at(const struct rd_retiming *r, int k, double p, double *restrict q, double *restrict qp,
+                       double *restrict qpp)
 {
     const int n = r->joints;
-    const double *c = r->coefficients + (size_t)k * 6 * n;
+    const double *restrict c = r->coefficients + (size_t)k * 6 * n;
     const double rate = 1.0 / (r->knots[k + 1] - r->knots[k]);
     for (int j = 0; j < n; j++) {
         const double c1 = c[n + j], c2 = c[2 * n + j], c3 = c[3 * n + j], c4 = c[4 * n + j], c5 = c[5 * n + j];
@@ -321,18 +322,16 @@ int rd_retime_spline(const struct rd_retiming *r, double *times, double *coeffic
     const int n = r->joints;
     times[0] = 0.0;
     for (int i = 0; i + 1 < r->points; i++) {
-        const double x = r->x[i], y = r->x[i + 1], h = rd_interval(r, i), v = sqrt(x), w = sqrt(y);
-        const double u = rd_bend_at(r, i, i), z = rd_bend_at(r, i, i + 1);
-        double *out = coefficients + (size_t)i * 6 * n;
+        const double x = r->x[i], y = r->x[i + 1], h = rd_interval(r, i), hh = h * h, hv = h * sqrt(x), hw = h * sqrt(y);
+        const double hu = hh * rd_bend_at(r, i, i), hz = hh * rd_bend_at(r, i, i + 1), hx = hh * x, hy = hh * y;
+        double *restrict out = coefficients + (size_t)i * 6 * n;
+        const double *restrict q = r->q + (size_t)i * n, *restrict qp = r->qp + (size_t)i * n, *restrict qpp = r->qpp + (size_t)i * n;
         times[i + 1] = times[i] + h;
         if (!(isfinite(h) && times[i + 1] > times[i]))
             return 0;
         for (int j = 0; j < n; j++) {
-            const size_t left = (size_t)i * n + j, right = left + n;
-            const double p0 = r->q[left], v0 = h * v * r->qp[left];
-            const double a0 = h * h * (u * r->qp[left] + x * r->qpp[left]);
-            const double p1 = r->q[right], v1 = h * w * r->qp[right];
-            const double a1 = h * h * (z * r->qp[right] + y * r->qpp[right]);
+            const double p0 = q[j], v0 = hv * qp[j], a0 = hu * qp[j] + hx * qpp[j];
+            const double p1 = q[n + j], v1 = hw * qp[n + j], a1 = hz * qp[n + j] + hy * qpp[n + j];
             const double e = p1 - p0 - v0 - 0.5 * a0, f = v1 - v0 - a0, g = a1 - a0;
             out[j] = p0;
             out[n + j] = v0;

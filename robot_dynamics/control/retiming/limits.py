@@ -83,11 +83,13 @@ class PathLimits:
                 raise ParameterError(
                     f"limits: {field.name} is {quoted(given)}; give one number, or {chain.dof}: one per joint"
                 )
-            values = np.array(np.broadcast_to(values, (chain.dof,)), dtype=float)
-            for j in np.flatnonzero(~(values > 0.0)).tolist():
+            made[field.name] = limits = np.empty(chain.dof)
+            limits[:] = values
+            positive = limits > 0.0
+            if not positive.all():
+                j = int(positive.argmin())
                 raise ParameterError(
-                    f"limits: {field.name} of joint {chain.joint_names[j]!r} is {values[j]:g}"
+                    f"limits: {field.name} of joint {chain.joint_names[j]!r} is {limits[j]:g}"
                     f" {_UNITS[field.name]}; it must be above 0"
                 )
-            made[field.name] = values
         return made

@@ -113,6 +113,12 @@ static void rd_lines_of(const struct rd_retiming *r, const struct rd_rows *w, in
             rd_odd_line(r, w, i, k, rx, ry, tiny * limit[k], t);
 }
 
+/* Numbers of both halves exchanged (2), or neighbours. */
+static inline rd_four rd_turned(rd_four v, int half)
+{
+    return half == 2 ? (rd_four){v[2], v[3], v[0], v[1]} : (rd_four){v[1], v[0], v[3], v[2]};
+}
+
 static inline void rd_span_at(const struct rd_lines *t, double x, double low, double high, struct rd_span *span)
 {
     rd_four above = {high, high, high, high}, below = {low, low, low, low};
@@ -123,13 +129,14 @@ static inline void rd_span_at(const struct rd_lines *t, double x, double low, do
         above = rd_chosen(less, top, above), above_slope = rd_chosen(less, slope, above_slope);
         below = rd_chosen(more, bottom, below), below_slope = rd_chosen(more, slope, below_slope);
     }
-    int first = 0, second = 0;
-    for (int k = 1; k < 4; k++) {
-        first = above[k] < above[first] ? k : first;
-        second = below[k] > below[second] ? k : second;
+    for (int half = 2; half > 0; half--) {
+        const rd_four top = rd_turned(above, half), bottom = rd_turned(below, half);
+        const rd_mask less = top < above, more = bottom > below;
+        above = rd_chosen(less, top, above), above_slope = rd_chosen(less, rd_turned(above_slope, half), above_slope);
+        below = rd_chosen(more, bottom, below), below_slope = rd_chosen(more, rd_turned(below_slope, half), below_slope);
     }
-    span->high = above[first], span->high_slope = above_slope[first];
-    span->low = below[second], span->low_slope = below_slope[second];
+    span->high = above[0], span->high_slope = above_slope[0];
+    span->low = below[0], span->low_slope = below_slope[0];
 }
 
 static inline double rd_within(double y, double low, double high)
@@ -442,12 +449,18 @@ int rd_retime(struct rd_retiming *r)
     const size_t capacity = (size_t)r->capacity;
     w.knot = calloc(7 * capacity, 1);
     w.odd = calloc((size_t)r->joints + 1, 1);
+    w.velocity = malloc((2 * (size_t)r->joints + 4) * sizeof *w.velocity);
     w.joint = malloc((2 * (size_t)r->joints + 4) * sizeof *w.joint);
     w.limit = malloc((2 * (size_t)r->joints + 4) * sizeof *w.limit);
     double *sets = malloc((4 * capacity + 12 * ((size_t)r->joints + 2)) * sizeof *sets);
-    const int ready = w.knot != NULL && w.joint != NULL && w.limit != NULL && w.odd != NULL && sets != NULL;
+    const int ready = w.knot != NULL && w.joint != NULL && w.limit != NULL && w.odd != NULL && sets != NULL && w.velocity != NULL;
     r->rounds_taken = r->rated = 0;
     if (ready) {
+        w.slowness = w.velocity + r->joints + 4;
+        for (int j = 0; j < r->joints + 4; j++)
+            w.velocity[j] = j < r->joints ? r->velocity[j] : INFINITY;
+        for (int j = 0; j < r->joints; j++)
+            w.slowness[j] = 1.0 / r->velocity[j];
         w.coarse = w.knot + capacity, w.estimates = w.coarse + capacity, w.tries = w.estimates + capacity;
         w.kept = w.tries + capacity, w.open = w.kept + capacity, w.dirty = w.open + capacity;
         w.seen = sets + 2 * capacity + 12 * ((size_t)r->joints + 2), w.checked = w.seen + capacity;
@@ -476,6 +489,6 @@ int rd_retime(struct rd_retiming *r)
         rd_retime_shares(r, &w);
     if (result == RD_RETIMED && r->rate != NULL)
         result = rd_retime_rates(r, &w);
-    free(w.knot), free(w.odd), free(w.joint), free(w.limit), free(w.sign), free(w.a), free(sets);
+    free(w.knot), free(w.odd), free(w.velocity), free(w.joint), free(w.limit), free(w.sign), free(w.a), free(sets);
     return result;
 }

@@ -202,8 +202,8 @@ static int rd_beyond(const struct rd_retiming *r, struct rd_rates *z, double pus
     const int n = r->joints, m = z->columns, intervals = r->points - 1, each = RD_SAMPLES + 1;
     const size_t count = (size_t)each * intervals;
     struct rd_basis basis[RD_SAMPLES + 1];
-    double *room = malloc((4 * count + 5) * n * sizeof *room), *q = room + 5 * n, *qd = q + count * n;
-    double *qdd = qd + count * n, *effort = qdd + count * n;
+    double *room = malloc((4 * count * n + 12) * sizeof *room), *q = room, *qd = q + count * n + 4;
+    double *qdd = qd + count * n + 4, *effort = qdd + count * n;
     int changed = 0;
     if (room == NULL)
         return -1;
@@ -211,7 +211,7 @@ static int rd_beyond(const struct rd_retiming *r, struct rd_rates *z, double pus
         basis[k] = rd_basis_at((double)k / RD_SAMPLES);
     for (int i = 0; i < intervals; i++) {
         const size_t at = (size_t)i * each * n;
-        rd_inside(r, i, each, basis, room, q + at, qd + at, qdd + at);
+        rd_inside(r, i, each, basis, q + at, qd + at, qdd + at);
     }
     if (!rd_call(r, (int)count, q, qd, qdd, effort)) {
         free(room);

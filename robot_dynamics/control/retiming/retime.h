@@ -94,6 +94,8 @@ struct rd_rows {
     double *seen, *checked; /* (points): x of the last estimates, and of the last comparison */
     int finest;        /* whether no interval is halved any more */
     double *most;      /* (points): largest x by velocities */
+    double *velocity;  /* (joints): their limits, and infinite ones to a multiple of four */
+    double *slowness;  /* (joints): one by their limits */
     double spare;      /* the same of margins that are seen to be too small; grows with each solution */
     int any_odd;       /* whether any row is */
     int dry;           /* whether no joint has friction */
@@ -133,8 +135,8 @@ struct rd_basis {
 };
 
 struct rd_basis rd_basis_at(double t);
-void rd_inside(const struct rd_retiming *r, int i, int count, const struct rd_basis *basis, double *room, double *q,
-               double *qd, double *qdd);
+void rd_inside(const struct rd_retiming *r, int i, int count, const struct rd_basis *basis, double *q, double *qd,
+               double *qdd);
 double rd_interval(const struct rd_retiming *r, int i);
 double rd_bend_at(const struct rd_retiming *r, int i, int point);
 int rd_retime_rates(struct rd_retiming *r, const struct rd_rows *w);
@@ -148,6 +150,7 @@ int rd_retime_rows(const struct rd_retiming *r, struct rd_rows *rows);
 int rd_retime_margins(const struct rd_retiming *r, struct rd_rows *rows);
 int rd_retime_between(const struct rd_retiming *r, struct rd_rows *rows);
 double rd_peak(const double *value, int count);
+double rd_doubt(const double *value, int count);
 void rd_retime_shares(const struct rd_retiming *r, const struct rd_rows *rows);
 void rd_dry(const double *p, double speed, int sign, double *upper, double *lower, double *slope);
 

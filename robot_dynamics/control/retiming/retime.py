@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, cast
 
 import numpy as np
@@ -190,7 +190,8 @@ def retime(
     # Where a trajectory rests, no limit bounds the path speed.
     made, speed = _first(solved, 1.0 if slower else FASTER)
     for _ in range(MOST_STEPS):
-        if (speed >= 1.0 and slower) or (made.kind == KINDS.index("path speed")).mean() < BOUND:
+        bounded = np.count_nonzero(made.kind == KINDS.index("path speed"))
+        if (speed >= 1.0 and slower) or bounded < BOUND * len(made.kind):
             break
         speed *= FASTER
         try:
@@ -235,7 +236,7 @@ class _Problem:
         capacity = min(12 * wanted + 64, MOST_POINTS + 4 * segments)
         self.capacity = capacity
         # One allocation for all: each costs more than what is written into it.
-        self.rows = np.empty((6, capacity, n))
+        self.rows = np.empty((6, capacity + 3, n))
         self.columns = np.empty((5, capacity))
         self.codes = np.empty((2, capacity), dtype=np.intc)
         self.spline, self.limits, self.intervals = spline, limits, intervals
@@ -277,9 +278,7 @@ class _Problem:
         problem.capacity, problem.refinements = self.capacity, REFINEMENTS
         problem.q, problem.qp, problem.qpp, problem.a, problem.b, problem.c = map(_at, self.rows)
         problem.s, problem.x, problem.share, problem.u, problem.h = map(_at, self.columns)
-        problem.kind, problem.joint = (
-            declared.cast("int *", declared.from_buffer(codes)) for codes in self.codes
-        )
+        problem.kind, problem.joint = (declared.from_buffer(_types()[1], codes) for codes in self.codes)
         code = library.rd_retime(problem)
         if failures:
             raise failures[0]
@@ -347,8 +346,14 @@ class _Problem:
 
 
 def _at(array: Array) -> Any:
-    """``double *`` of an array."""
-    return ffi().cast("double *", ffi().from_buffer(array))
+    """``double[]`` of an array, for a ``double *``."""
+    return ffi().from_buffer(_types()[0], array)
+
+
+@lru_cache(maxsize=1)
+def _types() -> tuple[Any, Any]:
+    """Types of arrays for cffi, which parses their names slowly."""
+    return ffi().typeof("double[]"), ffi().typeof("int[]")
 
 
 def _limits(limits: Any) -> PathLimits:
@@ -358,12 +363,13 @@ def _limits(limits: Any) -> PathLimits:
 
 
 def _load_friction(given: Any, count: int) -> Array:
+    """(n,), or one number."""
     values = real_array("load_friction", given, ParameterError)
     if values.shape not in ((), (1,), (count,)) or not ((values >= 0.0) & (values < 1.0)).all():
         raise ParameterError(
             f"load_friction is {quoted(given)}; give one share from 0 to below 1, or {count}: one per joint"
         )
-    return np.asarray(np.broadcast_to(values, (count,)))
+    return values
 
 
 def _speed(name: str, given: float | None, spline: QuinticSpline, end: int, timed: bool) -> float:

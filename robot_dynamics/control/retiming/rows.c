@@ -5,9 +5,12 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Below this share of a limit no margin is looked for. */
 #define RD_FAR 0.7
+/* Rows of which a bit each is kept. */
+#define RD_FLAGS 64
 /* As often margins of an interval grow by estimates. */
 #define RD_ESTIMATES 12
 /* A turning point counts as one at an end of its interval where the velocity there is this share of the other's. */
@@ -31,58 +34,78 @@ static int rd_has_friction(const double *p)
     return p[0] != 0.0 || p[1] != 0.0 || p[2] != 0.0;
 }
 
+/* Limits and friction of row k, of an effort, where its joint stands or turns near point i. */
+static void rd_turning_row(const struct rd_retiming *r, struct rd_rows *w, int i, int k)
+{
+    const int n = r->joints, j = w->joint[k], last = i + 1 == r->points;
+    const size_t from = (size_t)i * n + j, to = (size_t)i * w->count + k;
+    const double *p = r->friction + 5 * j, here = r->qp[from], next = last ? 0.0 : r->qp[from + n], sum = here + next;
+    const int sign = sum > 0.0 ? 1 : sum < 0.0 ? -1 : 0;
+    /* Where it turns, friction helps neither way. */
+    const double before = i > 0 ? r->qp[from - n] + here : here;
+    const int turns = before * here < 0.0 || (!last && sum * here < 0.0);
+    w->speed[to] = turns ? 0.0 : fabs(here);
+    w->drag[to] = sign * p[0];
+    if (!last && here * next < -RD_TURNS * sum * sum) {
+        /* It turns between two points: dry friction may act either way. */
+        const double after = fabs(next), size1 = RD_MAX(fabs(here), after);
+        const double slower = RD_MIN(fabs(here), after) / size1 * RD_MIN(r->velocity[j], size1 * sqrt(r->cap));
+        const double size = RD_MAX(p[1], p[2]) + fabs(p[4]) + p[0] * slower;
+        w->upper[to] = RD_MAX((w->upper[to] - size) / (1.0 + r->load_friction[j]), 0.1 * w->limit[k]);
+        w->lower[to] = -w->upper[to];
+        return;
+    }
+    w->sign[to] = (signed char)sign;
+    w->push[to] = sign != 0 ? sign * p[1] + p[4] : 0.0;
+}
+
 int rd_retime_rows(const struct rd_retiming *r, struct rd_rows *w)
 {
     const int n = r->joints, m = w->count, e = w->efforts;
     for (int i = 0; i < r->points; i++) {
         const size_t from = (size_t)i * n, to = (size_t)i * m;
+        const double *here = r->qp + from, *next = i + 1 < r->points ? here + n : here, *before = i > 0 ? here - n : here;
+        const double *bow = r->qpp + from, *a = r->a + from, *b = r->b + from, *c = r->c + from;
+        double *wa = w->a + to, *wb = w->b + to, *wc = w->c + to;
+        memset(w->sign + to, 0, (size_t)m);
+        for (int k = 0; k < m; k += 4) {
+            FOUR(w->upper, to + k) = FOUR(w->limit, k) * (1.0 - RD_FREE);
+            FOUR(w->lower, to + k) = -FOUR(w->upper, to + k);
+            FOUR(w->speed, to + k) = FOUR(w->drag, to + k) = FOUR(w->push, to + k) = (rd_four){0.0, 0.0, 0.0, 0.0};
+        }
         for (int k = 0; k < m; k++) {
+            const int j = w->joint[k], effort = k < e;
+            wa[k] = j < 0 ? 0.0 : effort ? a[j] : here[j];
+            wb[k] = j < 0 ? 0.0 : effort ? b[j] : bow[j];
+            wc[k] = effort ? c[j] : 0.0;
+        }
+        rd_mask bad = {0, 0, 0, 0};
+        for (int k = 0; k < m; k += 4) {
+            const rd_four sum = 0.0 * FOUR(wa, k) + 0.0 * FOUR(wb, k) + 0.0 * FOUR(wc, k);
+            bad |= sum != sum;
+        }
+        if (rd_any(bad))
+            return 0;
+        for (int k = 0; k < e && !w->dry; k++) {
             const int j = w->joint[k];
-            const int effort = k < e;
-            w->upper[to + k] = w->limit[k] * (1.0 - RD_FREE);
-            w->lower[to + k] = -w->upper[to + k];
-            w->speed[to + k] = w->drag[to + k] = w->push[to + k] = 0.0, w->sign[to + k] = 0;
-            if (j < 0) {
-                w->a[to + k] = w->b[to + k] = w->c[to + k] = 0.0;
-                continue;
-            }
-            w->a[to + k] = effort ? r->a[from + j] : r->qp[from + j];
-            w->b[to + k] = effort ? r->b[from + j] : r->qpp[from + j];
-            w->c[to + k] = effort ? r->c[from + j] : 0.0;
-            if (!(isfinite(w->a[to + k]) && isfinite(w->b[to + k]) && isfinite(w->c[to + k])))
-                return 0;
-            if (!effort)
-                continue;
-            const int last = i + 1 == r->points;
-            const double sum = r->qp[from + j] + (last ? 0.0 : r->qp[from + n + j]);
-            const int sign = sum > 0.0 ? 1 : sum < 0.0 ? -1 : 0;
             const double *p = r->friction + 5 * j;
-            /* Where it turns, friction helps neither way. */
-            const double here = r->qp[from + j], before = i > 0 ? r->qp[from - n + j] + here : here;
-            const int turns = before * here < 0.0 || (!last && sum * here < 0.0);
-            w->speed[to + k] = turns ? 0.0 : fabs(r->qp[from + j]);
-            w->drag[to + k] = sign * p[0];
-            if (!last && r->qp[from + j] * r->qp[from + n + j] < -RD_TURNS * sum * sum) {
-                /* It turns between two points: dry friction may act either way. */
-                const double after = fabs(r->qp[from + n + j]), size1 = RD_MAX(fabs(here), after);
-                const double slower = RD_MIN(fabs(here), after) / size1 * RD_MIN(r->velocity[j], size1 * sqrt(r->cap));
-                const double size = RD_MAX(p[1], p[2]) + fabs(p[4]) + p[0] * slower;
-                w->upper[to + k] = RD_MAX((w->upper[to + k] - size) / (1.0 + r->load_friction[j]), 0.1 * w->limit[k]);
-                w->lower[to + k] = -w->upper[to + k];
+            if (!(here[j] * next[j] > 0.0 && here[j] * before[j] > 0.0)) {
+                rd_turning_row(r, w, i, k);
                 continue;
             }
-            w->sign[to + k] = (signed char)sign;
-            w->push[to + k] = sign != 0 ? sign * p[1] + p[4] : 0.0;
+            const int sign = here[j] > 0.0 ? 1 : -1;
+            w->sign[to + k] = (signed char)sign, w->speed[to + k] = fabs(here[j]);
+            w->drag[to + k] = sign * p[0], w->push[to + k] = sign * p[1] + p[4];
         }
     }
     for (int i = 0; i < r->points; i++) {
-        double most = r->cap;
+        const double *rate = r->qp + (size_t)i * n;
+        double share = (1.0 - RD_FREE) * (1.0 - RD_FREE) / r->cap;
         for (int j = 0; j < n; j++) {
-            const double rate = r->qp[(size_t)i * n + j], limit = r->velocity[j] * (1.0 - RD_FREE);
-            const double x = limit * limit / RD_MAX(rate * rate, 1e-200);
-            most = RD_MIN(most, x);
+            const double used = rate[j] * w->slowness[j];
+            share = RD_MAX(share, used * used);
         }
-        w->most[i] = most;
+        w->most[i] = (1.0 - RD_FREE) * (1.0 - RD_FREE) / RD_MAX(share, 1e-200);
     }
     return 1;
 }
@@ -121,13 +144,17 @@ static int rd_row_margins(const struct rd_retiming *r, struct rd_rows *w, int i)
     if (!left && !right)
         left = i > 0, right = i + 2 < r->points;
     rd_mask near = {0, 0, 0, 0};
+    unsigned long long flags = 0;
     for (int k = 0; k < m; k += 4) {
         const size_t at = (size_t)i * m + k;
         const rd_four limit = RD_FAR * FOUR(w->limit, k), push = FOUR(w->push, at), drag = FOUR(w->drag, at);
         const rd_four g0 = FOUR(w->a, at) * u + FOUR(w->b, at) * x + FOUR(w->c, at) + push + drag * FOUR(w->speed, at) * rx;
         const rd_four g1 = FOUR(w->a, at + m) * u + FOUR(w->b, at + m) * y + FOUR(w->c, at + m) + push +
                            drag * FOUR(w->speed, at + m) * ry;
-        near |= (g0 > limit) | (g0 < -limit) | (g1 > limit) | (g1 < -limit);
+        const rd_mask here = (g0 > limit) | (g0 < -limit) | (g1 > limit) | (g1 < -limit);
+        near |= here;
+        for (int lane = 0; lane < 4 && k < RD_FLAGS; lane++)
+            flags |= (unsigned long long)(here[lane] & 1) << (k + lane);
     }
     w->near[i] = 1;
     if (!w->any_odd && !rd_any(near))
@@ -136,6 +163,8 @@ static int rd_row_margins(const struct rd_retiming *r, struct rd_rows *w, int i)
         const size_t at = (size_t)i * m + k;
         if (w->joint[k] < 0)
             break;
+        if (!w->any_odd && k < RD_FLAGS && !(flags >> k & 1))
+            continue;
         const double limit = w->limit[k];
         double g0 = w->a[at] * u + w->b[at] * x + w->c[at];
         double g1 = w->a[at + m] * u + w->b[at + m] * y + w->c[at + m];
@@ -192,6 +221,15 @@ double rd_peak(const double *value, int count)
     return peak;
 }
 
+/* Error of the parabolas' peak: about a fifteenth of the third difference. */
+double rd_doubt(const double *value, int count)
+{
+    double most = 0.0;
+    for (int k = 0; k + 3 < count; k++)
+        most = RD_MAX(most, fabs(value[k + 3] - value[k] - 3.0 * (value[k + 2] - value[k + 1])));
+    return most / 15.0;
+}
+
 /* Lower the largest x at both ends of interval i where a joint is too fast between them. */
 static int rd_speed_margins(const struct rd_retiming *r, struct rd_rows *w, int i, int segment)
 {
@@ -199,15 +237,23 @@ static int rd_speed_margins(const struct rd_retiming *r, struct rd_rows *w, int 
     const double x = r->x[i], y = r->x[i + 1], d = r->s[i + 1] - r->s[i], high = RD_MAX(x, y);
     const double *p = r->qp + (size_t)i * n, *pp = r->qpp + (size_t)i * n;
     double over = 1.0;
-    for (int j = 0; j < n; j++) {
-        const double most = r->velocity[j] * r->velocity[j] * (1.0 - 1.5 * RD_FREE);
+    rd_mask fast = {0, 0, 0, 0};
+    for (int j = 0; j < n; j += 4) {
+        const rd_four least = -FOUR(p, j), left = rd_chosen(FOUR(p, j) > least, FOUR(p, j), least);
+        const rd_four other = -FOUR(p, n + j), right = rd_chosen(FOUR(p, n + j) > other, FOUR(p, n + j), other);
+        const rd_four step = FOUR(pp, j) - FOUR(pp, n + j), limit = FOUR(w->velocity, j);
+        const rd_four size = rd_chosen(left > right, left, right) + 0.25 * d * rd_chosen(step > -step, step, -step);
+        fast |= size * size * high > limit * limit * (1.0 - 1.5 * RD_FREE);
+    }
+    for (int j = 0; j < n && rd_any(fast); j++) {
+        const double most = r->velocity[j] * r->velocity[j] * (1.0 - 1.5 * RD_FREE), part = 1.0 / most;
         const double size = RD_MAX(fabs(p[j]), fabs(p[n + j])) + 0.25 * d * fabs(pp[j] - pp[n + j]);
         if (!(size * size * high > most))
             continue;
         double used[17];
         /* A parabola follows what hardly changes. */
         const int even = fabs(fabs(p[j]) - fabs(p[n + j])) < 0.02 * size && fabs(x - y) < 0.02 * high;
-        const int last = even ? 2 : 16;
+        int last = even ? 2 : 4;
         if (!even) {
             const double middle = rd_path_rate(r, segment, j, r->s[i] + 0.5 * d);
             const double here = p[j] * p[j] * x, there = p[n + j] * p[n + j] * y;
@@ -215,9 +261,13 @@ static int rd_speed_margins(const struct rd_retiming *r, struct rd_rows *w, int 
             if (RD_MAX(RD_MAX(here, there), half) + arch <= most)
                 continue;
         }
-        for (int k = 0; k <= last; k++) {
-            const double t = (double)k / last, rate = rd_path_rate(r, segment, j, r->s[i] + t * d);
-            used[k] = rate * rate * (x + t * (y - x)) / most;
+        for (;; last = 16) {
+            for (int k = 0; k <= last; k++) {
+                const double t = (double)k / last, rate = rd_path_rate(r, segment, j, r->s[i] + t * d);
+                used[k] = rate * rate * (x + t * (y - x)) * part;
+            }
+            if (last != 4 || rd_doubt(used, 5) <= 0.1 * RD_FREE)
+                break;
         }
         over = RD_MAX(over, rd_peak(used, last + 1));
     }
@@ -253,33 +303,46 @@ int rd_retime_margins(const struct rd_retiming *r, struct rd_rows *w)
     return changed;
 }
 
+/* Largest share that rows of group k use at point i, and their lane; friction as in interval `behind`. */
+static int rd_largest_of(const struct rd_retiming *r, const struct rd_rows *w, int i, int behind, int k, double u,
+                         double *share)
+{
+    const size_t at = (size_t)i * w->count + k, of = (size_t)behind * w->count + k;
+    const double x = r->x[i], v = sqrt(x);
+    const rd_four rate = FOUR(w->speed, at) * v, push = FOUR(w->push, of), limit = FOUR(w->limit, k);
+    const rd_four load = FOUR(w->a, at) * u + FOUR(w->b, at) * x + FOUR(w->c, at);
+    rd_four tau = load + push + FOUR(w->drag, of) * rate;
+    if (w->any_odd || rd_any((push != 0.0) & (rate < RD_SLOW)))
+        for (int lane = 0; lane < 4 && k + lane < w->efforts; lane++) {
+            const int j = w->joint[k + lane], sign = w->sign[of + lane];
+            if (w->odd[k + lane] || rate[lane] < RD_SLOW)
+                tau[lane] = load[lane] + r->load_friction[j] * fabs(load[lane]) * sign +
+                            rd_friction_at(r->friction + 5 * j, rate[lane], sign);
+        }
+    const rd_four used = rd_chosen(tau > -tau, tau, -tau) / limit;
+    int largest = -1;
+    for (int lane = 0; lane < 4; lane++)
+        if (used[lane] > *share)
+            *share = used[lane], largest = lane;
+    return largest;
+}
+
 void rd_retime_shares(const struct rd_retiming *r, const struct rd_rows *w)
 {
     const int n = r->joints, m = w->count, e = w->efforts;
     for (int i = 0; i < r->points; i++) {
-        const int last = i + 1 == r->points, k0 = last ? i - 1 : i;
-        const double x = r->x[i], v = sqrt(x), d = r->s[k0 + 1] - r->s[k0], u = (r->x[k0 + 1] - r->x[k0]) / (2.0 * d);
-        r->share[i] = isfinite(r->cap) ? sqrt(x / r->cap) : 0.0;
+        const int k0 = i + 1 == r->points ? i - 1 : i;
+        const double v = sqrt(r->x[i]), u = (r->x[k0 + 1] - r->x[k0]) / (2.0 * (r->s[k0 + 1] - r->s[k0]));
+        const double *rate = r->qp + (size_t)i * n;
+        r->share[i] = isfinite(r->cap) ? sqrt(r->x[i] / r->cap) : 0.0;
         r->kind[i] = RD_BY_CAP, r->joint[i] = -1;
-        for (int k = 0; k < m; k++) {
-            const size_t at = (size_t)i * m + k;
-            const int j = w->joint[k], sign = k < e ? w->sign[(size_t)k0 * m + k] : 0;
-            if (j < 0)
-                break;
-            double tau = w->a[at] * u + w->b[at] * x + w->c[at], used;
-            if (k < e && !w->dry && !w->odd[k] && w->speed[at] * v >= RD_SLOW)
-                tau += w->push[(size_t)k0 * m + k] + w->drag[(size_t)k0 * m + k] * w->speed[at] * v;
-            else if (k < e && !w->dry)
-                tau += r->load_friction[j] * fabs(tau) * sign + rd_friction_at(r->friction + 5 * j, w->speed[at] * v, sign);
-            used = fabs(tau) / w->limit[k];
-            if (used > r->share[i]) {
-                r->share[i] = used;
-                r->kind[i] = k < e ? RD_BY_EFFORT : RD_BY_ACCELERATION;
-                r->joint[i] = j;
-            }
+        for (int k = 0; k < m; k += 4) {
+            const int lane = rd_largest_of(r, w, i, k0, k, u, &r->share[i]);
+            if (lane >= 0)
+                r->kind[i] = k + lane < e ? RD_BY_EFFORT : RD_BY_ACCELERATION, r->joint[i] = w->joint[k + lane];
         }
         for (int j = 0; j < n; j++) {
-            const double used = fabs(r->qp[(size_t)i * n + j]) * v / r->velocity[j];
+            const double used = fabs(rate[j]) * w->slowness[j] * v;
             if (used > r->share[i])
                 r->share[i] = used, r->kind[i] = RD_BY_VELOCITY, r->joint[i] = j;
         }
