@@ -22,6 +22,8 @@ SLOW = 1.0 / 16.0
 """Share of a new deviation in their mean."""
 RARE = 8.0
 """Cost of a lost pose, in squared standard deviations: one of fifty is lost."""
+LEAST_STEP, LEAST_SHARE = 1e-4, 0.1
+"""Least time between the first two poses [s]; least share of a period between two ticks, and that is left of one."""
 LEAST_JITTER = 0.05
 """Smallest standard deviation of the times that counts, in periods."""
 LEAST_NOISE = 1e-5
@@ -64,6 +66,8 @@ class SenderClock:
             time: of sending or arrival.
             place: (6,) position and rotation vector from any fixed pose [m, rad].
         """
+        if self._count == 1 and time - self._tick <= LEAST_STEP:
+            return self._tick  # in a burst; nothing is known of the period yet
         self._count = count = min(self._count + 1, MEMORY)
         if count <= 2:
             self.period = time - self._tick if count == 2 else 0.0
@@ -77,8 +81,11 @@ class SenderClock:
 
     def _take(self, time: float, steps: int, count: int) -> None:
         late = time - self._tick - steps * self.period
-        self._tick += steps * self.period + 2.0 * (2 * count - 1) / (count * (count + 1)) * late
-        self.period += 6.0 / (count * (count + 1)) * late / steps
+        # Poses of a burst come at the same time.
+        step = steps * self.period + 2.0 * (2 * count - 1) / (count * (count + 1)) * late
+        self._tick += max(step, LEAST_SHARE * self.period)
+        change = 6.0 / (count * (count + 1)) * late / steps
+        self.period = max(self.period + change, LEAST_SHARE * self.period)
         share = max(SLOW, 1.0 / count)
         self._mean += share * (late - self._mean)
         self._square += share * (late * late - self._square)

@@ -34,7 +34,7 @@ from robot_dynamics.ros.simulation.wall_clock import WallClock
 from robot_dynamics.ros.support import diagnostics, parameters, qos, spin
 from robot_dynamics.ros.support.hot_loop import spin_on
 from robot_dynamics.ros.support.messages import JointOrder, stamp_to_nanoseconds
-from robot_dynamics.simulation.parameters import JOINT_STATE, SimulatorParameters
+from robot_dynamics.simulation.parameters import COMMANDS, JOINT_STATE, SimulatorParameters
 from robot_dynamics.simulation.plant import Plant
 from robot_dynamics.spatial import Array
 
@@ -72,7 +72,7 @@ class Simulator(Node):
         self._repeat = self.create_timer(REPEAT, self._publish_again, clock=steady)
         if not settings.lockstep:
             self._repeat.cancel()
-        self._commands = self._subscribe(kind.command_topic)
+        self._commands = self._subscribe(kind.command_topic(settings))
         if kind.brake_topic:
             self.create_subscription(Bool, kind.brake_topic, self._on_brake, qos.DESCRIPTION)
         self.create_service(Trigger, "~/reset", self._on_reset)
@@ -194,8 +194,9 @@ class Simulator(Node):
             return
         effort, plant = np.array(message.data), motion.plant
         if effort.shape != (plant.dof,) or not np.isfinite(effort).all():
+            what = "efforts" if self._settings.drives == COMMANDS[0] else "setpoints"
             self._refuse(
-                f"it must have {plant.dof} finite efforts, of {shown(*plant.joint_names)}; it has"
+                f"it must have {plant.dof} finite {what}, of {shown(*plant.joint_names)}; it has"
                 f" {quoted(effort[: plant.dof + 1].tolist())}, {len(effort)} in all"
             )
             return
@@ -214,7 +215,7 @@ class Simulator(Node):
         if motion is None or (message.effort and np.isnan(message.effort).all()):
             return
         try:
-            self._accept(motion, self._order.read_effort(message))
+            self._accept(motion, self._order.read_command(message))
         except StateError as error:
             self._refuse(str(error))
 
@@ -224,7 +225,7 @@ class Simulator(Node):
         if motion is None:
             return
         try:
-            effort = self._order.read_effort(message)
+            effort = self._order.read_command(message, self._settings.drives)
         except StateError as error:
             self._refuse(str(error))
             return

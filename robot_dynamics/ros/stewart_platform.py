@@ -74,13 +74,14 @@ class StewartPlatformNode(LifecycleNode):
 
     def __init__(self) -> None:
         super().__init__("stewart_platform")
+        self._control_parameters = parameters.declare(self, StewartParameters)
+        commands = f"leg_{self._control_parameters.command}_controller/commands"
         self._controller_node: ControllerNode[StewartController] = ControllerNode(
-            self, self, "leg_effort_controller/commands", "joint_command", "~/brake"
+            self, self, commands, "joint_command", "~/brake"
         )
         self._loop = self._controller_node.loop
         self._machine_parameters = parameters.declare(self, MachineParameters)
         parameters.watch(self, self._machine_parameters, self._on_machine, check=self._check_machine)
-        self._control_parameters = parameters.declare(self, StewartParameters)
         parameters.watch(self, self._control_parameters, self._on_parameters, check=self._check_parameters)
         self._payload_parameters = parameters.declare(self, PlatformPayloadParameters)
         parameters.watch(self, self._payload_parameters, self._on_payload, check=self._check_payload)
@@ -232,6 +233,7 @@ class StewartPlatformNode(LifecycleNode):
         machine = controller.platform.machine
         return {
             "mode": self._control_parameters.mode,
+            "command": self._control_parameters.command,
             "operation": controller.modes.mode.value,
             "brakes": "engaged" if controller.brake else "released",
             "machine": machine.name,

@@ -123,6 +123,11 @@ class ArmPlant:
         """(n,) zero, or the limit next to it where zero lies outside the limits."""
         return np.array([min(max(0.0, limit.lower), limit.upper) for limit in self.limits])
 
+    @property
+    def idle_command(self) -> Array:
+        """(n,) no efforts."""
+        return np.zeros(self.dof)
+
     def reset(self, position: ArrayLike, velocity: ArrayLike | None = None) -> None:
         """Put the arm into a state, at time zero, without a tip wrench.
 

@@ -12,6 +12,7 @@ from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.chain_parameters import ChainParameters
 from robot_dynamics.parameters import by_name, parameter
 
+COMMANDS = ("effort", "velocity", "position")
 INTEGRATORS = ("auto", "rk4", "implicitfast")
 EFFORT_ARRAY, JOINT_STATE = "std_msgs/Float64MultiArray", "sensor_msgs/JointState"
 
@@ -88,6 +89,12 @@ class SimulatorParameters(ChainParameters):
     lockstep: bool = parameter(
         False, "Advance only when joint_command answers the last joint state", read_only=True
     )
+    drives: str = parameter(
+        COMMANDS[0],
+        "Command of a platform's actuators: effort, or position or velocity for drives with a loop of their own",
+        choices=COMMANDS,
+        read_only=True,
+    )
     command_message: str = parameter(
         EFFORT_ARRAY,
         "Messages that command by the wall clock: efforts in the order of the joints on"
@@ -149,3 +156,9 @@ class SimulatorParameters(ChainParameters):
     def __post_init__(self) -> None:
         super().__post_init__()
         by_name(self, "initial_joints", "initial_positions")
+        if self.drives != COMMANDS[0] and not self.machine:
+            raise ParameterError(f"parameter 'drives' is {self.drives}; an arm takes {COMMANDS[0]} only")
+        if self.drives != COMMANDS[0] and self.command_message == JOINT_STATE:
+            raise ParameterError(
+                f"parameter 'drives' is {self.drives}; its setpoints come as {EFFORT_ARRAY}: set command_message"
+            )

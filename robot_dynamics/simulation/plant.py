@@ -49,6 +49,10 @@ class Plant(Protocol):
         """Limits of the independent joints."""
 
     @property
+    def idle_command(self) -> Array:
+        """(n,) command that asks for no motion: no efforts, or setpoints of drives where the joints are."""
+
+    @property
     def integrator(self) -> str:
         """The integrator in use."""
 
@@ -80,7 +84,7 @@ class Plant(Protocol):
         """Lock all joints by dry friction, or release them."""
 
     def advance(self, duration: float, effort: ArrayLike) -> Array:
-        """Move on for ``duration`` [s] under constant efforts (n,); the efforts applied."""
+        """Move on for ``duration`` [s] under constant efforts or setpoints (n,); the efforts applied."""
 
     def check(self, parameters: PlantParameters) -> None:
         """ParameterError for a list of parameters that does not fit the joints."""

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import StateError
 from robot_dynamics.model.chain import JointLimits
+from robot_dynamics.simulation.drives import Drives
 from robot_dynamics.simulation.mujoco_parts import quiet
 from robot_dynamics.simulation.parameters import PlantParameters
 from robot_dynamics.simulation.plant import BRAKE, JointChecks, check_motion, checked_wrench, whole_steps
@@ -19,19 +20,22 @@ from robot_dynamics.stewart import StewartPlatform
 
 
 class StewartPlant:
-    """A Stewart platform that answers to actuator forces.
+    """A Stewart platform that answers to actuator forces, or to setpoints of drives that close the loop.
 
     Joint positions are leg lengths [m]; the motion starts at rest.
 
     Args:
         platform: the machine; its own gravity holds.
         parameters: timestep and faults; gravity and rotor inertia of an arm do not apply.
+        drives: ``effort``, or ``position`` or ``velocity`` for drives with a loop of their own.
 
     Raises:
         ModelError: MuJoCo cannot simulate the machine, e.g. because no rigid body has its inertias.
     """
 
-    def __init__(self, platform: StewartPlatform, parameters: PlantParameters | None = None) -> None:
+    def __init__(
+        self, platform: StewartPlatform, parameters: PlantParameters | None = None, drives: str = "effort"
+    ) -> None:
         self.parameters = PlantParameters() if parameters is None else parameters
         self._platform = platform
         self._machine = platform.machine
@@ -40,6 +44,8 @@ class StewartPlant:
         )
         self._wrench = np.zeros(6)
         self._brakes = False
+        self._command = drives
+        self._drives: Drives | None = None
         self._use(compile_stewart(self._machine, self.parameters))
         self.reset(self.rest_position())
 
@@ -57,6 +63,11 @@ class StewartPlant:
     def joint_names(self) -> tuple[str, ...]:
         """The legs, in the machine's order."""
         return self._machine.leg_names
+
+    @property
+    def idle_command(self) -> Array:
+        """(6,) command that asks for no motion: no force, no velocity, or the present lengths."""
+        return self.position if self._command == "position" else np.zeros(LEGS)
 
     @property
     def held_joints(self) -> Mapping[str, float]:
@@ -153,6 +164,8 @@ class StewartPlant:
             self._data.qpos[slide - 2 : slide] = angles
             self._data.qpos[slide] = legs.lengths[k] - self._built.home_lengths[k]
         mujoco.mj_forward(self._built.model, self._data)
+        if self._drives is not None:
+            self._drives.reset()
 
     def set_wrench(self, wrench: ArrayLike) -> None:
         """Load the platform until further notice.
@@ -171,27 +184,29 @@ class StewartPlant:
         self._built.model.dof_frictionloss[self._built.slide_rates] = BRAKE if engaged else self._dry
 
     def advance(self, duration: float, effort: ArrayLike) -> Array:
-        """Move on under constant actuator forces.
+        """Move on under constant actuator forces, or a constant setpoint of the drives.
 
         Args:
             duration: [s], a whole number of ``parameters.physics_timestep``.
-            effort: (6,) [N], positive when the leg pushes.
+            effort: (6,) [N], positive when the leg pushes; of drives lengths [m] or their rates [m/s].
 
         Returns:
-            (6,) the forces applied, after clamping to the limits where ``effort_limits`` is on.
+            (6,) the last forces applied, after clamping to the limits where ``effort_limits`` is on.
 
         Raises:
             ParameterError: the duration is not a multiple of the step.
             StateError: a bad force, or the motion has diverged.
         """
         steps = whole_steps(duration, self.parameters.physics_timestep)
-        force = self._checks.vector("effort", effort)
-        if self.parameters.effort_limits:
+        command = force = self._checks.vector("command", effort)
+        if self.parameters.effort_limits and self._drives is None:
             force = np.clip(force, -self._largest_force, self._largest_force)
-        data = self._data
-        data.qfrc_applied[self._built.slide_rates] = force + self._spring
+        data, step = self._data, self.parameters.physics_timestep
         with quiet():
             for _ in range(steps):
+                if self._drives is not None:
+                    force = self._drives.force(command, self.position, self.velocity, step, self._brakes)
+                data.qfrc_applied[self._built.slide_rates] = force + self._spring
                 self._load_spherical_joints()
                 mujoco.mj_step(self._built.model, data)
         check_motion(self, data.qpos, data.qvel)
@@ -250,6 +265,9 @@ class StewartPlant:
 
     def _use(self, built: StewartModel) -> None:
         self._largest_force = self._force_limits(self.parameters)
+        if self._command != "effort":
+            limits = self._largest_force if self.parameters.effort_limits else np.full(LEGS, np.inf)
+            self._drives = Drives(self._command, self._machine.platform.mass / 3.0, limits)
         self._built = built
         self._data = mujoco.MjData(built.model)
         legs, rubbing = self._machine.legs, float(self.parameters.joint_friction)

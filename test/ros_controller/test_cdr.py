@@ -218,23 +218,24 @@ letters = st.characters(exclude_characters="\0", exclude_categories=("Cs",))
     st.integers(-(2**31) * 10**9, 2**31 * 10**9 - 1),
 )
 def test_commands_are_what_rclpy_reads(names, stamp):
-    codec, given, place = load_hosts(), Names(names), ffi().new("size_t *")
-    efforts = np.linspace(-1.0, 2.0, len(names))
+    codec, given, place = load_hosts(), Names(names), ffi().new("size_t[3]")
+    rows = np.linspace(-1.0, 2.0, 3 * len(names)).reshape(3, -1)
 
-    def written(function, *arguments):
+    def written(function, count, *arguments):
         size = function(ffi().NULL, 0, len(names), *arguments, place)
         buffer = bytearray(size)
         assert function(ffi().from_buffer(buffer), size, len(names), *arguments, place) == size
-        buffer[place[0] : place[0] + 8 * len(names)] = efforts.tobytes()
+        for k, row in enumerate(rows[:count]):
+            buffer[place[k] : place[k] + 8 * len(names)] = row.tobytes()
         return buffer
 
-    joint_state = written(codec.rd_cdr_write_joint_state, given.lengths, given.text)
+    joint_state = written(codec.rd_cdr_write_joint_state, 3, given.lengths, given.text)
     codec.rd_cdr_set_stamp(ffi().from_buffer(joint_state), stamp)
-    expected = JointState(name=names, effort=efforts)
+    expected = JointState(name=names, position=rows[0], velocity=rows[1], effort=rows[2])
     expected.header.stamp = Time(sec=stamp // 10**9, nanosec=stamp % 10**9)
     assert deserialize_message(bytes(joint_state), JointState) == expected
-    array = written(codec.rd_cdr_write_float64_array)
-    assert deserialize_message(bytes(array), Float64MultiArray).data.tolist() == efforts.tolist()
+    array = written(codec.rd_cdr_write_float64_array, 1)
+    assert deserialize_message(bytes(array), Float64MultiArray).data.tolist() == rows[0].tolist()
 
 
 def corpus():

@@ -261,17 +261,6 @@ class ArmController(ArmCommands):
         return Reference(position, velocity, acceleration)
 
     @property
-    def drive_reference(self) -> tuple[Array, Array]:
-        """Position and velocity (n,) beside the last effort, for drives with a loop of their own.
-
-        It is the reference, or rest where the arm is measured under a law that follows nothing; NaN and 0
-        before the first state [rad or m, rad/s or m/s].
-        """
-        position, velocity = np.zeros((2, self.chain.dof))
-        self._library.rd_core_drive_reference(self._core, doubles(position), doubles(velocity))
-        return position, velocity
-
-    @property
     def effort_limits(self) -> Array:
         """(n,) [N·m or N], infinite where there is none."""
         return self._parameters.limits_of(self.chain)

@@ -179,6 +179,18 @@ class CoreController(Generic[R]):
         self._library.rd_discontinuity_text(results.discontinuity, size, more, text, _LONGEST_TEXT)
         return str(ffi().string(text).decode())
 
+    @property
+    def drive_reference(self) -> tuple[Array, Array]:
+        """Position and velocity (n,) beside the last effort, for drives with a loop of their own.
+
+        Where the command is no effort, they are the setpoints. Else they are the reference of an arm, or rest
+        where it is measured under a law that follows nothing. NaN and 0 before the first state
+        [rad or m, rad/s or m/s].
+        """
+        position, velocity = np.zeros((2, self._joints))
+        self._library.rd_core_drive_reference(self._core, doubles(position), doubles(velocity))
+        return position, velocity
+
     # What is handed over
 
     def take_over_from(self, other: Any) -> None:

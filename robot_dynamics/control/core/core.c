@@ -105,10 +105,14 @@ static void measure_period(rd_core *core, double elapsed)
 
 /* The cycle */
 
-/* Stop straight on from the measured state. */
+/* Stop straight on from the measured state; drives that close the loop are where their reference is. */
 void rd_capture(rd_core *core, int kind)
 {
-    rd_stop_straight(core, kind);
+    if (rd_sends_setpoints(core) && rd_controls(core->phase) && core->setpoints.known && !core->braked) {
+        rd_stop_reference(core, kind);
+    } else {
+        rd_stop_straight(core, kind);
+    }
     core->knows_inertia = 0;
     core->has_sent = 0; /* from here on the efforts are others, as was asked for */
 }
@@ -167,7 +171,8 @@ static int answer(rd_core *core, double time)
 static int command(rd_core *core, double time)
 {
     int answered = answer(core, time);
-    const double step = answered > 0 && core->has_sent && !core->stopping.kind ? rd_effort_step(core) : 0.0;
+    const int watched = core->has_sent && !core->stopping.kind && !rd_sends_setpoints(core);
+    const double step = answered > 0 && watched ? rd_effort_step(core) : 0.0;
     if (step > 0.0) {
         rd_note(core, RD_EFFORT_STEP, step, 0.0);
         rd_capture(core, RD_STOP_EMERGENCY);
@@ -290,6 +295,7 @@ int rd_core_update(rd_core *core, double time, const double *position, const dou
         core->settles = 0;
         rd_brake(core, time);
         rd_leave(core, 0);
+        rd_advance_setpoints(core, time);
         rest_on_brakes(core);
         watch(core);
     }
@@ -304,6 +310,7 @@ void rd_core_observe(rd_core *core, const double *position)
     if (find_place(core, core->time, position, core->zero)) {
         core->stopping.kind = RD_NO_STOP; /* the place is known: a stop by the model alone has ended */
         core->blind.active = 0;
+        core->setpoints.restarts = 2;
     }
     rd_core_publish(core);
 }
@@ -334,6 +341,7 @@ void rd_core_lost_states(rd_core *core, double age)
 {
     if (rd_controls(core->phase)) {
         core->unseen = age;
+        rd_begin_setpoint_stop(core, age);
     }
     if (core->phase != RD_WAITING) {
         if (!core->blind.active && !(rd_controls(core->phase) && rd_begin_blind(core, age))) {
@@ -361,7 +369,7 @@ static int settle(rd_core *core, double since)
 void rd_core_safe_load(const rd_core *core, double *effort)
 {
     const rd_settings *settings = core->settings;
-    const int carries = settings->safe_output != RD_ZERO && isfinite(core->time)
+    const int carries = (settings->safe_output != RD_ZERO || rd_sends_setpoints(core)) && isfinite(core->time)
         && settings->machine->load(core, settings, effort) && rd_all_finite(effort, core->n);
     const double share = carries ? rd_brake_share(core, core->time) : 0.0;
     for (int j = 0; j < core->n; ++j) {
@@ -376,7 +384,14 @@ void rd_core_safe_command(rd_core *core, double since)
     const double share = rd_ramp_down(since, settings->safe_fade_time);
     double *effort = core->before;
     const int blind = core->blind.active && rd_blind_effort(core, since, effort);
-    if (blind) {
+    if (rd_sends_setpoints(core)) {
+        rd_stop_setpoints(core, since);
+        if (!isfinite(core->time) || !settings->machine->load(core, settings, effort) || !rd_all_finite(effort, core->n)) {
+            rd_copy(effort, core->left, core->n);
+        }
+        rd_copy(core->unlimited, effort, core->n);
+        rd_limit_each(core, effort, core->effort);
+    } else if (blind) {
         rd_copy(core->unlimited, effort, core->n);
         rd_limit_each(core, effort, core->effort);
     } else if (!settle(core, since)) {
@@ -398,6 +413,14 @@ void rd_core_safe_command(rd_core *core, double since)
 
 void rd_core_drive_reference(const rd_core *core, double *position, double *velocity)
 {
+    const rd_setpoints *set = &core->setpoints;
+    if (rd_sends_setpoints(core)) {
+        for (int j = 0; j < core->n; ++j) {
+            position[j] = set->known ? set->position[j] : NAN;
+            velocity[j] = set->known ? set->velocity[j] : 0.0;
+        }
+        return;
+    }
     const int guided = rd_follows_nothing(core) && rd_controls(core->phase);
     const int known = core->phase != RD_WAITING;
     const rd_motion *r = &core->reference;

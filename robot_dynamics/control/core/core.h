@@ -58,6 +58,13 @@ enum rd_safe_output {
     RD_SETTLE                     /* a platform goes down to its park pose */
 };
 
+/* What the actuators take. */
+enum rd_command {
+    RD_COMMAND_EFFORT,            /* efforts: the controller closes the loop */
+    RD_COMMAND_VELOCITY,          /* velocities of the reference, with a slow correction of the position */
+    RD_COMMAND_POSITION           /* positions of the reference: the actuators close the loop */
+};
+
 /* Efforts beside brakes. */
 enum rd_brakes { RD_ALL, RD_FALLING, RD_RISING };
 
@@ -219,6 +226,11 @@ typedef struct rd_settings {
     double control_period, state_timeout, safe_fade_time, model_change_time, front_timeout; /* [s] */
     double state_jump, stamp_step; /* [rad or m], [s] */
     double brake_from, brake_fade; /* see brakes; on the core's clock [s] */
+    int32_t command;              /* enum rd_command; setpoints.c has what is not an effort */
+    const double *setpoint_range; /* (2 n) lowest, then highest setpoint of a position [rad or m] */
+    double setpoint_speed;        /* at which setpoints come back to their reference [rad/s or m/s] */
+    double setpoint_gain;         /* of the position in setpoints of a velocity [1/s] */
+    double setpoint_deceleration; /* of a stop without states [rad/s^2 or m/s^2] */
     int32_t driven;               /* whether the drives add anything */
     int32_t mode, looks_ahead, safe_output;
     int32_t brakes;               /* what brakes leave of the efforts: all, falling or rising from brake_from on */
@@ -320,8 +332,9 @@ void rd_core_latch(rd_core *core);
 void rd_core_reset_fault(rd_core *core);
 /* The fail-safe output, `since` seconds after the fault began. */
 void rd_core_safe_command(rd_core *core, double since);
-/* Position and velocity (n) for drives with a loop of their own, beside the effort of this cycle: the arm's reference, or
- * rest where the arm is measured under a law that follows nothing. NaN and 0 before the first state. */
+/* Position and velocity (n) for drives with a loop of their own, beside the effort of this cycle: the setpoints where the
+ * command is no effort, else the arm's reference, or rest where the arm is measured under a law that follows nothing. NaN
+ * and 0 before the first state. */
 void rd_core_drive_reference(const rd_core *core, double *position, double *velocity);
 void rd_core_results(const rd_core *core, rd_results *results);
 /* The line of a rule; NULL: there is none. */
@@ -353,6 +366,9 @@ int rd_core_withdraw_plan(rd_core *core, uint64_t number);
 void rd_core_drop(rd_core *core);
 /* Share of a load that is still carried `since` seconds after it began to go: 1 to 0 in a line. */
 double rd_ramp_down(double since, double duration);
+/* Setpoints (n) of a straight stop, `elapsed` seconds later; positions stay within their range (2 n). */
+void rd_rest_setpoints(int n, double elapsed, double deceleration, const double *range, double *position,
+                       double *velocity);
 /* Efforts (n) no further from the last ones than the steps; a safe output may take away at once. */
 void rd_bound_steps(int n, const double *last, const double *steps, const double *limits, int safe, double *effort);
 

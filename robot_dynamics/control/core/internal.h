@@ -50,6 +50,8 @@ struct rd_machine {
     /* The load that the observer shows beside the model, times a factor, is carried from now on; NULL: it cannot be. */
     void (*take_load)(struct rd_core *core, double factor);
     void (*report)(const struct rd_core *core, double *telemetry);
+    /* Positions and velocities (n) of the joints at a motion of the references; NULL: they are the same. */
+    void (*joints_of)(const struct rd_core *core, const rd_motion *reference, double *position, double *velocity);
 };
 
 /* Bits of an arm's modes that yield. */
@@ -136,6 +138,16 @@ typedef struct {
     double *position, *velocity, *acceleration; /* (n) simulated; scratch */
 } rd_blind;
 
+/* What drives with a loop of their own are sent; see setpoints.c. */
+typedef struct {
+    double *position, *velocity;  /* (n) sent last */
+    double time, period;          /* of the last state that was answered, and since the one before; 0: none [s] */
+    double since;                 /* of a stop without states: since the fault began [s] */
+    int known;                    /* whether there are any */
+    int stops;                    /* whether the last one was of a stop without states */
+    int restarts;                 /* 1: the next one is where the joints are measured, unless brakes hold; 2: it is */
+} rd_setpoints;
+
 struct rd_core {
     int n;
     int phase;
@@ -155,6 +167,7 @@ struct rd_core {
         int waits;
     } before_plan;
     rd_stopping stopping;
+    rd_setpoints setpoints;
     rd_blind blind;
     double *matrix;               /* (n, n) scratch */
     struct {
@@ -311,8 +324,20 @@ static inline int rd_phase_of(const rd_core *core, int phase)
 /* Law in force: a protective stop needs feedback, which the law of the mode may lack. */
 static inline int rd_lacks_feedback(const rd_core *core, const rd_settings *settings)
 {
-    return settings->machine->without_feedback >> settings->mode & 1U && core->trip.latched && !core->guides;
+    return settings->command == RD_COMMAND_EFFORT && settings->machine->without_feedback >> settings->mode & 1U
+        && core->trip.latched && !core->guides;
 }
+/* Whether the actuators take setpoints and close the loop, so that what is measured moves no reference. */
+static inline int rd_sends_setpoints(const rd_core *core)
+{
+    return core->settings->command != RD_COMMAND_EFFORT;
+}
+/* See setpoints.c: setpoints of this cycle, the beginning of a stop without states, and its setpoints. */
+void rd_advance_setpoints(rd_core *core, double time);
+void rd_begin_setpoint_stop(rd_core *core, double age);
+void rd_stop_setpoints(rd_core *core, double since);
+/* Whether a fail-safe output that began so long ago [s] has anything left to send. */
+int rd_safe_output_goes_on(const rd_core *core, double since);
 /* Whether the arm has yielded to a contact: its law is then joint impedance until the fault is reset. */
 static inline int rd_has_yielded(const rd_core *core, const rd_settings *settings)
 {
@@ -360,6 +385,8 @@ int rd_follow(rd_core *core, const rd_plan *plan);              /* take it up at
 /* Stops; see stopping.c. Drop what is followed and slow down along its path, or straight on from the measured state. */
 void rd_stop_along(rd_core *core, int kind);
 void rd_stop_straight(rd_core *core, int kind);
+/* Slow down straight on from the reference of the last cycle. */
+void rd_stop_reference(rd_core *core, int kind);
 /* The same `age` after the last state, of a robot that is at a place with a velocity then; whether it moves. */
 int rd_stop_from(rd_core *core, double age, const double *place, const double *velocity);
 /* States are lost for `age`: whether there is a stop to play by the model alone, and its effort (n). */

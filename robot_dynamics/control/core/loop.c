@@ -356,7 +356,8 @@ void rd_loop_state(rd_loop *loop, int64_t stamp, int64_t steady, const double *p
     show(loop);
 }
 
-void rd_loop_hung(rd_loop *loop, int64_t steady, int64_t began, double age, const double *left)
+void rd_loop_hung(rd_loop *loop, int64_t steady, int64_t began, double age, const double *left,
+                  const double *rest)
 {
     rd_session *session = loop->safe ? loop->safe : loop->session;
     if (!session) {
@@ -372,6 +373,10 @@ void rd_loop_hung(rd_loop *loop, int64_t steady, int64_t began, double age, cons
     loop->safe_due = steady;
     rd_core_lost_states(core, 0.0);
     rd_copy(core->left, left, core->n);
+    if (rd_sends_setpoints(core)) {
+        rd_copy(core->setpoints.position, rest, core->n);
+        rd_copy(core->setpoints.velocity, rest + core->n, core->n);
+    }
     about.phase = core->phase;
     rd_session_note(session, &about);
     show(loop);
@@ -380,14 +385,11 @@ void rd_loop_hung(rd_loop *loop, int64_t steady, int64_t began, double age, cons
 static void send_safe_output(rd_loop *loop, int64_t steady, int64_t wall)
 {
     rd_core *core = loop->safe->core;
-    int left = 0;
-    rd_core_safe_command(core, 1e-9 * (double)(steady - loop->safe_began));
+    const double since = 1e-9 * (double)(steady - loop->safe_began);
+    rd_core_safe_command(core, since);
     loop->send(loop->to, loop->safe, wall, core->effort);
-    for (int j = 0; j < core->n; ++j) {
-        left |= core->effort[j] != 0.0;
-    }
     loop->safe_due = steady + SAFE_PERIOD;
-    if (!loop->active && !left) {
+    if (!loop->active && !rd_safe_output_goes_on(core, since)) {
         loop->safe = NULL;
     }
 }

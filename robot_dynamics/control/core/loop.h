@@ -148,8 +148,9 @@ void rd_loop_clock(rd_loop *loop, int64_t now, int64_t steady);
 /* Look after everything that is not a state; returns when to call again at the latest. `wall` stamps safe output. */
 int64_t rd_loop_tick(rd_loop *loop, int64_t steady, int64_t wall);
 
-/* The loop runs again after its watchdog has sent the safe output since `began`, `left` (n) last; it hung for `age` [s]. */
-void rd_loop_hung(rd_loop *loop, int64_t steady, int64_t began, double age, const double *left);
+/* The loop runs again after its watchdog has sent the safe output since `began`, efforts `left` (n) and setpoints `rest` (2 n)
+ * last; it hung for `age` [s]. */
+void rd_loop_hung(rd_loop *loop, int64_t steady, int64_t began, double age, const double *left, const double *rest);
 
 /* The oldest record that has not been read, copied to `record` and behind it its arrays; whether there is one. */
 int rd_ring_read(rd_ring *ring, rd_record *record);

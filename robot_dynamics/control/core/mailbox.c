@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARRAYS = 39 }; /* of n doubles in a core's store */
+enum { ARRAYS = 41 }; /* of n doubles in a core's store */
 
 _Static_assert(sizeof(rd_snapshot) % sizeof(uint64_t) == 0, "a snapshot is published word by word");
 
@@ -116,7 +116,7 @@ rd_core *rd_core_new(int n, const rd_settings *settings)
         &core->believed,
         &core->blind.position, &core->blind.velocity, &core->blind.acceleration,
         &core->disturbance, &core->undisturbed, &core->softness, &core->swung,
-        &core->supervision.place, &core->supervision.stopped,
+        &core->supervision.place, &core->supervision.stopped, &core->setpoints.position, &core->setpoints.velocity,
     };
     for (int i = 0; i < ARRAYS; ++i, place += n) {
         *arrays[i] = place;

@@ -108,7 +108,7 @@ int rd_begin_blind(rd_core *core, double age)
 {
     rd_blind *blind = &core->blind;
     blind->active = 0;
-    if (!core->settings->machine->dynamics || !core->has_left || core->settings->safe_output != RD_GRAVITY_FADE) {
+    if (rd_sends_setpoints(core) || !core->settings->machine->dynamics || !core->has_left || core->settings->safe_output != RD_GRAVITY_FADE) {
         return 0;
     }
     rd_copy(blind->position, core->state.position, core->n);

@@ -196,6 +196,9 @@ static void straight_from_measured(rd_core *core)
 static int is_astray(const rd_core *core, const double *place)
 {
     const rd_settings *settings = core->settings;
+    if (rd_sends_setpoints(core) && !core->braked) {
+        return 0;
+    }
     for (int j = 0; j < core->n; ++j) {
         const double away = place[j] - core->place[j];
         const int turns = settings->machine->group > 1 && j >= settings->machine->group;
@@ -257,6 +260,13 @@ void rd_stop_straight(rd_core *core, int kind)
 {
     rd_copy(core->hold, core->place, core->n);
     straight_from_measured(core);
+    begin_stop(core, kind);
+}
+
+void rd_stop_reference(rd_core *core, int kind)
+{
+    rd_copy(core->hold, core->reference.position, core->n);
+    straight_on(core, core->reference.position, core->reference.velocity);
     begin_stop(core, kind);
 }
 

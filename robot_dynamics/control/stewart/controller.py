@@ -102,8 +102,8 @@ class StewartController(PlatformCommands):
         of_type("parameters", parameters, StewartParameters)
         self._zero = np.zeros(6) if zero_lengths is None else real_vector("zero_lengths", zero_lengths, 6)
         self.platform = platform
-        self.check_parameters(parameters)
         self._parameters = parameters
+        self.check_parameters(parameters)
         self._compiled = compensated(platform).compile()
         self._payload: RigidBody | None = None
         self._wrench, self._wrench_until = NO_WRENCH, -np.inf
@@ -215,14 +215,19 @@ class StewartController(PlatformCommands):
         """Check whether parameters fit the machine.
 
         Raises:
-            ParameterError: the park pose is beyond the machine's limits.
+            ParameterError: the park pose is beyond the machine's limits, or the command is another one.
         """
+        if candidate.command != self._parameters.command:
+            raise ParameterError(
+                f"parameter 'command' is {candidate.command}; this controller has begun with"
+                f" {self._parameters.command}: make another controller"
+            )
         if candidate.park_pose:
             check_park_pose(self.platform.machine, candidate.park_pose)
 
     def _find_descent(self) -> None:
         """Plan the open-loop descent, where the safe output needs it."""
-        if self._parameters.safe_output != "settle":
+        if self._parameters.safe_output != "settle" or self._parameters.sends_setpoints:
             return
         self._descent = plan_value(self.modes.open_loop_descent().spline, 1, 0, 0)
 
@@ -262,7 +267,7 @@ class StewartController(PlatformCommands):
 
     @property
     def command_offset(self) -> Array:
-        """(6,) leg lengths at which the joint positions are zero [m]: commands report lengths and rates."""
+        """(6,) leg lengths at which the joint positions are zero [m]: forces report lengths and rates."""
         return self._zero
 
     def reference_of(self, position: Array, velocity: Array, acceleration: Array) -> Motion:
@@ -460,7 +465,9 @@ class StewartController(PlatformCommands):
             self.modes.protect(now.time, float(np.abs(self.pose.twist).max()) < STANDING_STILL)
         if PHASES[now.phase].controls:
             if now.beyond != self._beyond and self.modes.mode is OperatingMode.OPERATIONAL:
-                here = GovernedReference.measured(self._governing.departure, self.pose)
+                here = self.present
+                if not self._parameters.sends_setpoints:
+                    here = GovernedReference.measured(here.time, self.pose)
                 self.take_up(self.modes.settle(now.time, here))
             if self.modes.changes(now.time):
                 rests = now.rests <= now.time and not (

@@ -26,6 +26,10 @@ FASTEST = 10.0
 """Speed at which friction of legs without a speed limit counts [m/s]."""
 
 
+DRIVE_LAG = 0.1
+"""Time by which drives with a loop of their own may be behind their setpoints [s]."""
+
+
 def platform_rules(
     machine: Machine, forces: Callable[[Array], Array], parameters: StewartParameters
 ) -> dict[str, Any]:
@@ -42,11 +46,13 @@ def platform_rules(
     speed = np.array([leg.limits.speed for leg in machine.legs])
     legs, pose = _derived(machine, forces, parameters, speed)
     wanted = per_joint(parameters.max_following_error, machine.leg_names, "max_following_error")
-    return {
+    fields = {
         "following": thresholds(wanted, legs),
         "pose": thresholds(np.array(parameters.max_pose_error), pose).tolist(),
         **parameters.fields_of_rules(speed),
     }
+    # Rules of a feedback, which belongs to the drives here.
+    return fields | ({"oscillation": 0.0, "delay": -1.0} if parameters.sends_setpoints else {})
 
 
 def _derived(
@@ -74,9 +80,12 @@ def _derived(
     stretch = MARGIN * (UNKNOWN_WEIGHT * np.abs(per_leg @ load) + np.abs(per_leg) @ friction)
     stretch += np.abs(jacobian @ tilt).max(axis=1)
     strokes = np.array([leg.limits.longest - leg.limits.shortest for leg in machine.legs])
-    room = np.minimum(SHARE_OF_RANGE * strokes, kv.min() * speed / stiff.max())
+    lag = DRIVE_LAG if parameters.sends_setpoints else kv.min() / stiff.max()
+    room = np.minimum(SHARE_OF_RANGE * strokes, lag * speed)
     room = np.maximum(room, np.minimum(LEAST, SHARE_OF_RANGE * strokes))
     most = float(room.max())
+    if parameters.sends_setpoints:  # the drives carry what the model does not know
+        return room, np.array([2.0 * most, max(2.0 * most / machine.characteristic_length, LEAST_ANGLE)])
     linear = min(float(np.linalg.norm(error[:3])) + LEAST, 2.0 * most)
     angular = float(np.linalg.norm(error[3:])) + LEAST_ANGLE
     turned = max(2.0 * most / machine.characteristic_length, LEAST_ANGLE)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from robot_dynamics.control.arm.payload import PayloadParameters
 from robot_dynamics.control.brakes import BrakeParameters
+from robot_dynamics.control.core.library import COMMANDS
 from robot_dynamics.control.core.sources import enumerators
 from robot_dynamics.control.parameters import LoopParameters
 from robot_dynamics.errors import ParameterError
@@ -26,6 +27,20 @@ class StewartParameters(BrakeParameters, LoopParameters):
         "Fail-safe output: settle descends open-loop to the park pose, where the forces fade; gravity_fade"
         " carries the weight at the last known pose and fades to zero; zero stops at once",
         choices=("settle", "gravity_fade", "zero"),
+    )
+    command: str = parameter(
+        "effort",
+        "What the actuators take: effort are forces, and this controller closes the loop; position and velocity"
+        " are setpoints of the lengths at the reference, and the drives close the loop",
+        choices=COMMANDS,
+        read_only=True,
+    )
+    length_gain: float = parameter(
+        2.0,
+        "Gain of the length's error on the setpoints of a velocity, whose part of them is at most settle_speed",
+        unit="1/s",
+        minimum=0.0,
+        maximum=100.0,
     )
     mode: str = parameter(
         "computed_force",
@@ -203,6 +218,11 @@ class StewartParameters(BrakeParameters, LoopParameters):
                 f"parameter 'park_pose' has {len(self.park_pose)} values; give none, or 6: x, y, z, roll,"
                 " pitch, yaw"
             )
+
+    @property
+    def sends_setpoints(self) -> bool:
+        """True where the drives close the loop."""
+        return self.command != COMMANDS[0]
 
     def gains(self) -> tuple[Array, Array]:
         """Gains (6,) of pose and velocity errors: linear, then angular, base frame."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.control.core.library import ffi
+from robot_dynamics.control.core.library import COMMANDS, ffi
 from robot_dynamics.control.core.settings import Settings, loop_settings
 from robot_dynamics.control.core.sources import enumerators
 from robot_dynamics.control.plausibility import Bounds, StopLimits
@@ -62,11 +62,22 @@ def platform_settings(compiled: CompiledStewart, model: Any, parameters: Stewart
         parameters,
         platform_bounds(compiled.machine, parameters),
         platform_stops(compiled.machine, parameters),
-        {"kp": kp, "kv": kv},
+        {"kp": kp, "kv": kv, "setpoint_range": setpoint_range(compiled.machine, model)},
         platform=model,
-        mode=list(LAWS).index(parameters.mode),
+        mode=list(LAWS).index("feedforward" if parameters.sends_setpoints else parameters.mode),
+        command=COMMANDS.index(parameters.command),
+        setpoint_speed=parameters.settle_speed,
+        setpoint_gain=parameters.length_gain,
+        setpoint_deceleration=parameters.stop_deceleration or 2.0 * parameters.max_acceleration,
     )
     return Settings(settings.value, (settings.kept, model, kernel))
+
+
+def setpoint_range(machine: Machine, model: Any) -> Array:
+    """(12,) shortest and longest joint positions of the legs [m]."""
+    limits = [leg.limits for leg in machine.legs]
+    ends = np.array([[each.shortest for each in limits], [each.longest for each in limits]])
+    return np.ravel(ends - np.array(list(model.zero_lengths)))
 
 
 def platform_model(

@@ -165,7 +165,7 @@ class ArmRun:
     def _start_recording(self) -> None:
         order, record = JointOrder(self.chain.joint_names), self.observer.record
         self._positions = record(JointState, "joint_states", lambda m: order.read(m).position)
-        self._efforts = record(JointState, "joint_command", order.read_effort)
+        self._efforts = record(JointState, "joint_command", order.read_command)
         self._references = record(
             JointState, "computed_torque_controller/reference", lambda m: order.read(m).position
         )

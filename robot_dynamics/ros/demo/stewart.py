@@ -125,7 +125,7 @@ def run(
         order = JointOrder(machine.leg_names)
         poses = observer.record(PoseStamped, "simulator/platform_pose", _values)
         references = observer.record(PoseStamped, "stewart_platform/reference", _values)
-        forces = observer.record(JointState, "joint_command", order.read_effort)
+        forces = observer.record(JointState, "joint_command", order.read_command)
         sender = observer.node.create_publisher(
             MultiDOFJointTrajectory, "stewart_platform/trajectory", qos.TRAJECTORY
         )

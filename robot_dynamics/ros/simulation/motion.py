@@ -9,7 +9,7 @@ import numpy as np
 
 from robot_dynamics.errors import StateError
 from robot_dynamics.ros.models.plants.source import initial_position
-from robot_dynamics.simulation.parameters import SimulatorParameters
+from robot_dynamics.simulation.parameters import COMMANDS, SimulatorParameters
 from robot_dynamics.simulation.plant import Plant
 from robot_dynamics.spatial import Array
 
@@ -20,7 +20,7 @@ class Motion:
     Attributes:
         plant: that moves.
         now: simulated time [ns].
-        effort: (n,) of the command in force, zero without one [N·m or N].
+        effort: (n,) of the command in force, or setpoints of drives; idle without one [N·m or N].
         applied: (n,) the efforts of the last period, within the plant's limits [N·m or N].
         moved_at: steady time at which the plant was moved last [s].
 
@@ -34,8 +34,9 @@ class Motion:
     def __init__(self, plant: Plant, settings: SimulatorParameters, period: int, now: int) -> None:
         self.plant = plant
         self.now = now
-        self.effort: Array = np.zeros(plant.dof)
-        self.applied = self.effort
+        self.effort: Array = plant.idle_command
+        self.applied: Array = np.zeros(plant.dof)
+        self._drives = settings.drives != COMMANDS[0]
         self.moved_at = time.monotonic()
         self._period = period
         self._commanded_at: int | None = None
@@ -55,6 +56,8 @@ class Motion:
     @property
     def saturated(self) -> Sequence[str]:
         """Joints whose efforts were cut in the last period."""
+        if self._drives:
+            return []
         cut = self.applied != self.effort
         return [name for name, one in zip(self.plant.joint_names, cut, strict=True) if one]
 
@@ -65,7 +68,7 @@ class Motion:
 
     def halt(self, settings: SimulatorParameters) -> None:
         """No command is in force: until one comes, the plant does what ``on_timeout`` says."""
-        self.effort = self.applied = np.zeros(self.plant.dof)
+        self.effort, self.applied = self.plant.idle_command, np.zeros(self.plant.dof)
         self._commanded_at = None
         if not settings.lockstep:
             self.plant.set_brakes(self._braked or settings.on_timeout == "brake")
@@ -87,7 +90,7 @@ class Motion:
             applied, trouble = self.plant.advance(1e-9 * self._period, self.effort), ""
         except StateError as error:
             self.reset(settings)
-            applied, trouble = self.effort, f"{error}; back to the initial state"
+            applied, trouble = self.applied, f"{error}; back to the initial state"
         self.step(applied)
         return trouble
 

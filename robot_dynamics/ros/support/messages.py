@@ -94,15 +94,15 @@ class JointOrder:
         """Check whether none of the joints is among these names: the message is about something else."""
         return not set(self.joint_names).intersection(names)
 
-    def read_effort(self, message: JointState) -> Array:
-        """(n,) the chain's efforts from a command [N·m or N].
+    def read_command(self, message: JointState, field: str = "effort") -> Array:
+        """(n,) values of the chain's joints in one field of a command.
 
         Raises:
-            StateError: a joint is missing or named twice, a field has a wrong length, or there is no effort
-                or one that is not finite.
+            StateError: a joint is missing or named twice, a field has a wrong length, or the field is empty or
+                has a value that is not finite.
         """
         self._open(message)
-        return self._required(message, "effort")
+        return self._required(message, field)
 
     def message(self) -> JointState:
         """An empty JointState with the chain's joint names, to be filled and sent many times."""

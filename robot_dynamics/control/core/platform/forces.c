@@ -283,6 +283,18 @@ int rd_platform_effort(rd_core *core, const rd_settings *s, const rd_motion *ahe
     return rd_platform_reference_effort(core, s, ahead, effort);
 }
 
+void rd_platform_joints_of(const rd_core *core, const rd_motion *reference, double *position, double *velocity)
+{
+    const rd_platform_model *model = core->settings->platform;
+    double pose[7], twist[6], unused[6], jacobian[36];
+    rd_platform_motion(reference, pose, twist, unused);
+    stewart_inverse_kinematics(&model->geometry, pose, position, jacobian);
+    legs_rates(jacobian, twist, velocity);
+    for (int i = 0; i < 6; ++i) {
+        position[i] -= model->zero_lengths[i];
+    }
+}
+
 int rd_platform_bearing(rd_core *core, const rd_settings *s, double *effort)
 {
     const rd_platform *platform = rd_platform_of(core);

@@ -108,6 +108,7 @@ static const rd_machine PLATFORM = {
     .settle = rd_platform_settle,
     .change_law = rd_platform_keep_disturbance,
     .report = report_pose,
+    .joints_of = rd_platform_joints_of,
 };
 
 const rd_machine *rd_machine_platform(void)

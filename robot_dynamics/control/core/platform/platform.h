@@ -147,6 +147,8 @@ int rd_platform_forces(const rd_core *core, const rd_settings *settings, const d
 int rd_platform_effort(rd_core *core, const rd_settings *settings, const rd_motion *ahead, double half_period,
                        double *effort);
 int rd_platform_reference_effort(rd_core *core, const rd_settings *settings, const rd_motion *motion, double *effort);
+/* Joint positions and velocities (6) at a reference. */
+void rd_platform_joints_of(const rd_core *core, const rd_motion *reference, double *position, double *velocity);
 int rd_platform_bearing(rd_core *core, const rd_settings *settings, double *effort);
 void rd_platform_stray(const rd_core *core, double *legs, double *linear, double *angular);
 void rd_platform_stray_rate(const rd_core *core, double *legs);

@@ -248,18 +248,7 @@ static void put_names(writer *w, uint32_t n, const uint32_t *lengths, const char
 }
 
 size_t rd_cdr_write_joint_state(uint8_t *bytes, size_t capacity, uint32_t n, const uint32_t *lengths,
-                                const char *text, size_t *effort)
-{
-    writer w = begin(bytes, capacity);
-    put_names(&w, n, lengths, text);
-    put_u32(&w, 0);
-    put_u32(&w, 0);
-    *effort = put_zeros(&w, n);
-    return ENCAPSULATION + w.place;
-}
-
-size_t rd_cdr_write_moving_joint_state(uint8_t *bytes, size_t capacity, uint32_t n, const uint32_t *lengths,
-                                       const char *text, size_t places[3])
+                                const char *text, size_t places[3])
 {
     writer w = begin(bytes, capacity);
     put_names(&w, n, lengths, text);

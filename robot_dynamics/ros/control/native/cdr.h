@@ -50,13 +50,10 @@ int rd_cdr_pick(const uint8_t *doubles, const uint32_t *places, uint32_t n, doub
 int rd_cdr_read_points(const uint8_t *bytes, size_t size, size_t begin, uint32_t points, uint32_t joints,
                        double *times, double *rows, int32_t *counts);
 
-/* A message with everything in place but the stamp and the efforts; its size, of which `capacity` bytes are written.
- * `effort` is where the n doubles begin. */
+/* A message with everything in place but the stamp, positions, velocities and efforts; its size, of which `capacity`
+ * bytes are written. `places` are where their n doubles begin. */
 size_t rd_cdr_write_joint_state(uint8_t *bytes, size_t capacity, uint32_t n, const uint32_t *lengths,
-                                const char *text, size_t *effort);
-/* The same with positions and velocities too: where these and the efforts begin. */
-size_t rd_cdr_write_moving_joint_state(uint8_t *bytes, size_t capacity, uint32_t n, const uint32_t *lengths,
-                                       const char *text, size_t places[3]);
+                                const char *text, size_t places[3]);
 size_t rd_cdr_write_float64_array(uint8_t *bytes, size_t capacity, uint32_t n, size_t *data);
 void rd_cdr_set_stamp(uint8_t *joint_state, int64_t stamp);
 

@@ -53,7 +53,7 @@ static void recover(rd_host *host)
     pthread_mutex_lock(&guard->lock);
     if (guard->messages) {
         const double age = 1e-9 * (double)(steady - guard->hung_since);
-        rd_loop_hung(&host->loop, steady, guard->began, age, guard->messages->left);
+        rd_loop_hung(&host->loop, steady, guard->began, age, guard->messages->left, guard->messages->rest);
     }
     guard->overtaken = 0;
     guard->heartbeat = steady;
@@ -81,6 +81,13 @@ static void leave_reserve(rd_host *host, rd_messages *messages, const rd_core *c
         rd_copy(messages->left, effort, core->n);
         rd_copy(messages->steps, settings->effort_steps, core->n);
         rd_copy(messages->limits, settings->limits, core->n);
+        rd_copy(messages->rest, messages->moving, 2 * core->n);
+        for (int j = 0; j < 2 * core->n; ++j) {
+            const double open = j < core->n ? -INFINITY : INFINITY;
+            messages->range[j] = settings->setpoint_range ? settings->setpoint_range[j] : open;
+        }
+        guard->command = settings->command;
+        guard->deceleration = settings->setpoint_deceleration;
         guard->heartbeat = rd_steady_now();
     }
     pthread_mutex_unlock(&guard->lock);
@@ -109,21 +116,33 @@ int rd_host_overtake(rd_host *host, int64_t steady, void (*publish)(void *to, co
         guard->overtaken = 1;
         guard->hung_since = guard->heartbeat;
         guard->began = steady;
+        guard->seen = 0.0;
     }
-    const double share = rd_ramp_down(1e-9 * (double)(steady - guard->began), guard->fade);
-    guard->faded = 1;
+    const double since = 1e-9 * (double)(steady - guard->began);
+    const double share = guard->command == RD_COMMAND_EFFORT ? rd_ramp_down(since, guard->fade) : 1.0;
+    double *const position = messages->rest, *const velocity = position + guard->n;
+    /* Only drives that take velocities have gone on without commands. */
+    for (int j = 0; guard->command != RD_COMMAND_VELOCITY && j < guard->n; ++j) {
+        velocity[j] = 0.0;
+    }
+    rd_rest_setpoints(guard->n, since - guard->seen, guard->deceleration, messages->range, position, velocity);
+    guard->seen = since;
+    guard->faded = guard->command == RD_COMMAND_EFFORT || since >= guard->fade;
     for (int j = 0; j < guard->n; ++j) {
         messages->safe[j] = share * messages->load[j];
     }
     rd_bound_steps(guard->n, messages->left, messages->steps, messages->limits, 1, messages->safe);
     rd_copy(messages->left, messages->safe, guard->n);
     for (int j = 0; j < guard->n; ++j) {
-        guard->faded &= messages->safe[j] == 0.0;
+        guard->faded &= (guard->command == RD_COMMAND_EFFORT ? messages->safe[j] : velocity[j]) == 0.0;
     }
     const size_t size = sizeof(double) * (size_t)guard->n;
     rd_cdr_set_stamp(messages->safe_stamped.bytes, host->simulated ? guard->stamp : read_clock(CLOCK_REALTIME));
     memcpy(messages->safe_stamped.bytes + messages->safe_stamped.effort, messages->safe, size);
-    memcpy(messages->safe_command.bytes + messages->safe_command.effort, messages->safe, size);
+    memcpy(messages->safe_stamped.bytes + messages->safe_stamped.position, position, size);
+    memcpy(messages->safe_stamped.bytes + messages->safe_stamped.velocity, velocity, size);
+    const double *const taken[] = {messages->safe, velocity, position};
+    memcpy(messages->safe_command.bytes + messages->safe_command.effort, taken[guard->command], size);
     const rd_outbox outbox = {
         .stamped = messages->safe_stamped.bytes,
         .command = messages->safe_command.bytes,
@@ -148,7 +167,7 @@ static void send_efforts(void *to, rd_session *session, int64_t stamp, const dou
 {
     rd_host *host = to;
     rd_messages *messages = session->messages;
-    if (!live(host)) {
+    if (!live(host) || (rd_sends_setpoints(session->core) && !session->core->setpoints.known)) {
         return;
     }
     rd_messages_fill(messages, session->core, stamp, effort);

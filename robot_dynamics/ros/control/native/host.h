@@ -42,8 +42,8 @@ typedef struct {
 } rd_host_status;
 
 /* Messages of n joints; names without their zeros in `text`. The stamped command has positions and velocities, too: with
- * an offset (n) the measured ones, plus the offset; else those of the reference, for drives with a loop of their own.
- * NULL without memory. */
+ * an offset (n) and efforts as command the measured ones, plus the offset; else those of the reference, for drives with a
+ * loop of their own. The unstamped command has what the actuators take. NULL without memory. */
 rd_messages *rd_messages_new(uint32_t n, const uint32_t *lengths, const char *text, const double *offset);
 void rd_messages_free(rd_messages *messages);
 
@@ -89,6 +89,7 @@ struct rd_messages {
     double *load, *left, *steps, *limits;       /* (n) with which it takes over, see host.c */
     double *next_load, *safe;                   /* (n) scratch: of the loop, of the watchdog */
     double *moving;                             /* (2 n) positions and velocities of the stamped command */
+    double *rest, *range;                       /* (2 n) the same of the watchdog's, and the range of setpoints */
     int measured;                               /* whether these are measured */
 };
 
@@ -102,6 +103,8 @@ typedef struct {
     int64_t allowed;                            /* between two signs of life [ns] */
     int64_t stamp;                              /* of the last command [ns] */
     double fade;                                /* [s] */
+    int command;                                /* enum rd_command */
+    double deceleration, seen;                  /* of setpoints; since the watchdog took over, at its last command [s] */
 } rd_guard;
 
 #define RD_REPEAT_BRAKE 50000000                /* between two brake commands [ns] */

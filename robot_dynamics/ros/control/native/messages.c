@@ -3,13 +3,11 @@
 
 #include <stdlib.h>
 
-static int make_stamped(rd_template *message, uint32_t n, const uint32_t *lengths, const char *text, int moves)
+static int make_stamped(rd_template *message, uint32_t n, const uint32_t *lengths, const char *text)
 {
     size_t places[3] = {0};
     for (int pass = 0; pass < 2; ++pass) {
-        const size_t size = moves
-            ? rd_cdr_write_moving_joint_state(message->bytes, message->size, n, lengths, text, places)
-            : rd_cdr_write_joint_state(message->bytes, message->size, n, lengths, text, &places[2]);
+        const size_t size = rd_cdr_write_joint_state(message->bytes, message->size, n, lengths, text, places);
         if (pass == 0 && !(message->bytes = malloc(size))) {
             return 0;
         }
@@ -52,7 +50,7 @@ static int copy_names(rd_messages *messages, uint32_t n, const uint32_t *lengths
 rd_messages *rd_messages_new(uint32_t n, const uint32_t *lengths, const char *text, const double *offset)
 {
     rd_messages *messages = calloc(1, sizeof *messages);
-    double *store = calloc(11 * (size_t)n + 1, sizeof(double));
+    double *store = calloc(15 * (size_t)n + 1, sizeof(double));
     if (!messages || !store) {
         free(messages);
         free(store);
@@ -61,14 +59,16 @@ rd_messages *rd_messages_new(uint32_t n, const uint32_t *lengths, const char *te
     double **const arrays[] = {
         &messages->position, &messages->velocity, &messages->offset, &messages->load, &messages->left,
         &messages->steps, &messages->limits, &messages->next_load, &messages->safe,
-        &messages->moving,
+        &messages->moving, NULL, &messages->rest, NULL, &messages->range, NULL,
     };
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; ++i) {
-        *arrays[i] = store + i * n;
+        if (arrays[i]) {
+            *arrays[i] = store + i * n; /* NULL: the second half of the array before */
+        }
     }
     if (!copy_names(messages, n, lengths, text)
-        || !make_stamped(&messages->stamped, n, lengths, text, 1) || !make_command(&messages->command, n)
-        || !make_stamped(&messages->safe_stamped, n, lengths, text, 0) || !make_command(&messages->safe_command, n)) {
+        || !make_stamped(&messages->stamped, n, lengths, text) || !make_command(&messages->command, n)
+        || !make_stamped(&messages->safe_stamped, n, lengths, text) || !make_command(&messages->safe_command, n)) {
         rd_messages_free(messages);
         return NULL;
     }
@@ -96,11 +96,11 @@ void rd_messages_fill(rd_messages *messages, const rd_core *core, int64_t stamp,
 {
     const size_t size = sizeof(double) * (size_t)core->n;
     const rd_template *stamped = &messages->stamped;
+    const int command = core->settings->command;
     rd_cdr_set_stamp(stamped->bytes, stamp);
     memcpy(stamped->bytes + stamped->effort, effort, size);
-    memcpy(messages->command.bytes + messages->command.effort, effort, size);
     double *const position = messages->moving, *const velocity = position + core->n;
-    if (messages->measured) {
+    if (messages->measured && command == RD_COMMAND_EFFORT) {
         for (int j = 0; j < core->n; ++j) {
             position[j] = core->state.position[j] + messages->offset[j];
         }
@@ -110,4 +110,6 @@ void rd_messages_fill(rd_messages *messages, const rd_core *core, int64_t stamp,
     }
     memcpy(stamped->bytes + stamped->position, position, size);
     memcpy(stamped->bytes + stamped->velocity, velocity, size);
+    memcpy(messages->command.bytes + messages->command.effort,
+           command == RD_COMMAND_POSITION ? position : command == RD_COMMAND_VELOCITY ? velocity : effort, size);
 }

@@ -31,6 +31,6 @@ KIND = PlantKind(
     chosen=lambda settings: True,
     from_description=True,
     make=_make,
-    command_topic="effort_controller/commands",
+    command_topic=lambda settings: "effort_controller/commands",
     brake_topic="computed_torque_controller/brake",
 )

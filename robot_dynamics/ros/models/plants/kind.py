@@ -20,7 +20,7 @@ class PlantKind:
         from_description: whether it is made from a robot description, which may come later and change.
         make: the plant and what is odd about it, from settings, plant parameters and the description; raises
             RobotDynamicsError.
-        command_topic: on which efforts arrive by the wall clock.
+        command_topic: on which commands arrive by the wall clock, from the settings.
         pose_topic: on which the true pose of what the plant moves is told; empty: it is not told.
         brake_topic: on which its brakes are engaged and released by the wall clock; empty: it has none.
         pose: position (3,) [m] and rotation (3, 3) for that topic.
@@ -29,7 +29,7 @@ class PlantKind:
     chosen: Callable[[SimulatorParameters], bool]
     from_description: bool
     make: Callable[[SimulatorParameters, PlantParameters, str], tuple[Plant, list[str]]]
-    command_topic: str
+    command_topic: Callable[[SimulatorParameters], str]
     pose_topic: str = ""
     brake_topic: str = ""
     pose: Callable[[Any], tuple[Array, Array]] | None = None

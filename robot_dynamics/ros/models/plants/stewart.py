@@ -15,7 +15,7 @@ def _make(settings: SimulatorParameters, parameters: PlantParameters, _: str) ->
     from robot_dynamics.simulation.stewart import StewartPlant
 
     platform, notes = load_machine(settings.machine)
-    return StewartPlant(platform, parameters), notes
+    return StewartPlant(platform, parameters, settings.drives), notes
 
 
 def _pose(plant: Any) -> tuple[Array, Array]:
@@ -27,7 +27,7 @@ KIND = PlantKind(
     chosen=lambda settings: bool(settings.machine),
     from_description=False,
     make=_make,
-    command_topic="leg_effort_controller/commands",
+    command_topic=lambda settings: f"leg_{settings.drives}_controller/commands",
     pose_topic="~/platform_pose",
     brake_topic="stewart_platform/brake",
     pose=_pose,
