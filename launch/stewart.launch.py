@@ -2,6 +2,7 @@
 
 from launch import Action, LaunchDescription
 
+from robot_dynamics.errors import ParameterError
 from robot_dynamics.resources import resource
 from robot_dynamics.ros.launching.actions import (
     Given,
@@ -24,7 +25,7 @@ def generate_launch_description() -> LaunchDescription:
     return describe(
         actions,
         *PLATFORM_IN_GAZEBO,
-        *("plant", "rviz", "web_view"),
+        *("plant", "command", "rviz", "web_view"),
         *("controller_parameters", "simulator_parameters", "web_view_parameters", "rviz_config"),
         *WORLD,
         *GRAPH,
@@ -36,14 +37,21 @@ def actions(given: Given) -> list[Action]:
     """The parts that the arguments ask for."""
     which = {"machine": str(machine_path(given))}
     parts: list[Action] = []
+    if given["plant"] == "gazebo" and given["command"] != "effort":
+        raise ParameterError(f"argument 'command' is {given['command']}; legs in Gazebo take effort")
     # In Gazebo the position of a leg's joint counts from home, elsewhere it is the leg's length.
     zero = {}
     if given["plant"] == "gazebo":
         parts.append(include("gazebo_stewart", given, *PLATFORM_IN_GAZEBO, *WORLD, *GRAPH))
         zero = {"zero_lengths": home_lengths(load_machine(machine_path(given))).tolist()}
     if given["plant"] == "simulator":
-        parts.append(simulator(given, [which]))
-    parameters = [which, zero, *parameter_files(given["controller_parameters"])]
+        parts.append(simulator(given, [which, {"drives": given["command"]}]))
+    parameters = [
+        which,
+        zero,
+        {"command": given["command"]},
+        *parameter_files(given["controller_parameters"]),
+    ]
     parts.append(node("stewart_platform", given, parameters))
     if given["rviz"] == "true":
         check_package("rviz2")

@@ -58,6 +58,7 @@ OTHER_RULES = {
     ("MachineParameters", "zero_lengths"),  # six, where there are any
     ("StewartParameters", "park_pose"),  # six, where there are any
     ("WebViewParameters", "zero_lengths"),
+    ("SimulatorParameters", "drives"),  # of a platform alone
 }
 """Parameters of which a bound alone is no legal value."""
 

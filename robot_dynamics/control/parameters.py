@@ -74,3 +74,8 @@ class LoopParameters(PlausibilityParameters, SupervisionParameters):
 
     def __post_init__(self) -> None:
         validate(self)
+
+    @property
+    def fail_safe(self) -> str:
+        """Fail-safe output in a word, for log lines."""
+        return self.safe_output

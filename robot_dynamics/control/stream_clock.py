@@ -23,7 +23,7 @@ SLOW = 1.0 / 16.0
 RARE = 8.0
 """Cost of a lost pose, in squared standard deviations: one of fifty is lost."""
 LEAST_STEP, LEAST_SHARE = 1e-4, 0.1
-"""Least time between the first two poses [s]; least share of a period between two ticks, and that is left of one."""
+"""Least time between the first two poses [s]; least step of a tick, in periods, and factor on a period."""
 LEAST_JITTER = 0.05
 """Smallest standard deviation of the times that counts, in periods."""
 LEAST_NOISE = 1e-5

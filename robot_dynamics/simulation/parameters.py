@@ -91,7 +91,7 @@ class SimulatorParameters(ChainParameters):
     )
     drives: str = parameter(
         COMMANDS[0],
-        "Command of a platform's actuators: effort, or position or velocity for drives with a loop of their own",
+        "Command to a platform's actuators: effort, or position or velocity where the drives close the loop",
         choices=COMMANDS,
         read_only=True,
     )
@@ -160,5 +160,5 @@ class SimulatorParameters(ChainParameters):
             raise ParameterError(f"parameter 'drives' is {self.drives}; an arm takes {COMMANDS[0]} only")
         if self.drives != COMMANDS[0] and self.command_message == JOINT_STATE:
             raise ParameterError(
-                f"parameter 'drives' is {self.drives}; its setpoints come as {EFFORT_ARRAY}: set command_message"
+                f"parameter 'drives' is {self.drives}: set command_message to {EFFORT_ARRAY}"
             )

@@ -149,7 +149,7 @@ def test_a_stream_is_followed_and_its_end_parks_on_brakes(drives):
     home = drives.machine.home_position
     begun = drives.time
     while drives.time < begun + 3.0:
-        place = home + [0.0, 0.0, 0.03 * np.sin(2.0 * (drives.time - begun))]
+        place = home + np.array([0.0, 0.0, 0.03 * np.sin(2.0 * (drives.time - begun))])
         drives.control.command_pose(PoseSample(drives.time - PERIOD, place, np.eye(3), None))
         for _ in range(4):
             drives.cycle()

@@ -31,11 +31,11 @@ def forces_at(platform, shift=(0.0, 0.0, 0.0), **load):
 class Legs:
     """Publishes leg states and collects commands."""
 
-    def __init__(self, peer, platform):
+    def __init__(self, peer, platform, command="effort"):
         self.peer, self.names = peer, list(platform.machine.leg_names)
         self.states = peer.publisher(JointState, "joint_states", qos.STATE_PUBLISHER)
         self.stamped = peer.subscribe(JointState, "joint_command", qos.LOCKSTEP)
-        self.commands = peer.subscribe(Float64MultiArray, "leg_effort_controller/commands", qos.COMMAND)
+        self.commands = peer.subscribe(Float64MultiArray, f"leg_{command}_controller/commands", qos.COMMAND)
         self.now = SECOND
 
     def state(self, lengths):

@@ -4,6 +4,10 @@ import numpy as np
 import pytest
 
 from robot_dynamics import stewart
+from robot_dynamics.control.protocol import Phase
+from robot_dynamics.control.stewart.controller import StewartController
+from robot_dynamics.control.stewart.parameters import StewartParameters
+from robot_dynamics.control.stewart.trajectory import PoseWaypoint
 from robot_dynamics.errors import ModelError, StateError
 from robot_dynamics.resources import resource
 from robot_dynamics.simulation.parameters import PlantParameters
@@ -31,6 +35,28 @@ def test_the_exact_forces_hold_it_at_rest(platform):
     plant.advance(0.2, rest_forces(platform, *home(platform)))
     np.testing.assert_allclose(plant.position, plant.rest_position(), atol=1e-7)
     assert plant.loop_error < 1e-7
+
+
+@pytest.mark.parametrize("command", ["position", "velocity"])
+def test_drives_that_close_the_loop_carry_the_platform_where_their_setpoints_lead(platform, command):
+    """Through the controller: 30 mm up in 1 s, and back to rest; the drives know no weight."""
+    plant = StewartPlant(platform, drives=command)
+    control = StewartController(platform, StewartParameters(command=command))
+    machine, period = platform.machine, 0.004
+    goal = machine.home_position + np.array([0.0, 0.0, 0.03])
+    place, worst = 1 if command == "velocity" else 0, 0.0
+    for cycle in range(600):
+        control.update(period * cycle, plant.position, plant.velocity)
+        if cycle == 25:
+            control.follow([PoseWaypoint(1.0, goal, quaternion_from_rotation(machine.home_rotation))])
+        setpoints = control.drive_reference
+        worst = max(worst, float(np.abs(plant.position - setpoints[0]).max()))
+        applied = plant.advance(period, setpoints[place])
+    assert worst < 0.005
+    assert control.phase is Phase.HOLDING
+    np.testing.assert_allclose(plant.platform_pose[0], goal, atol=2e-4)
+    orientation = quaternion_from_rotation(machine.home_rotation)
+    np.testing.assert_allclose(applied, rest_forces(platform, goal, orientation), rtol=0.02)
 
 
 def test_it_starts_where_the_legs_say_and_is_held_there(platform):

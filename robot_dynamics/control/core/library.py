@@ -23,7 +23,7 @@ from robot_dynamics.spatial import Array
 MODES = tuple(name for name in enumerators("rd_arm_mode") if name != "called")
 """Laws of an arm that the core has, in the order of its enumeration."""
 COMMANDS = tuple(name.removeprefix("command_") for name in enumerators("rd_command"))
-"""What actuators take, in the order of the core's enumeration."""
+"""Quantities that actuators take, in the order of the core's enumeration."""
 SAFE_OUTPUTS = tuple(enumerators("rd_safe_output"))
 """Fail-safe outputs of the core, in the order of its enumeration."""
 

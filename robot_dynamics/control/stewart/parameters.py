@@ -30,14 +30,14 @@ class StewartParameters(BrakeParameters, LoopParameters):
     )
     command: str = parameter(
         "effort",
-        "What the actuators take: effort are forces, and this controller closes the loop; position and velocity"
-        " are setpoints of the lengths at the reference, and the drives close the loop",
+        "Command to the actuators: effort are forces, and this controller closes the loop; position and"
+        " velocity are setpoints of the legs at the reference, and the drives close the loop",
         choices=COMMANDS,
         read_only=True,
     )
     length_gain: float = parameter(
         2.0,
-        "Gain of the length's error on the setpoints of a velocity, whose part of them is at most settle_speed",
+        "Gain of the length error in setpoints of a velocity; its part of them is at most settle_speed",
         unit="1/s",
         minimum=0.0,
         maximum=100.0,
@@ -223,6 +223,11 @@ class StewartParameters(BrakeParameters, LoopParameters):
     def sends_setpoints(self) -> bool:
         """True where the drives close the loop."""
         return self.command != COMMANDS[0]
+
+    @property
+    def fail_safe(self) -> str:
+        """See :class:`LoopParameters`; drives that close the loop are brought to rest."""
+        return "setpoints of a stop" if self.sends_setpoints else self.safe_output
 
     def gains(self) -> tuple[Array, Array]:
         """Gains (6,) of pose and velocity errors: linear, then angular, base frame."""

@@ -253,7 +253,7 @@ class RecordReader:
             trip = Trip.of(SimpleNamespace(**{name: head["trip"][name].item() for name in TRIP_FIELDS}))
             self._events.tripped(controller.words_of_trip(trip), trip.stops)
         kind, age, back = int(head["kind"]), float(head["age"]), bool(head["back"])
-        safe_output = controller.parameters.safe_output
+        safe_output = controller.parameters.fail_safe
         if kind == _STATES_LOST:
             self._events.states_lost(age, "" if back else safe_output)
         elif kind == _KINDS["front_lost"]:

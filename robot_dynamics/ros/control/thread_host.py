@@ -286,7 +286,7 @@ class ThreadHost(Host[C]):
         if (hung := bool(self.look().hung)) != self._hangs:
             self._hangs = hung
             if hung and self.controller is not None:
-                self._events.loop_hangs(self.controller.parameters.safe_output)
+                self._events.loop_hangs(self.controller.parameters.fail_safe)
         if status.failed:
             raise RuntimeError("rcl cannot wait for joint states any more")
         return patience

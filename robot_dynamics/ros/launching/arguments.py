@@ -94,6 +94,12 @@ ARGUMENTS = {
         "Stewart platform of this package; 'machine_file' names any other", "stewart_demo", platforms()
     ),
     "machine_file": Argument("YAML file of another platform, in place of 'platform'"),
+    "command": Argument(
+        "Command to the legs' actuators: effort are forces; position or velocity are setpoints of drives that"
+        " close the loop, not in Gazebo",
+        "effort",
+        ["effort", "velocity", "position"],
+    ),
     "leg_controllers": Argument(
         "YAML file with the controllers of ros2_control for the legs; empty: config/leg_controllers.yaml"
     ),

@@ -98,7 +98,7 @@ class JointOrder:
         """(n,) values of the chain's joints in one field of a command.
 
         Raises:
-            StateError: a joint is missing or named twice, a field has a wrong length, or the field is empty or
+            StateError: a joint is missing or named twice, a field has a wrong length, or this one is empty or
                 has a value that is not finite.
         """
         self._open(message)
