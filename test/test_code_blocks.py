@@ -80,6 +80,23 @@ def blocks(page: str) -> list[Block]:
     return found
 
 
+def tracks_as_described(page: str, printed: str) -> None:
+    """The example of controllers without ROS."""
+    described, errors = printed.splitlines()[:2]
+    assert f"`{described}`" in (DOCS / page).read_text(encoding="utf-8")
+    largest, final = map(float, re.findall(r"(\S+e\S+) rad", errors))
+    assert largest < 5e-6
+    assert final < 1e-8
+
+
+def agrees(_: str, printed: str) -> None:
+    """Comparisons that snippets print."""
+    assert printed and "False" not in printed
+
+
+# What programs of a page print beside the blocks of text.
+PRINTED = {"how_to/controllers_without_ros.md": tracks_as_described, "reference/library.md": agrees}
+
 PAGES = sorted(str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md"))
 RUNNABLE = [page for page in PAGES if any(b.language in ("sh", "python", "py") for b in blocks(page))]
 CRANE = next(block.text for block in blocks("tutorials/your_arm.md") if block.language == "xml")
@@ -95,7 +112,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("page", RUNNABLE)
 def test_blocks_run_from_top_to_bottom(page, folder, capsys):
-    space = {"__name__": "page"}
+    space, printed = {"__name__": "page"}, ""
     for block in blocks(page):
         if block.language == "yaml":
             yaml.safe_load(block.text)
@@ -110,6 +127,9 @@ def test_blocks_run_from_top_to_bottom(page, folder, capsys):
             assert block.shown in said.err + said.out
         else:
             exec(compile(block.text, page, "exec"), space)
+            printed += capsys.readouterr().out
+    if page in PRINTED:
+        PRINTED[page](page, printed)
 
 
 def heads(text):
