@@ -22,7 +22,7 @@ WORKERS ?= 2
 
 DOCS_OUTPUT ?= docs_output
 
-.PHONY: demo report docs size test lint style unit colcon test-browser test-whole mutation fuzz faults drill soak sweep clean
+.PHONY: demo report docs size test lint style unit colcon test-browser test-long test-whole mutation fuzz faults drill soak sweep clean
 
 demo: $(VENV)/runtime.stamp
 	$(BIN)/robot_dynamics demo --output $(DEMO_OUTPUT) $(if $(filter 1,$(VIEW)),--view) $(DEMO_ARGS)
@@ -56,7 +56,11 @@ style: $(VENV)/development.stamp
 	$(BIN)/ruff format --check .
 
 unit: $(VENV)/development.stamp
-	$(BIN)/pytest -n auto --dist worksteal -m "not browser and not whole" test
+	$(BIN)/pytest -n auto --dist worksteal -m "not browser and not whole and not long" test
+
+# Tests that take seconds of processor time each: builds, sanitizers, searches, whole identifications.
+test-long: $(VENV)/development.stamp
+	$(BIN)/pytest -n auto --dist worksteal -m "long and not browser" test
 
 # A robot identified by one command, and the tutorials as a reader runs them: minutes of wall time.
 test-whole: $(VENV)/development.stamp

@@ -81,6 +81,7 @@ def test_the_batch_example_balances_energy():
     assert abs(float(work) - float(gain)) < 2e-6
 
 
+@pytest.mark.long
 def test_the_generated_c_is_used_by_a_controller_in_cpp(tmp_path):
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(

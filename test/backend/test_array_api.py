@@ -40,6 +40,7 @@ def module_of(folder, robot, *more):
     return path, space
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("robot", ["scara", "puma560"])
 def test_every_quantity_agrees_for_states_of_any_leading_axes(tmp_path, robot):
     path, made = module_of(tmp_path, robot, "--quantity", "all")

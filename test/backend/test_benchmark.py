@@ -35,6 +35,7 @@ def test_times_are_per_state():
     assert list(times) == ["a"] and times["a"] > 0.0 and calls
 
 
+@pytest.mark.long
 def test_contenders_agree_and_the_command_reports_them(tmp_path, capsys, monkeypatch):
     """With short arms in the place of the package's robots, whose kernels take long to compile."""
     pytest.importorskip("mujoco", reason="mujoco is not installed")

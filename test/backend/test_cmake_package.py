@@ -56,6 +56,7 @@ def run(*command, cwd):
     return done.stdout
 
 
+@pytest.mark.long
 def test_the_package_is_built_found_and_right(tmp_path):
     if shutil.which("cmake") is None:
         pytest.skip("no cmake")

@@ -60,6 +60,7 @@ def numbers(process):
 without_ziglang = pytest.mark.skipif(find_spec("ziglang") is not None, reason="ziglang is installed")
 
 
+@pytest.mark.long
 @without_ziglang
 def test_no_compiler_on_the_path_changes_speed_only(tmp_path):
     (tmp_path / "empty").mkdir()
@@ -160,6 +161,7 @@ def test_ziglang_compiles_where_nothing_else_does(chain, own_cache, monkeypatch)
     np.testing.assert_allclose(compiled, expected, rtol=1e-12)
 
 
+@pytest.mark.long
 def test_an_installation_builds_the_control_core_without_any_dependency(tmp_path):
     """-S: nothing of site-packages is there, as in an environment that pip makes for building."""
     folder = Path(robot_dynamics.__file__).parents[1]

@@ -6,9 +6,12 @@ It weighs 10 N·m per radian: held at 0.3 rad it takes 3 N·m, at 0.2 rad 2 N·m
 import re
 from pathlib import Path
 
+import pytest
 from sanitized import output_of
 
 from robot_dynamics.control.core import library
+
+pytestmark = pytest.mark.long
 
 C_SOURCES = Path(library.__file__).parent
 EXPECTED = r"""

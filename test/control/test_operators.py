@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 pytest.importorskip("mujoco", reason="MuJoCo simulates the robots")
 SWEEPS = Path(__file__).parents[1] / "sweeps"
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from patience import PATIENCE
 
 import robot_dynamics
@@ -50,6 +51,7 @@ print(*arm_modes())
 """
 
 
+@pytest.mark.long
 def test_a_law_is_one_function_and_its_name(tmp_path):
     """A copy of the package gets a law in C; beside it, the same law is a Python function."""
     core = tmp_path / "robot_dynamics" / "control" / "core"

@@ -64,6 +64,7 @@ def truly_kept(platform, path, times, wrench=None):
     return bool(kept and (np.abs(speeds[1:-1]) < limit.speed * 1.001).all())
 
 
+@pytest.mark.long
 def test_random_excursions_are_not_missed(base):
     random = np.random.default_rng(11)
     accepted = refused = 0

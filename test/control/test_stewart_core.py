@@ -206,6 +206,7 @@ wrong 0
 """
 
 
+@pytest.mark.long
 def test_the_law_under_sanitizers(tmp_path):
     """See drill_platform.c: every situation, and states that no machine has."""
     drill = Path(__file__).with_name("drill_platform.c")

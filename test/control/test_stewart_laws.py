@@ -136,6 +136,7 @@ def test_forces_are_limited_so_that_the_wrench_keeps_its_direction(platform):
     np.testing.assert_allclose(cut, step * (cut @ step) / (step @ step), rtol=1e-3, atol=0.5)
 
 
+@pytest.mark.long
 @settings(deadline=None, derandomize=True, max_examples=20)
 @given(st.integers(0, 10_000))
 def test_zero_lengths_only_shift_what_the_joints_say(seed):

@@ -234,6 +234,7 @@ def test_a_hold_stops_within_the_pace_and_ends_a_stream_until_somebody_resumes_i
     run.begin_stream(home)
 
 
+@pytest.mark.long
 def test_it_settles_parks_and_rises_within_its_speeds(base):
     """From the edge of its workspace; at the stops no leg is faster than 0.05 m/s."""
     run, home = Run(base, plant=True, safe_fade_time=0.5), base.machine.home_position

@@ -52,6 +52,7 @@ def files(tmp_path):
     return place, written, tmp_path
 
 
+@pytest.mark.long
 def test_a_motion_that_is_too_fast_is_slowed_down_until_the_check_passes(files):
     place, written, folder = files
     path, made = written(0.15, 1.0), folder / "made.csv"
@@ -80,6 +81,7 @@ def test_a_motion_that_is_too_fast_is_slowed_down_until_the_check_passes(files):
     assert read_motion(again).time[-1] < fast.time[-1]
 
 
+@pytest.mark.long
 def test_what_no_timing_changes_is_told_and_what_is_slow_enough_stays(files):
     place, written, folder = files
     gentle, made = written(0.05, 6.0), folder / "made.csv"

@@ -152,6 +152,7 @@ def test_a_first_pose_out_of_reach_is_refused_with_what_may_be_wrong(base):
     assert not game.command.reference.linear_velocity.any()
 
 
+@pytest.mark.long
 def test_a_slow_stream_is_followed_and_one_too_slow_for_its_motion_is_reported(base):
     """At 10 Hz the acceleration swung by 4 m/s² where 0.18 is meant."""
     game = Game(base)
@@ -167,6 +168,7 @@ def test_a_slow_stream_is_followed_and_one_too_slow_for_its_motion_is_reported(b
     assert re.match(r"a stream of (10|9)\S* Hz is too slow for its motion", game.control.intake.remarks[0])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("reaction", ["hold", "settle", "park"])
 def test_a_stream_that_stutters_is_joined_again(base, reaction):
     """A stutter of 0.1 s ended the session: 119 refusals that did not name the way back."""
@@ -251,6 +253,7 @@ def test_a_change_of_the_stream_by_a_limit_is_reported_with_the_limit(base):
     assert re.fullmatch(r"longest length of leg_\d", cause)
 
 
+@pytest.mark.long
 def test_check_predicts_what_the_limits_leave_of_a_stream(tmp_path, capsys):
     """The same heave through the control core is the oracle."""
     machine = resource("config/stewart_demo.yaml")

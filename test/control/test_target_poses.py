@@ -71,6 +71,7 @@ def test_a_single_pose_is_approached_slowly_and_reached(robot, start):
     assert (speeds < 0.26 * np.array(limits)).all() and (speeds / limits).max() > 0.1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", ["computed_torque", "cartesian_impedance"])
 @pytest.mark.parametrize(("robot", "start"), [("ur5", READY), ("panda", PANDA)])
 def test_poses_at_30_hz_are_followed_smoothly_and_the_arm_stops_when_they_end(robot, start, mode):

@@ -98,6 +98,7 @@ def replay(package, tmp_path_factory):
 COMPILERS = [pair for pair in (("gcc", "g++"), ("clang", "clang++")) if all(map(shutil.which, pair))]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("c", "cpp"), COMPILERS)
 def test_cmake_builds_what_needs_no_ros_without_warnings(package, tmp_path, c, cpp):
     """As a user builds it, with the default flags and -Wall -Wextra."""

@@ -24,6 +24,7 @@ def printed(tmp_path_factory):
     return output_of(folder / "drill", sources, sanitizers=THREADS).splitlines()
 
 
+@pytest.mark.long
 def test_the_fail_safe_output_begins_when_states_are_lost_and_fades(printed):
     reports = {}
     for line in printed[:10]:

@@ -17,6 +17,8 @@ from invariants import LATE, Promise, Seen, judge
 from scenes import COLUMNS
 from skips import DOCUMENTATION
 
+pytestmark = pytest.mark.long
+
 EFFORTS = Promise("efforts", (2.0, 4.0), silence=1.0)
 
 

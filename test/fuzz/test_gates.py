@@ -89,6 +89,7 @@ def test_damaged_inputs_and_noise(name):
     everything_is_served_or_refused()
 
 
+@pytest.mark.long
 def test_a_short_coverage_guided_round_at_each_gate(tmp_path):
     pytest.importorskip("atheris", reason="atheris, the coverage-guided fuzzer, is not installed")
     for name in SEARCHED:

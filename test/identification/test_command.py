@@ -29,6 +29,7 @@ def piped(monkeypatch, path):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::robot_dynamics.ModelWarning")
 def test_runs_to_learn_from_and_to_validate_with(tmp_path, capsys, monkeypatch):
     chain = rd.load_urdf(PUMA, locked_joints={"joint4": 0.5})

@@ -17,6 +17,8 @@ from robot_dynamics.identification.identify import identify
 from robot_dynamics.identification.runs import Options
 from robot_dynamics.resources import resource
 
+pytestmark = pytest.mark.long
+
 pytest.importorskip("scipy", reason="scipy is not installed")
 PUMA = resource("urdf/puma560.urdf")
 NOISE = np.array([1.0, 1.0, 0.5, 0.1, 0.1, 0.1])

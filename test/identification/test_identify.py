@@ -75,6 +75,7 @@ def curved(puma):
     return drives, identify(puma, [log], [unseen])
 
 
+@pytest.mark.long
 def test_friction_that_depends_on_speed_and_direction_is_found(curved):
     drives, result = curved
     found = result.summary()["friction"]
@@ -85,6 +86,7 @@ def test_friction_that_depends_on_speed_and_direction_is_found(curved):
     assert result.summary()["error"]["validate"] < 3e-3
 
 
+@pytest.mark.long
 def test_friction_that_grows_with_the_load_is_found(puma, tmp_path):
     """Gears at shoulder and elbow; the wrist's has none."""
     count = puma.dof
@@ -183,6 +185,7 @@ def test_pinocchio_gives_the_same_efforts_from_the_files(robot, request, puma, t
     assert "not determined (" in text
 
 
+@pytest.mark.long
 def test_base_parameters_scatter_as_their_deviations_say(puma):
     """Over robots drawn anew, errors in units of their own deviation are like a normal distribution's."""
     chain = puma
@@ -225,6 +228,7 @@ def test_efforts_without_the_weight_need_the_option(puma):
     assert result.summary()["error"]["validate"] < 2e-2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("arm", "held"),
     [

@@ -73,6 +73,7 @@ def test_a_robot_of_five_times_the_mass_is_no_result(accept, chain, tmp_path, ca
         assert "--accept writes them. identified.urdf in" in printed.err
 
 
+@pytest.mark.long
 def test_a_result_worse_than_the_description_on_the_held_out_run_is_none(chain, tmp_path, capsys):
     learned = run_of(chain, simulated.another(chain, 1), tmp_path / "one.csv", 1)
     held_out = run_of(chain, chain, tmp_path / "two.csv", 2, damping=0.0, friction=0.0)
@@ -93,6 +94,7 @@ def test_one_link_far_from_the_description_and_an_inaccurate_solver_are_named(ch
     assert reason.startswith("the mass of link3 is")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("reach", [0.15, 0.4])
 def test_a_small_motion_spoils_the_weight_nowhere(reach, chain):
     """2 % more mass and offsets of the sensors: no pose sags more than by the description."""
@@ -133,6 +135,7 @@ def test_a_small_motion_spoils_the_weight_nowhere(reach, chain):
     )
 
 
+@pytest.mark.long
 def test_links_that_the_data_do_not_tell_keep_the_description(chain):
     """Of a robot whose third link is heavier, distal links stay as described, by name."""
     robot = heavier(chain, 1.3, slice(2, 3))

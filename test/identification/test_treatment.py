@@ -82,6 +82,7 @@ def test_saturated_efforts_are_left_out(scara, true, log):
     assert unseen_error(found, scara, true) < 3e-3
 
 
+@pytest.mark.long
 def test_the_cut_off_follows_the_data(scara, true, log):
     """Positions with noise at a low rate say nothing at 6 Hz, where the motion does not go."""
     assert identify(scara, [log]).treatment.cutoff == 10.0
@@ -107,6 +108,7 @@ def test_rest_is_no_part_of_the_score(scara, true, log):
     assert moving["error_at_rest"]["validate"] is None
 
 
+@pytest.mark.long
 def test_a_log_without_noise_is_solved_and_no_solver_speaks(tmp_path, capfd):
     chain = rd.load_urdf(PUMA)
     other = simulated.another(chain, 5)
@@ -140,6 +142,7 @@ def test_rotor_inertias_that_no_motion_separates_are_shared_and_positive():
         assert after.body.mass == pytest.approx(before.body.mass, rel=0.3)
 
 
+@pytest.mark.long
 def test_centres_of_mass_stay_in_their_links():
     """A log that asks for a centre of mass outside gets the nearest inside."""
     chain = rd.load_urdf(PUMA)

@@ -22,6 +22,8 @@ from robot_dynamics.identification.payload import identify_payload
 from robot_dynamics.identification.regressor import inertial_regressor
 from robot_dynamics.identification.runs import Options
 
+pytestmark = pytest.mark.long
+
 FOLLOWING = TWO_ARMS.replace(
     '<joint name="right_elbow" type="revolute">',
     '<joint name="right_elbow" type="revolute"><mimic joint="left_elbow" multiplier="-0.7" offset="0.2"/>',

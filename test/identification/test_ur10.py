@@ -18,6 +18,8 @@ from robot_dynamics.identification.contacts import felt, free_thresholds
 from robot_dynamics.identification.files import read_drives
 from robot_dynamics.identification.logs import read_log
 
+pytestmark = pytest.mark.long
+
 FOLDER = Path(os.environ.get("RD_SHARED_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data")
 LOG = FOLDER / "ur10" / "ur10_exciting_trajectory.db3"
 

@@ -27,6 +27,8 @@ from robot_dynamics.papers.turney.strobing import coriolis_cost, mass_matrix_cos
 from robot_dynamics.papers.turney.symbolic import SymbolicArm, difference_terms, lagrange, newton_euler
 from robot_dynamics.stewart import StewartPlatform
 
+pytestmark = pytest.mark.long
+
 # As in test_stewart_reproduction.py.
 START_OF_PATH_I = [411.5293, -1146.6681, 1434.0676, -616.9372, -68.9928, 370.5364]
 DOCS = Path(__file__).resolve().parents[2] / "docs/papers"

@@ -15,6 +15,8 @@ from robot_dynamics.papers.reference_models import REFERENCE_MODELS
 from robot_dynamics.stewart import Motion, pack
 from robot_dynamics.stewart.orientation import quaternion_from_rotation
 
+pytestmark = pytest.mark.long
+
 ARMS = [reference.file for reference in REFERENCE_MODELS]
 ENDINGS = ("", "_own_angles")
 STEWART = ("stewart_paper", "stewart_general", "stewart_general_any_gravity")

@@ -140,6 +140,7 @@ def test_a_flood_of_rubbish_keeps_the_watchdog_from_nothing():
         np.testing.assert_allclose(robot.hold_at(PLACE), gravity_load(PLACE), rtol=1e-9)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("loop, count", [("on", 30_000), ("off", 10_000)])
 def test_the_answers_go_on_while_a_huge_trajectory_is_planned(loop, count):
     with controller(native_loop=loop) as node, peer_with(node) as peer:
@@ -158,6 +159,7 @@ def test_the_answers_go_on_while_a_huge_trajectory_is_planned(loop, count):
         assert len(set(stamps)) >= answered
 
 
+@pytest.mark.long
 def test_the_answers_go_on_while_a_huge_goal_becomes_objects():
     with native(CONVERTING) as node, peer_with(node) as peer:
         robot = Robot(peer)

@@ -14,7 +14,7 @@ from two_links import NAMES, NODE, TWO_LINKS
 
 from robot_dynamics.ros.support import qos
 
-pytestmark = pytest.mark.ros
+pytestmark = [pytest.mark.ros, pytest.mark.long]
 COMMON = {"robot_description": TWO_LINKS, "lockstep": True}
 LOAD = {"payload_mass": 0.5, "payload_center": [0.2, 0.0, 0.03]}
 

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.ros
 RESET = f"/{NODE}/reset_fault"
 
 
+@pytest.mark.long
 def test_a_protective_stop_of_an_arm_outlasts_activation_kill_and_respawn_until_it_is_reset(tmp_path):
     memory, moved, latched = {"XDG_STATE_HOME": str(tmp_path)}, [0.22, 0.2], "holding until ~/reset_fault"
 
@@ -97,6 +98,7 @@ def test_a_protective_stop_is_told_and_lasts_until_it_is_reset():
         report.wait_for(OK, "holding position")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("host", ["auto", "off"])
 def test_an_emergency_stop_of_an_arm_engages_its_brakes_until_unpark(host):
     brakes = {"brakes": True, "brake_engage_time": 0.01, "brake_release_time": 0.01, "safe_fade_time": 0.02}

@@ -135,6 +135,7 @@ def test_without_a_clock_nothing_is_controlled_and_states_are_lost_by_the_clock_
         peer.wait_until(lambda: world.robot.faded, "no safe output")
 
 
+@pytest.mark.long
 def test_a_simulation_a_hundred_times_slower_than_the_wall_loses_nothing():
     description = resource("urdf/puma560.urdf")
     with warnings.catch_warnings():

@@ -51,6 +51,7 @@ def frames(messages):
     return {message.header.frame_id for message in messages}
 
 
+@pytest.mark.long
 def test_one_controller_holds_and_moves_both_arms():
     gains = {"safe_fade_time": 0.0, "half_period_ahead": False}
     with (

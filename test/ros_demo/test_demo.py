@@ -29,6 +29,7 @@ def nominal():
         return arm.run(NOMINAL, lambda *_: None)
 
 
+@pytest.mark.long
 def test_lockstep_does_not_depend_on_the_load_of_the_machine():
     quiet = nominal()
     burners = [
@@ -49,6 +50,7 @@ def test_lockstep_does_not_depend_on_the_load_of_the_machine():
     np.testing.assert_allclose(quiet.position[-1], GOAL, atol=1e-4)
 
 
+@pytest.mark.long
 def test_the_command_leaves_a_report_and_plots(tmp_path):
     command = [sys.executable, coarse_pictures.__file__, "demo", "--output", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -65,6 +65,7 @@ def test_a_node_talks_by_sockets_that_are_bound_to_the_loopback_interface(monkey
         assert shared_memory(node.pid) == (transports == DEFAULT)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("own", [{}, NO_PROFILE | {"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"}])
 def test_senders_ask_soon_what_has_arrived(own):
     """By default they ask every 3 s: twenty messages, each after another has arrived, take a minute."""

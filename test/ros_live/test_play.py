@@ -16,7 +16,7 @@ from robot_dynamics.resources import resource
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.processes import claim_domain, node_environment
 
-pytestmark = pytest.mark.ros
+pytestmark = [pytest.mark.ros, pytest.mark.long]
 pytest.importorskip("mujoco", reason="mujoco is not installed")
 SCARA = resource("urdf/scara.urdf")
 READY = (0.4, -0.5, 0.05, 0.3)

@@ -15,7 +15,7 @@ from robot_dynamics.resources import resource
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.processes import claim_domain, node_environment
 
-pytestmark = pytest.mark.ros
+pytestmark = [pytest.mark.ros, pytest.mark.long]
 pytest.importorskip("mujoco", reason="mujoco is not installed")
 pytest.importorskip("scipy", reason="scipy is not installed")
 SCARA = resource("urdf/scara.urdf")

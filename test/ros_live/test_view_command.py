@@ -22,7 +22,7 @@ from robot_dynamics.cli.main import main
 from robot_dynamics.resources import resource
 from robot_dynamics.ros.live import arm, stewart
 
-pytestmark = pytest.mark.ros
+pytestmark = [pytest.mark.ros, pytest.mark.long]
 
 ARM = """
 <robot name="quick"><link name="base"/>

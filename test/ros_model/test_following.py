@@ -137,6 +137,7 @@ def modes_gains_and_a_file_of_what_is_in_force(peer, command, path):
     assert refused.returncode == 1 and "rate" in refused.stderr
 
 
+@pytest.mark.long
 def test_one_command_sets_every_node_of_a_robot_or_none(tmp_path, monkeypatch, capfd):
     """The elbow of the second robot is locked: a list for two joints does not fit it."""
     left = LEFT

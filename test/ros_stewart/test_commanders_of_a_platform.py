@@ -88,6 +88,7 @@ def scene(tmp_path):
         yield Scene(stack, tmp_path)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("host", ["on", "off"])
 def test_a_stopped_platform_does_not_fall_when_a_second_node_comes_and_goes(scene, host):
     first = scene.start(shared=False, native_loop=host)

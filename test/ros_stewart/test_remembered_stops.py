@@ -204,6 +204,7 @@ def test_a_parked_platform_stays_parked(laboratory, loop, by):
     lab.unpark()
 
 
+@pytest.mark.long
 @LOOPS
 def test_the_end_of_a_stream_is_remembered(laboratory, loop):
     """Nobody asks for a stop: the node parks by itself, and is killed on its way."""

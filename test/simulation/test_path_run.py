@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from closed_loop import description
 
+pytestmark = pytest.mark.long
+
 pytest.importorskip("mujoco", reason="mujoco is not installed")
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"

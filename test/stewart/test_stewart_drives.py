@@ -146,6 +146,7 @@ def test_the_simulated_machine_moves_as_the_library_says():
     assert moved > 0.01
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("turning", [0.0, 5.0])
 def test_the_law_overcomes_friction_at_the_twist_of_the_reference(turning):
     """Whatever is measured: the model without friction, and the friction of the reference's own motion."""

@@ -195,6 +195,7 @@ def test_limits_of_a_pose_are_those_of_the_library(demo):
     assert {0, 1, 2} <= seen
 
 
+@pytest.mark.long
 def test_the_cmake_package_builds_checks_itself_and_runs_its_example(tmp_path):
     if shutil.which("cmake") is None:
         pytest.skip("cmake is not installed")

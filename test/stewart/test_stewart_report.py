@@ -224,6 +224,7 @@ def page(tmp_path_factory):
     return folder / "out", path, stewart.load(machine)
 
 
+@pytest.mark.long
 def test_the_page_stands_alone_and_holds_its_pictures_and_tables(page):
     folder, _, _ = page
     html = (folder / "index.html").read_text(encoding="utf-8")
@@ -298,6 +299,7 @@ def test_the_box_along_z_and_that_of_a_weak_machine_are_known():
     assert found.cause == "holding force" and 0.0 < found.scale < found.sampled < 0.2
 
 
+@pytest.mark.long
 def test_load_cases_are_those_of_a_machine_that_carries_them(tmp_path, monkeypatch, capsys):
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     monkeypatch.setattr(pictures, "_png", lambda figure: b"")
@@ -325,6 +327,7 @@ def test_load_cases_are_those_of_a_machine_that_carries_them(tmp_path, monkeypat
         assert "--payload" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_a_machine_without_limits_has_a_report_too(tmp_path, monkeypatch):
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     monkeypatch.setattr(pictures, "_png", lambda figure: b"")
