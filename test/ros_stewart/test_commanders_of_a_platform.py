@@ -1,15 +1,17 @@
 """Two controllers of one platform, and brakes with an owner: real nodes, MuJoCo, an observer of the pose."""
 
 import contextlib
+import itertools
 import signal
 
 import numpy as np
 import pytest
-from geometry_msgs.msg import PoseStamped
+from geometry_msgs.msg import PoseStamped, Transform
 from legs import NODE, SECOND, Legs, demo, forces_at
-from ros_harness import Lifecycle, NodeProcess, Peer, peer_with
+from ros_harness import UNSUPERVISED, Lifecycle, NodeProcess, Peer, peer_with
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
+from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.processes import OWN_DOMAIN
@@ -29,7 +31,13 @@ class Scene:
         self.peer = Peer()
         stack.callback(self.peer.close)
         # Nothing but the controller's brakes and forces hold it.
-        self.enter(NodeProcess("simulator", {"machine": "stewart_demo", "on_timeout": "zero_effort"}))
+        plant = {
+            "machine": "stewart_demo",
+            "on_timeout": "zero_effort",
+            "rate": 200.0,
+            "command_timeout": 0.4,
+        }
+        self.enter(NodeProcess("simulator", plant))
         self.heights, self.brakes = [], []
         observe = self.peer.node.create_subscription
         observe(PoseStamped, "simulator/platform_pose", self._see, 10)
@@ -127,6 +135,82 @@ def test_brakes_engage_when_their_owner_dies(scene):
     scene.wait(lambda: "no command to the brakes for" in simulator.output, "the brakes do not engage")
     fallen = scene.see(100)
     assert np.ptp(fallen[50:]) < 1e-3, "it falls on"
+
+
+class Moving:
+    """A platform whose reference moves at 0.1 m/s while its legs stay, which nobody judges."""
+
+    def __init__(self, peer, node):
+        self.legs, self.home = Legs(peer, demo()), forces_at(demo()).leg_lengths
+        self.brakes = peer.subscribe(Bool, f"{NODE}/brake", qos.LOCKSTEP)
+        send = peer.publisher(MultiDOFJointTrajectory, f"{NODE}/trajectory", qos.TRAJECTORY)
+        peer.wait_until(
+            lambda: self.step().any() and self.brakes and not self.brakes[-1].data, "it is on its brakes"
+        )
+        place = Transform()
+        place.translation.z, place.rotation.w = float(demo().machine.home_position[2]) + 0.05, 1.0
+        point = MultiDOFJointTrajectoryPoint(transforms=[place])
+        point.time_from_start.sec = 1
+        goal = MultiDOFJointTrajectory(joint_names=["platform"], points=[point])
+        peer.repeat_until(
+            lambda: send.publish(goal),
+            lambda: "following a trajectory of" in node.output,
+            "nothing is followed",
+        )
+        for _ in range(25):
+            self.step()
+
+    def step(self):
+        """Forces that answer the state 0.02 s later, on the clock of the states."""
+        self.legs.now += SECOND // 50 - 2_000_000
+        return np.array(self.legs.answer(self.home).effort)
+
+
+MOVING = {"state_timeout": 60.0, "max_stamp_step": 60.0, "max_acceleration": 0.5, **UNSUPERVISED}
+
+
+@pytest.mark.parametrize("end, host", [("deactivate", "on"), ("SIGINT", "on"), ("SIGINT", "off")])
+def test_a_moving_platform_comes_to_rest_before_its_brakes_engage_under_forces(end, host):
+    given = {**MOVING, "native_loop": host, "brake_engage_time": 1.0, "safe_fade_time": 0.05}
+    with NodeProcess(NODE, given) as node, peer_with(node) as peer:
+        platform = Moving(peer, node)
+        brakes = platform.brakes
+        heard = len(brakes)
+        if end == "SIGINT":
+            peer.processes.clear()
+            node.send_signal(signal.SIGINT)
+            node.wait_for_output("summary: ")
+        else:
+            lifecycle = Lifecycle(peer, NODE)
+            assert lifecycle.change(lifecycle.DEACTIVATE)
+        peer.wait_until(lambda: len(brakes) > heard + 3, "the command is not repeated")
+        assert not any(message.data for message in brakes[heard:]), "braked in motion"
+        steps = itertools.count()
+        peer.wait_until(lambda: brakes[-1].data or not next(steps) + platform.step().any(), "it never brakes")
+        # 0.1 m/s with 0.5 m/s2, in steps of 0.02 s.
+        assert next(steps) > 5
+        carried = [np.linalg.norm(platform.step()) for _ in range(3)]
+        np.testing.assert_allclose(carried, carried[0], rtol=1e-3)
+        peer.wait_until(lambda: platform.legs.faded, "the forces do not fade")
+        assert all(message.data for message in brakes[-10:])
+        assert end == "deactivate" or node.wait_for_exit() == 0
+
+
+def test_a_second_interrupt_engages_the_brakes_of_a_moving_platform_and_ends_its_node_and_sigterm_does_not():
+    with NodeProcess(NODE, MOVING) as node, peer_with(node) as peer:
+        brakes = Moving(peer, node).brakes
+        # It stops on the clock of the states, which stands now.
+        peer.processes.clear()
+        node.send_signal(signal.SIGINT)
+        node.wait_for_output("summary: ")
+        heard = len(brakes)
+        peer.wait_until(lambda: len(brakes) > heard + 22, "the command is not repeated")
+        node.send_signal(signal.SIGTERM)
+        peer.wait_until(lambda: len(brakes) > heard + 30, "SIGTERM ends the node")
+        assert not any(message.data for message in brakes[heard:])
+        node.send_signal(signal.SIGINT)
+        assert node.wait_for_exit() == 128 + signal.SIGINT
+        peer.wait_until(lambda: brakes[-1].data, "the last word does not engage the brakes")
 
 
 @pytest.mark.parametrize("host", ["on", "off"])

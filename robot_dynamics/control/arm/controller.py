@@ -143,6 +143,7 @@ class ArmController(ArmCommands):
             mode=_MODES.index(mode),
             called=called,
             **dict(zip(("brakes", "brake_from", "brake_fade"), self._share, strict=True)),
+            brake_delay=parameters.brake_engage_time if self.rest.exists else 0.0,
             **parameters.fields(chain, self._links),
         )
         task = None

@@ -238,6 +238,7 @@ static void rest_on_brakes(rd_core *core)
 int rd_core_update(rd_core *core, double time, const double *position, const double *velocity)
 {
     const double before = core->time;
+    core->held = 0;
     rd_core_take_settings(core);
     take_predecessor(core);
     position = rd_unwrap(core, position);
@@ -357,7 +358,7 @@ void rd_core_lost_states(rd_core *core, double age)
 static int settle(rd_core *core, double since)
 {
     const rd_settings *settings = core->settings;
-    if (settings->safe_output != RD_SETTLE || !settings->machine->settle || !isfinite(core->time)
+    if (settings->safe_output != RD_SETTLE || core->held || !settings->machine->settle || !isfinite(core->time)
         || !settings->machine->settle(core, since, !core->settles, core->effort)) {
         return 0;
     }

@@ -226,6 +226,7 @@ typedef struct rd_settings {
     double control_period, state_timeout, safe_fade_time, model_change_time, front_timeout; /* [s] */
     double state_jump, stamp_step; /* [rad or m], [s] */
     double brake_from, brake_fade; /* see brakes; on the core's clock [s] */
+    double brake_delay;           /* from the command until brakes hold; 0: there are none [s] */
     int32_t command;              /* enum rd_command; setpoints.c has what is not an effort */
     const double *setpoint_range; /* (2 n) lowest, then highest setpoint of a position [rad or m] */
     double setpoint_speed;        /* at which setpoints come back to their reference [rad/s or m/s] */

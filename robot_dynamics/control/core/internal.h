@@ -199,6 +199,7 @@ struct rd_core {
     int cut;                      /* whether limits have cut the last effort of the law */
     double by_joint;              /* how far each joint is limited by itself, 0 to 1; see limiting.c */
     int braked;                   /* whether brakes have taken anything from the last effort */
+    int held;                     /* brakes hold since a halt: the fail-safe output is what carries, and fades */
     int has_sent;                 /* whether the next effort has to follow the one in sent */
     int has_left;                 /* whether anything has left, and is in left */
     double fade_began, fade_duration;

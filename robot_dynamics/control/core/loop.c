@@ -107,7 +107,11 @@ static void show(rd_loop *loop)
 /* Halt: the fail-safe output begins, at rest where states still come. */
 static void halt(rd_loop *loop, int64_t steady)
 {
-    loop->ending = loop->active = 0;
+    if (loop->ending == RD_BRAKES && loop->session) {
+        loop->session->core->held = 1;
+    }
+    loop->ending = RD_GOES_ON;
+    loop->active = 0;
     begin_safe_output(loop, steady);
 }
 
@@ -116,11 +120,33 @@ static int is_moving(const rd_core *core)
     return rd_controls(core->phase) && (core->stopping.kind || rd_has_plan(core));
 }
 
+/* Time for which the efforts must carry the robot beside brakes that begin to engage now [ns]. */
+static int64_t braking_time(const rd_loop *loop)
+{
+    const rd_core *core = loop->session->core;
+    const int carries = !loop->lockstep && rd_controls(core->phase) && rd_brake_share(core, core->time) > 0.0;
+    return carries ? (int64_t)(1e9 * core->settings->brake_delay) : 0;
+}
+
 static void look_for_end(rd_loop *loop, int64_t steady)
 {
-    if (loop->ending && (loop->safe || !loop->session || !is_moving(loop->session->core)
-                         || steady - loop->ending_since > LONGEST_END)) {
+    if (!loop->ending) {
+        return;
+    }
+    const int64_t waited = steady - loop->ending_since;
+    if (loop->safe || !loop->session) {
         halt(loop, steady);
+    } else if (loop->ending == RD_BRAKES) {
+        if (waited >= braking_time(loop)) {
+            halt(loop, steady);
+        }
+    } else if (!is_moving(loop->session->core) || waited > LONGEST_END) {
+        if (braking_time(loop) > 0) {
+            loop->ending = RD_BRAKES;
+            loop->ending_since = steady;
+        } else {
+            halt(loop, steady);
+        }
     }
 }
 
@@ -139,17 +165,18 @@ static void meet_requests(rd_loop *loop, int64_t steady)
         loop->lifecycle = (uint32_t)wanted;
         if (wanted & 1) {
             loop->active = 1;
-            loop->ending = 0;
+            loop->ending = RD_GOES_ON;
             loop->safe = NULL;
             if (loop->session) {
                 rd_supervision_begin(loop->session->core);
             }
-        } else if (loop->active && loop->session && !loop->safe && is_moving(loop->session->core)) {
-            rd_core_hold(loop->session->core);
-            loop->ending = 1;
+        } else if (loop->active && !loop->ending) {
+            if (loop->session && !loop->safe && is_moving(loop->session->core)) {
+                rd_core_hold(loop->session->core);
+            }
+            loop->ending = RD_COMES_TO_REST;
             loop->ending_since = steady;
-        } else if (loop->active) {
-            halt(loop, steady);
+            look_for_end(loop, steady);
         }
     }
     const uint_fast32_t holds = atomic_load_explicit(&loop->hold_requests, memory_order_acquire);
@@ -410,6 +437,10 @@ int64_t rd_loop_tick(rd_loop *loop, int64_t steady, int64_t wall)
     } else if (loop->session && loop->active && !loop->lockstep && loop->session->core->phase != RD_WAITING) {
         const int64_t lost = loop->last_state + timeout_of(loop->session) + 1;
         due = lost < due && lost > steady ? lost : due;
+    }
+    if (loop->ending == RD_BRAKES) {
+        const int64_t held = loop->ending_since + braking_time(loop);
+        due = held < due && held > steady ? held : due;
     }
     show(loop);
     return due;

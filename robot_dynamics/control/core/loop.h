@@ -107,6 +107,9 @@ struct rd_session {
 
 #define RD_NO_EPOCH INT64_MIN
 
+/* What a halt waits for, under control: the robot comes to rest, then its brakes hold. */
+enum rd_ending { RD_GOES_ON, RD_COMES_TO_REST, RD_BRAKES };
+
 struct rd_loop {
     int64_t (*clock)(void);       /* steady time [ns] */
     void (*send)(void *to, rd_session *session, int64_t stamp, const double *effort);
@@ -118,7 +121,7 @@ struct rd_loop {
     int safe_for_front;           /* because of the front */
     int active;
     int64_t lag, old_since;       /* least age of states at arrival, by both clocks; since when they are older [ns] */
-    int ending;                   /* a halt has been asked for; the robot comes to rest first */
+    int ending;                   /* rd_ending: a halt has been asked for */
     int64_t ending_since;         /* steady [ns] */
     int64_t last_state, last_busy, safe_began, safe_due; /* steady [ns]; busy: with a plan */
     /* Requests to hold, to stop, to latch, to take a plan, to reset a fault, that have been met. */

@@ -137,6 +137,7 @@ class StewartController(PlatformCommands):
         settings = platform_settings(self._compiled, model, parameters)
         value = settings.value
         model.watches, value.brakes, value.brake_from, value.brake_fade = self._brakes
+        value.brake_delay = parameters.brake_engage_time
         carried = Settings(value, (settings.kept, self._descent))
         rules = platform_rules(
             self.platform.machine, lambda motions: self._forces(value, motions), parameters

@@ -48,6 +48,12 @@ class CommandTopics:
         self._stamped.publish(stamped)
         self._commands.publish(command)
 
+    def engage(self) -> None:
+        """Engage the brakes, and wait for a moment until that has arrived."""
+        if self.brake is not None:
+            self.brake.publish(Bool(data=True))
+            self.brake.wait_for_all_acked(qos.PARTING_WORD)
+
     def flush(self) -> None:
         """Wait until the last commands have arrived: lost, the ones before would stay."""
         self._commands.wait_for_all_acked(qos.LAST_WORD)

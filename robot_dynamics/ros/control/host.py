@@ -190,6 +190,12 @@ class Host(Generic[C]):
         """The process ends: halt, and return when the last effort has faded and arrived."""
         raise NotImplementedError
 
+    def engage_at_once(self) -> None:
+        """The process is about to end, without a stop: engage the brakes, whatever moves."""
+        if self._topics.brake is not None:
+            self.library.rd_host_brake(self._host, 2)
+            self._topics.engage()
+
     def spin(self, stop: StopEvent) -> None:
         """Run the node until the event."""
         raise NotImplementedError

@@ -27,6 +27,8 @@ from robot_dynamics.ros.support.spin import StopEvent
 
 MOST_TAKEN = 64
 """Messages of a burst between two looks at everything else."""
+DRAINING = 0.001
+"""Steady seconds between two looks at the joint states while the process ends."""
 SAFE_PERIOD = 0.01
 """Steady seconds between two commands of the fail-safe output, and two looks at the age of the states."""
 
@@ -93,13 +95,15 @@ class PythonHost(Host[C]):
             self.halt()
         self._active = False
         while self.halting:
-            time.sleep(SAFE_PERIOD)
+            self._on_state(take_one(self._states))
             self._tick()
+            time.sleep(DRAINING)
         self._topics.flush()
         self._unwatch()
 
     def spin(self, stop: StopEvent) -> None:
         """Run the node until the event."""
+        stop.last_word = self.engage_at_once
         spin_on(self._node, stop, self._states)
 
     # The cycle

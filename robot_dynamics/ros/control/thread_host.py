@@ -244,7 +244,7 @@ class ThreadHost(Host[C]):
         """Run the node until the event."""
         executor = SingleThreadedExecutor(context=self._node.context)
         executor.add_node(self._node)
-        stop.on_set = self._wake
+        stop.on_set, stop.last_word = self._wake, self.engage_at_once
         try:
             while not stop.is_set():
                 try:

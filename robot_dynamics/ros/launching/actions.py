@@ -51,6 +51,8 @@ WIDTH = 100
 """Columns of the arguments' descriptions in ``ros2 launch --show-args``."""
 RESPAWN_DELAY = 1.0
 """Delay before a node that has ended is started again, with ``on_exit:=respawn`` [s]."""
+END_TIMEOUT = 20.0
+"""Time in which a node may stop its robot after Ctrl-C [s]; ``sigterm_timeout:=`` of launch changes it."""
 MANAGER_TIMEOUT = 60.0
 """Longest wait for a controller manager, which is absent when Gazebo could not load it [s]."""
 SWITCH_TIMEOUT = 10.0
@@ -162,6 +164,7 @@ def node(
         options: further ones of ``launch_ros.actions.Node``.
     """
     options.setdefault("remappings", []).extend(remappings(given))
+    options.setdefault("sigterm_timeout", LaunchConfiguration("sigterm_timeout", default=str(END_TIMEOUT)))
     lasting = given["on_exit"] == "respawn"
     respawn = lasting and not may_close
 

@@ -65,6 +65,9 @@ NEWEST = _profile(2, reliable=False)
 LAST_WORD = Duration(seconds=3.0)
 """Time for which a process that ends waits for its last message to arrive."""
 
+PARTING_WORD = Duration(seconds=0.2)
+"""The same, for a process that is to end at once."""
+
 RECORDING = _profile(5000, reliable=True)
 """Everything that passes, for recorders: nothing may be lost."""
 

@@ -50,8 +50,8 @@ def run(
     """Run one node until SIGINT or SIGTERM, and return the exit code of the process, which is to end then.
 
     The ROS context stays alive until the node has stopped, so a node can still send its safe output: a method
-    ``on_stop()`` of the node is called for that. A second signal, a second or more later, ends the process at
-    once.
+    ``on_stop()`` of the node is called for that. A SIGINT that comes a second or more later ends the process
+    at once, after its last word. A SIGTERM does not: ``ros2 launch`` sends one to who takes long to stop.
 
     Args:
         build: makes the node. A RobotDynamicsError or a bad parameter ends the process with one line of log
@@ -207,11 +207,17 @@ class _RosLog(logging.Handler):
 
 
 class StopEvent(threading.Event):
-    """An event that also wakes whoever cannot wait for it."""
+    """An event that also wakes whoever cannot wait for it.
+
+    Attributes:
+        on_set: called when it is set.
+        last_word: called, in another thread, when the process is about to end at once.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.on_set: Callable[[], None] = lambda: None
+        self.last_word: Callable[[], None] = lambda: None
 
     def set(self) -> None:
         super().set()
@@ -221,7 +227,7 @@ class StopEvent(threading.Event):
 
 @contextlib.contextmanager
 def _stop_event() -> Iterator[StopEvent]:
-    """An event that SIGINT or SIGTERM sets; a second signal, ONE_STROKE later, kills the process.
+    """An event that SIGINT or SIGTERM sets; a SIGINT more than ONE_STROKE later kills the process.
 
     The interpreter runs Python handlers only when the main thread runs byte code, which it does not while it
     waits inside DDS. The wake-up descriptor is written by the C handler, in whatever thread the signal lands.
@@ -238,7 +244,9 @@ def _stop_event() -> Iterator[StopEvent]:
             if not stop.is_set():
                 first = time.monotonic()
                 stop.set()
-            elif time.monotonic() - first > ONE_STROKE:
+            elif number[0] == signal.SIGINT and time.monotonic() - first > ONE_STROKE:
+                with contextlib.suppress(Exception):
+                    stop.last_word()
                 os._exit(128 + number[0])
 
     for number in _SIGNALS:

@@ -117,7 +117,8 @@ typedef struct {
     int64_t claimed;                            /* when this node was activated [ns] */
     int32_t right, paused, newcomer;
     uint8_t own[16], sender[16];                /* identities of publishers */
-    atomic_int brake;                           /* command of the front; -1: there are no brakes */
+    atomic_int brake;                           /* command of the front; -1: there are no brakes; 2: engage at once */
+    int brake_kept;                             /* the same before a halt began, whose robot comes to rest first */
     atomic_uint_fast64_t braked, released;
     int imposed;                                /* others engaged the brakes; 2: the front has done so as well */
     int spoke, brake_sent;                      /* whether a command is being repeated, and which; -1: none */

@@ -41,6 +41,7 @@ void rd_host_alive(rd_host *host, int64_t steady)
 static void yield_to_others(rd_host *host)
 {
     host->loop.active = 0;
+    host->loop.ending = RD_GOES_ON;
     host->loop.safe = NULL;
     host->guard.messages = NULL;
 }
@@ -87,11 +88,13 @@ static int speaks(const rd_host *host)
     return host->loop.active || host->loop.safe;
 }
 
-/* Whether the brakes shall be engaged: also where nobody controls. */
+/* Whether the brakes shall be engaged: also where nobody controls, but not before a robot that halts has come to rest. */
 static int engaged(const rd_host *host)
 {
     const rd_ownership *ownership = &host->ownership;
-    return atomic_load(&ownership->brake) || ownership->imposed || !host->loop.active || host->loop.safe;
+    const int asked = atomic_load(&ownership->brake), ending = host->loop.ending;
+    const int front = ending == RD_COMES_TO_REST ? ownership->brake_kept || asked == 2 : asked || ending;
+    return front || ownership->imposed || !host->loop.active || host->loop.safe;
 }
 
 void rd_host_heard_brake(rd_host *host, int engage)
@@ -122,6 +125,9 @@ int rd_host_brake_command(rd_host *host, int64_t steady)
     const int brake = atomic_load(&ownership->brake);
     if (brake < 0) {
         return -1;
+    }
+    if (!host->loop.ending) {
+        ownership->brake_kept = brake;
     }
     if (brake && ownership->imposed) {
         ownership->imposed = 2;                 /* the front keeps them engaged by itself */

@@ -37,7 +37,8 @@ void rd_host_alive(rd_host *host, int64_t steady);
 /* In the loop's thread: efforts, or a brake command, of somebody else have come. */
 void rd_host_heard(rd_host *host, const uint8_t *sender, int64_t steady);
 void rd_host_heard_brake(rd_host *host, int engaged);
-/* From the front: brakes are to be engaged (1) or released (0); before the first call there are none. */
+/* From the front: brakes are to be engaged (1) or released (0); before the first call there are none. While a robot that
+ * is to halt comes to rest nothing is engaged, unless it is to be at once (2). */
 void rd_host_brake(rd_host *host, int engaged);
 /* In the loop's thread: the brake command to send now; -1: none. */
 int rd_host_brake_command(rd_host *host, int64_t steady);
