@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 
 import numpy as np
@@ -25,7 +25,8 @@ from robot_dynamics.control.supervision import (
     START_DISPLACEMENT_SHARE,
     START_SPEED_SHARE,
 )
-from robot_dynamics.controllers.parameters import descriptions
+from robot_dynamics.controllers.parameters import descriptions, payload_names
+from robot_dynamics.controllers.sources import jacobian_names
 from robot_dynamics.dynamics.friction import BOUNDED, SAME_AS, DriveFriction, FrictionParameters
 from robot_dynamics.model.chain import ChainJoint, JointKind, KinematicChain
 from robot_dynamics.model.driver_profile import DriverProfile
@@ -41,7 +42,7 @@ def model_values(
     chain: KinematicChain, gravity: Array, urdf: bytes, driver: DriverProfile | None
 ) -> dict[str, str]:
     """Values of the placeholders in the headers' templates."""
-    joints = [chain.driving_joint(j) for j in range(chain.dof)]
+    joints, tips = [chain.driving_joint(j) for j in range(chain.dof)], [tip.link for tip in chain.tips]
     bodies = {name: link.body for name, link in parse_urdf(urdf).links.items()}
     masses = {name: body.mass for name, body in bodies.items() if body is not None and body.mass > 0.0}
     return {
@@ -58,7 +59,13 @@ def model_values(
         "DAMPED_SHARE": _number(DAMPED_SHARE),
         "LOWER_LIMITS": _numbers([joint.limits.lower for joint in joints]),
         "UPPER_LIMITS": _numbers([joint.limits.upper for joint in joints]),
-        "TIP": _text(chain.tip),
+        "TIP_COUNT": str(len(tips)),
+        "TIPS": ", ".join(map(_text, tips)),
+        "JACOBIANS": "\n".join(
+            f"int @PACKAGE@_{name}(const double * const * in, double * out);"
+            for name in jacobian_names(chain)
+        ),
+        "JACOBIAN_LIST": ", ".join(f"@PACKAGE@_{name}" for name in jacobian_names(chain)),
         "FLOOR_SHARE": _number(FLOOR_SHARE),
         "WRENCH_DAMPING": _number(DAMPING),
         "REACTIONS": ", ".join(map(_text, REACTIONS)),
@@ -69,11 +76,15 @@ def model_values(
         "SPEED_SHARE": _number(SPEED_SHARE),
         "START_SPEED_SHARE": _number(START_SPEED_SHARE),
         "START_DISPLACEMENT_SHARE": _number(START_DISPLACEMENT_SHARE),
+        "PAYLOADS": "\n".join(
+            f"  put(payload_about_tip(p.{load}mass, p.{load}center, p.{load}inertia), {k}, s.payload);"
+            for k, load in enumerate([f"payload.{name}." for name in payload_names(tips)] or ["payload_"])
+        ),
         "MASS_COUNT": str(len(masses)),
         "MASSES": ",\n    ".join(f"{{{_text(name)}, {_number(mass)}}}" for name, mass in masses.items()),
         "MODES": ", ".join(map(_text, MODES)),
         "SAFE_OUTPUTS": ", ".join(_text(name) for name in SAFE_OUTPUTS if name in ARM_SAFE_OUTPUTS),
-        **_parameter_values(descriptions(gravity, driver)),
+        **_parameter_values(descriptions(gravity, driver, tips)),
     }
 
 
@@ -118,7 +129,7 @@ def _friction_left(chain: KinematicChain, driver: DriverProfile | None) -> dict[
 def _parameter_values(parameters: Sequence[Description]) -> dict[str, str]:
     bounds = [about for about in parameters if about.minimum is not None or about.maximum is not None]
     return {
-        "DEFAULTS": "\n".join(_member(about) for about in parameters),
+        "DEFAULTS": "\n".join(_members({about.name: about for about in parameters})),
         "VISITS": "\n".join(f'  visit("{about.name}", parameters.{about.name});' for about in parameters),
         "BOUND_COUNT": str(len(bounds)),
         "BOUNDS": ",\n    ".join(_bounds(about) for about in bounds),
@@ -131,11 +142,27 @@ def _bounds(about: Description) -> str:
     return f'{{"{about.name}", {lowest}, {highest}, {_text(about.unit)}}}'
 
 
-def _member(about: Description) -> str:
+def _members(parameters: Mapping[str, Description], indent: str = "  ") -> Iterator[str]:
+    """Members of the structure of parameters by their names; behind a point they are in inner structures."""
+    inner: dict[str, dict[str, Description]] = {}
+    for name, about in parameters.items():
+        first, point, rest = name.partition(".")
+        if point:
+            inner.setdefault(first, {})[rest] = about
+        else:
+            yield f"{indent}{_member(about, name)}"
+    for name, members in inner.items():
+        yield f"{indent}struct"
+        yield f"{indent}{{"
+        yield from _members(members, f"{indent}  ")
+        yield f"{indent}}} {name};"
+
+
+def _member(about: Description, name: str) -> str:
     """A member of the structure of parameters, with its default."""
     of = _CPP[about.type]
     values = [_value(value) for value in (about.default if about.array else (about.default,))]
-    return f"  {f'std::vector<{of}>' if about.array else of} {about.name}{{{', '.join(values)}}};"
+    return f"{f'std::vector<{of}>' if about.array else of} {name}{{{', '.join(values)}}};"
 
 
 def _value(value: object) -> str:

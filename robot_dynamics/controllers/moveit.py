@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -74,20 +75,25 @@ def largest_accelerations(chain: KinematicChain, gravity: Array, drives: Actuato
     return np.where(limited, min(share, 1.0) * alone, np.inf)
 
 
-def moveit_controllers(chain: KinematicChain) -> str:
-    """MoveIt's ``moveit_controllers.yaml`` for the trajectory controller of the package."""
+def moveit_controllers(groups: Mapping[str, Sequence[str]], default: str) -> str:
+    """MoveIt's ``moveit_controllers.yaml`` for the trajectory controllers of the package.
+
+    Args:
+        groups: joints by controller.
+        default: the controller that MoveIt takes where several could follow.
+    """
     manager = "moveit_simple_controller_manager"
-    controller = {
-        "type": "FollowJointTrajectory",
-        "action_ns": "follow_joint_trajectory",
-        "default": True,
-        "joints": list(chain.joint_names),
+    controllers = {
+        name: {
+            "type": "FollowJointTrajectory",
+            "action_ns": "follow_joint_trajectory",
+            "default": name == default,
+            "joints": list(joints),
+        }
+        for name, joints in groups.items()
     }
     document = {
         "moveit_controller_manager": f"{manager}/MoveItSimpleControllerManager",
-        manager: {
-            "controller_names": ["joint_trajectory_controller"],
-            "joint_trajectory_controller": controller,
-        },
+        manager: {"controller_names": list(groups), **controllers},
     }
     return _LICENCE + str(yaml.safe_dump(document, sort_keys=False))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any
@@ -15,18 +15,20 @@ import yaml
 
 from robot_dynamics.control.arm.actuators import ActuatorParameters
 from robot_dynamics.control.arm.parameters import ArmParameters
-from robot_dynamics.control.arm.payload import PayloadParameters
+from robot_dynamics.control.arm.payload import PayloadParameters, TipPayloadParameters
 from robot_dynamics.controllers.description import with_simulated_hardware
 from robot_dynamics.controllers.model_header import model_values
 from robot_dynamics.controllers.moveit import joint_limits, moveit_controllers
-from robot_dynamics.controllers.parameters import descriptions, parameter_file
+from robot_dynamics.controllers.parameters import descriptions, parameter_file, payload_names
 from robot_dynamics.controllers.sources import core_sources, kernel_sources
 from robot_dynamics.errors import ParameterError, quoted
 from robot_dynamics.model.chain import JointKind, KinematicChain
 from robot_dynamics.model.driver_profile import DriverProfile
-from robot_dynamics.parameters import describe
+from robot_dynamics.parameters import Description, describe
 from robot_dynamics.spatial import Array
 
+WHOLE = "joint_trajectory_controller"
+"""Trajectory controller of all joints; the others have the name of their tip before it."""
 TEMPLATES = (
     "CMakeLists.txt", "LICENSE", "README.md", "package.xml", "controller_plugin.xml", "solver_plugin.xml",
     "hardware_plugin.xml", "src/simulated_arm.cpp",
@@ -87,8 +89,8 @@ class ControllerPackage:
 
     def files(self) -> Mapping[str, str]:
         """The texts of all files by their paths in the package."""
-        self.chain.only_serial("a generated ros2_control package")
-        notice = [f"Robot: {self.chain.name}, from link {self.chain.root} to link {self.chain.tip}.",
+        tips = ", ".join(self._tips)
+        notice = [f"Robot: {self.chain.name}, from link {self.chain.root} to {tips}.",
                   f"Source: {self.source}."]  # fmt: skip
         kernels = kernel_sources(self.chain, self.name, [_comment(line) for line in notice])
         return {
@@ -96,8 +98,8 @@ class ControllerPackage:
             **{f"src/core/{name}": text for name, text in core_sources().items()},
             **{f"src/model/{name}": text for name, text in kernels.items()},
             "config/joint_limits.yaml": joint_limits(self.chain, self.gravity, self._drives),
-            "config/moveit_controllers.yaml": moveit_controllers(self.chain),
-            "src/parameters.yaml": parameter_file(self.name, self.gravity, self.driver),
+            "config/moveit_controllers.yaml": moveit_controllers(self._groups, WHOLE),
+            "src/parameters.yaml": parameter_file(self._descriptions, self.name),
             "urdf/robot.urdf": with_simulated_hardware(
                 self.urdf, self.chain.joint_names, f"{self.name}/SimulatedArm", self._interfaces
             ),
@@ -105,14 +107,30 @@ class ControllerPackage:
 
     def _check_parameters(self) -> None:
         """ParameterError for a value that the controller would refuse, or a parameter that it lacks."""
-        known = {about.name for about in descriptions(self.gravity, self.driver)}
+        known = {about.name for about in self._descriptions}
         unknown = sorted(set(self.parameters) - known)
         if unknown:
             raise ParameterError(f"the controller has no parameter {', '.join(map(quoted, unknown))}")
-        for cls in (ArmParameters, PayloadParameters):
-            names = {about.name for about in describe(cls)}
-            cls(**{name: value for name, value in self.parameters.items() if name in names})
+        for cls, prefix in (
+            (ArmParameters, ""),
+            (PayloadParameters, ""),
+            *((TipPayloadParameters, f"payload.{name}.") for name in payload_names(self._tips)),
+        ):
+            names = {f"{prefix}{about.name}": about.name for about in describe(cls)}
+            cls(**{names[key]: value for key, value in self.parameters.items() if key in names})
         self._drives.of(self.chain)
+
+    @property
+    def _tips(self) -> list[str]:
+        return [tip.link for tip in self.chain.tips]
+
+    @property
+    def _groups(self) -> dict[str, list[str]]:
+        return joint_groups(self.chain)
+
+    @property
+    def _descriptions(self) -> list[Description]:
+        return descriptions(self.gravity, self.driver, self._tips)
 
     @property
     def _drives(self) -> ActuatorParameters:
@@ -134,14 +152,21 @@ class ControllerPackage:
             "PARAMETERS": "".join(_parameter_lines({"kp": (100.0,), "kv": (20.0,), **self.parameters})),
             "MAINTAINER": escape(self.maintainer[0]),
             "EMAIL": escape(self.maintainer[1], {'"': "&quot;"}),
-            "JOINT_LIST": json.dumps(self.chain.joint_names),
-            "REFERENCE_LIST": json.dumps([f"computed_torque_controller/{j}" for j in self.chain.joint_names]),
-            "CONSTRAINTS": "".join(_constraints(self.chain, j) for j in range(self.chain.dof)),
+            "CONTROLLERS": "".join(
+                f"    {name}:\n      type: joint_trajectory_controller/JointTrajectoryController\n"
+                for name in self._groups
+            ),
+            "TRAJECTORY_CONTROLLERS": "\n".join(
+                _trajectory_controller(self.chain, name, joints) for name, joints in self._groups.items()
+            ),
+            "GROUP_CHOICES": repr(["false", "true"] if len(self._groups) > 1 else ["false"]),
+            "GROUP_CONTROLLERS": repr([name for name in self._groups if name != WHOLE]),
             "RATE": f"{self.driver.rate:.0f}" if self.driver and self.driver.rate else "1000",
             "MODE": self.parameters.get("mode", mode),
             "DRIVER": f" on {_comment(self.driver.title)}" if self.driver else "",
             **model_values(self.chain, self.gravity, self.urdf, self.driver),
         }
+        values = {key: value.replace("@PACKAGE@", self.name) for key, value in values.items()}
         root = files("robot_dynamics.controllers").joinpath("templates")
         texts = {path: root.joinpath(f"{path}.in").read_text(encoding="utf-8") for path in TEMPLATES}
         return {path.replace("PACKAGE", self.name): _fill(text, values) for path, text in texts.items()}
@@ -157,6 +182,38 @@ def _parameter_lines(values: Mapping[str, Any]) -> Iterator[str]:
 
 def _decimal(value: Any) -> Any:
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def joint_groups(chain: KinematicChain) -> dict[str, list[str]]:
+    """Joints by trajectory controller: one for all; of a tree one for each tip, and for what tips share."""
+    groups = {WHOLE: list(chain.joint_names)}
+    if not chain.other_tips:
+        return groups
+    names = payload_names([tip.link for tip in chain.tips])
+    carrying: list[set[str]] = [set() for _ in chain.coordinate_names]
+    for name, tip in zip(names, chain.tips, strict=True):
+        at = tip.joint
+        while at >= 0:
+            carrying[chain.joints[at].coordinate].add(name)
+            at = chain.carriers[at]
+    for joint, own in zip(chain.joint_names, carrying, strict=True):
+        group = next(iter(own)) if len(own) == 1 else "shared"
+        groups.setdefault(f"{group}_{WHOLE}", []).append(joint)
+    return groups
+
+
+def _trajectory_controller(chain: KinematicChain, name: str, joints: Sequence[str]) -> str:
+    """Parameters of a trajectory controller in front."""
+    references = [f"computed_torque_controller/{joint}" for joint in joints]
+    return (
+        f"{name}:\n  ros__parameters:\n"
+        f"    joints: {json.dumps(joints)}\n    command_joints: {json.dumps(references)}\n"
+        "    command_interfaces: [position, velocity, acceleration]\n"
+        "    state_interfaces: [position, velocity]\n"
+        "    # While the arm holds, the references go on: these tolerances then end the goal [rad or m, s].\n"
+        "    constraints:\n      stopped_velocity_tolerance: 0.02\n      goal_time: 1.0\n"
+        + "".join(_constraints(chain, chain.joint_names.index(joint)) for joint in joints)
+    )
 
 
 def _constraints(chain: KinematicChain, joint: int) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,9 +14,10 @@ from robot_dynamics.control.arm.actuators import ActuatorParameters
 from robot_dynamics.control.arm.contact import REACTIONS
 from robot_dynamics.control.arm.impedance import ImpedanceParameters
 from robot_dynamics.control.arm.parameters import ArmParameters
-from robot_dynamics.control.arm.payload import PayloadParameters
+from robot_dynamics.control.arm.payload import PayloadParameters, TipPayloadParameters
 from robot_dynamics.control.arm.task_impedance import TaskImpedanceParameters
 from robot_dynamics.control.core.library import MODES
+from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.driver_profile import WITHOUT_FEEDBACK, DriverProfile
 from robot_dynamics.parameters import Description, describe, parameter, validate
 from robot_dynamics.spatial import Array
@@ -91,9 +94,40 @@ class FollowingParameters:
         validate(self)
 
 
-def descriptions(gravity: Array, driver: DriverProfile | None = None) -> list[Description]:
-    """Every parameter of the controller of an arm under ``gravity`` (3,) [m/s²], on a driver."""
-    classes = (FollowingParameters, ArmParameters, ActuatorParameters, PayloadParameters)
+def payload_names(tips: Sequence[str]) -> tuple[str, ...]:
+    """Names of the tips of a robot in its parameters, which are members of structures in C++; none of one.
+
+    Raises:
+        ParameterError: two names are the same but for what such names cannot have.
+    """
+    if len(tips) < 2:
+        return ()
+    names = tuple(re.sub(r"^(?=\d)|\W", "_", tip, flags=re.ASCII) for tip in tips)
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ParameterError(
+            f"several tips would have the parameter payload.{twice[0]}.mass: {', '.join(tips)}"
+        )
+    return names
+
+
+def descriptions(
+    gravity: Array, driver: DriverProfile | None = None, tips: Sequence[str] = ()
+) -> list[Description]:
+    """Every parameter of the controller of a robot under ``gravity`` (3,) [m/s²], on a driver.
+
+    Args:
+        gravity: default of the parameter.
+        driver: profile of the driver that gets the efforts.
+        tips: of the robot; each of several has a payload of its own.
+    """
+    names = payload_names(tips)
+    classes = (
+        FollowingParameters,
+        ArmParameters,
+        ActuatorParameters,
+        *(() if names else (PayloadParameters,)),
+    )
     defaults: dict[str, Any] = {}
     if driver is not None:
         defaults["command_interfaces"] = driver.command.interfaces
@@ -104,6 +138,11 @@ def descriptions(gravity: Array, driver: DriverProfile | None = None) -> list[De
         for cls in classes
         for about in describe(cls)
         if about.name not in ABSENT
+    ]
+    loads = [
+        replace(about, name=f"payload.{name}.{about.name}")
+        for name in names
+        for about in describe(TipPayloadParameters)
     ]
     weight = Description(
         name="gravity",
@@ -117,12 +156,18 @@ def descriptions(gravity: Array, driver: DriverProfile | None = None) -> list[De
         choices=(),
         read_only=False,
     )
-    return [*known, weight]
+    return [*known, *loads, weight]
 
 
-def parameter_file(package: str, gravity: Array, driver: DriverProfile | None) -> str:
+def parameter_file(parameters: Sequence[Description], package: str) -> str:
     """The YAML from which generate_parameter_library makes ``package::Params``."""
-    entries = {about.name: _entry(about) for about in descriptions(gravity, driver)}
+    entries: dict[str, Any] = {}
+    for about in parameters:
+        *outer, name = about.name.split(".")
+        place = entries
+        for part in outer:
+            place = place.setdefault(part, {})
+        place[name] = _entry(about)
     return str(yaml.safe_dump({package: entries}, sort_keys=False, allow_unicode=True, width=110))
 
 
@@ -136,7 +181,8 @@ def _entry(about: Description) -> dict[str, Any]:
     }
     if about.read_only:
         entry["read_only"] = True
-    validation = {**_LENGTHS.get(about.name, {}), **_range(about)}
+    of_a_tip, _, name = about.name.rpartition(".")
+    validation = {**_LENGTHS.get(f"payload_{name}" if of_a_tip else name, {}), **_range(about)}
     if validation:
         entry["validation"] = validation
     return entry

@@ -13,8 +13,8 @@ from robot_dynamics.dynamics.programs import make_program
 from robot_dynamics.dynamics.quantities import quantity_named
 from robot_dynamics.model.chain import KinematicChain
 
-QUANTITIES = ("inverse_dynamics", "mass_matrix", "coriolis", "gravity", "momentum", "jacobian")
-"""Quantities that the controller and the solver call."""
+QUANTITIES = ("inverse_dynamics", "mass_matrix", "coriolis", "gravity", "momentum")
+"""Quantities that the controller and the solver call, beside the Jacobian of every tip."""
 
 
 _LIBRARY = "lanes.h"
@@ -28,16 +28,27 @@ def core_sources() -> Mapping[str, str]:
 
 def kernel_sources(chain: KinematicChain, package: str, notice: Sequence[str]) -> Mapping[str, str]:
     """One C file per quantity, whose function is ``<package>_<quantity>(in, out)``, and their header."""
-    programs = {f"{quantity}.c": _kernel(chain, package, quantity, notice) for quantity in QUANTITIES}
+    programs = {f"{name}.c": _kernel(chain, f"{package}_{name}", (name, {}), notice) for name in QUANTITIES}
+    for name, tip in zip(jacobian_names(chain), chain.tips, strict=True):
+        options = quantity_named("jacobian").chosen(chain, {"frame": tip.link})
+        programs[f"{name}.c"] = _kernel(chain, f"{package}_{name}", ("jacobian", options), notice)
     return {_LIBRARY: f"/* SPDX-License-Identifier: Apache-2.0 */\n{lanes_library()}", **programs}
 
 
-def _kernel(chain: KinematicChain, package: str, quantity: str, notice: Sequence[str]) -> str:
+def jacobian_names(chain: KinematicChain) -> list[str]:
+    """Names of the programs of the tips' Jacobians."""
+    return ["jacobian", *(f"jacobian_{k}" for k in range(2, len(chain.tips) + 1))]
+
+
+def _kernel(
+    chain: KinematicChain, name: str, about: tuple[str, Mapping[str, str]], notice: Sequence[str]
+) -> str:
+    quantity, options = about
     held = [array.name for array in quantity_named(quantity).held if array.name in ("gravity", "payload")]
-    program = make_program(chain, None, quantity, held, Objective.TIME)
+    program = make_program(chain, None, quantity, held, Objective.TIME, options)
     arguments = "\n".join(f" *   in[{i}] {a.name} ({a.size})" for i, a in enumerate(program.inputs))
     head = "\n".join(f" * {line}" for line in notice)
-    name, out = f"{package}_{quantity}", Targets.of(program).parameter
+    out = Targets.of(program).parameter
     return (
         f"/* SPDX-License-Identifier: Apache-2.0\n *\n{head}\n *\n * {name}(in, out): {quantity}, of\n"
         f"{arguments}\n */\n#define kernel {name}\n#define kernel_batch {name}_batch\n\n"

@@ -13,6 +13,8 @@ import pinocchio as pin
 import pytest
 import yaml
 from patience import LONG_PATIENCE, PATIENCE
+from two_arms import JOINTS as JOINTS_OF_TWO
+from two_arms import TIPS, TWO_ARMS
 
 from robot_dynamics.cli.main import main
 from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
@@ -62,19 +64,35 @@ def package(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="module")
-def replay(package, tmp_path_factory):
-    """Its program replay, compiled with the flags of the node's code."""
-    build = tmp_path_factory.mktemp("build")
-    compiler = find_compiler().command
+STRICT = ["-Wall", "-Wextra", "-Werror"]
+
+
+def compiled(sources, build, *flags):
+    """Objects of C files, with the flags of the node's code."""
+    compiler, objects = find_compiler().command, []
     exact = [*compiler, "-O2", *(flag for flag in FLAGS if flag not in ("-shared", "-w")), FOR_THIS_CPU]
-    strict = ["-Wall", "-Wextra", "-Werror"]
-    objects = []
-    for kind, flags in (("core", ["-ffp-contract=off"]), ("model", [])):
-        for source in sorted((package / "src" / kind).glob("*.c")):
-            objects.append(build / f"{kind}_{source.stem}.o")
-            command = [*exact, "-std=gnu11", *strict, *flags, "-c", source, "-o", objects[-1]]
-            subprocess.run(command, check=True, timeout=PATIENCE)
+    for source in sorted(sources.glob("*.c")):
+        objects.append(build / f"{source.stem}.o")
+        command = [*exact, "-std=gnu11", *STRICT, *flags, "-c", source, "-o", objects[-1]]
+        subprocess.run(command, check=True, timeout=PATIENCE)
+    return objects
+
+
+@pytest.fixture(scope="module")
+def core(package, tmp_path_factory):
+    """Objects of the control core, which every package has."""
+    return compiled(package / "src" / "core", tmp_path_factory.mktemp("core"), "-ffp-contract=off")
+
+
+@pytest.fixture(scope="module")
+def replay(package, core, tmp_path_factory):
+    """Its program replay."""
+    return replay_of(package, core, tmp_path_factory.mktemp("build"))
+
+
+def replay_of(package, core, build):
+    """The program replay of a package."""
+    objects = [*core, *compiled(package / "src" / "model", build)]
     program = build / "replay"
     includes = [f"-I{package / 'include'}", f"-I{package / 'src'}"]
     tool = package / "tools" / "replay.cpp"
@@ -82,7 +100,7 @@ def replay(package, tmp_path_factory):
         "c++",
         "-std=c++17",
         "-O1",
-        *strict,
+        *STRICT,
         "-Wpedantic",
         *includes,
         tool,
@@ -363,6 +381,50 @@ def test_drives_with_a_loop_of_their_own_get_the_reference_and_an_effort_without
         replay, {**given, "mode": "gravity_compensation"}, times, position, velocity, reference, False
     )
     np.testing.assert_array_equal(guided[:, JOINTS:], np.hstack([position[:100], np.zeros((100, JOINTS))]))
+
+
+def test_a_tree_has_one_controller_and_a_group_for_each_arm(core, tmp_path):
+    """Groups that nobody gives a reference hold, and a payload is at its tip: efforts against Pinocchio."""
+    package, description = tmp_path / "two_controllers", tmp_path / "two_arms.urdf"
+    description.write_text(TWO_ARMS, encoding="utf-8")
+    assert main(["generate", str(description), "--tips", "all", "--ros2-control", "-o", str(package)]) == 0
+    controllers = yaml.safe_load((package / "config" / "controllers.yaml").read_text())
+    names = [f"{group}_joint_trajectory_controller" for group in ("shared", *TIPS)]
+    groups = [controllers[name]["ros__parameters"]["joints"] for name in names]
+    assert groups == [JOINTS_OF_TWO[:1], JOINTS_OF_TWO[1:3], JOINTS_OF_TWO[3:]]
+    moveit = yaml.safe_load((package / "config" / "moveit_controllers.yaml").read_text())
+    manager = moveit["moveit_simple_controller_manager"]
+    assert manager["controller_names"] == ["joint_trajectory_controller", *names]
+    assert [manager[name]["default"] for name in manager["controller_names"]] == [True, False, False, False]
+    replay = replay_of(package, core, tmp_path)
+
+    count, n = 60, len(JOINTS_OF_TWO)
+    times = np.arange(count) * PERIOD
+    angle = 1e-9 * times[:, None] * np.ones(n)
+    reference = [0.2 + 0.01 * np.sin(angle), 0.01 * np.cos(angle), -0.01 * np.sin(angle)]
+    place, random = reference[0][0].copy(), np.random.default_rng(8)
+    for part in reference:
+        part[:, [0, 3, 4]] = np.nan  # the left arm alone is led
+    still = (place, 0.0, 0.0)
+    led = [np.where(np.isnan(part), rest, part) for part, rest in zip(reference, still, strict=True)]
+    position = led[0] + random.normal(scale=1e-4, size=led[0].shape)
+    position[0], velocity = place, led[1] + random.normal(scale=1e-3, size=led[1].shape)
+    velocity[0] = 0.0
+    given = {"kp": (80.0,), "kv": (15.0,), "ki": -1.0, "half_period_ahead": "false", "max_effort_step": 2.0}
+    load = {"payload.right_hand.mass": 1.5, "payload.right_hand.center": (0.0, 0.02, 0.1)}
+    reached = efforts_of(
+        replay, {"mode": "computed_torque", **given, **load}, times, position, velocity, reference, False
+    )
+    model = pin.buildModelFromXML(TWO_ARMS)
+    tip = load_urdf(TWO_ARMS, tips="all").tips[1]
+    body = pin.Inertia(1.5, np.array([0.0, 0.02, 0.1]), np.zeros((3, 3)))
+    model.inertias[model.getJointId("right_elbow")] += pin.SE3(tip.transform).act(body)
+    data, order = model.createData(), [model.joints[model.getJointId(j)].idx_q for j in JOINTS_OF_TWO]
+    for k in range(2, count):
+        error = led[0][k] - position[k], led[1][k] - velocity[k]
+        wanted = np.zeros((3, n))
+        wanted[:, order] = position[k], velocity[k], led[2][k] + 80.0 * error[0] + 15.0 * error[1]
+        np.testing.assert_allclose(reached[k], pin.rnea(model, data, *wanted)[order], rtol=1e-9, atol=1e-9)
 
 
 FRICTION_PROGRAM = """

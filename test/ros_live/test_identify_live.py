@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from patience import LONG_PATIENCE
 from ros_harness import NodeProcess, peer_with
 from two_arms import JOINTS, TWO_ARMS
 
@@ -65,7 +66,7 @@ def test_one_command_identifies_a_running_robot(tmp_path, robot):
                 stdout=output,
                 stderr=subprocess.STDOUT,
             )
-            peer.wait_until(lambda: run.poll() is not None, "the command does not end")
+            peer.wait_until(lambda: run.poll() is not None, "the command does not end", LONG_PATIENCE)
             output.seek(0)
             said = output.read()
     assert run.returncode == 0, said + controller.output

@@ -9,7 +9,7 @@
 /* References are joined whose velocity the arm's maximum acceleration reaches in such a time [s]. */
 static const double JOINING = 0.01;
 
-enum { FOLLOWER_ARRAYS = 13 }; /* of n doubles in a follower's store */
+enum { FOLLOWER_ARRAYS = 15 }; /* of n doubles in a follower's store */
 
 static const double NEAR = 0.02, SLOW = 0.02; /* of a reference at rest where the arm is [rad or m, rad/s or m/s] */
 
@@ -23,7 +23,8 @@ struct rd_follower {
     int knows_last, waits_for_rest;
     rd_motion last;               /* reference of the last cycle */
     double *effort;               /* (n) what was sent last */
-    double *turns, *shifted;      /* (n) whole turns between references and the arm, and a reference with them */
+    double *turns;                /* (n) whole turns between references and the arm */
+    double *given[3];             /* (n) a reference with them, and with the joints that hold beside it */
     int64_t now, fault_since;     /* steady [ns]; RD_NO_EPOCH: the fail-safe output is not active */
     rd_record *record;            /* with its arrays, where the other thread reads */
     double *store;
@@ -67,7 +68,9 @@ rd_follower *rd_follower_new(int n, const rd_settings *settings, size_t record_b
     }
     follower->effort = place;
     follower->turns = place + n;
-    follower->shifted = place + 2 * n;
+    for (int i = 0; i < 3; ++i) {
+        follower->given[i] = place + (2 + i) * n;
+    }
     follower->times[1] = INFINITY;
     follower->plan = (rd_plan){.knots = 2, .times = follower->times, .stream = &follower->stream};
     rd_loop_init(&follower->loop, steady_clock, keep_effort, follower, 0);
@@ -147,14 +150,22 @@ static int is_joined(const rd_core *core, const rd_motion *begins, double most)
     return !is_far(core->n, core->reference.position, begins->position, most);
 }
 
-static int is_given(const rd_cycle *cycle, int n)
+/* Joints that are given a reference; -1 where that of one is not finite. */
+static int given_joints(const rd_cycle *cycle, int n)
 {
-    for (int i = 0; i < 3; ++i) {
-        if (!cycle->reference[i] || !rd_all_finite(cycle->reference[i], n)) {
-            return 0;
+    int given = 0;
+    for (int j = 0; j < n; ++j) {
+        int finite = 0, absent = 0;
+        for (int i = 0; i < 3; ++i) {
+            finite += cycle->reference[i] && isfinite(cycle->reference[i][j]);
+            absent += !cycle->reference[i] || isnan(cycle->reference[i][j]);
         }
+        if (finite < 3 && absent < 3) {
+            return -1;
+        }
+        given += finite == 3;
     }
-    return 1;
+    return given;
 }
 
 static void copy_reference(const rd_motion *to, const double *const *from, int n)
@@ -181,27 +192,46 @@ static void write_stream(rd_follower *follower, const rd_cycle *cycle, int n)
     follower->knows_last = 1;
 }
 
-/* A cycle whose reference counts the whole turns of continuous joints as the core does; they stay while it is followed. */
-static rd_cycle on_the_same_turn(rd_follower *follower, const rd_cycle *cycle)
+/* Replaces the reference of a cycle by one for all joints: whether there is one. It counts the whole turns of continuous
+ * joints as the core does, and they stay while it is followed. Joints that are given none hold where the arm's reference
+ * is, unless that moves. */
+static int complete(rd_follower *follower, rd_cycle *cycle)
 {
     const rd_core *core = follower->session->core;
-    rd_cycle turned = *cycle;
-    for (int j = 0; core->settings->turn && j < core->n; ++j) {
+    const int controls = rd_controls(core->phase);
+    if (given_joints(cycle, core->n) < 1) {
+        return 0;
+    }
+    for (int j = 0; j < core->n; ++j) {
         const double reference = cycle->reference[0][j];
-        if (!rd_has_plan(core) && rd_controls(core->phase)) {
+        for (int i = 0; i < 3; ++i) {
+            follower->given[i][j] = isnan(reference) ? 0.0 : cycle->reference[i][j];
+        }
+        if (isnan(reference)) {
+            const double speed = JOINING * core->settings->hold_deceleration[j];
+            if (controls && !(fabs(core->reference.velocity[j]) <= speed)) {
+                return 0;
+            }
+            follower->given[0][j] = controls ? core->reference.position[j] : cycle->position[j];
+            continue;
+        }
+        if (core->settings->turn && !rd_has_plan(core) && controls) {
             follower->turns[j] = rd_turns(core->settings, j, reference, core->state.position[j]);
         }
-        follower->shifted[j] = reference + follower->turns[j];
-        turned.reference[0] = follower->shifted;
+        follower->given[0][j] = reference + follower->turns[j];
     }
-    return turned;
+    for (int i = 0; i < 3; ++i) {
+        cycle->reference[i] = follower->given[i];
+    }
+    return 1;
 }
 
 static void take_reference(rd_follower *follower, const rd_cycle *given_cycle)
 {
     rd_core *core = follower->session->core;
-    const int given = is_given(given_cycle, core->n);
-    const rd_cycle turned = given ? on_the_same_turn(follower, given_cycle) : *given_cycle, *cycle = &turned;
+    rd_cycle completed = *given_cycle;
+    const rd_cycle *const cycle = &completed;
+    const int given = complete(follower, &completed);
     const int stepped = given && follower->knows_last
         && is_far(core->n, follower->last.position, cycle->reference[0], cycle->most_step);
     int follows = rd_has_plan(core);

@@ -23,7 +23,8 @@ typedef struct {
     int64_t steady;               /* steady time [ns] */
     const double *position;       /* (n) measured; NULL or not finite: no state in this cycle */
     const double *velocity;       /* (n) measured; NULL: estimated from the positions */
-    const double *reference[3];   /* position, velocity, acceleration (n); NULL or not finite: no reference */
+    const double *reference[3];   /* position, velocity, acceleration (n); NULL or not finite: no reference. A joint that has
+                                   * NaN in all three beside others that have none holds where it is */
     int leads;                    /* the reference is the one for the next period, not for now */
     double most_step;             /* of a reference from the last one, or from where the arm holds [rad or m] */
 } rd_cycle;
