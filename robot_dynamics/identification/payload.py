@@ -105,7 +105,7 @@ def identify_payload(
 
 
 def _places(chain: KinematicChain) -> list[slice]:
-    """Where the parameters of the link that carries each tip are, among those of all links."""
+    """Slices of the parameters of the links that carry the tips, among those of all links."""
     carried: dict[int, str] = {}
     for tip in chain.tips:
         if tip.joint in carried:

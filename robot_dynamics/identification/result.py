@@ -117,7 +117,7 @@ class Identification:
 
     @property
     def payload(self) -> RigidBody | None:
-        """What the only tip has picked up, in its frame; None where that was not asked for."""
+        """Payload of the only tip, in its frame; None where that was not asked for."""
         return self.payloads[self.chain.tip] if len(self.payloads) == 1 else None
 
     def friction(self) -> dict[str, list[float]]:
