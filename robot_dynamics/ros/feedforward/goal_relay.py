@@ -334,7 +334,7 @@ def _with_tolerances(content: Any, others: Sequence[_Goal], joint_names: Sequenc
 
 
 def _has_arrived(goal: _Goal, feedforward: Feedforward) -> bool:
-    """Whether the joints of a goal are within its tolerances; without any they are, as at the controller."""
+    """Check the tolerances of a goal; without any its joints have arrived, as at the controller."""
     assert goal.path is not None
     names, position = feedforward.chain.joint_names, feedforward.position
     end = goal.path.sample(goal.path.arrival).position
