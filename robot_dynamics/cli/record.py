@@ -7,6 +7,7 @@ from pathlib import Path
 
 from robot_dynamics.cli.needs import need
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.inputs.files import check_output
 
 LONGEST_TOPIC = 240
 """Longest topic name in DDS, the prefix of ROS included [characters]."""
@@ -20,10 +21,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=Path,
         required=True,
         metavar="FOLDER",
-        help="folder of the bag; it must not exist yet",
+        help="folder of the bag, or CSV file of --waypoints; it must not exist yet",
     )
     parser.add_argument(
         "--storage", choices=("sqlite3", "mcap"), default="sqlite3", help="default: %(default)s"
+    )
+    parser.add_argument(
+        "--waypoints",
+        action="store_true",
+        help="write a CSV file with the places where the arm rests while it is moved by hand, for retime and"
+        " play",
     )
     parser.add_argument(
         "--topic", default="joint_states", help="topic of type sensor_msgs/JointState (default: %(default)s)"
@@ -32,11 +39,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Record until Ctrl-C; returns the exit code."""
-    need("recording", "rclpy", "rosbags")
-    from robot_dynamics.ros.recording.bag import record
-
     if len(arguments.topic) > LONGEST_TOPIC:
         length = len(arguments.topic)
         raise RobotDynamicsError(f"--topic has {length} characters; ROS allows {LONGEST_TOPIC}")
     remap = ["--ros-args", "-r", f"joint_states:={arguments.topic}"]
-    return record(arguments.output, arguments.storage, remap if arguments.topic != "joint_states" else [])
+    remap = remap if arguments.topic != "joint_states" else []
+    if arguments.waypoints:
+        need("recording", "rclpy")
+        from robot_dynamics.ros.recording.waypoints import record_waypoints
+
+        if arguments.output.exists():
+            raise RobotDynamicsError(f"{arguments.output} is there already; give another name")
+        check_output(str(arguments.output))
+        return record_waypoints(arguments.output, remap)
+    need("recording", "rclpy", "rosbags")
+    from robot_dynamics.ros.recording.bag import record
+
+    return record(arguments.output, arguments.storage, remap)

@@ -9,9 +9,10 @@ from typing import Any
 
 import yaml
 
-from robot_dynamics.control.arm import impedance, task_impedance
+from robot_dynamics.control.arm import guiding, impedance, task_impedance
 from robot_dynamics.control.arm.actuators import ActuatorParameters
 from robot_dynamics.control.arm.contact import REACTIONS
+from robot_dynamics.control.arm.guiding import GuidingParameters
 from robot_dynamics.control.arm.impedance import ImpedanceParameters
 from robot_dynamics.control.arm.parameters import ArmParameters
 from robot_dynamics.control.arm.payload import PayloadParameters, TipPayloadParameters
@@ -22,14 +23,20 @@ from robot_dynamics.model.driver_profile import WITHOUT_FEEDBACK, DriverProfile
 from robot_dynamics.parameters import Description, describe, parameter, validate
 from robot_dynamics.spatial import Array
 
-# No node plans in front of this controller, and it has no impedance.
+# No node plans in front of this controller, and it has neither impedances nor hand guiding.
 ABSENT = (
     "front_timeout",
-    *(about.name for cls in (ImpedanceParameters, TaskImpedanceParameters) for about in describe(cls)),
+    *(
+        about.name
+        for cls in (ImpedanceParameters, TaskImpedanceParameters, GuidingParameters)
+        for about in describe(cls)
+    ),
 )
 """Parameters of the node that the controller lacks."""
 _REACTIONS = tuple(reaction for reaction in REACTIONS if reaction != "yield")
-PACKAGE_MODES = tuple(mode for mode in MODES if mode not in (impedance.MODE, task_impedance.MODE))
+PACKAGE_MODES = tuple(
+    mode for mode in MODES if mode not in (impedance.MODE, task_impedance.MODE, guiding.MODE)
+)
 """Modes of the controller."""
 # Validation of lists beside the bounds of their elements.
 _LENGTHS: dict[str, dict[str, Any]] = {

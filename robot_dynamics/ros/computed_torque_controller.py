@@ -14,7 +14,7 @@ from typing import Any
 from rclpy.lifecycle import LifecycleNode
 from trajectory_msgs.msg import JointTrajectory
 
-from robot_dynamics.control.arm import task_impedance
+from robot_dynamics.control.arm import guiding
 from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.effort_limits import unlimited
@@ -34,6 +34,7 @@ from robot_dynamics.ros.control.check_topic import Checked, CheckTopic
 from robot_dynamics.ros.control.controller_node import ControllerNode
 from robot_dynamics.ros.control.controller_state import ControllerStatePublisher
 from robot_dynamics.ros.control.external_efforts import ExternalEfforts
+from robot_dynamics.ros.control.guide_topic import GuideTopic
 from robot_dynamics.ros.control.native.raw_trajectory import RawTrajectory
 from robot_dynamics.ros.control.payload_estimation import PayloadEstimation
 from robot_dynamics.ros.control.planner import PlanRequest
@@ -89,6 +90,7 @@ class ComputedTorqueController(LifecycleNode):
             self._on_taken_over,
         )
         TargetPoseTopic(self, self._controller_node, lambda: self._rules, self._on_taken_over)
+        self._guide = GuideTopic(self, self._controller_node)
         CheckTopic(self, self._checked)
         RetimeTopic(self, self._checked)
         self._action: TrajectoryAction | None = None
@@ -216,7 +218,7 @@ class ComputedTorqueController(LifecycleNode):
     @staticmethod
     def _needs_programs(candidate: ArmParameters) -> ArmParameters | None:
         """The parameters, where their law evaluates more than other laws."""
-        return candidate if candidate.mode == task_impedance.MODE else None
+        return candidate if candidate.frame_law else None
 
     def _compile(self, law: ArmParameters, dynamics: CompiledDynamics) -> None:
         """Refuse a law whose programs are not compiled yet, and compile them where nothing waits for them."""
@@ -313,6 +315,8 @@ class ComputedTorqueController(LifecycleNode):
         """Report of what the controller did since the last call, for those who listen."""
         if controller.rest.exists:
             self._rest_services.look()
+        if self._control_parameters.mode == guiding.MODE:
+            self._guide.look(controller.phase)
         if self._action is not None:
             self._action.serve()
         judged = self._action is not None and self._action.running

@@ -240,6 +240,41 @@ def test_an_arm_that_yields_to_a_contact_can_be_pushed_away_until_the_reset():
     assert (steps < 0.2 * np.array(limits)).all()
 
 
+def test_an_arm_retreats_as_it_was_pushed_by_a_bounded_way_and_stays_there():
+    """In the direction M^-1 of the external effort; a second obstacle on the way ends it."""
+    loop = Pushed("ur5", READY, on_contact="retreat", retreat_distance=0.2, kp=(900.0,), kv=(60.0,))
+    loop.run(0.1)
+    loop.go(np.add(READY, (0.5, 0.0, 0.0, 0.0, 0.0, 0.0)), 1.0)
+    loop.run(0.5)
+    pushing = (4, np.array([0.0, -60.0, 0.0, 0.0, 0.0, 0.0]))
+    loop.push = pushing
+    loop.run(0.5, until=lambda: loop.phases[-1] is Phase.PROTECTIVE_STOP)
+    felt = loop.control.external.effort
+    mass = loop.links.mass_matrix(loop.plant.position)
+    loop.run(0.1)
+    loop.push = None
+    began = loop.references[-1]
+    loop.run(2.0)
+    way = loop.plant.position - began
+    expected = np.linalg.solve(mass, felt)
+    assert np.abs(way).max() == pytest.approx(0.2, abs=0.05)
+    assert way @ expected > 0.95 * np.linalg.norm(way) * np.linalg.norm(expected)
+    assert loop.phases[-1] is Phase.PROTECTIVE_STOP and np.abs(loop.velocities[-1]).max() < 1e-3
+    assert loop.share < 1.0
+    assert loop.control.reset_fault() == ""
+    at = loop.plant.position.copy()
+    loop.run(0.2)
+    assert loop.phases[-1] is Phase.HOLDING and np.abs(loop.plant.position - at).max() < 1e-3
+    loop.go(np.add(READY, (0.5, 0.0, 0.0, 0.0, 0.0, 0.0)), 2.0)
+    loop.run(0.5)
+    loop.push = pushing
+    loop.run(0.5, until=lambda: loop.phases[-1] is Phase.PROTECTIVE_STOP)
+    at = loop.plant.position.copy()
+    loop.push = (4, -pushing[1])
+    loop.run(2.0)
+    assert np.abs(loop.plant.position - at).max() < 0.15
+
+
 def test_an_arm_does_not_yield_with_springs_that_are_not_stable():
     loop = Pushed("ur5", READY)
     loop.run(0.1)

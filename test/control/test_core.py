@@ -63,12 +63,14 @@ def test_laws_agree_with_pinocchio(models, oracle, mode, period):
 
     parameters = ArmParameters(
         mode=mode, kp=tuple(KP), kv=tuple(KV), control_period=period, half_period_ahead=period > 0.0,
-        joint_stiffness=(1.0,),
+        joint_stiffness=(1.0,), guide_timeout=2.0, model_change_time=0.0 if mode == "hand_guiding" else 0.2,
     )  # fmt: skip
     control, random = ArmController(chain, ideal, parameters), np.random.default_rng(4)
     start = random.uniform(-0.5, 0.5, 6)
     control.update(0.0, start, np.zeros(6))
-    if mode != "gravity_compensation":
+    if mode == "hand_guiding":
+        assert control.guide(True) == ""
+    elif mode != "gravity_compensation":
         control.follow(chain.joint_names, [Waypoint(1.0, (start + 0.3).tolist())])
     for time in (0.2, 0.4, 0.6):
         r, ahead = control.reference(time), control.reference(time + 0.5 * period)
@@ -81,7 +83,7 @@ def test_laws_agree_with_pinocchio(models, oracle, mode, period):
             expected = oracle(q + h * qd + 0.5 * h * h * a, qd + h * a, a)
         elif mode == "feedforward":
             expected = oracle(r.position, r.velocity, r.acceleration)
-        elif mode == "gravity_compensation":
+        elif mode in ("gravity_compensation", "hand_guiding"):
             expected = oracle(q, rest, -0.5 * qd)  # slight damping
         elif mode == "joint_impedance":
             unit = np.array([oracle(q, rest, row) - oracle(q, rest, rest) for row in np.eye(6)])

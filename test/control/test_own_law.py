@@ -78,5 +78,5 @@ def test_a_law_is_one_function_and_its_name(tmp_path):
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == [
         "computed_torque", "feedforward", "gravity_compensation", "pd", "joint_impedance",
-        "cartesian_impedance", "spring", "spring_in_python",
+        "cartesian_impedance", "hand_guiding", "spring", "spring_in_python",
     ]  # fmt: skip

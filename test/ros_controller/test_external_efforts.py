@@ -5,6 +5,7 @@ import pytest
 from geometry_msgs.msg import WrenchStamped
 from ros_harness import peer_with
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 from two_links import NODE, TWO_LINKS, Robot, controller, gravity_load
 
@@ -62,3 +63,26 @@ def test_an_arm_that_is_kept_from_its_reference_feels_it_and_stops():
 def test_a_frame_that_does_not_exist_is_refused_by_name():
     with controller(wrench_frame="hand") as node:
         node.wait_for_output("no frame 'hand'; choose from")
+
+
+def test_an_arm_is_guided_while_the_button_is_repeated_and_holds_after_it():
+    guiding = {"mode": "hand_guiding", "max_following_error": [-1.0], "start_motion": -1.0}
+    with controller(**guiding) as node, peer_with(node) as peer:
+        robot = Robot(peer)
+        button = peer.publisher(Bool, f"{NODE}/guide", qos.COMMAND)
+        robot.hold_at([0.2, 0.4])
+
+        place = [0.204, 0.4]
+        assert robot.hold_at(place)[0] < gravity_load(place)[0] - 0.01  # it is held
+
+        def guided():
+            button.publish(Bool(data=True))
+            return np.allclose(robot.hold_at(place), gravity_load(place), atol=1e-6)
+
+        peer.repeat_until(lambda: None, guided, "the arm is not guided")
+        node.wait_for_output("guided by hand")
+        button.publish(Bool(data=False))
+        peer.repeat_until(
+            lambda: robot.hold_at(place), lambda: "guiding has ended" in node.output, "guided on"
+        )
+        assert robot.hold_at([0.208, 0.4])[0] < gravity_load([0.208, 0.4])[0] - 0.01

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -14,6 +15,8 @@ from patience import PATIENCE
 from ros_harness import NodeProcess, Peer, peer_with
 from sensor_msgs.msg import JointState
 
+from robot_dynamics.cli.main import main
+from robot_dynamics.cli.path_source import read_path
 from robot_dynamics.identification.logs import read_log
 from robot_dynamics.resources import resource
 from robot_dynamics.ros.support import processes, qos
@@ -24,10 +27,10 @@ pytestmark = pytest.mark.ros
 STEP = 8_000_000
 
 
-@pytest.mark.parametrize("storage", ["sqlite3", "mcap"])
-def test_a_recorded_bag_holds_every_state(storage, tmp_path):
-    command = [sys.executable, "-m", "robot_dynamics.cli.main", "record", "-o", str(tmp_path / "run")]
-    command += ["--storage", storage, "--topic", "arm/joint_states"]
+@contextmanager
+def recording(*arguments):
+    """The command ``record`` as a process: its lines on stderr, and a peer in its domain."""
+    command = [sys.executable, "-m", "robot_dynamics.cli.main", "record", *arguments]
     environment = processes.node_environment(processes.claim_domain())
     peer = Peer()
     recorder = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
@@ -35,6 +38,20 @@ def test_a_recorded_bag_holds_every_state(storage, tmp_path):
     reader = threading.Thread(target=lambda: lines.extend(recorder.stderr), daemon=True)
     reader.start()
     try:
+        yield peer, lines
+    finally:
+        recorder.send_signal(signal.SIGINT)
+        code = recorder.wait(PATIENCE)
+        reader.join(PATIENCE)
+        recorder.stderr.close()
+        peer.close()
+    assert code == 0, "".join(lines)
+
+
+@pytest.mark.parametrize("storage", ["sqlite3", "mcap"])
+def test_a_recorded_bag_holds_every_state(storage, tmp_path):
+    given = ("-o", str(tmp_path / "run"), "--storage", storage, "--topic", "arm/joint_states")
+    with recording(*given) as (peer, lines):
         states = peer.publisher(JointState, "arm/joint_states", qos.STATE_PUBLISHER)
         sent = 0
 
@@ -49,13 +66,6 @@ def test_a_recorded_bag_holds_every_state(storage, tmp_path):
         for _ in range(20):
             send()
         peer.wait_until(lambda: (tmp_path / "run").is_dir(), "no folder")
-    finally:
-        recorder.send_signal(signal.SIGINT)
-        code = recorder.wait(PATIENCE)
-        reader.join(PATIENCE)
-        recorder.stderr.close()
-        peer.close()
-    assert code == 0, "".join(lines)
     assert re.search(r"\d+ messages recorded", "".join(lines))
     log = read_log(str(tmp_path / "run"), ["b", "a"])
     assert np.all(np.diff(log.time) > 0.0)
@@ -85,3 +95,31 @@ def test_the_nodes_take_the_drives_that_were_found(node, keys, tmp_path):
         found = peer.call(GetParameters, f"{node}/get_parameters", request).values
         assert [list(value.double_array_value) for value in found] == [values] * len(keys)
         assert process.running
+
+
+def test_places_of_rest_are_waypoints_that_retime_takes(tmp_path, capsys):
+    names = [f"joint{k}" for k in range(1, 7)]
+    taught = [np.zeros(6), np.full(6, 0.4), np.array([0.4, 0.4, 0.4, -0.3, 0.4, 0.4])]
+    path = tmp_path / "taught.csv"
+    with recording("-o", str(path), "--waypoints") as (peer, lines):
+        states = peer.publisher(JointState, "joint_states", qos.STATE_PUBLISHER)
+        sent = 0
+        for count, place in enumerate(taught, 1):
+
+            def send(place=place):
+                nonlocal sent
+                sent += 1
+                state = JointState(name=names, position=(place + 1e-3 * np.sin(sent)).tolist())
+                state.header.stamp = nanoseconds_to_stamp(sent * 10 * STEP)
+                states.publish(state)
+
+            peer.repeat_until(
+                send, lambda n=count: any(f"waypoint {n}:" in line for line in lines), "no waypoint"
+            )
+    assert "3 waypoints recorded" in "".join(lines)
+    read = read_path(str(path), names)
+    np.testing.assert_allclose(read.table.positions, taught, atol=2e-3)
+    assert (
+        main(["retime", str(resource("urdf/puma560.urdf")), str(path), "-o", str(tmp_path / "fast.csv")]) == 0
+    )
+    assert "become" in capsys.readouterr().out

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from robot_dynamics.control.arm import guiding
 from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics
 from robot_dynamics.control.arm.parameters import ArmParameters, arm_accelerations, position_limits
 from robot_dynamics.control.arm.path_rules import PathRules
@@ -155,6 +156,23 @@ class ArmCommands(CoreController[Reference]):
             self.rest.brakes.engage_again(self.time)
             self._offer_share()
 
+    def guide(self, pressed: bool) -> str:
+        """Press or release the hold-to-run button of the mode hand_guiding.
+
+        A press counts for ``guide_timeout``: repeat it while the button is held.
+
+        Returns:
+            The reason why the arm is not guided; empty where it is, or is released.
+        """
+        now = self._snapshot.read().time
+        until = now + self.parameters.guide_timeout if pressed else -math.inf
+        self._library.rd_core_guide(self._core, until)
+        if not pressed:
+            return ""
+        if self.parameters.mode != guiding.MODE:
+            return f"the mode is {self.parameters.mode}: set mode to {guiding.MODE}"
+        return "" if math.isfinite(now) else "no joint state has come yet"
+
     # Brakes
 
     @property
@@ -301,9 +319,9 @@ class ArmCommands(CoreController[Reference]):
 
     def _rules(self, rules: PathRules) -> PathRules:
         """Rules of trajectories of this arm; TrajectoryError where it follows none."""
-        if self.parameters.mode == "gravity_compensation":
+        if self.parameters.follows_nothing:
             raise TrajectoryError(
-                "the mode gravity_compensation follows no trajectory: set another mode first"
+                f"the mode {self.parameters.mode} follows no trajectory: set another mode first"
             )
         accelerations = arm_accelerations(self.chain, self.parameters)
         return rules.of(self.chain).accelerated(self.chain.joint_names, accelerations)

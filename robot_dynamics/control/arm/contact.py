@@ -17,7 +17,7 @@ from robot_dynamics.native.library import NativeKernel
 from robot_dynamics.parameters import parameter, per_joint, validate
 from robot_dynamics.spatial import Array
 
-REACTIONS = ("off", "report", "hold", "yield")
+REACTIONS = ("off", "report", "hold", "yield", "retreat")
 """Values of ``on_contact``, in the order of the core's enumeration."""
 FLOOR_SHARE = 0.05
 """Threshold of the external effort as a share of the effort limit, where none is given."""
@@ -52,9 +52,17 @@ class ContactParameters:
     )
     on_contact: str = parameter(
         "off",
-        "Reaction to an external effort beyond its threshold: report it, hold where the arm is, or yield"
-        " there with joint_stiffness, both until ~/reset_fault; no safety function",
+        "Reaction to an external effort beyond its threshold: report it, hold where the arm is, yield there"
+        " with joint_stiffness, or stop and retreat by retreat_distance, all until ~/reset_fault; no safety"
+        " function",
         choices=list(REACTIONS),
+    )
+    retreat_distance: float = parameter(
+        0.1,
+        "Way of the joint that moves farthest where on_contact is retreat",
+        unit="rad or m",
+        minimum=1e-3,
+        maximum=1.0,
     )
 
     def __post_init__(self) -> None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robot_dynamics.control.arm import task_impedance
+from robot_dynamics.control.arm import guiding
 from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.arm.commands import ArmCommands
 from robot_dynamics.control.arm.contact import REACTIONS, External
@@ -144,11 +144,13 @@ class ArmController(ArmCommands):
             called=called,
             **dict(zip(("brakes", "brake_from", "brake_fade"), self._share, strict=True)),
             brake_delay=parameters.brake_engage_time if self.rest.exists else 0.0,
+            guide_friction=parameters.guide_friction,
             **parameters.fields(chain, self._links),
         )
         task = None
-        if mode == task_impedance.MODE:
-            task = parameters.task(chain, self._links)
+        if parameters.frame_law:
+            held = parameters.held_axes if mode == guiding.MODE else None
+            task = parameters.task(chain, self._links, held)
             settings.value.task = task.value
         return self._supervised(Settings(settings.value, (settings.kept, kernel, task)))
 
@@ -186,7 +188,14 @@ class ArmController(ArmCommands):
         rules = self._parameters.fields_of_rules(velocity)
         contact = REACTIONS.index(self._parameters.on_contact)
         return supervised(
-            settings, {"following": following, "contact": contact, "start_effort": unknown, **rules}
+            settings,
+            {
+                "following": following,
+                "contact": contact,
+                "retreat": self._parameters.retreat_distance,
+                "start_effort": unknown,
+                **rules,
+            },
         )
 
     def _kernel(self, links: InverseDynamics) -> tuple[Any, Mapping[str, Array], int]:
@@ -305,7 +314,7 @@ class ArmController(ArmCommands):
         candidate.limits_of(self.chain)
         arm_stops(self.chain, candidate)
         before, limits = self._parameters, self.effort_limits
-        if self.latched and candidate.mode == "gravity_compensation" != before.mode:
+        if self.latched and candidate.follows_nothing and candidate.mode != before.mode:
             self._check_guiding()
         self._parameters = candidate
         try:
@@ -350,6 +359,10 @@ class ArmController(ArmCommands):
             text = springs(self.chain, self._dynamics, self._links, period) or text if failed else ""
         if failed:
             raise ParameterError(text)
+        if parameters.frame_law and not parameters.yields and period and parameters.loop_delay >= 0.0:
+            held = parameters.unstable_springs(self.chain, self._dynamics, self._links, period)
+            if held:
+                raise ParameterError(f"guide_axes holds the frame in some directions: {held}")
         if soft := parameters.unstable_yield(self.chain, self._dynamics, period):
             raise ParameterError(f"on_contact is 'yield': {soft}")
         return text

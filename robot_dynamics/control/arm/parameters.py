@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics.control.arm import impedance, task_impedance
+from robot_dynamics.control.arm import guiding, impedance, task_impedance
 from robot_dynamics.control.arm.contact import ContactParameters
 from robot_dynamics.control.arm.effort_limits import EffortLimitParameters
+from robot_dynamics.control.arm.guiding import GuidingParameters
 from robot_dynamics.control.arm.impedance import ImpedanceParameters
 from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics
 from robot_dynamics.control.arm.laws import DESCRIPTION, arm_modes
@@ -38,6 +39,7 @@ class ArmParameters(
     StreamParameters,
     ImpedanceParameters,
     TaskImpedanceParameters,
+    GuidingParameters,
     ContactParameters,
     EffortLimitParameters,
     LoopParameters,
@@ -93,6 +95,7 @@ class ArmParameters(
         validate(self)
         ImpedanceParameters.__post_init__(self)
         TaskImpedanceParameters.__post_init__(self)
+        GuidingParameters.__post_init__(self)
         for name in ("kp", "kv"):
             if not getattr(self, name):
                 raise ParameterError(f"parameter '{name}' is empty; give one value, or one per joint")
@@ -111,7 +114,17 @@ class ArmParameters(
     def law(self) -> tuple[object, ...]:
         """Mode and gains."""
         spring = self.joint_stiffness, self.joint_damping, self.joint_error_clip
-        return self.mode, self.kp, self.kv, self.ki, *spring, *self.task_law
+        return self.mode, self.kp, self.kv, self.ki, *spring, *self.task_law, *self.guide_law
+
+    @property
+    def frame_law(self) -> bool:
+        """Return whether the law evaluates a frame."""
+        return self.mode == task_impedance.MODE or (self.mode == guiding.MODE and bool(self.held_axes.any()))
+
+    @property
+    def follows_nothing(self) -> bool:
+        """Return whether the mode has no trajectories."""
+        return self.mode in ("gravity_compensation", guiding.MODE)
 
     def law_arrays(
         self, chain: KinematicChain, arm: InverseDynamics, links: InverseDynamics
@@ -132,7 +145,7 @@ class ArmParameters(
             kp, kv = self.equivalent_gains(chain, arm)
         elif self.mode == task_impedance.MODE and isinstance(links, CompiledDynamics):
             kp, kv = (np.full(chain.dof, gain) for gain in self.task_gains(chain, arm, links))
-        return {"kp": kp, "kv": kv, **spring, **estimate_arrays(chain, self)}
+        return {"kp": kp, "kv": kv, **spring, **estimate_arrays(chain, self), **self.guide_arrays(chain)}
 
     def unstable_springs(
         self, chain: KinematicChain, arm: InverseDynamics, links: InverseDynamics, period: float
@@ -142,7 +155,7 @@ class ArmParameters(
         Arguments are those of :meth:`law_arrays`.
         """
         delay = max(self.loop_delay, 0.0)
-        if self.mode == task_impedance.MODE and isinstance(links, CompiledDynamics):
+        if self.frame_law and isinstance(links, CompiledDynamics):
             return self.unstable_task(chain, arm, links, period, delay)
         return self.unstable(chain, arm, period, delay)
 

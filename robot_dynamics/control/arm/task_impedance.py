@@ -139,8 +139,14 @@ class TaskImpedanceParameters:
         posture = self.nullspace_stiffness, self.nullspace_damping, self.nullspace_max_effort
         return (*springs, *posture, self.nullspace_projector)
 
-    def task(self, chain: KinematicChain, links: InverseDynamics) -> Task:
+    def task(self, chain: KinematicChain, links: InverseDynamics, held: Array | None = None) -> Task:
         """The law for the core.
+
+        Args:
+            chain: the arm.
+            links: its model without drives.
+            held: (6,) directions in which a guided frame is held: it is free in the others, and so is the
+                posture; None: it is not guided.
 
         Raises:
             ParameterError: the model is not compiled, the robot has several tips, there is no such frame, or
@@ -173,6 +179,11 @@ class TaskImpedanceParameters:
         value.axes = AXES.index(self.cartesian_axes)
         value.projector = [*PROJECTORS].index(self.nullspace_projector)
         value.decoupled = self.operational_space
+        if held is not None:
+            springs = (np.where(held, values, 0.0).tolist() for values in self._springs)
+            value.stiffness, value.damping = springs
+            value.posture_effort = 0.0
+            value.projector, value.decoupled = [*PROJECTORS].index("none"), False
         return Task(value, (kept, kernels))
 
     def _kernels(self) -> dict[str, dict[str, str]]:

@@ -257,6 +257,7 @@ int rd_core_update(rd_core *core, double time, const double *position, const dou
     }
     core->time = time;
     observe(core, lost || core->discontinuity);
+    rd_look_at_button(core, lost || core->discontinuity);
     const int doubted = (lost || core->discontinuity) && rd_speed_is_doubted(core);
     if (lost || core->discontinuity) {
         rd_capture(core, RD_STOP_EMERGENCY);
@@ -280,6 +281,7 @@ int rd_core_update(rd_core *core, double time, const double *position, const dou
     take_plan(core, before);
     rd_advance(core, time);
     rd_advance_stop(core, time);
+    rd_go_on_with_retreat(core);
     core->phase =
         rd_phase_of(core, core->stopping.kind ? RD_STOPPING : rd_has_plan(core) ? RD_TRACKING : RD_HOLDING);
     const int answered = core->discontinuity == RD_TOO_FAST ? -1 : command(core, time);

@@ -29,6 +29,7 @@ enum rd_arm_mode {
     RD_PD,                        /* tracks without a model */
     RD_JOINT_IMPEDANCE,           /* yields at each joint like a spring and a damper at the reference */
     RD_CARTESIAN_IMPEDANCE,       /* yields at a frame like springs and dampers at its reference pose */
+    RD_HAND_GUIDING,              /* is moved by hand while a hold-to-run button is pressed, and else holds */
     RD_CALLED                     /* calls rd_settings.called */
 };
 
@@ -93,7 +94,7 @@ enum rd_rule {
 enum { RD_RULES = 13 };            /* rules, RD_NO_RULE included */
 
 /* What an external effort beyond its threshold begins. */
-enum rd_on_contact { RD_CONTACT_OFF, RD_CONTACT_REPORT, RD_CONTACT_HOLD, RD_CONTACT_YIELD };
+enum rd_on_contact { RD_CONTACT_OFF, RD_CONTACT_REPORT, RD_CONTACT_HOLD, RD_CONTACT_YIELD, RD_CONTACT_RETREAT };
 
 /* The line of a rule in the table. */
 typedef struct {
@@ -160,6 +161,7 @@ typedef struct rd_rules {
     double delay;                 /* of an effort beside half a period [s]; negative: gains are not judged by the period */
     int32_t observes;             /* rules of trajectories and errors only warn */
     int32_t contact;              /* enum rd_on_contact */
+    double retreat;               /* way of the joint that moves farthest in RD_CONTACT_RETREAT [rad or m] */
 } rd_rules;
 
 /* Axes of the springs of a frame. */
@@ -219,7 +221,10 @@ typedef struct rd_settings {
     const double *ki, *settled;   /* (n) of an arm: gain of the disturbance estimate [1/s^3]; errors that it leaves */
     const double *stiffness, *damping, *error_clip; /* (n) of the mode RD_JOINT_IMPEDANCE; damping below 0: critical
                                      [N m/rad or N/m, N m s/rad or N s/m, rad or m] */
-    const struct rd_task *task;   /* of the mode RD_CARTESIAN_IMPEDANCE; else NULL */
+    const struct rd_task *task;   /* of the mode RD_CARTESIAN_IMPEDANCE, and of RD_HAND_GUIDING along axes; else NULL */
+    const double *guide_speed;    /* (n) of the mode RD_HAND_GUIDING at most [rad/s or m/s] */
+    const double *guide_limits;   /* (2 n) lowest, then highest positions of the mode [rad or m] */
+    double guide_friction;        /* share of the friction that the mode compensates, below 1 */
     const double *contact_floor;  /* (n) threshold of the external effort without friction; infinite: none */
     double friction_drift;        /* share of the friction that thresholds leave */
     double observer_gain;         /* of the external efforts; 0: they are not observed [1/s] */
@@ -329,6 +334,9 @@ void rd_core_emergency_stop(rd_core *core);
 void rd_core_protect(rd_core *core, int rule);
 /* Latch the stop that is active, or the hold: nothing is followed until the fault is reset. */
 void rd_core_latch(rd_core *core);
+/* From any thread: the hold-to-run button of the mode RD_HAND_GUIDING counts as pressed until a time of the states [s];
+ * -INFINITY: released. After anything else than a release has ended the guiding, it must be released first. */
+void rd_core_guide(rd_core *core, double until);
 /* End a protective stop: the robot is held where it is, and what was dropped stays dropped. */
 void rd_core_reset_fault(rd_core *core);
 /* The fail-safe output, `since` seconds after the fault began. */

@@ -14,6 +14,7 @@ struct rd_machine {
     size_t state_size;            /* bytes that every core has for it in machine_state */
     unsigned without_feedback;    /* bit m: the law of mode m feeds no position back */
     unsigned without_reference;   /* bit m: the law of mode m follows nothing */
+    unsigned held_to_run;         /* bit m: the law of mode m runs while a button is pressed */
     unsigned yielding;            /* bit m: the law of mode m leaves its reference under a load */
     int telemetry;                     /* doubles that it reports, behind the arrays of a snapshot */
     int telemetry_of_joints;           /* the same, times n; they come first */
@@ -147,6 +148,14 @@ typedef struct {
     int stops;                    /* whether the last one was of a stop without states */
     int restarts;                 /* 1: the next one is where the joints are measured, unless brakes hold; 2: it is */
 } rd_setpoints;
+/* The way back from a contact; see retreat.c. */
+typedef struct {
+    int begins, active;
+    double *way;                  /* (n) [rad or m] */
+    double times[2];
+    double *coefficients;         /* (6, n) */
+    rd_plan plan;
+} rd_retreat;
 
 struct rd_core {
     int n;
@@ -217,6 +226,11 @@ struct rd_core {
     double *unwrapped;            /* (n) measured positions, with whole turns since the first one */
     int knows_turns;
     double *last_position, *last_velocity; /* (n) of the state that was checked last */
+    /* Of the hold-to-run button: whether it is pressed, and may be; see guiding.c. */
+    _Atomic double guided_until;  /* [s] */
+    int pressed, armed;
+    double *felt;                 /* (n) measured velocities, smoothed [rad/s or m/s] */
+    rd_retreat retreat;
     double *believed;             /* (n) measured velocities as far as the state before confirms them, within limits */
     double *before;               /* (n) scratch of the cycle */
     double *scratch[4];           /* (n) scratch of the law */
@@ -265,6 +279,17 @@ double rd_braking_at_wall(const rd_core *core, const rd_settings *settings, int 
 /* Efforts (n) of an acceleration (n) of an arm that yields, with C(q, qd) qd_d; whether the model has them. It uses the
  * scratch but for the last. */
 int rd_yielding_dynamics(rd_core *core, const rd_settings *settings, const double *acceleration, double *effort);
+/* The same within a speed `cap`, between two positions (NULL: the joint's limits), with a gain [1/s]. */
+double rd_braking_within(const rd_core *core, const rd_settings *settings, int joint, double cap, const double *limits,
+                         double gain, double rate);
+double rd_wall_gain(const rd_core *core, const rd_settings *settings); /* of such braking [1/s] */
+/* See guiding.c: the button of this cycle, `broken`: whose state does not follow from the last one; and the law. */
+void rd_look_at_button(rd_core *core, int broken);
+int rd_hand_guiding(rd_core *core, const rd_settings *settings, const rd_motion *ahead, double half_period, double *effort);
+/* See retreat.c: the way back from a contact begins when the stop has ended; it goes on; it is dropped. */
+void rd_choose_retreat(rd_core *core, int rule);
+void rd_go_on_with_retreat(rd_core *core);
+void rd_drop_retreat(rd_core *core);
 /* See impedance.c and task_impedance.c. */
 int rd_joint_impedance(rd_core *core, const rd_settings *settings, const rd_motion *ahead, double half_period,
                        double *effort);
@@ -308,25 +333,30 @@ void rd_capture(rd_core *core, int kind);
 /* Period of the settings, else the measured one; 0 while there is none [s]. */
 double rd_control_period(const rd_core *core, const rd_settings *settings);
 /* Whether the law of the mode follows nothing; whether the one in force does. */
-static inline int rd_has_no_reference(const rd_settings *settings)
+static inline int rd_waits_for_button(const rd_core *core, const rd_settings *settings)
 {
-    return settings->machine->without_reference >> settings->mode & 1U;
+    return settings->machine->held_to_run >> settings->mode & 1U && !core->pressed;
+}
+static inline int rd_has_no_reference(const rd_core *core)
+{
+    const rd_settings *settings = core->settings;
+    return settings->machine->without_reference >> settings->mode & 1U && !rd_waits_for_button(core, settings);
 }
 static inline int rd_follows_nothing(const rd_core *core)
 {
-    return rd_has_no_reference(core->settings) && (!core->trip.latched || core->guides);
+    return rd_has_no_reference(core) && (!core->trip.latched || core->guides);
 }
 /* Phase of a core that follows nothing, and of one that follows a plan. */
 static inline int rd_phase_of(const rd_core *core, int phase)
 {
-    const int guided = rd_has_no_reference(core->settings);
+    const int guided = rd_has_no_reference(core);
     return core->trip.latched ? RD_PROTECTIVE_STOP : guided && phase == RD_HOLDING ? RD_GUIDED : phase;
 }
-/* Law in force: a protective stop needs feedback, which the law of the mode may lack. */
+/* Law in force: a protective stop needs feedback, which the law of the mode may lack; so does waiting for a button. */
 static inline int rd_lacks_feedback(const rd_core *core, const rd_settings *settings)
 {
     return settings->command == RD_COMMAND_EFFORT && settings->machine->without_feedback >> settings->mode & 1U
-        && core->trip.latched && !core->guides;
+        && ((core->trip.latched && !core->guides) || rd_waits_for_button(core, settings));
 }
 /* Whether the actuators take setpoints and close the loop, so that what is measured moves no reference. */
 static inline int rd_sends_setpoints(const rd_core *core)

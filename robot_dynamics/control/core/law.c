@@ -109,8 +109,8 @@ static int computed_torque(rd_core *core, const rd_settings *s, const rd_motion 
 {
     double *acceleration = core->scratch[0], *velocity = core->scratch[1], *position = core->scratch[2];
     const double *q = core->state.position, *qd = core->state.velocity;
-    if (s == core->settings) {
-        estimate_load(core, s);
+    if (s == core->settings && !(s->machine->held_to_run >> s->mode & 1U)) {
+        estimate_load(core, s); /* not of what a hand does while it waits for the button */
     }
     for (int j = 0; j < core->n; ++j) {
         const double a = acceleration[j] =
@@ -174,11 +174,13 @@ static int feedforward(rd_core *core, const rd_settings *s, const rd_motion *ahe
 
 /* Braking of a joint that is faster than a cap or than the way to its position limit allows, unless its reference is as
  * fast; from beyond the limit it is pushed back. */
-static double braking(const rd_core *core, const rd_settings *s, int j, double cap, double gain, double rate)
+double rd_braking_within(const rd_core *core, const rd_settings *s, int j, double cap, const double *limits, double gain,
+                         double rate)
 {
     const double q = core->state.position[j], qd = core->state.velocity[j], per_way = 0.5 * gain;
-    double up = fmax(-cap, fmin(cap, per_way * (s->position_limits[core->n + j] - q)));
-    double down = fmax(-cap, fmin(cap, per_way * (q - s->position_limits[j])));
+    limits = limits ? limits : s->position_limits;
+    double up = fmax(-cap, fmin(cap, per_way * (limits[core->n + j] - q)));
+    double down = fmax(-cap, fmin(cap, per_way * (q - limits[j])));
     up = rate > 0.0 ? fmax(up, rate) : up;
     down = rate < 0.0 ? fmax(down, -rate) : down;
     return qd > up ? -gain * (qd - up) : qd < -down ? -gain * (qd + down) : 0.0;
@@ -188,14 +190,19 @@ static double braking(const rd_core *core, const rd_settings *s, int j, double c
 static double guided_acceleration(const rd_core *core, const rd_settings *s, int j)
 {
     const double cap = GUIDED * s->velocity_limits[j];
-    return -GUIDED_DAMPING * core->state.velocity[j] + braking(core, s, j, cap, fmax(s->kv[j], GUIDED_GAIN), 0.0);
+    return -GUIDED_DAMPING * core->state.velocity[j]
+        + rd_braking_within(core, s, j, cap, NULL, fmax(s->kv[j], GUIDED_GAIN), 0.0);
+}
+
+double rd_wall_gain(const rd_core *core, const rd_settings *s)
+{
+    const double period = rd_control_period(core, s);
+    return period > 0.0 ? fmin(WALL_GAIN, WALL_SHARE / period) : GUIDED_GAIN;
 }
 
 double rd_braking_at_wall(const rd_core *core, const rd_settings *s, int j)
 {
-    const double period = rd_control_period(core, s);
-    const double gain = period > 0.0 ? fmin(WALL_GAIN, WALL_SHARE / period) : GUIDED_GAIN;
-    return braking(core, s, j, s->velocity_limits[j], gain, core->reference.velocity[j]);
+    return rd_braking_within(core, s, j, s->velocity_limits[j], NULL, rd_wall_gain(core, s), core->reference.velocity[j]);
 }
 
 static int gravity_compensation(rd_core *core, const rd_settings *s, const rd_motion *ahead, double half, double *effort)
@@ -228,6 +235,7 @@ static int (*const LAWS[])(rd_core *, const rd_settings *, const rd_motion *, do
     [RD_PD] = proportional_derivative,
     [RD_JOINT_IMPEDANCE] = rd_joint_impedance,
     [RD_CARTESIAN_IMPEDANCE] = rd_cartesian_impedance,
+    [RD_HAND_GUIDING] = rd_hand_guiding,
     [RD_CALLED] = called,
 };
 
@@ -246,7 +254,7 @@ static void change_law(rd_core *core)
 
 static int carries(const rd_settings *s, int j)
 {
-    const unsigned carrying = 1U << RD_COMPUTED_TORQUE | s->machine->yielding;
+    const unsigned carrying = 1U << RD_COMPUTED_TORQUE | s->machine->yielding | s->machine->held_to_run;
     return s->ki[j] > 0.0 && carrying >> s->mode & 1U;
 }
 
@@ -303,8 +311,9 @@ static void report_external(const rd_core *core, double *telemetry)
 
 static const rd_machine ARM = {
     .telemetry_of_joints = 2, .report = report_external,
-    .without_feedback = 1U << RD_FEEDFORWARD | 1U << RD_GRAVITY_COMPENSATION,
-    .without_reference = 1U << RD_GRAVITY_COMPENSATION,
+    .without_feedback = 1U << RD_FEEDFORWARD | 1U << RD_GRAVITY_COMPENSATION | 1U << RD_HAND_GUIDING,
+    .without_reference = 1U << RD_GRAVITY_COMPENSATION | 1U << RD_HAND_GUIDING,
+    .held_to_run = 1U << RD_HAND_GUIDING,
     .yielding = RD_YIELDING,
     .reference_effort = reference_effort, .dynamics = arm_dynamics, .bearing = arm_bearing, .effort = arm_effort,
     .load = arm_load, .change_law = change_law, .keep_load = keep_load, .take_load = take_load,

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARRAYS = 41 }; /* of n doubles in a core's store */
+enum { ARRAYS = 43 }; /* of n doubles in a core's store */
 
 _Static_assert(sizeof(rd_snapshot) % sizeof(uint64_t) == 0, "a snapshot is published word by word");
 
@@ -96,7 +96,7 @@ rd_core *rd_core_new(int n, const rd_settings *settings)
     if (core) {
         core->words = sizeof(rd_snapshot) / sizeof(uint64_t) + 6 * each + rd_telemetry(machine, n);
     }
-    if (!core || !(core->store = calloc((ARRAYS + RD_TASK_ROWS + each) * each, sizeof(double)))
+    if (!core || !(core->store = calloc((ARRAYS + RD_TASK_ROWS + 6 + each) * each, sizeof(double)))
         || !(core->swings = calloc(each, sizeof *core->swings))
         || !(core->observer = rd_observer_new(n))
         || !(core->machine_state = calloc(1, machine->state_size + 1))
@@ -117,17 +117,20 @@ rd_core *rd_core_new(int n, const rd_settings *settings)
         &core->blind.position, &core->blind.velocity, &core->blind.acceleration,
         &core->disturbance, &core->undisturbed, &core->softness, &core->swung,
         &core->supervision.place, &core->supervision.stopped, &core->setpoints.position, &core->setpoints.velocity,
+        &core->felt, &core->retreat.way,
     };
     for (int i = 0; i < ARRAYS; ++i, place += n) {
         *arrays[i] = place;
     }
     core->matrix = place;
     core->task.rows = place + each * each;
+    core->retreat.coefficients = core->task.rows + RD_TASK_ROWS * each;
     for (int i = 0; i < 6; ++i) {
         core->task.modes[i][i] = core->task.frame[i][i] = 1.0;
     }
     core->n = n;
     core->pace.share = 1.0;
+    atomic_init(&core->guided_until, -INFINITY);
     for (int j = 0; j < n; ++j) {
         core->softness[j] = core->swung[j] = 1.0;
     }
@@ -168,6 +171,11 @@ void rd_core_results(const rd_core *core, rd_results *results)
 
 /* Handing over */
 
+void rd_core_guide(rd_core *core, double until)
+{
+    atomic_store_explicit(&core->guided_until, until, memory_order_release);
+}
+
 void rd_core_offer_settings(rd_core *core, const rd_settings *settings)
 {
     atomic_store_explicit(&core->offered_settings, settings, memory_order_release);
@@ -203,6 +211,7 @@ void rd_core_take_settings(rd_core *core)
         core->recaptures = RD_STOP_HOLD;
     }
     if (offered->mode != before->mode) {
+        core->armed = 0;
         core->guides = core->trip.latched && ends && !rd_rule_doubts(core->trip.rule);
     }
     if (offered->machine->keep_load && (offered->law != before->law || offered->model != before->model)) {

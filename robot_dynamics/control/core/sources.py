@@ -16,7 +16,8 @@ SOURCES = (
     "friction.h", "core.h", "internal.h",
     "schedule.c", "stopping.c", "open_loop_descent.c", "limiting.c", "impedance.c", "task_impedance.c",
     "law.c", "plausibility.c", "crossfade.c", "setpoints.c", "mailbox.c",
-    "oscillation.c", "gains.c", "observer.c", "supervision.c", "thresholds.c", "core.c",
+    "oscillation.c", "gains.c", "observer.c", "guiding.c", "retreat.c", "supervision.c", "thresholds.c",
+    "core.c",
 )  # fmt: skip
 PLATFORM = (
     ("robot_dynamics.stewart.native", ("kinematics.h", "kinematics.c")),

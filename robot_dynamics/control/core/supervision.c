@@ -100,6 +100,7 @@ void rd_begin_protective_stop(rd_core *core, int rule)
         rd_copy(watch->stopped, core->hold, core->n);
         watch->stopped_at = core->time;
     }
+    rd_choose_retreat(core, rule);
     core->fades = 0;
     core->replaced = NULL;
 }
@@ -165,6 +166,7 @@ void rd_core_reset_fault(rd_core *core)
     if (yielded) {
         core->recaptures = RD_STOP_HOLD;
     }
+    rd_drop_retreat(core);
     core->trip.latched = core->guides = 0;
     for (int j = 0; j < core->n; ++j) {
         core->swung[j] = 1.0;

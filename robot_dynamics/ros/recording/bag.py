@@ -18,9 +18,10 @@ from robot_dynamics.ros.support import spin
 STORAGES = ("sqlite3", "mcap")
 MESSAGE = "sensor_msgs/msg/JointState"
 # Best effort meets every publisher; deep enough for a writer that is held up for seconds.
-_PASSING = QoSProfile(
+PASSING = QoSProfile(
     history=QoSHistoryPolicy.KEEP_LAST, depth=5000, reliability=QoSReliabilityPolicy.BEST_EFFORT
 )
+"""Joint states of any publisher."""
 
 
 class Recorder(Node):
@@ -54,7 +55,7 @@ class Recorder(Node):
             topic, MESSAGE, typestore=get_typestore(Stores.ROS2_JAZZY)
         )
         self._count = 0
-        self.create_subscription(JointState, topic, self._on_message, _PASSING, raw=True)
+        self.create_subscription(JointState, topic, self._on_message, PASSING, raw=True)
         self.get_logger().info(f"recording {topic} to {folder}; Ctrl-C ends it")
 
     def on_stop(self) -> None:
