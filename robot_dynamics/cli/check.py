@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,9 +20,11 @@ from robot_dynamics.cli.chain_source import (
     number,
     number_within,
     payloads_of,
+    whole_number,
     with_payloads,
 )
 from robot_dynamics.cli.machine_source import is_machine
+from robot_dynamics.cli.needs import need
 from robot_dynamics.cli.path_source import read_path
 from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.arm.path_check import QUANTITIES, PathVerdict, check_path
@@ -51,6 +56,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_gravity_argument(parser)
     add_load_arguments(parser)
     parser.add_argument("--plot", metavar="FILE.png", help="picture of the torques against their limits")
+    parser.add_argument(
+        "--view",
+        action="store_true",
+        help="show the arm in a browser, with a slider along the path, red where it exceeds a limit",
+    )
+    parser.add_argument(
+        "--port", type=whole_number, help="port of the web view (default: the first free one from 8080 on)"
+    )
+    parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
     parser.add_argument("--backend", choices=BACKENDS, default="auto", help="default: %(default)s")
 
 
@@ -101,7 +115,7 @@ def add_load_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print verdict and table."""
     try:
-        verdict = _checked(arguments)
+        verdict, view = _checked(arguments)
     except RobotDynamicsError as error:
         streams.complain(error)
         return UNUSABLE
@@ -110,10 +124,18 @@ def run(arguments: argparse.Namespace) -> int:
         print(line)
     if arguments.plot is not None:
         print(shown(arguments.plot))
+    if view is not None:
+        sys.stdout.flush()
+        try:
+            view()
+        except RobotDynamicsError as error:
+            streams.complain(error)
+            return UNUSABLE
     return EXCEEDED if verdict.exceeded else KEPT
 
 
-def _checked(arguments: argparse.Namespace) -> PathVerdict:
+def _checked(arguments: argparse.Namespace) -> tuple[PathVerdict, Callable[[], None] | None]:
+    """The verdict, and what shows the path where that is asked for."""
     if is_machine(arguments.urdf or ""):
         raise ParameterError(
             f"{shown(arguments.urdf)} is a Stewart platform: its motions are verified by robot_dynamics"
@@ -121,21 +143,39 @@ def _checked(arguments: argparse.Namespace) -> PathVerdict:
         )
     if arguments.plot is not None:
         check_output(arguments.plot)
-    chain, spline = path_of(arguments)
+    if arguments.view:
+        need("--view", "viser")
+    if arguments.port is not None and not 1 <= arguments.port <= 65535:
+        raise ParameterError(f"port {arguments.port}: must be 1 to 65535")
+    text = streams.read_input() if arguments.view and arguments.urdf == "-" != arguments.path else None
+    chain, spline = path_of(arguments, text)
     model, rules, efforts = limited_arm(chain, arguments)
     verdict = check_path(chain, model, spline, efforts, rules)
     if arguments.plot is not None:
         from robot_dynamics.report.path_plot import torque_plot
 
         torque_plot(chain, model, spline, efforts, Path(arguments.plot))
-    return verdict
+    if not arguments.view:
+        return verdict, None
+    from robot_dynamics.cli.path_view import samples_of, show_path
+
+    samples = samples_of(chain, model, spline, efforts, rules, verdict)
+    source = arguments.urdf if text is None else text
+    return verdict, partial(
+        show_path, chain, source, samples, efforts, verdict, arguments.port, not arguments.no_browser
+    )
 
 
-def path_of(arguments: argparse.Namespace) -> tuple[KinematicChain, QuinticSpline]:
-    """Arm and path that the arguments name; notes about the file go to standard error."""
+def path_of(arguments: argparse.Namespace, text: bytes | None = None) -> tuple[KinematicChain, QuinticSpline]:
+    """Arm and path that the arguments name; notes about the file go to standard error.
+
+    Args:
+        arguments: of the command.
+        text: the description, where it has been read already.
+    """
     if arguments.urdf == "-" and arguments.path == "-":
         raise ParameterError("URDF and PATH cannot both be read from standard input")
-    chain = chain_of(arguments)
+    chain = chain_of(arguments, text)
     read = read_path(arguments.path, chain.joint_names, arguments.topic)
     for note in read.notes:
         streams.note(f"robot_dynamics: note: {note}")

@@ -47,11 +47,9 @@ def loaded(rng, chain, links):
         load_friction=(float(rng.uniform(0.0, 0.3)) * (rng.random() < 0.5),),
         rotor_inertia=(float(rng.uniform(0.0, 1.0)),),
     )
-    mass = float(rng.uniform(0.0, 3.0))
-    inertia = 1e-3 * mass
-    center = mass * rng.uniform(-0.1, 0.1, 3)
-    about = inertia + center @ center / max(mass, 1e-9)
-    payload = [mass, *center, about, 0.0, about, 0.0, 0.0, about]
+    mass, center = float(rng.uniform(0.0, 3.0)), rng.uniform(-0.1, 0.1, 3)
+    inertia = mass * (1e-3 * np.eye(3) + center @ center * np.eye(3) - np.outer(center, center))
+    payload = [mass, *mass * center, *inertia[[0, 0, 1, 0, 1, 2], [0, 1, 1, 2, 2, 2]]]
     return rd.ActuatedArm(links.with_payload(payload), chain, drives)
 
 

@@ -123,6 +123,46 @@ def check_path(
     return PathVerdict(tuple(findings), float(spline.times[-1]) - start)
 
 
+def shares_along(
+    chain: KinematicChain,
+    model: InverseDynamics,
+    spline: QuinticSpline,
+    limits: Array,
+    rules: PathRules,
+    times: Array,
+) -> tuple[Array, Array, Array]:
+    """Samples of a path, for pictures; what is between them is verified by :func:`check_path` only.
+
+    Args:
+        chain: the arm.
+        model: its inverse dynamics with its actuators.
+        spline: the path.
+        limits: (n,) effort limits [N·m or N], infinite where there is none.
+        rules: limits of velocity and acceleration beside the chain's.
+        times: (N,) [s].
+
+    Returns:
+        (N, n) positions [rad or m], (N, n) efforts [N·m or N], and (4, N, n) shares of the limits in the
+        order of ``QUANTITIES``, as in `Finding`.
+    """
+    q, qd, qdd = map(np.ascontiguousarray, spline.at(times))
+    efforts = model.inverse_dynamics(q, qd, qdd)
+    own = [chain.driving_joint(j).limits for j in range(chain.dof)]
+    lower, upper = np.array([one.lower for one in own]), np.array([one.upper for one in own])
+    half = 0.5 * (upper - lower)
+    ranged = np.isfinite(half) & (half > 0.0)
+    middle = np.where(ranged, lower + half, 0.0)
+    place = np.where(ranged, np.abs(q - middle) / np.where(ranged, half, 1.0), 0.0)
+    place = np.where(~ranged & ((q < lower) | (q > upper)), 2.0, place)
+    names = chain.joint_names
+    fastest = [
+        min(one.velocity, rules.velocity.get(name, np.inf)) for name, one in zip(names, own, strict=True)
+    ]
+    hardest = [rules.acceleration.get(name, np.inf) for name in names]
+    shares = [place, np.abs(qd) / fastest, np.abs(qdd) / hardest, np.abs(efforts) / limits]
+    return q, np.asarray(efforts), np.stack(shares)
+
+
 def _position(chain: KinematicChain, j: int, place: Extremes, start: float) -> Finding:
     """The position of joint ``j`` that is nearest a limit, or farthest beyond one."""
     lowest, highest = float(place.lowest[j]), float(place.highest[j])
