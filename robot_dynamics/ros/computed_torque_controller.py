@@ -50,6 +50,7 @@ from robot_dynamics.ros.models.live_memory import LiveMemory
 from robot_dynamics.ros.models.live_parameters import SHARED
 from robot_dynamics.ros.support import parameters, spin
 from robot_dynamics.ros.support.background import Background
+from robot_dynamics.ros.support.crisp_files import take_crisp
 from robot_dynamics.ros.support.diagnostics import PREPARING
 from robot_dynamics.ros.support.joint_limits import declared_rules, without_joint
 
@@ -65,6 +66,7 @@ class ComputedTorqueController(LifecycleNode):
 
     def __init__(self) -> None:
         super().__init__("computed_torque_controller")
+        self._crisp_joints = take_crisp(self)
         import_laws(parameters.declare(self, LawModules).law_modules)
         self._control_parameters = parameters.declare(self, ArmParameters)
         brakes = self._control_parameters.brakes
@@ -151,6 +153,11 @@ class ComputedTorqueController(LifecycleNode):
     def build(self) -> tuple[ArmController, Sequence[str]]:
         """A controller for the present model."""
         model = self._model
+        if self._crisp_joints and self._crisp_joints != model.chain.joint_names:
+            raise ParameterError(
+                f"the file of CRISP has the joints {', '.join(self._crisp_joints)}; the arm has"
+                f" {', '.join(model.chain.joint_names)}"
+            )
         controller = ArmController(model.chain, self._drives(model), self._in_force())
         if controller.python_parts and not self._loop.runs_python:
             raise BackendError(

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from robot_dynamics.control.arm import guiding
+from robot_dynamics.control.arm import guiding, task_impedance
 from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics
 from robot_dynamics.control.arm.parameters import ArmParameters, arm_accelerations, position_limits
 from robot_dynamics.control.arm.path_rules import PathRules
@@ -19,6 +19,7 @@ from robot_dynamics.control.arm.target_pose import FrameSolver, TargetPose
 from robot_dynamics.control.arm.torque_check import torque_checked
 from robot_dynamics.control.arm.trajectory import ANY_PATH, Reference, Trajectory, plan
 from robot_dynamics.control.core.controller import CoreController
+from robot_dynamics.control.core.library import doubles
 from robot_dynamics.control.core.snapshot import PHASES
 from robot_dynamics.control.protocol import LATCHED, Command, Phase, Planned, PlanStart
 from robot_dynamics.control.retiming.following import retimed
@@ -155,6 +156,24 @@ class ArmCommands(CoreController[Reference]):
         if self.phase.controls:
             self.rest.brakes.engage_again(self.time)
             self._offer_share()
+
+    def push(self, wrench: Array) -> str:
+        """Push with a wrench beside the springs of the mode cartesian_impedance, for ``wrench_timeout``.
+
+        Args:
+            wrench: (6,) force, then torque on the environment, in the axes of the root frame [N, N·m].
+
+        Returns:
+            The reason why it does not; empty where it does.
+        """
+        values = np.array(wrench, dtype=float)
+        if values.shape != (6,) or not np.isfinite(values).all():
+            return "the wrench is not six finite numbers"
+        if self.parameters.mode != task_impedance.MODE:
+            return f"the mode is {self.parameters.mode}: set mode to {task_impedance.MODE}"
+        until = self._snapshot.read().time + self.parameters.wrench_timeout
+        self._library.rd_core_push(self._core, doubles(values), until)
+        return ""
 
     def guide(self, pressed: bool) -> str:
         """Press or release the hold-to-run button of the mode hand_guiding.

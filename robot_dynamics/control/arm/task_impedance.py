@@ -111,6 +111,14 @@ class TaskImpedanceParameters:
         choices=tuple(PROJECTORS),
     )
 
+    wrench_timeout: float = parameter(
+        0.5,
+        "Time after the last wrench on ~/target_wrench at which it ends, in the mode cartesian_impedance",
+        unit="s",
+        minimum=0.02,
+        maximum=60.0,
+    )
+
     def __post_init__(self) -> None:
         validate(self)
         for name in _LISTS:

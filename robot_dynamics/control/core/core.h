@@ -337,6 +337,9 @@ void rd_core_latch(rd_core *core);
 /* From any thread: the hold-to-run button of the mode RD_HAND_GUIDING counts as pressed until a time of the states [s];
  * -INFINITY: released. After anything else than a release has ended the guiding, it must be released first. */
 void rd_core_guide(rd_core *core, double until);
+/* From any thread: the wrench (6), linear and angular in root axes, with which the frame of RD_CARTESIAN_IMPEDANCE pushes
+ * beside its springs, until a time of the states [N, N m, s]. */
+void rd_core_push(rd_core *core, const double *wrench, double until);
 /* End a protective stop: the robot is held where it is, and what was dropped stays dropped. */
 void rd_core_reset_fault(rd_core *core);
 /* The fail-safe output, `since` seconds after the fault began. */

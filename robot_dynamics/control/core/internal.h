@@ -226,6 +226,8 @@ struct rd_core {
     double *unwrapped;            /* (n) measured positions, with whole turns since the first one */
     int knows_turns;
     double *last_position, *last_velocity; /* (n) of the state that was checked last */
+    _Atomic double push[6], pushed_until; /* see rd_core_push */
+    double pushes[6], push_time;  /* smoothed [N, N m]; of the last state [s] */
     /* Of the hold-to-run button: whether it is pressed, and may be; see guiding.c. */
     _Atomic double guided_until;  /* [s] */
     int pressed, armed;

@@ -131,6 +131,7 @@ rd_core *rd_core_new(int n, const rd_settings *settings)
     core->n = n;
     core->pace.share = 1.0;
     atomic_init(&core->guided_until, -INFINITY);
+    atomic_init(&core->pushed_until, -INFINITY);
     for (int j = 0; j < n; ++j) {
         core->softness[j] = core->swung[j] = 1.0;
     }
@@ -170,6 +171,14 @@ void rd_core_results(const rd_core *core, rd_results *results)
 }
 
 /* Handing over */
+
+void rd_core_push(rd_core *core, const double *wrench, double until)
+{
+    for (int i = 0; i < 6; ++i) {
+        atomic_store_explicit(&core->push[i], wrench[i], memory_order_relaxed);
+    }
+    atomic_store_explicit(&core->pushed_until, until, memory_order_release);
+}
 
 void rd_core_guide(rd_core *core, double until)
 {

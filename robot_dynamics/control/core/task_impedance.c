@@ -23,6 +23,7 @@ static const double LEAST_MOBILITY = 1e-2;  /* share of the mean that an eigenva
 static const double LEVER = 0.1;            /* length at which turning and moving compare [m] */
 static const double TURNED_ROUND = 0.3;     /* the spring fades so far before half a turn, where its sense changes [rad] */
 static const double PI = 3.14159265358979323846;
+static const double PUSH_SMOOTHED = 0.05;   /* time constant of a wrench that is asked for [s] */
 enum { AXES = 6, MOST_SWEEPS = 12 };
 
 static double dot(const double *a, const double *b, int n)
@@ -231,6 +232,27 @@ static void add_force(const double *jacobian, int n, const double f[AXES], doubl
     }
 }
 
+/* The wrench that is asked for beside the springs; it comes and goes smoothly, and only in its own mode. */
+static void add_push(rd_core *core, const rd_settings *s, const double here[16], double force[AXES])
+{
+    const int lasts = s->mode == RD_CARTESIAN_IMPEDANCE && !core->trip.latched
+        && core->time <= atomic_load_explicit(&core->pushed_until, memory_order_acquire);
+    const double elapsed = core->time - core->push_time;
+    const double share = elapsed > 0.0 ? fmin(1.0, elapsed / (elapsed + PUSH_SMOOTHED)) : 0.0;
+    double push[AXES];
+    for (int i = 0; i < AXES; ++i) {
+        const double wanted = lasts ? atomic_load_explicit(&core->push[i], memory_order_relaxed) : 0.0;
+        push[i] = core->pushes[i] += share * (wanted - core->pushes[i]);
+    }
+    core->push_time = core->time;
+    if (s->task->axes == RD_TASK_FRAME) {
+        turn_into(here, push);
+    }
+    for (int i = 0; i < AXES; ++i) {
+        force[i] += push[i];
+    }
+}
+
 /* Eigenvalues, at least LEAST_MOBILITY of their mean, inverted. */
 static void invert_mobility(double values[AXES])
 {
@@ -373,6 +395,7 @@ int rd_cartesian_impedance(rd_core *core, const rd_settings *s, const rd_motion 
             force[i] = e[i] + soft * force[i];
         }
     }
+    add_push(core, s, here, force);
     add_force(jacobian, n, force, effort);
     if (projects) {
         double moved[AXES], held[AXES];

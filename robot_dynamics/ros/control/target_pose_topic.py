@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from geometry_msgs.msg import PoseStamped
+from geometry_msgs.msg import PoseStamped, WrenchStamped
 from rclpy.lifecycle import LifecycleNode
 
 from robot_dynamics.control.arm.controller import ArmController
@@ -44,7 +44,26 @@ class TargetPoseTopic:
         self._controller_node = controller_node
         self._rules = rules
         self._followed = followed
+        self._refused = ""
         node.create_subscription(PoseStamped, TOPIC, self._on_pose, qos.STREAM)
+        node.create_subscription(WrenchStamped, "~/target_wrench", self._on_wrench, qos.COMMAND)
+
+    def _on_wrench(self, message: WrenchStamped) -> None:
+        """Push with the wrench; what is refused is logged once."""
+        controller, force, torque = (
+            self._controller_node.loop.controller,
+            message.wrench.force,
+            message.wrench.torque,
+        )
+        reason = "the controller is not active"
+        if controller is not None and self._controller_node.loop.active:
+            root, frame = controller.chain.root, message.header.frame_id
+            reason = f"the frame is {quoted(frame)}; it must be empty or {quoted(root)}"
+            if frame in ("", root):
+                reason = controller.push(np.array([force.x, force.y, force.z, torque.x, torque.y, torque.z]))
+        if reason and reason != self._refused:
+            self._controller_node.events.refuse(f"target wrench refused: {reason}")
+        self._refused = reason
 
     def _on_pose(self, message: PoseStamped) -> None:
         controller = self._controller_node.loop.controller

@@ -1,0 +1,107 @@
+"""Parameters of CRISP's controller in terms of this package, and the wrench that a frame pushes with."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from closed_loop import READY, ArmLoop
+
+import robot_dynamics as rd
+from robot_dynamics.control.arm.crisp import DEFAULTS, is_crisp, translate
+from robot_dynamics.errors import ParameterError
+from robot_dynamics.parameters import describe
+
+JOINTS = [f"joint{k}" for k in range(1, 8)]
+FILE = {
+    "joints": JOINTS,
+    "end_effector_frame": "panda_hand",
+    "task.k_pos_x": 400.0,
+    "task.d_rot_z": 3.0,
+    "task.error_clip.rx": 0.3,
+    "nullspace.stiffness": 8.0,
+    "nullspace.weights.joint7.value": 0.5,
+    "nullspace.projector_type": "dynamic",
+    "use_local_jacobian": True,
+    "max_delta_tau": 0.4,
+    "log.enabled": True,
+}
+
+
+def test_every_parameter_is_honoured_or_said_or_refused():
+    found = translate(FILE, 1000.0)
+    values = found.values
+    assert values["cartesian_stiffness"] == [400.0, 500.0, 500.0, 30.0, 30.0, 30.0]
+    assert values["cartesian_damping"] == [-1.0, -1.0, -1.0, -1.0, -1.0, 3.0]
+    assert values["cartesian_error_clip"] == [0.1, 0.1, 0.1, 0.3, 0.5, 0.5]
+    assert values["nullspace_stiffness"] == [8.0] * 6 + [4.0]
+    assert (values["cartesian_frame"], values["cartesian_axes"]) == ("panda_hand", "frame")
+    assert values["robot_compensates_gravity"] is True and found.joints == tuple(JOINTS)
+    assert any("max_delta_tau: 0.4 N·m per cycle, 400 N·m/s at 1000 Hz" in line for line in found.lines)
+    taken = {about.name for about in describe(rd.ArmParameters)}
+    arm = {name: value for name, value in values.items() if name in taken}
+    assert rd.ArmParameters(**{k: tuple(v) if isinstance(v, list) else v for k, v in arm.items()}).yields
+    left = set(values) - taken - {about.name for about in describe(rd.ActuatorParameters)}
+    assert left == {"robot_compensates_gravity"}
+    # Each changes the values or a line, or is refused, or is a fault of nobody (regularization and log).
+    others = {bool: lambda v: not v, float: lambda v: 0.5 * v if v > 0.0 else 7.0, str: lambda v: "none"}
+    friction = {f"friction.fp{k}": [0.5] * 7 for k in (1, 2, 3)}
+    for name, default in DEFAULTS.items():
+        if isinstance(default, tuple):
+            continue
+        changed = {**FILE, **friction, name: others[type(default)](FILE.get(name, default))}
+        try:
+            assert translate(changed) != translate({**FILE, **friction}), name
+        except ParameterError as error:
+            assert name in str(error)
+        except AssertionError:
+            assert name == "noise.amplitude"
+
+
+def test_friction_of_crisp_is_its_ends():
+    fp = np.array([0.8, 5.0, 0.04])
+    given = {f"friction.fp{k + 1}": [float(fp[k])] * 7 for k in range(3)}
+    values = translate({**FILE, "use_friction": True, **given}).values
+
+    def crisp(v):
+        return fp[0] / (1 + np.exp(-fp[1] * (v + fp[2]))) - fp[0] / (1 + np.exp(-fp[1] * fp[2]))
+
+    for sign in (1.0, -1.0):
+        own = sign * values["friction"][0] + values["friction_offset"][0]
+        assert own == pytest.approx(crisp(100.0 * sign))
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"task.k_pos_w": 3.0}, "'task.k_pos_w' of CRISP's controller has no meaning here"),
+        ({"filter.dq": 0.5}, "'filter.dq' is 0.5: states and efforts are not filtered"),
+        ({"nullspace.weights.elbow.value": 1.0}, "for none of its joints: joint1"),
+        ({"task.k_pos_x": "stiff"}, "'task.k_pos_x' of CRISP is 'stiff'; it must be a finite number"),
+        ({"noise.add_random_noise": True}, "no noise"),
+        ({"use_friction": True, "friction.fp1": [1.0]}, "each needs one per joint"),
+    ],
+)
+def test_what_cannot_be_honoured_is_refused_by_name(given, words):
+    with pytest.raises(ParameterError, match=words):
+        translate({**FILE, **given})
+    assert is_crisp(list(FILE)) and not is_crisp(["kp", "mode"])
+
+
+def test_a_wrench_moves_the_frame_by_its_stiffness_and_ends():
+    """Static balance: way = push / stiffness; nothing external is felt."""
+    loop = ArmLoop(
+        "ur5", READY, mode="cartesian_impedance", cartesian_stiffness=(500.0, 30.0), wrench_timeout=1.5
+    )
+    loop.run(0.1)
+    before = loop.links.forward_kinematics(loop.plant.position)
+    assert loop.control.push([0.0, 10.0, 20.0, 0.0, 0.0, 0.0]) == ""
+    loop.run(1.5)
+    moved = loop.links.forward_kinematics(loop.plant.position)[:3, 3] - before[:3, 3]
+    np.testing.assert_allclose(moved, [0.0, 0.02, 0.04], atol=2e-3)
+    assert np.abs(loop.control.external.effort).max() < 0.2
+    assert np.abs(np.diff(loop.efforts, axis=0)).max() < 2.0
+    loop.run(2.0)
+    np.testing.assert_allclose(loop.links.forward_kinematics(loop.plant.position), before, atol=1e-3)
+    assert "six finite numbers" in loop.control.push([np.nan] * 6)
+    loop.control.parameters = rd.ArmParameters()
+    assert "the mode is computed_torque" in loop.control.push(np.zeros(6))
