@@ -42,6 +42,11 @@ def add_chain_arguments(parser: argparse.ArgumentParser, *, optional: bool = Fal
         default=[],
         help="hold a joint at a position [rad or m]; may be repeated",
     )
+    add_semantics_arguments(parser)
+
+
+def add_semantics_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare --srdf and --group."""
     parser.add_argument(
         "--srdf", metavar="FILE", help="semantic description: groups, named poses, disabled collisions"
     )
@@ -99,7 +104,7 @@ def chain_of(arguments: argparse.Namespace, text: bytes | None = None) -> Kinema
     source = text if text is not None else read_input() if arguments.urdf == "-" else arguments.urdf
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
-        root, tip, tips = _ends(arguments, source)
+        root, tip, tips = ends_of(arguments, source)
         chain = load_urdf(source, root, tip, dict(arguments.lock), tips)
     note(f"robot_dynamics: {chain.name}: {chain.description()}")
     for message in chain.warnings:
@@ -114,14 +119,14 @@ def semantics_of(arguments: argparse.Namespace) -> SemanticDescription | None:
     return None if arguments.srdf is None else read_srdf(arguments.srdf)
 
 
-def _ends(
+def ends_of(
     arguments: argparse.Namespace, source: str | bytes
 ) -> tuple[str | None, str | None, str | list[str] | None]:
-    """Root, tip and tips that the arguments name."""
-    root, tip, tips = arguments.root, arguments.tip, arguments.tips
+    """Root, tip and tips that the arguments name, by themselves or by a group of ``source``'s robot."""
+    root, tip, tips = arguments.root, arguments.tip, tips_of(arguments)
     semantics = semantics_of(arguments)
     if semantics is None or arguments.group is None:
-        return root, tip, tips.split(",") if tips not in (None, ALL) else tips
+        return root, tip, tips
     if not (root is None and tip is None and tips is None):
         raise ParameterError("--group names root and tips: leave --root, --tip and --tips out")
     base, ends = semantics.ends(arguments.group, parse_urdf(source))

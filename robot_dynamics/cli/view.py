@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -13,20 +14,23 @@ from typing import TYPE_CHECKING
 from robot_dynamics.cli import streams
 from robot_dynamics.cli.chain_source import (
     add_gravity_argument,
+    add_semantics_arguments,
     add_tips_argument,
     description_file,
+    ends_of,
     locked_joint,
     number_within,
-    tips_of,
+    semantics_of,
     whole_number,
 )
 from robot_dynamics.cli.demo import ProgressLine
 from robot_dynamics.cli.machine_source import is_machine, piped, platform_of
 from robot_dynamics.cli.needs import need
-from robot_dynamics.errors import ParameterError, escaped
+from robot_dynamics.errors import ParameterError, escaped, quoted, shown
 from robot_dynamics.inputs.files import check_output, is_regular, open_output
 
 if TYPE_CHECKING:
+    from robot_dynamics.model.srdf import SemanticDescription
     from robot_dynamics.ros.live.session import Exhibit
 
 INTERRUPTED = 130
@@ -63,6 +67,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="hold a joint at a position [rad or m]; may be repeated",
     )
+    add_semantics_arguments(parser)
+    parser.add_argument("--pose", metavar="NAME", help="pose of the semantic description to begin in")
     parser.add_argument(
         "--payload",
         type=number_within(0.0, HEAVIEST),
@@ -158,22 +164,38 @@ def _arm(arguments: argparse.Namespace, text: bytes | None, progress: ProgressLi
 
     path = Path(arguments.file)
     values = dict(argument.split(":=", 1) for argument in arguments.arguments)
+    folder = "" if arguments.file == "-" else str(path.resolve().parent)
+    description = description_text(path, values, text)
+    semantics = semantics_of(arguments)
+    root, tip, tips = ends_of(arguments, description.encode())
     options = ArmOptions(
-        root=arguments.root,
-        tip=arguments.tip,
+        root=root,
+        tip=tip,
         locked=dict(arguments.lock),
         payload=arguments.payload,
         gravity=tuple(arguments.gravity),
-        tips=tips_of(arguments),
+        tips=tips,
+        folder=Path(folder) if folder else None,
+        pose=None if arguments.pose is None else _pose(arguments.pose, semantics),
+        touching=frozenset() if semantics is None else semantics.touching,
     )
-    folder = "" if arguments.file == "-" else str(path.resolve().parent)
-    subject = arm_subject(description_text(path, values, text), options)
+    subject = arm_subject(description, options)
     for note in subject.notes:
         progress.say(f"{subject.chain.name}: {note}")
     geometry = read_robot(subject.text, Path(folder) if folder else None, unreadable)
     for line in geometry.skipped[:MOST_SAID]:
         progress.say(f"{subject.chain.name}: {line}")
     return ArmExhibit(subject, options, geometry, folder)
+
+
+def _pose(name: str, semantics: SemanticDescription | None) -> tuple[str, Mapping[str, float]]:
+    if semantics is None:
+        raise ParameterError(f"--pose {quoted(name)} needs --srdf FILE, which defines the poses")
+    if name not in semantics.states:
+        raise ParameterError(
+            f"{semantics.label}: no pose {quoted(name)}; there are {shown(*semantics.states) or 'none'}"
+        )
+    return name, semantics.states[name]
 
 
 def _stewart(arguments: argparse.Namespace, text: bytes | None, stack: ExitStack) -> Exhibit:
@@ -186,6 +208,9 @@ def _stewart(arguments: argparse.Namespace, text: bytes | None, stack: ExitStack
         or arguments.root
         or arguments.lock
         or arguments.payload
+        or arguments.srdf
+        or arguments.group
+        or arguments.pose
     ):
         raise ParameterError("a Stewart platform has no chain to choose and no xacro arguments")
     platform = platform_of(arguments.file, text)

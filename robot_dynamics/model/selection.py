@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -187,9 +188,26 @@ def select_chain(
     )
 
 
+NEAR_END = 0.05
+"""Share of a joint's range at each end."""
+
+
 def rest_position(joint: Joint) -> float:
     """Zero, or the limit next to it [rad or m]."""
     return min(max(0.0, joint.limits.lower), joint.limits.upper)
+
+
+def ready_position(joint: Joint) -> float:
+    """Zero, or the middle of the limits where zero is at their end or outside [rad or m].
+
+    A joint whose range ends at zero is stretched, folded or at its stop there. A sliding joint at its end
+    is retracted, which is its usual place.
+    """
+    low, high = joint.limits.lower, joint.limits.upper
+    if joint.kind is JointType.PRISMATIC or not (math.isfinite(low) and math.isfinite(high)):
+        return rest_position(joint)
+    margin = NEAR_END * (high - low)
+    return 0.0 if low + margin < 0.0 < high - margin else 0.5 * (low + high)
 
 
 def _moves_by_itself(joint: Joint) -> bool:

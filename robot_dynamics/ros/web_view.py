@@ -10,7 +10,7 @@ from __future__ import annotations
 import queue
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from robot_dynamics.ros.models.machines import load_machine
 from robot_dynamics.ros.support import parameters, qos, spin
 from robot_dynamics.ros.support.paced import spin_at
 from robot_dynamics.ros.viewing.arm import ArmSource
+from robot_dynamics.ros.viewing.controller_parameters import ControllerParameters, ParameterText
 from robot_dynamics.ros.viewing.source import MachineSource
 from robot_dynamics.ros.viewing.stewart import StewartSource
 from robot_dynamics.view.machine import Geometry
@@ -52,20 +53,21 @@ class WebView(Node):
         self.settings = parameters.declare(self, WebViewParameters)
         settings = self.settings
         platform = self._platform() if settings.machine else None
-        self._server, self._drawn, pages, address = _open(settings, self._on_stranger)
+        self._server, pages, address = _open(settings, self._on_stranger)
         server = self._server
+        self._pages = pages
         self._patience = 0.0
         self._wishes: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         actions = pages.Actions(
             send=lambda goal: self._wishes.put(lambda: self._send(goal)),
             hold=lambda: self._wishes.put(lambda: self._call(self._hold)),
             # The controller would pull a machine that has been put elsewhere back to its old place.
-            reset=lambda: self._wishes.put(lambda: self._call(self._reset, then=self._hold)),
+            reset=lambda: self._wishes.put(self._begin_anew),
+            reset_fault=lambda: self._wishes.put(lambda: self._call(self._reset_fault)),
+            set=lambda values: self._wishes.put(lambda: self._tuning.set(values)),
         )
         gravity = settings.gravity if platform is None else tuple(platform.machine.gravity)
-        self._page = pages.Page(
-            server, gravity, settings.plot_window, settings.shadows, actions, settings.dark
-        )
+        self._page = pages.Page(server, settings, gravity, actions)
         controller = settings.controlled_by
         self._source: MachineSource
         if platform is None:
@@ -81,6 +83,10 @@ class WebView(Node):
             self._page.show(platform)
         self._hold = self.create_client(Trigger, f"{controller}/hold")
         self._reset = self.create_client(Trigger, f"{settings.simulator}/reset")
+        self._reset_fault = self.create_client(Trigger, f"{controller}/reset_fault")
+        self._tuning = ControllerParameters(
+            self, controller, self._show_parameters, lambda text: self._page.notices.refuse("wish", text)
+        )
         self.create_subscription(Log, "/rosout", self._on_log, qos.TRAJECTORY)
         server.on_client_connect(self._on_visitor)
         what = "robot" if platform is None else f"platform {platform.name}"
@@ -98,8 +104,13 @@ class WebView(Node):
         for line in geometry.skipped[:SAID]:
             self.get_logger().warning(line)
 
+    def _show_parameters(self, settings: Sequence[ParameterText]) -> None:
+        self._page.offer(
+            [self._pages.Setting(one.name, one.value, one.choices, one.hint) for one in settings]
+        )
+
     def _on_visitor(self, client: Any) -> None:
-        self._drawn(client)
+        self._page.welcome(client)
         self.get_logger().info(VISITOR)
 
     def _on_stranger(self, reason: str) -> None:
@@ -119,6 +130,8 @@ class WebView(Node):
         for subject, text in self._source.complaints().items():
             self._page.notices.say(subject, text)
         self._page.notices.tidy()
+        self._page.lock(self._source.locked())
+        self._tuning.look()
         if sample is not None:
             self._page.update(sample)
 
@@ -129,8 +142,11 @@ class WebView(Node):
             name in (self.settings.controlled_by, self.settings.simulator)
             and message.level >= LoggingSeverity.WARN
         ):
-            level = "error" if message.level >= LoggingSeverity.ERROR else "warning"
-            self._page.notices.say("log", f"{name}: {message.msg}", level, MEMORY)
+            text = f"{name}: {message.msg}"
+            if message.level >= LoggingSeverity.ERROR or "refused" in message.msg:
+                self._page.notices.refuse("log", text)
+            else:
+                self._page.notices.say("log", text, "warning", MEMORY)
 
     # What the user wishes
 
@@ -139,9 +155,13 @@ class WebView(Node):
         try:
             self._source.send(goal)
         except RobotDynamicsError as error:
-            self._page.notices.say("wish", f"not sent: {error}", "error", MEMORY)
+            self._page.notices.refuse("wish", f"not sent: {error}")
             return
         self._page.notices.say("wish", f"sent: {goal.duration:.1f} s", "info", MEMORY)
+
+    def _begin_anew(self) -> None:
+        self._page.release()
+        self._call(self._reset, then=self._hold)
 
     @property
     def waiting(self) -> bool:
@@ -154,15 +174,18 @@ class WebView(Node):
         say("log", "")
         name = self.resolve_service_name(client.srv_name)
         if not client.service_is_ready():
-            say("wish", f"there is no service {name}", "error", MEMORY)
+            self._page.notices.refuse("wish", f"there is no service {name}")
             return
         say("wish", f"{name} ...", "info", MEMORY)
 
         def answered(future: Any) -> None:
             answer = future.result()
             self._patience = 0.0
-            text, level = f"{name}: {answer.message or 'done'}", "info" if answer.success else "error"
-            say("wish", text, level, MEMORY)
+            text = f"{name}: {answer.message or 'done'}"
+            if answer.success:
+                say("wish", text, "info", MEMORY)
+            else:
+                self._page.notices.refuse("wish", text)
             if answer.success and then is not None and then.service_is_ready():
                 then.call_async(Trigger.Request())
 
@@ -174,8 +197,8 @@ class WebView(Node):
         self._server.stop()
 
 
-def _open(settings: WebViewParameters, on_stranger: Callable[[str], None]) -> tuple[Any, Any, Any, str]:
-    """The server, what waits for a browser to draw, the module of the page, and its address."""
+def _open(settings: WebViewParameters, on_stranger: Callable[[str], None]) -> tuple[Any, Any, str]:
+    """The server, the module of the page, and its address."""
     try:
         from robot_dynamics.view.browser import page, server
     except ImportError as error:
@@ -183,7 +206,7 @@ def _open(settings: WebViewParameters, on_stranger: Callable[[str], None]) -> tu
     opened = server.open_server(
         settings.host, settings.port, "robot_dynamics", settings.allowed_origins, on_stranger
     )
-    return opened, server.wait_until_drawn, page, server.url_of(settings.host, settings.port)
+    return opened, page, server.url_of(settings.host, settings.port)
 
 
 def run(node: WebView, stop: spin.StopEvent) -> None:

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from robot_dynamics.errors import ModelError
 from robot_dynamics.spatial import Array
-from robot_dynamics.view.visuals import Box, Cylinder, Plate, Sphere, Visual
+from robot_dynamics.view.mesh_files import read_mesh
+from robot_dynamics.view.visuals import Box, Cylinder, MeshFile, Plate, Sphere, Visual
 
 LONGEST_WEIGHT = 0.25
 """Arrow of the heaviest link's weight, as a share of the machine's size."""
@@ -63,12 +65,26 @@ def _corners(visual: Visual) -> Array:
     if isinstance(shape, Plate):
         flat = np.array(shape.outline)
         return np.vstack([np.column_stack([flat, np.full(len(flat), z)]) for z in (-shape.thickness, 0.0)])
-    half = np.zeros(3)  # meshes are not read here
+    half = np.zeros(3)
+    if isinstance(shape, MeshFile):
+        return _mesh_corners(shape)
     if isinstance(shape, Box):
         half = 0.5 * np.array(shape.size)
     elif isinstance(shape, Cylinder):
         half = np.array([shape.radius, shape.radius, 0.5 * shape.length])
     elif isinstance(shape, Sphere):
         half = np.full(3, shape.radius)
-    signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
-    return np.asarray(signs * half)
+    return np.asarray(_SIGNS * half)
+
+
+def _mesh_corners(shape: MeshFile) -> Array:
+    """Corners of the box about a mesh; its origin where it cannot be read."""
+    try:
+        vertices, _ = read_mesh(shape.path)
+    except (ModelError, ImportError):
+        return np.zeros((1, 3))
+    ends = np.array([vertices.min(axis=0), vertices.max(axis=0)]) * np.array(shape.scale)
+    return np.asarray(ends.mean(axis=0) + 0.5 * _SIGNS * (ends[1] - ends[0]))
+
+
+_SIGNS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)

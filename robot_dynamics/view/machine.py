@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
 from robot_dynamics.spatial import Array
@@ -23,6 +24,9 @@ class Coordinate:
         low: least value [SI].
         high: greatest value [SI].
         step: of the slider, as shown.
+        turns: an angle, which the page shows in radians or degrees.
+        group: of the coordinates that belong together, such as an arm; empty where all do.
+        locked: reason why it cannot be moved; empty where it can.
     """
 
     name: str
@@ -31,6 +35,13 @@ class Coordinate:
     low: float
     high: float
     step: float
+    turns: bool = False
+    group: str = ""
+    locked: str = ""
+
+    def in_degrees(self) -> Coordinate:
+        """The same angle, shown in degrees."""
+        return replace(self, unit="°", factor=math.degrees(1.0), step=0.1)
 
 
 @dataclass(frozen=True)
@@ -66,24 +77,32 @@ class Chart:
     """A plot over time.
 
     Attributes:
-        title: with the unit.
+        title: of the quantity.
+        unit: of the vertical axis.
         quantity: of the sample.
         factors: what is drawn, by name: the SI value times this.
         least_span: the vertical axis spans at least plus and minus this.
+        limit: height of the lines that mark the limit; None without them.
+        legend: text of the legend by name, instead of the name.
     """
 
     title: str
+    unit: str
     quantity: Literal["errors", "efforts"]
     factors: Mapping[str, float]
     least_span: float
+    limit: float | None = None
+    legend: Mapping[str, str] = field(default_factory=dict)
 
 
 def effort_chart(what: str, gauges: tuple[Gauge, ...]) -> Chart:
     """Efforts of the drives: in per cent of their limits where all have one."""
     if all(share_of_limit(0.0, gauge.limit) is not None for gauge in gauges):
-        return Chart(f"{what} [% of the limit]", "efforts", {g.name: 100.0 / g.limit for g in gauges}, 10.0)
+        legend = {gauge.name: f"{gauge.name} (100 % = {gauge.limit:g} {gauge.unit})" for gauge in gauges}
+        factors = {gauge.name: 100.0 / gauge.limit for gauge in gauges}
+        return Chart(what, "% of limit", "efforts", factors, 105.0, 100.0, legend)
     units = " or ".join(dict.fromkeys(gauge.unit for gauge in gauges))
-    return Chart(f"{what} [{units}]", "efforts", {gauge.name: 1.0 for gauge in gauges}, 10.0)
+    return Chart(what, units, "efforts", {gauge.name: 1.0 for gauge in gauges}, 10.0)
 
 
 class Geometry(Protocol):
@@ -112,6 +131,10 @@ class Geometry(Protocol):
     @property
     def coordinates(self) -> tuple[Coordinate, ...]:
         """Coordinates of the sliders."""
+
+    @property
+    def home(self) -> Mapping[str, float]:
+        """Pose that the button ``home`` chooses, by coordinate [rad or m]."""
 
     @property
     def gauges(self) -> tuple[Gauge, ...]:

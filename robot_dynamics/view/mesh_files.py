@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlparse
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robot_dynamics.errors import ModelError
 from robot_dynamics.inputs.files import is_regular
 from robot_dynamics.spatial import Array
 
+Color = tuple[float, float, float, float]
+"""Red, green, blue and opacity, 0 to 1."""
 READABLE = (".stl", ".obj", ".dae")
 """Kinds of mesh files that are drawn."""
 MOST_TRIANGLES = 2_000_000
@@ -85,9 +90,26 @@ def _above(folder: Path | None) -> Sequence[Path]:
     return () if folder is None else (folder, *folder.parents)[:_UPWARDS]
 
 
+@dataclass(frozen=True)
+class MeshPart:
+    """Triangles of one material.
+
+    Attributes:
+        vertices: (V, 3) as in the file.
+        faces: (F, 3) indices of vertices.
+        color: of its material, red to opacity, 0 to 1; None where the file has none.
+        painted: trimesh's own mesh where texture or vertices give the colours, else None.
+    """
+
+    vertices: Array
+    faces: NDArray[np.int64]
+    color: Color | None = None
+    painted: Any = None
+
+
 @lru_cache(maxsize=512)
-def read_mesh(path: Path) -> tuple[Array, Array]:
-    """Vertices (V, 3) as in the file, and triangles (T, 3) of their indices.
+def read_parts(path: Path) -> tuple[MeshPart, ...]:
+    """Parts of a mesh file, one for each colour.
 
     Raises:
         ModelError: the file is no mesh, or one of more than ``MOST_TRIANGLES``.
@@ -95,21 +117,100 @@ def read_mesh(path: Path) -> tuple[Array, Array]:
     import trimesh
 
     try:
-        mesh: Any = trimesh.load(str(path), force="mesh")
-        vertices, faces = np.asarray(mesh.vertices, dtype=float), np.asarray(mesh.faces)
+        loaded: Any = trimesh.load(str(path))
+        meshes = [
+            mesh for mesh in (loaded.dump() if hasattr(loaded, "dump") else [loaded]) if _has_faces(mesh)
+        ]
+        parts = [_part(mesh) for mesh in meshes]
     except Exception as error:  # the readers of mesh formats raise whatever they like
         raise ModelError(f"mesh {path} cannot be read: {str(error)[:200]}") from error
-    if not len(faces) or not np.isfinite(vertices).all():
+    count = sum(len(part.faces) for part in parts)
+    if not count or not all(np.isfinite(part.vertices).all() for part in parts):
         raise ModelError(f"mesh {path} has no triangles that can be read")
-    if len(faces) > MOST_TRIANGLES:
-        raise ModelError(f"mesh {path} has {len(faces)} triangles; {MOST_TRIANGLES} can be drawn")
-    return vertices, faces
+    if count > MOST_TRIANGLES:
+        raise ModelError(f"mesh {path} has {count} triangles; {MOST_TRIANGLES} can be drawn")
+    painted = [part for part in parts if part.painted is not None]
+    plain: dict[Color | None, list[MeshPart]] = {}
+    for part in parts:
+        if part.painted is None:
+            plain.setdefault(part.color, []).append(part)
+    return (*(_joined(same, color) for color, same in plain.items()), *painted)
+
+
+def _has_faces(mesh: Any) -> bool:
+    return len(getattr(mesh, "faces", ())) > 0
+
+
+def _part(mesh: Any) -> MeshPart:
+    visual = mesh.visual
+    material = getattr(visual, "material", None)
+    image = getattr(material, "image", None)
+    if image is None:
+        image = getattr(material, "baseColorTexture", None)
+    vertices, faces = np.asarray(mesh.vertices, dtype=float), np.asarray(mesh.faces)
+    if visual.kind in ("vertex", "face") or (image is not None and visual.uv is not None):
+        return MeshPart(vertices, faces, None, mesh)
+    color = getattr(material, "main_color", None) if visual.kind == "texture" else None
+    if color is None:
+        return MeshPart(vertices, faces)
+    red, green, blue, alpha = (float(value) / 255.0 for value in color)
+    # Some files have opacity the wrong way round: what nobody could see is meant to be seen.
+    return MeshPart(vertices, faces, (red, green, blue, alpha if alpha > 0.0 else 1.0))
+
+
+def _joined(parts: Sequence[MeshPart], color: Color | None) -> MeshPart:
+    first = np.cumsum([0, *(len(part.vertices) for part in parts)])
+    faces = [part.faces + begin for part, begin in zip(parts, first, strict=False)]
+    return MeshPart(np.concatenate([part.vertices for part in parts]), np.concatenate(faces), color)
+
+
+def read_mesh(path: Path) -> tuple[Array, NDArray[np.int64]]:
+    """Vertices (V, 3) as in the file, and triangles (T, 3) of their indices.
+
+    Raises:
+        ModelError: the file is no mesh, or one of more than ``MOST_TRIANGLES``.
+    """
+    whole = _joined(read_parts(path), None)
+    return whole.vertices, whole.faces
+
+
+def simplified(part: MeshPart, most: int) -> MeshPart:
+    """The part with at most ``most`` triangles: vertices of a cell of a grid are one.
+
+    Triangles that look in different directions share no vertices, so that edges stay sharp.
+    """
+    vertices, faces = part.vertices, part.faces
+    if len(faces) <= most:
+        return part
+    normals = np.cross(
+        vertices[faces[:, 1]] - vertices[faces[:, 0]], vertices[faces[:, 2]] - vertices[faces[:, 0]]
+    )
+    axis = np.abs(normals).argmax(axis=1)
+    side = 2 * axis + (normals[np.arange(len(faces)), axis] > 0.0)
+    cell = math.sqrt(0.5 * float(np.linalg.norm(normals, axis=1).sum()) / most)
+    kept = faces[:0]
+    while cell > 0.0:
+        grid = np.floor((vertices - vertices.min(axis=0)) / cell).astype(np.int64)
+        key = (grid[:, 0] << 42) + (grid[:, 1] << 21) + grid[:, 2]
+        _, group = np.unique(key, return_inverse=True)
+        corners = group[faces]
+        whole = (corners != np.roll(corners, 1, axis=1)).all(axis=1)
+        kept = corners[whole]
+        if len(kept) <= most:
+            break
+        cell *= 1.2
+    if not len(kept):
+        return part
+    count = np.bincount(group)
+    places = np.stack([np.bincount(group, vertices[:, k]) / count for k in range(3)], axis=1)
+    used, index = np.unique(6 * kept + side[whole][:, None], return_inverse=True)
+    return MeshPart(places[used // 6], index.reshape(-1, 3), part.color)
 
 
 def unreadable(path: Path) -> str:
     """Reason why a mesh file cannot be drawn; empty when it can."""
     try:
-        read_mesh(path)
+        read_parts(path)
     except ModelError as error:
         return str(error)
     return ""

@@ -31,7 +31,14 @@ class WebViewParameters:
         15.0, "Time that the plots show", unit="s", minimum=1.0, maximum=120.0, read_only=True
     )
     shadows: bool = parameter(
-        True, "Draw shadows, which browsers without a graphics card are slow at", read_only=True
+        True, "Draw shadows, unless the picture is a simple one (detail)", read_only=True
+    )
+    detail: str = parameter(
+        "auto",
+        "simple: meshes of few triangles, no shadows, for browsers without a graphics card; full: as in the"
+        " files; auto: simple until a browser has shown that it draws fast",
+        choices=("auto", "simple", "full"),
+        read_only=True,
     )
     dark: bool = parameter(False, "Begin with dark panels; a box on the page changes it", read_only=True)
     machine: str = parameter(
@@ -68,6 +75,15 @@ class WebViewParameters:
         " the folders above it",
         read_only=True,
     )
+    home_joints: tuple[str, ...] = parameter(
+        (),
+        "Joints whose position at the button home is given; the others go to their ready pose",
+        read_only=True,
+    )
+    home_positions: tuple[float, ...] = parameter(
+        (), "Position of each of home_joints", unit="rad or m", read_only=True
+    )
+    notes: tuple[str, ...] = parameter((), "Lines that the page shows under Notes", read_only=True)
     allowed_origins: tuple[str, ...] = parameter(
         (),
         "Further addresses under which browsers may use the page, such as https://robot.example behind a"
@@ -81,6 +97,11 @@ class WebViewParameters:
         if len(self.zero_lengths) not in (0, 6):
             raise ParameterError(
                 f"parameter 'zero_lengths' has {len(self.zero_lengths)} values; give none or six"
+            )
+        if len(self.home_joints) != len(self.home_positions):
+            raise ParameterError(
+                f"parameter 'home_positions' has {len(self.home_positions)} values for"
+                f" {len(self.home_joints)} home_joints"
             )
         for origin in self.allowed_origins:
             if not is_origin(origin):

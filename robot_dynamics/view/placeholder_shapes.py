@@ -9,7 +9,8 @@ import numpy as np
 from robot_dynamics.model.urdf import RobotTree
 from robot_dynamics.spatial import Array, pose
 from robot_dynamics.view.efforts import axis_frame
-from robot_dynamics.view.visuals import Color, Cylinder, Sphere, Visual
+from robot_dynamics.view.mesh_files import Color
+from robot_dynamics.view.visuals import Cylinder, Sphere, Visual
 
 COLOR: Color = (0.60, 0.66, 0.72, 1.0)
 THICKNESS = 0.025

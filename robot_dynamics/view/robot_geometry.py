@@ -11,9 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
+from robot_dynamics.model.selection import ready_position
 from robot_dynamics.model.urdf import Joint, JointType, RobotTree, parse_urdf
 from robot_dynamics.spatial import Array, pose, rotation_about
 from robot_dynamics.view.efforts import axis_frame
+from robot_dynamics.view.limbs import limbs
 from robot_dynamics.view.links import SMALLEST, Weight, bounds, weight_arrows
 from robot_dynamics.view.machine import Chart, Coordinate, Gauge, effort_chart
 from robot_dynamics.view.mesh_files import MISSING
@@ -36,7 +38,12 @@ class RobotGeometry:
     tree: RobotTree
     visuals: Visuals
 
-    ground = 0.0
+    @cached_property
+    def ground(self) -> float:
+        """Height of the floor: of the root or a lower fixed part; of a robot with limbs, of its feet [m]."""
+        poses = self.link_poses(self.home)
+        links = poses if self.limbs else {n: p for n, p in poses.items() if n not in self._moving_links}
+        return min(0.0, float(bounds(links, self.shapes)[0][2]))
 
     @property
     def name(self) -> str:
@@ -63,8 +70,18 @@ class RobotGeometry:
 
     @cached_property
     def coordinates(self) -> tuple[Coordinate, ...]:
-        """The independent joints."""
-        return tuple(_coordinate(joint) for joint in self.independent_joints)
+        """All moving joints; those that follow another are locked."""
+        return tuple(_coordinate(joint, self.limbs.get(joint.name, "")) for joint in self.moving_joints)
+
+    @cached_property
+    def home(self) -> dict[str, float]:
+        """Ready pose of the independent joints."""
+        return {joint.name: ready_position(joint) for joint in self.independent_joints}
+
+    @cached_property
+    def limbs(self) -> dict[str, str]:
+        """Name of the limb of each moving joint; empty for a robot with one limb."""
+        return limbs(self.tree)
 
     @cached_property
     def gauges(self) -> tuple[Gauge, ...]:
@@ -81,8 +98,8 @@ class RobotGeometry:
     def charts(self) -> tuple[Chart, ...]:
         """Errors of the joints, and their efforts."""
         sliding = any(joint.kind is JointType.PRISMATIC for joint in self.independent_joints)
-        title = "error [mrad or mm]" if sliding else "error [mrad]"
-        errors = Chart(title, "errors", {joint.name: 1e3 for joint in self.independent_joints}, 0.01)
+        unit = "mrad or mm" if sliding else "mrad"
+        errors = Chart("error", unit, "errors", {joint.name: 1e3 for joint in self.independent_joints}, 0.01)
         return errors, effort_chart("effort", self.gauges)
 
     @cached_property
@@ -216,11 +233,13 @@ def read_robot(
     return RobotGeometry(tree, read_visuals(source, folder, check))
 
 
-def _coordinate(joint: Joint) -> Coordinate:
+def _coordinate(joint: Joint, limb: str) -> Coordinate:
     """The slider of a joint: short numbers inside its limits."""
     low = joint.limits.lower if math.isfinite(joint.limits.lower) else -UNLIMITED_TURN
     high = joint.limits.upper if math.isfinite(joint.limits.upper) else UNLIMITED_TURN
     inner = (math.ceil(1e3 * low) / 1e3, math.floor(1e3 * high) / 1e3)
     low, high = inner if inner[0] < inner[1] else (low, max(high, low + 1e-6))
-    unit = "m" if joint.kind is JointType.PRISMATIC else "rad"
-    return Coordinate(joint.name, unit, 1.0, low, high, 0.001 if high - low > 0.02 else (high - low) / 100.0)
+    turns = joint.kind is not JointType.PRISMATIC
+    step = 0.001 if high - low > 0.02 else (high - low) / 100.0
+    locked = "" if joint.mimic is None else f"follows {joint.mimic.joint}"
+    return Coordinate(joint.name, "rad" if turns else "m", 1.0, low, high, step, turns, limb, locked)

@@ -165,8 +165,8 @@ class StewartGeometry:
     def charts(self) -> tuple[Chart, ...]:
         """Errors of the pose, and the legs' forces."""
         return (
-            Chart("position error [mm]", "errors", dict.fromkeys(PLACE, 1e3), 0.01),
-            Chart("orientation error [°]", "errors", dict.fromkeys(TURNS, math.degrees(1.0)), 0.001),
+            Chart("position error", "mm", "errors", dict.fromkeys(PLACE, 1e3), 0.01),
+            Chart("orientation error", "°", "errors", dict.fromkeys(TURNS, math.degrees(1.0)), 0.001),
             effort_chart("leg force", self.gauges),
         )
 

@@ -9,8 +9,9 @@ import numpy as np
 from robot_dynamics.spatial import Array, pose
 from robot_dynamics.stewart.machine import Leg, Machine
 from robot_dynamics.view.efforts import axis_frame
+from robot_dynamics.view.mesh_files import Color
 from robot_dynamics.view.plates import plate_below
-from robot_dynamics.view.visuals import Color, Cylinder, Sphere, Visual
+from robot_dynamics.view.visuals import Cylinder, Sphere, Visual
 
 BASE_COLOR: Color = (0.33, 0.36, 0.42, 1.0)
 PLATFORM_COLOR: Color = (0.93, 0.80, 0.62, 1.0)

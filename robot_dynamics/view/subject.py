@@ -11,15 +11,17 @@ from xml.etree import ElementTree
 import numpy as np
 
 from robot_dynamics.dynamics.compiled import compile_dynamics
-from robot_dynamics.errors import ModelError, ModelWarning
+from robot_dynamics.errors import ModelError, ModelWarning, RobotDynamicsError
 from robot_dynamics.inputs.files import is_regular
 from robot_dynamics.model.chain import JointKind, KinematicChain
 from robot_dynamics.model.expand import expand_xacro, is_xacro
 from robot_dynamics.model.load import load_urdf
-from robot_dynamics.model.selection import rest_position, select_chain
+from robot_dynamics.model.selection import ready_position, select_chain
 from robot_dynamics.model.urdf import RobotTree, parse_urdf
 from robot_dynamics.model.urdf.gate import kinematics_only, read_source
 from robot_dynamics.spatial import Array
+from robot_dynamics.view.ready_pose import free_pose
+from robot_dynamics.view.robot_geometry import read_robot
 from robot_dynamics.view.simulation_check import check_simulation
 from robot_dynamics.view.tour import FARTHEST, Tour, plan_tour
 
@@ -38,6 +40,9 @@ class ArmOptions:
         payload: at the tip, or at every tip [kg].
         gravity: (3,) in the root frame [m/s²].
         tips: instead of ``tip`` the links where a tree ends, or "all".
+        folder: of the description's file; None when it did not come from one.
+        pose: name and positions of the pose in which the arm begins; None for the middle of its range.
+        touching: pairs of links whose collisions are disabled.
     """
 
     root: str | None = None
@@ -46,6 +51,9 @@ class ArmOptions:
     payload: float = 0.0
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     tips: str | Sequence[str] | None = None
+    folder: Path | None = None
+    pose: tuple[str, Mapping[str, float]] | None = None
+    touching: frozenset[frozenset[str]] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -79,6 +87,13 @@ class ArmSubject:
         ends: dict[str, object] = {"tips": names} if len(names) > 1 else {"tip": names[0]}
         return {"robot_description": self.text, "root": self.chain.root, **ends, **lists}
 
+    def start_parameters(self) -> dict[str, object]:
+        """The simulator's parameters that put the arm where it begins."""
+        return {
+            "initial_joints": list(self.chain.joint_names),
+            "initial_positions": [float(q) for q in self.start],
+        }
+
     def max_effort(self) -> list[float]:
         """The parameter of that name: more than the limits that cannot carry the arm; empty without any."""
         if not self.tour.weak:
@@ -108,7 +123,8 @@ def arm_subject(text: str, options: ArmOptions) -> ArmSubject:
         text = _freed(text, fixed)
         chain, kinematic = _chain(text, options, chosen.tips, locked, notes[:1])
         notes.append(f"the limits of {_named(fixed)} leave no range: they are left out here")
-    start = np.array([rest_position(tree.joints[name]) for name in chain.joint_names])
+    start, note = _start(text, tree, chain, options, locked)
+    notes.append(note)
     tour = plan_tour(chain, start, None)
     if not kinematic:
         dynamics = compile_dynamics(chain, options.gravity, friction=False)
@@ -136,6 +152,26 @@ def arm_subject(text: str, options: ArmOptions) -> ArmSubject:
         for name, effort in tour.weak.items()
     ]
     return ArmSubject(text, chain, locked, kinematic, tour, start, (chain.description(), *notes))
+
+
+def _start(
+    text: str, tree: RobotTree, chain: KinematicChain, options: ArmOptions, locked: Mapping[str, float]
+) -> tuple[Array, str]:
+    """Pose in which the arm begins, and the note that names it."""
+    first = {name: ready_position(tree.joints[name]) for name in chain.joint_names}
+    name = "every joint at zero"
+    if any(first.values()):
+        name = "joints at zero, or in the middle of their range where zero is at its end"
+    if options.pose is not None:
+        name, given = options.pose
+        first |= {joint: value for joint, value in given.items() if joint in first}
+    start = np.array([first[joint] for joint in chain.joint_names])
+    floor = read_robot(text, options.folder).ground
+    try:
+        place, moved = free_pose(text, chain, start, floor, options.folder, locked, options.touching)
+    except RobotDynamicsError as error:
+        return start, f"pose at the start: {name}; collisions are not checked: {error}"
+    return place, f"pose at the start: {name}" + (f"; {moved}" if moved else "")
 
 
 def _tree(text: str) -> tuple[RobotTree, list[str]]:

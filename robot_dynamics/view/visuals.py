@@ -18,10 +18,7 @@ from robot_dynamics.errors import ModelError
 from robot_dynamics.inputs.files import is_regular
 from robot_dynamics.model.urdf.gate import read_source
 from robot_dynamics.spatial import Array, pose, rotation_from_rpy
-from robot_dynamics.view.mesh_files import MISSING, advice, find_mesh, package_of
-
-Color = tuple[float, float, float, float]
-"""Red, green, blue and opacity, 0 to 1."""
+from robot_dynamics.view.mesh_files import MISSING, Color, advice, find_mesh, package_of
 
 DEFAULT_COLOR: Color = (0.72, 0.74, 0.76, 1.0)
 LARGEST = 1e4

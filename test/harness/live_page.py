@@ -78,6 +78,22 @@ class Page:
             f"the slider {name} does not take {value}",
         )
 
+    def open(self, tab):
+        """Show a tab of the controls."""
+        self.driver.execute_script(
+            "[...document.querySelectorAll('[role=tab]')].find(e => e.textContent == arguments[0]).click()",
+            tab,
+        )
+
+    def reset(self):
+        self.open("Controller")
+        self.peer.wait_until(
+            lambda: self.driver.find_elements("xpath", "//button[normalize-space()='reset simulation']"),
+            "there is no reset",
+        )
+        self.press("reset simulation")
+        self.open("Move")
+
     def press(self, name):
-        (button,) = self.driver.find_elements("xpath", f"//button[normalize-space()='{name}']")
+        (button,) = self.driver.find_elements("xpath", f"//button[starts-with(normalize-space(), '{name}')]")
         self.driver.execute_script("arguments[0].click()", button)

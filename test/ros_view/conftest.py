@@ -6,7 +6,7 @@ from chromium import chromium
 
 @pytest.fixture(scope="module")
 def browser():
-    with chromium(1000, 480) as driver:
+    with chromium(1300, 820) as driver:
         yield driver
 
 

@@ -174,3 +174,30 @@ def test_a_collada_mesh_is_read(tmp_path):
     vertices, faces = read_mesh(file)
     np.testing.assert_allclose(np.ptp(vertices, axis=0), [1.0, 2.0, 3.0], atol=1e-6)
     assert len(faces) == 12
+
+
+def test_parts_have_the_colours_of_their_materials(tmp_path, package):
+    """As rviz shows them: the mesh's material wins, the description's colours what has none."""
+    pytest.importorskip("trimesh", reason="viser is not installed")
+    from robot_dynamics.view.mesh_files import read_parts
+
+    (tmp_path / "two.mtl").write_text("newmtl red\nKd 1 0 0\nnewmtl blue\nKd 0 0 1\n")
+    corners = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\n"
+    faces = "usemtl red\nf 1 2 3\nusemtl blue\nf 1 2 4\nusemtl red\nf 2 3 4\n"
+    (tmp_path / "two.obj").write_text(f"mtllib two.mtl\n{corners}{faces}")
+    found = {part.color[:3]: len(part.faces) for part in read_parts(tmp_path / "two.obj")}
+    assert found == {(1.0, 0.0, 0.0): 2, (0.0, 0.0, 1.0): 1}
+    assert [part.color for part in read_parts(package / "meshes" / "part 1.stl")] == [None]
+
+
+def test_a_simplified_mesh_keeps_its_shape_within_a_cell():
+    trimesh = pytest.importorskip("trimesh", reason="viser is not installed")
+    from robot_dynamics.view.mesh_files import MeshPart, simplified
+
+    ball = trimesh.creation.icosphere(5, 0.5)
+    part = MeshPart(np.asarray(ball.vertices), np.asarray(ball.faces))
+    few = simplified(part, 1000)
+    assert 300 < len(few.faces) <= 1000
+    radii = np.linalg.norm(few.vertices, axis=1)
+    assert radii.min() > 0.47 and radii.max() <= 0.5 + 1e-9
+    assert simplified(part, len(part.faces)) is part

@@ -245,3 +245,54 @@ def test_bad_parameters_are_refused():
         WebViewParameters(port=0)
     with pytest.raises(ParameterError, match="gravity"):
         WebViewParameters(gravity=(0.0, 1.0))
+
+
+def test_limbs_are_called_by_the_names_of_their_joints():
+    def joint(name, parent, child, more=""):
+        return (
+            f"<joint name='{name}' type='revolute'><parent link='{parent}'/><child link='{child}'/>"
+            f"<axis xyz='0 0 1'/><limit lower='-1' upper='1' effort='1' velocity='1'/>{more}</joint>"
+        )
+
+    links = "".join(f"<link name='{name}'/>" for name in "abcdefg")
+    joints = joint("head_pan", "a", "b") + joint("left_1", "a", "c") + joint("left_2", "c", "d")
+    joints += joint("right_s", "a", "e") + joint("right_w", "e", "f")
+    joints += joint("finger", "a", "g", "<mimic joint='head_pan'/>")
+    shown = read_robot(f"<robot name='r'>{links}{joints}</robot>")
+    groups = {one.name: (one.group, one.locked) for one in shown.coordinates}
+    assert groups == {
+        "head_pan": ("other joints", ""),
+        "left_1": ("left", ""),
+        "left_2": ("left", ""),
+        "right_s": ("right", ""),
+        "right_w": ("right", ""),
+        "finger": ("other joints", "follows head_pan"),
+    }
+    assert read_robot(resource("urdf/puma560.urdf")).coordinates[0].group == ""
+
+
+def test_an_arm_begins_where_nothing_touches():
+    """A forearm of the length of the upper arm, folded onto it where both joints are in the middle."""
+    pytest.importorskip("mujoco", reason="mujoco is not installed")
+    from robot_dynamics.model.load import load_urdf
+    from robot_dynamics.view.ready_pose import free_pose
+
+    shape = "<collision><origin xyz='0.3 0 0'/><geometry><box size='0.6 0.1 0.1'/></geometry></collision>"
+    text = (
+        "<robot name='r'><link name='a'/><link name='b'>"
+        + shape
+        + "</link><link name='c'/><link name='d'>"
+        + shape
+        + "</link>"
+        "<joint name='shoulder' type='revolute'><parent link='a'/><child link='b'/><axis xyz='0 0 1'/>"
+        "<limit lower='-1' upper='1' effort='1' velocity='1'/></joint>"
+        "<joint name='turn' type='revolute'><parent link='b'/><child link='c'/><axis xyz='1 0 0'/>"
+        "<origin xyz='0.6 0 0'/><limit lower='-1' upper='1' effort='1' velocity='1'/></joint>"
+        "<joint name='elbow' type='revolute'><parent link='c'/><child link='d'/><axis xyz='0 0 1'/>"
+        "<origin xyz='0.1 0 0'/><limit lower='-3.1' upper='3.1' effort='1' velocity='1'/></joint></robot>"
+    )
+    chain = load_urdf(text)
+    folded = np.array([0.0, 0.0, 3.1])
+    place, note = free_pose(text, chain, folded, None)
+    assert "b and d" in note and abs(place[2] - 3.1) > 0.3
+    assert free_pose(text, chain, np.zeros(3), None) == (pytest.approx(np.zeros(3)), "")

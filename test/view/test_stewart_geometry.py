@@ -129,9 +129,9 @@ def test_arrows_are_beside_the_legs_and_tell_the_share_of_the_limit():
         across -= (across @ along) * along
         assert np.linalg.norm(across) > 0.03 and across @ (leg.base_point - center) > 0.0
         assert (gauge.limit, gauge.unit) == (1500.0, "N")
-    titles = [chart.title for chart in shown.charts]
-    assert titles == ["position error [mm]", "orientation error [°]", "leg force [% of the limit]"]
-    assert geometry("stewart_dasgupta1998").charts[2].title == "leg force [N]"
+    titles = [(chart.title, chart.unit) for chart in shown.charts]
+    assert titles == [("position error", "mm"), ("orientation error", "°"), ("leg force", "% of limit")]
+    assert geometry("stewart_dasgupta1998").charts[2].unit == "N"
 
 
 def test_the_weights_are_those_of_the_machine():

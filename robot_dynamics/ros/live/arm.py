@@ -57,8 +57,9 @@ class ArmExhibit:
     def processes(self, lockstep: bool) -> Sequence[tuple[str, dict[str, Any]]]:
         """Controller and simulator, or what stands in for both."""
         chain: dict[str, Any] = self._subject.chain_parameters()
+        start = self._subject.start_parameters()
         if self._subject.kinematic:
-            return [("live.kinematic_mover", chain)]
+            return [("live.kinematic_mover", {**chain, **start})]
         common = {**chain, "lockstep": lockstep, "gravity": list(self._options.gravity)}
         if self._options.payload:
             tips = [tip.link for tip in self._subject.chain.tips]
@@ -67,9 +68,9 @@ class ArmExhibit:
         if self._subject.max_effort():
             common["max_effort"] = self._subject.max_effort()
         if not lockstep:
-            return [(CONTROLLER, common), ("simulator", common)]
+            return [(CONTROLLER, common), ("simulator", {**common, **start})]
         controller = {**common, "safe_fade_time": 0.0, "kp": [KP], "kv": [2.0 * KP**0.5]}
-        return [(CONTROLLER, controller), ("simulator", {**common, "rate": RATE})]
+        return [(CONTROLLER, controller), ("simulator", {**common, **start, "rate": RATE})]
 
     def page(self) -> dict[str, Any]:
         """Parameters of the page."""
@@ -79,6 +80,9 @@ class ArmExhibit:
             "description_folder": self._folder,
             "controller": controller,
             "gravity": list(self._options.gravity),
+            "home_joints": list(self._subject.chain.joint_names),
+            "home_positions": [float(q) for q in self._subject.start],
+            "notes": list(self._subject.notes),
         }
 
     def tour(self, observer: Observer, progress: Progress) -> TourResult:

@@ -35,6 +35,12 @@ class MoverParameters(ChainParameters):
     rate: float = parameter(
         100.0, "Rate of the joint states", unit="Hz", minimum=1.0, maximum=1000.0, read_only=True
     )
+    initial_joints: tuple[str, ...] = parameter(
+        (), "Joints whose first position is given; the others begin at zero", read_only=True
+    )
+    initial_positions: tuple[float, ...] = parameter(
+        (), "First position of each of initial_joints", unit="rad or m", read_only=True
+    )
 
 
 class KinematicMover(Node):
@@ -45,8 +51,9 @@ class KinematicMover(Node):
         settings = parameters.declare(self, MoverParameters)
         tree = parse_urdf(settings.robot_description)
         self.chain = settings.load(settings.robot_description)
-        joints = [tree.joints[name] for name in self.chain.joint_names]
-        self._reference = Reference.at_rest(np.array([rest_position(joint) for joint in joints]))
+        begin = dict(zip(settings.initial_joints, settings.initial_positions, strict=True))
+        place = [begin.get(name, rest_position(tree.joints[name])) for name in self.chain.joint_names]
+        self._reference = Reference.at_rest(np.array(place))
         self._trajectory: Trajectory | None = None
         held = {
             joint.name: settings.locked.get(joint.name, rest_position(joint))

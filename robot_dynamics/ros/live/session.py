@@ -27,7 +27,7 @@ from robot_dynamics.view.tour_result import TourResult
 
 VISITOR_TIME = 20.0
 """Seconds for which a tour waits for the browser that was opened."""
-RATE = 500.0
+RATE = 150.0
 """Of the control loop in lockstep [Hz]."""
 
 Say = Callable[[str], None]

@@ -2,6 +2,8 @@
 
 In lockstep the simulator goes on when its state is answered. Here the controller's answers wait until their
 stamp is due. A machine that is too busy makes the motion slower, and not less exact.
+
+While the efforts stay the same, simulated time passes more slowly: a robot at rest needs few cycles.
 """
 
 from __future__ import annotations
@@ -22,6 +24,12 @@ ARGUMENTS = ("-r", f"joint_command:={UNPACED}")
 """ROS arguments of a controller whose answers are paced."""
 FORGIVEN = 50_000_000
 """Delay that is made up for by going faster [ns]; a longer one is accepted. No answer is so early."""
+REST = 1.0
+"""Time for which the efforts stay as they are before the robot counts as at rest [s]."""
+UNCHANGED = 1e-4
+"""Largest change of an effort at rest, as a share of the largest effort [N·m or N]."""
+SLOWER = 10
+"""Time at rest passes so many times slower."""
 
 
 class Pacemaker(Node):
@@ -33,6 +41,8 @@ class Pacemaker(Node):
         self.commands = self.create_subscription(JointState, UNPACED, self._on_command, qos.LOCKSTEP)
         self._epoch: int | None = None
         self._began = self._first = self._last = 0
+        self._efforts: list[float] = []
+        self._changed = 0.0
 
     def _on_command(self, message: JointState) -> None:
         stamp, now = stamp_to_nanoseconds(message.header.stamp), time.monotonic_ns()
@@ -41,12 +51,25 @@ class Pacemaker(Node):
         remaining = self._epoch + stamp - now
         # What a controller sends of its own accord when it halts has the stamp of another clock.
         if remaining < FORGIVEN:
+            if self._rests(message):
+                slow = (SLOWER - 1) * (stamp - self._last)
+                remaining, self._epoch = remaining + slow, self._epoch + slow
             self._last = stamp
             if remaining > 0:
                 time.sleep(1e-9 * remaining)
             elif remaining < -FORGIVEN:
                 self._epoch = now - stamp
         self._answers.publish(message)
+
+    def _rests(self, message: JointState) -> bool:
+        """Return whether the efforts have stayed as they are for a while."""
+        efforts, now = list(message.effort), time.monotonic()
+        least = UNCHANGED * max(1e-3, *map(abs, efforts)) if efforts else 0.0
+        if len(efforts) != len(self._efforts) or any(
+            not abs(one - other) <= least for one, other in zip(efforts, self._efforts, strict=True)
+        ):
+            self._efforts, self._changed = efforts, now
+        return now - self._changed > REST
 
     def on_stop(self) -> None:
         """Leave in the log how fast the run was, as JSON."""

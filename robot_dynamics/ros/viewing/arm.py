@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from rclpy.node import Node
@@ -18,8 +18,8 @@ from robot_dynamics.view.moves import MoveGoal, check_goal
 from robot_dynamics.view.robot_geometry import RobotGeometry, read_robot
 from robot_dynamics.view.samples import StateSample
 
-STILL = 2e-3
-"""By how much a slider may miss where its joint is, and still ask for no motion [rad or m]."""
+UNMOVED = "not moved by the controller"
+"""Reason why a joint is locked on the page."""
 
 
 class ArmSource(MachineSource):
@@ -87,21 +87,21 @@ class ArmSource(MachineSource):
             errors=errors,
         )
 
+    def locked(self) -> Mapping[str, str]:
+        """Joints that are not in the controller's reference."""
+        reference: JointValues | None = self.references.fresh
+        if reference is None:
+            return {}
+        return {name: UNMOVED for name in self.joint_names if name not in reference.position}
+
     def trajectory(self, goal: MoveGoal) -> JointTrajectory:
         """One waypoint: the goal."""
         state, reference = self.states.newest, self.references.newest
         if self._geometry is None or state is None:
             raise TrajectoryError("it is not known where the robot is")
         check_goal(self._geometry, state.position, goal)
-        # The controller may move only some of the robot's joints; its reference tells which.
+        # The page locks what the controller does not move, once its reference has told.
         names = [name for name in goal.positions if reference is None or name in reference.position]
-        stuck = [
-            name
-            for name, value in goal.positions.items()
-            if name not in names and abs(value - state.position.get(name, value)) > STILL
-        ]
-        if stuck:
-            raise TrajectoryError(f"the controller does not move {', '.join(stuck)}; put its slider back")
         point = JointTrajectoryPoint(positions=[goal.positions[name] for name in names])
         point.time_from_start = duration(goal.duration)
         return JointTrajectory(joint_names=names, points=[point])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from builtin_interfaces.msg import Duration
@@ -45,6 +45,10 @@ class MachineSource(ABC):
     @abstractmethod
     def sample(self) -> StateSample | None:
         """State of this moment; None when there is nothing to show."""
+
+    def locked(self) -> Mapping[str, str]:
+        """Coordinates that the controller does not move, and why."""
+        return {}
 
     @abstractmethod
     def trajectory(self, goal: MoveGoal) -> Any:

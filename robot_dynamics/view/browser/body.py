@@ -26,8 +26,11 @@ WEIGHT_COLOR: RGB = (0.42, 0.30, 0.62)
 RING_COLOR: RGB = (0.45, 0.50, 0.55)
 APART = 0.004
 """A ghost's link that is nearer to the body's than this share of the machine's size is not shown."""
+LABEL_MOVED = 0.05
+"""Least way of a label that is sent to the browser, in radii of its arc."""
 REDRAWN = 0.002
 """Least change of a share of the limit that is drawn anew."""
+_BESIDE = np.array([[0.2, -0.98], [0.98, 0.2]])
 
 
 class RobotBody:
@@ -39,6 +42,7 @@ class RobotBody:
         geometry: of the machine.
         color: of a ghost; None for the description's own colours.
         opacity: of a ghost.
+        simple: whether the shapes have few triangles and no shadows.
     """
 
     def __init__(
@@ -48,6 +52,7 @@ class RobotBody:
         geometry: Geometry,
         color: RGB | None = None,
         opacity: float | None = None,
+        simple: bool = False,
     ) -> None:
         self._size = geometry.size
         self._root = SceneFrame(server, name)
@@ -57,7 +62,7 @@ class RobotBody:
             if visual.link not in self._links:
                 self._links[visual.link] = SceneFrame(server, f"{name}/link{len(self._links)}")
             at = f"{name}/link{list(self._links).index(visual.link)}/shape{number}"
-            failure = add_visual(server, at, visual, color, opacity)
+            failure = add_visual(server, at, visual, color, opacity, simple)
             if failure:
                 self.failures.append(f"link {visual.link!r}: {failure}")
 
@@ -87,10 +92,18 @@ class RobotBody:
 
 
 class EffortGauge:
-    """The effort of one drive: an arc about its axis, or an arrow along it, beside its limit."""
+    """The effort of one drive: an arc about its axis, or an arrow along it, beside its limit.
 
-    def __init__(self, server: viser.ViserServer, name: str, gauge: Gauge) -> None:
+    Args:
+        server: the page.
+        name: of its node in the scene.
+        gauge: what is shown.
+        beside: put the label beside the highest place of the arc: neighbours' arcs often have one centre.
+    """
+
+    def __init__(self, server: viser.ViserServer, name: str, gauge: Gauge, beside: bool = False) -> None:
         self._gauge = gauge
+        self._aside = _BESIDE if beside else np.eye(2)
         self._scale = EffortScale(gauge.limit)
         self._frame = SceneFrame(server, name)
         self._drawn: float | None = None
@@ -105,6 +118,7 @@ class EffortGauge:
             cast_shadow=False,
             receive_shadow=False,
         )
+        self._label_at = np.array([1.05 * extent if gauge.turns else 0.0, 0.0, 0.0])
         mesh = self._mesh(0.0)
         self._arrow = server.scene.add_mesh_simple(
             f"{name}/effort", mesh.vertices, mesh.faces, cast_shadow=False, receive_shadow=False
@@ -112,8 +126,9 @@ class EffortGauge:
         self._label = server.scene.add_label(
             f"{name}/number",
             "",
-            position=(1.15 * extent, 0.0, 0.0) if gauge.turns else (0.0, 0.0, 0.0),
-            font_screen_scale=0.8,
+            position=self._label_at,
+            font_screen_scale=0.75,
+            anchor="center-left",
         )
 
     def _mesh(self, share: float) -> Mesh:
@@ -123,18 +138,31 @@ class EffortGauge:
 
     def update(self, poses: Mapping[str, Array], effort: float | None, numbers: bool) -> None:
         """Draw an effort at the poses of the links, with or without its number; None when it is not known."""
-        self._frame.move(poses[self._gauge.link] @ self._gauge.frame)
+        place = poses[self._gauge.link] @ self._gauge.frame
+        self._frame.move(place)
         if effort is None:
             self._show(False, "")
             return
         share, color = self._scale(effort)
         visible = abs(share) > VISIBLE_SHARE
-        text = quantity_text(effort, self._gauge.limit, self._gauge.unit) if visible and numbers else ""
+        text = ""
+        if visible and numbers:
+            text = f"{self._gauge.name}  {quantity_text(effort, self._gauge.limit, self._gauge.unit)}"
         self._show(visible, text)
+        if text and self._gauge.turns:
+            self._put_label(place[2, :2])
         if self._drawn is None or abs(share - self._drawn) > REDRAWN:
             self._arrow.vertices = self._mesh(share).vertices.astype(np.float32)
             self._arrow.color = rgb255(color)
             self._drawn = share
+
+    def _put_label(self, rise: Array) -> None:
+        """Put the label where the ring is highest; ``rise``: of its x and y axis per metre."""
+        slope = float(np.linalg.norm(rise))
+        direction = rise / slope if slope > 0.1 else np.array([1.0, 0.0])
+        position = 1.05 * self._gauge.extent * np.array([*(self._aside @ direction), 0.0])
+        if np.abs(position - self._label_at).max() > LABEL_MOVED * self._gauge.extent:
+            self._label.position = self._label_at = position
 
     def _show(self, arrow: bool, text: str) -> None:
         if self._arrow.visible != arrow:

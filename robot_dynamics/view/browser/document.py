@@ -1,6 +1,6 @@
 """Additions to viser's HTML document.
 
-It comes back by itself, its messages cover nothing, and on a phone it begins with a free picture.
+It comes back by itself, its messages cover nothing, and on a phone the controls take half of the page.
 """
 
 from __future__ import annotations
@@ -16,18 +16,6 @@ document.addEventListener("visibilitychange", () => window.dispatchEvent(new Eve
 """
 """viser looks for a server that went away only while its window has the keyboard; who has started another in
 a terminal beside it has the keyboard there. So here a page that can be seen counts."""
-FOLDED = """
-addEventListener("DOMContentLoaded", () => {
-  if (!matchMedia("(max-width: 36em)").matches) return;
-  const handle = ".mantine-Paper-root[style*='bottom: 0'] [style*='cursor: pointer']";
-  const sheet = new MutationObserver(() => {
-    const found = document.querySelector(handle);
-    if (found) { sheet.disconnect(); found.click(); }
-  });
-  sheet.observe(document, {childList: true, subtree: true});
-});
-"""
-"""On a phone the controls are a sheet at the foot of the page: it begins folded, and takes half of it."""
 SHEET = """
 @media (max-width: 36em) {
   .mantine-Paper-root[style*='bottom: 0'] { width: 100% !important; max-height: 50% !important; }
@@ -44,7 +32,7 @@ STRIP = """
 """
 """Messages of viser itself stand in a line above the picture; the pointer unfolds them."""
 HEAD = b"<head>"
-ADDED = f"{HEAD.decode()}<script>{BACK_BY_ITSELF}{FOLDED}</script><style>{STRIP}{SHEET}</style>".encode()
+ADDED = f"{HEAD.decode()}<script>{BACK_BY_ITSELF}</script><style>{STRIP}{SHEET}</style>".encode()
 
 
 def dressed(response: Response | None) -> Response | None:

@@ -2,20 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import viser
 
+from robot_dynamics.view.browser.notices import Notices, list_of
 from robot_dynamics.view.browser.panel import Actions as Actions
-from robot_dynamics.view.browser.panel import Notices
-from robot_dynamics.view.browser.picture import Picture
+from robot_dynamics.view.browser.panel import Buttons, ControllerPanel, MovePanel
+from robot_dynamics.view.browser.panel import Setting as Setting
+from robot_dynamics.view.browser.picture import Picture, Shown
+from robot_dynamics.view.browser.plots import Plots
+from robot_dynamics.view.browser.server import draws_fast, wait_until_drawn
 from robot_dynamics.view.browser.stage import Stage
 from robot_dynamics.view.machine import Geometry
+from robot_dynamics.view.moves import MoveGoal
+from robot_dynamics.view.parameters import WebViewParameters
 from robot_dynamics.view.samples import StateSample
 
 BRAND, BRAND_ON_DARK = (38, 84, 124), (92, 158, 212)
 """Colour of titles and buttons, to be read on light and on dark panels."""
+PLOT_PERIOD = 0.2
+"""Seconds between two drawings of the plots."""
+WIDTH = 330
+"""Width of the controls [pixels]."""
+SIMPLE = (
+    "This browser draws slowly, as without a graphics card: meshes are simplified and shadows left out. The"
+    " parameter detail:=full draws them all."
+)
+LEGEND = """
+<div style="margin:4px 10px;font-size:0.85em;line-height:1.7">
+<b style="color:#1c9e78">━</b>&thinsp;<b style="color:#f2ad24">━</b>&thinsp;<b style="color:#d62629">━</b>
+effort: none, half, all of its limit (arc: 300° at the limit)<br>
+<b style="color:#4575b5">━</b> effort whose limit is unknown<br>
+<b style="color:#6b4d9e">━</b> weight of a link, from its centre of mass<br>
+<b style="color:#2673d9">■</b> reference of the controller, where it differs<br>
+<b style="color:#f28c1a">■</b> goal of the sliders
+</div>"""
 
 
 class Page:
@@ -23,38 +47,67 @@ class Page:
 
     Args:
         server: that serves it.
+        settings: of the node.
         gravity: (3,) in the root frame [m/s²].
-        window: seconds in the plots.
-        shadows: whether the machine throws one.
         actions: of the buttons.
-        dark: whether panels begin with dark colours.
 
     Attributes:
-        notices: what is said at the head of the panel.
+        notices: messages beside the buttons.
+        controller: the controller's parameters.
     """
 
     def __init__(
         self,
         server: viser.ViserServer,
+        settings: WebViewParameters,
         gravity: Sequence[float],
-        window: float,
-        shadows: bool,
         actions: Actions,
-        dark: bool = False,
     ) -> None:
         self.server = server
         self._gravity = np.asarray(gravity, dtype=float)
-        self._window = window
-        self._actions = actions
+        self._settings, self._actions = settings, actions
+        self._simple = settings.detail != "full"
+        self._geometry: Geometry | None = None
         self._picture: Picture | None = None
+        self._move: MovePanel | None = None
         self._framed = False
-        server.gui.main_panel.dock_right()
-        self._dark = dark
+        self._drawn = 0.0
+        self._dark = settings.dark
         self._dress()
-        self._stage = Stage(server, shadows)
-        self._title = server.gui.add_markdown("")
+        self._stage = Stage(server, settings.shadows and not self._simple)
+        gui = server.gui
+        gui.main_panel.dock_right()
+        gui.main_panel.set_width(WIDTH)
+        self._title = gui.add_markdown("")
         self._heading = ""
+        self._degrees = False
+        self._buttons = Buttons(server, self._send, actions.hold, self._choose, self._show_in)
         self.notices = Notices(server)
+        self._panel = gui.add_panel()
+        self._panel.dock_below(gui.main_panel)
+        self._tabs = {name: self._panel.add_tab(name) for name in ("Move", "Controller", "Show", "Notes")}
+        self.controller = ControllerPanel(server, self._tabs["Controller"], actions)
+        self._boxes = self._choices()
+        with self._tabs["Notes"]:
+            self._notes = gui.add_html("")
+        self._plots = Plots(server, settings.plot_window)
+        self._lines: dict[str, tuple[str, ...]] = {"given": settings.notes}
+        self._list()
+
+    def _choices(self) -> dict[str, viser.GuiCheckboxHandle]:
+        gui = self.server.gui
+        with self._tabs["Show"]:
+            gui.add_html(LEGEND)
+            boxes = {
+                "efforts": gui.add_checkbox("efforts against limits", True),
+                "numbers": gui.add_checkbox("numbers", True),
+                "weights": gui.add_checkbox("weights of the links", True),
+                "reference": gui.add_checkbox("reference (blue ghost)", True),
+                "goal": gui.add_checkbox("goal of the sliders (orange ghost)", True),
+            }
+            dark = gui.add_checkbox("dark panels", self._dark)
+        dark.on_update(lambda _: self._darken(dark.value))
+        return boxes
 
     def _dress(self) -> None:
         self.server.gui.configure_theme(
@@ -68,33 +121,106 @@ class Page:
         self._dark = dark
         self._dress()
 
+    def _choose(self, pose: str) -> None:
+        if self._move is not None:
+            self._move.choose(pose)
+
+    def _show_in(self, degrees: bool) -> None:
+        self._degrees = degrees
+        if self._move is not None:
+            self._move.show_in(degrees)
+
+    def _send(self) -> None:
+        if self._move is None:
+            self.notices.refuse("wish", "not sent: there is no robot yet")
+            return
+        self._actions.send(MoveGoal(self._move.goal, self._buttons.duration))
+
+    def welcome(self, client: viser.ClientHandle) -> None:
+        """Wait until a browser has drawn the page, and choose what it can draw."""
+        wait_until_drawn(client)
+        if self._settings.detail != "auto":
+            return
+        simple = not draws_fast(client)
+        if simple != self._simple and not (self._simple and len(self.server.get_clients()) > 1):
+            self._simple = simple
+            with self.server.atomic():
+                self._stage.set_shadows(self._settings.shadows and not simple)
+                if self._picture is not None:
+                    self._picture.draw_body(simple)
+        self.note("browser", (SIMPLE,) if self._simple else ())
+
+    def note(self, subject: str, lines: tuple[str, ...]) -> None:
+        """Show lines about a subject under Notes, in place of those before."""
+        if self._lines.get(subject, ()) != lines:
+            self._lines[subject] = lines
+            self._list()
+
+    def _list(self) -> None:
+        lines = tuple(line for lines in self._lines.values() for line in lines if line)
+        self._notes.content = list_of(lines or ("Nothing to note.",))
+
     def show(self, geometry: Geometry) -> None:
         """Show another robot or platform."""
         if self._picture is not None:
             self._picture.remove()
+        tab = self._tabs["Move"]
         with self.server.atomic():
+            self._geometry = geometry
             self._head(geometry.name, "")
             self._stage.put_ground(geometry.ground)
-            self._picture = Picture(
-                self.server, geometry, self._gravity, self._window, self._actions, (self._dark, self._darken)
-            )
+            self._picture = Picture(self.server, geometry, self._gravity, self._simple)
+            if self._move is not None:
+                self._move.remove()
+            given = dict(zip(self._settings.home_joints, self._settings.home_positions, strict=True))
+            home = {**geometry.home, **given}
+            self._move = MovePanel(self.server, tab, geometry.coordinates, home)
+            self._move.show_in(self._degrees)
+        groups: dict[str, list[str]] = {}
+        for one in geometry.coordinates:
+            if not one.locked:
+                groups.setdefault(one.group, []).append(one.name)
+        self._plots.show(geometry.charts, groups)
         self._framed = False
         skipped = [*geometry.skipped, *self._picture.failures]
         text = "" if not skipped else f"not drawn: {'; '.join(skipped[:3])}"
         if len(skipped) > 3:
             text += f"; and {len(skipped) - 3} more"
-        self.notices.say("visuals", text, "info")
+        self.note("visuals", (text,))
+
+    def lock(self, reasons: Mapping[str, str]) -> None:
+        """Lock joints, with the reason for each."""
+        if self._move is not None:
+            self._move.lock(reasons)
+
+    def offer(self, settings: Sequence[Setting]) -> None:
+        """Show the controller's parameters."""
+        self.controller.show(settings)
+
+    def release(self) -> None:
+        """Let the sliders follow the robot again."""
+        if self._move is not None:
+            self._move.release()
 
     def update(self, sample: StateSample) -> None:
         """Show one sample."""
-        if self._picture is None:
+        if self._picture is None or self._move is None:
             return
+        shown = Shown(**{name: bool(box.value) for name, box in self._boxes.items()})
         with self.server.atomic():
-            self._picture.update(sample)
+            self._move.follow(sample.positions)
+            goal = self._move.goal if self._move.touched else {}
+            self._picture.update(sample, goal, shown)
             self._head(self._picture.name, sample.caption)
             if not self._framed:
                 self._stage.look_at(*self._picture.bounds(sample.positions))
                 self._framed = True
+        self._plots.add(sample.time, {"errors": sample.errors, "efforts": sample.efforts})
+        if time.monotonic() - self._drawn > PLOT_PERIOD:
+            self._drawn = time.monotonic()
+            self._plots.draw()
+            for client in self.server.get_clients().values():
+                self._stage.fit(client, self._plots.covered(client))
 
     def _head(self, name: str, caption: str) -> None:
         heading = f"**{name}**" + (f" · {caption}" if caption else "")

@@ -1,12 +1,9 @@
-"""The controls of the page: messages, sliders that send trajectories, hold and reset, what is shown."""
+"""The controls of the page: hold, send, sliders of the joints, and the controller's parameters."""
 
 from __future__ import annotations
 
-import html
-import math
-import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import viser
@@ -16,6 +13,11 @@ from robot_dynamics.view.moves import MoveGoal
 
 LONGEST_MOVE = 20.0
 """Greatest duration that the slider offers [s]."""
+HOLD = "hold (not an emergency stop)"
+CURRENT, HOME = "current pose", "home"
+"""Poses that the sliders can be put to."""
+LOCK = "🔒"
+"""Before the name of a joint that cannot be moved."""
 
 
 @dataclass(frozen=True)
@@ -26,124 +28,164 @@ class Actions:
         send: gets the goal of a move.
         hold: stop and hold.
         reset: back to the initial state.
+        reset_fault: end a protective stop.
+        set: gets names and texts of the controller's parameters.
     """
 
     send: Callable[[MoveGoal], None]
     hold: Callable[[], None]
     reset: Callable[[], None]
+    reset_fault: Callable[[], None]
+    set: Callable[[Mapping[str, str]], None]
 
 
-class Notices:
-    """Messages at the head of the panel, one for each subject.
+@dataclass(frozen=True)
+class Setting:
+    """A parameter of the controller on the page.
 
-    Args:
-        server: the page.
+    Attributes:
+        name: of the parameter.
+        value: as a text.
+        choices: legal values; empty where any text may do.
+        hint: description.
     """
 
-    def __init__(self, server: viser.ViserServer) -> None:
-        self._texts: dict[str, tuple[str, str]] = {}
-        self._ends: dict[str, float] = {}
-        self._box = server.gui.add_html("")
-        self._shown = ""
-
-    def say(self, subject: str, text: str, level: str = "warning", duration: float = math.inf) -> None:
-        """Show a message about a subject in place of the one before; an empty text takes it away.
-
-        Args:
-            subject: what it is about; not shown.
-            text: plain text.
-            level: ``info``, ``warning`` or ``error``.
-            duration: after which :meth:`tidy` takes it away [s].
-        """
-        self._ends[subject] = time.monotonic() + duration
-        if text:
-            self._texts[subject] = (level, text)
-        else:
-            self._texts.pop(subject, None)
-        self._draw()
-
-    def tidy(self) -> None:
-        """Take away what has been said for long enough."""
-        now = time.monotonic()
-        for subject in [subject for subject in self._texts if self._ends[subject] < now]:
-            del self._texts[subject]
-        self._draw()
-
-    def _draw(self) -> None:
-        page = "".join(_notice(*self._texts[key]) for key in sorted(self._texts))
-        if page != self._shown:
-            self._box.content = page
-            self._shown = page
+    name: str
+    value: str
+    choices: tuple[str, ...] = ()
+    hint: str = ""
 
 
-_NOTICE_COLORS = {
-    "info": ("#e7f5ff", "#1864ab"),
-    "warning": ("#fff3bf", "#7a4a00"),
-    "error": ("#ffe3e3", "#a01414"),
-}
-
-
-def _notice(level: str, text: str) -> str:
-    background, ink = _NOTICE_COLORS[level]
-    style = (
-        f"background:{background};color:{ink};border-left:4px solid {ink};border-radius:4px;"
-        "margin:4px 10px;padding:5px 9px;font-size:0.85em;overflow-wrap:anywhere"
-    )
-    return f'<div class="notice {level}" style="{style}">{html.escape(text)}</div>'
-
-
-class MovePanel:
-    """Sliders for the coordinates, the duration, and the buttons.
+class Buttons:
+    """``hold`` and ``send``, first on the page, and the duration of a move.
 
     Args:
         server: the page.
-        coordinates: that can be commanded, in order.
-        actions: of the buttons.
+        send: called by ``send``.
+        hold: called by ``hold``.
+        choose: called with the pose that the sliders are to take, ``CURRENT`` or ``HOME``.
+        degrees: called with True for angles in degrees, False for radians.
     """
 
     def __init__(
         self,
         server: viser.ViserServer,
-        coordinates: Sequence[Coordinate],
-        actions: Actions,
+        send: Callable[[], None],
+        hold: Callable[[], None],
+        choose: Callable[[str], None],
+        degrees: Callable[[bool], None],
     ) -> None:
-        self._coordinates = tuple(coordinates)
-        self._touched = False
         gui = server.gui
-        self._folder = gui.add_folder("Move")
-        with self._folder:
-            self._sliders = {one.name: self._slider(gui, one) for one in self._coordinates}
-            self._duration = gui.add_slider(
-                "duration [s]", min=0.1, max=LONGEST_MOVE, step=0.1, initial_value=2.0
-            )
-            send = gui.add_button("send", color="green", hint="Move to the sliders in this time")
-            take = gui.add_button("sliders to the robot", hint="Put the sliders where the machine is")
-            hold = gui.add_button("hold", color="orange", hint="Drop the trajectory and hold")
-            reset = gui.add_button("reset", color="gray", hint="Put the simulated machine where it began")
-        send.on_click(lambda _: actions.send(self.goal))
-        take.on_click(lambda _: self.release())
-        hold.on_click(lambda _: actions.hold())
-        reset.on_click(lambda _: self._reset(actions))
+        stop = gui.add_button(
+            HOLD,
+            color="orange",
+            icon=viser.Icon.HAND_STOP,
+            hint="Drop the trajectory and hold the robot where it is. It needs the controller and the"
+            " network: an emergency stop is a switch.",
+        )
+        go = gui.add_button(
+            "send", color="green", icon=viser.Icon.SEND, hint="Move to the sliders in this time"
+        )
+        self._duration = gui.add_slider(
+            "duration [s]", min=0.1, max=LONGEST_MOVE, step=0.1, initial_value=2.0
+        )
+        poses = gui.add_button_group("sliders to", (CURRENT, HOME))
+        unit = gui.add_button_group("angles in", ("radians", "degrees"))
+        stop.on_click(lambda _: hold())
+        go.on_click(lambda _: send())
+        poses.on_click(lambda _: choose(poses.value))
+        unit.on_click(lambda _: degrees(unit.value == "degrees"))
 
-    def _reset(self, actions: Actions) -> None:
-        self.release()
-        actions.reset()
+    @property
+    def duration(self) -> float:
+        """Duration of a move [s]."""
+        return float(self._duration.value)
 
-    def _slider(self, gui: viser.GuiApi, one: Coordinate) -> Any:
+
+class MovePanel:
+    """Sliders of the coordinates, grouped by limb.
+
+    Args:
+        server: the page.
+        tab: where they stand.
+        coordinates: in order.
+        home: pose of the button ``home``, by name [rad or m].
+    """
+
+    def __init__(
+        self,
+        server: viser.ViserServer,
+        tab: viser.GuiTabHandle,
+        coordinates: Sequence[Coordinate],
+        home: Mapping[str, float],
+    ) -> None:
+        self._server, self._tab, self._home = server, tab, dict(home)
+        self._given = tuple(coordinates)
+        self._coordinates = self._given
+        self._locked = {one.name: one.locked for one in self._given if one.locked}
+        self._touched = False
+        self._positions: dict[str, float] = {}
+        self._folders: list[viser.GuiFolderHandle] = []
+        self._sliders: dict[str, Any] = {}
+        self._make()
+
+    def _make(self) -> None:
+        """Sliders for the coordinates as they are shown now."""
+        groups: dict[str, list[Coordinate]] = {}
+        for one in self._coordinates:
+            groups.setdefault(one.group, []).append(one)
+        for name, members in groups.items():
+            with self._tab:
+                movable = any(one.name not in self._locked for one in members)
+                folder = self._server.gui.add_folder(name or "joints", expand_by_default=movable)
+            self._folders.append(folder)
+            with folder:
+                for one in members:
+                    self._sliders[one.name] = self._slider(one)
+
+    def _slider(self, one: Coordinate) -> Any:
         low, high = (round(one.factor * value, 6) for value in (one.low, one.high))
-        slider = gui.add_slider(
-            f"{one.name} [{one.unit}]",
+        value = one.factor * self._positions.get(one.name, 0.0)
+        reason = self._locked.get(one.name, "")
+        slider = self._server.gui.add_slider(
+            _label(one, reason),
             min=low,
             max=high,
             step=one.step,
-            initial_value=min(max(0.0, low), high),
+            initial_value=min(max(value, low), high),
+            disabled=bool(reason),
+            hint=reason or f"{low:g} to {high:g} {one.unit}",
         )
         slider.on_update(self._moved)
         return slider
 
+    def show_in(self, degrees: bool) -> None:
+        """Show angles in degrees or radians."""
+        goal = self.goal if self._touched else None
+        for folder in self._folders:
+            folder.remove()
+        self._folders, self._sliders = [], {}
+        self._coordinates = tuple(one.in_degrees() if degrees and one.turns else one for one in self._given)
+        self._make()
+        if goal is not None:
+            self.go(goal)
+
     def _moved(self, event: viser.GuiEvent[Any]) -> None:
         if event.client_id is not None:  # not by follow()
             self._touched = True
+
+    def lock(self, reasons: Mapping[str, str]) -> None:
+        """Lock the joints with a reason, besides those that never move; unlock the others."""
+        locked = {one.name: one.locked for one in self._given if one.locked}
+        locked |= {name: reason for name, reason in reasons.items() if name in self._sliders}
+        if locked == self._locked:
+            return
+        self._locked = locked
+        for one in self._coordinates:
+            slider, reason = self._sliders[one.name], locked.get(one.name, "")
+            slider.disabled = bool(reason)
+            slider.label = _label(one, reason)
+            slider.hint = reason or None
 
     @property
     def touched(self) -> bool:
@@ -151,27 +193,120 @@ class MovePanel:
         return self._touched
 
     @property
-    def goal(self) -> MoveGoal:
-        """Goal that the sliders show."""
-        positions = {one.name: float(self._sliders[one.name].value) / one.factor for one in self._coordinates}
-        return MoveGoal(positions, float(self._duration.value))
+    def goal(self) -> dict[str, float]:
+        """Positions that the sliders of joints that move show [rad or m]."""
+        return {
+            one.name: float(self._sliders[one.name].value) / one.factor
+            for one in self._coordinates
+            if one.name not in self._locked
+        }
+
+    def go(self, positions: Mapping[str, float]) -> None:
+        """Put the sliders at a pose [rad or m]."""
+        self._touched = True
+        for one in self._coordinates:
+            if one.name in positions and one.name not in self._locked:
+                self._put(one, positions[one.name])
 
     def release(self) -> None:
-        """Let the sliders follow the machine again."""
+        """Let the sliders follow the robot again."""
         self._touched = False
 
+    def choose(self, pose: str) -> None:
+        """Put the sliders to the pose ``CURRENT`` or ``HOME``."""
+        if pose == HOME:
+            self.go(self._home)
+        else:
+            self.release()
+
     def follow(self, positions: Mapping[str, float]) -> None:
-        """Put the sliders where the machine is, unless the user has moved one."""
-        if self._touched:
-            return
+        """Put the sliders where the robot is; those that the user has moved stay, locked ones do not."""
+        self._positions = dict(positions)
         for one in self._coordinates:
-            slider, value = self._sliders[one.name], positions.get(one.name)
-            if value is None:
-                continue
-            rounded = min(max(one.step * round(one.factor * value / one.step), slider.min), slider.max)
-            if abs(rounded - slider.value) > 1.5 * one.step:
-                slider.value = round(rounded, 6)
+            value = positions.get(one.name)
+            if value is not None and (not self._touched or one.name in self._locked):
+                self._put(one, value)
 
     def remove(self) -> None:
-        """Remove the panel from the web view."""
-        self._folder.remove()
+        """Take everything off the page."""
+        for folder in self._folders:
+            folder.remove()
+
+    def _put(self, one: Coordinate, value: float) -> None:
+        slider = self._sliders[one.name]
+        rounded = min(max(one.step * round(one.factor * value / one.step), slider.min), slider.max)
+        if abs(rounded - slider.value) > 1.5 * one.step:
+            slider.value = round(rounded, 6)
+
+
+def _label(one: Coordinate, reason: str) -> str:
+    name = f"{one.name} [{one.unit}]"
+    return f"{LOCK} {name}: {reason}" if reason else name
+
+
+class ControllerPanel:
+    """Mode, gains and payload of the controller, and the reset of its faults.
+
+    Args:
+        server: the page.
+        tab: where they stand.
+        actions: of the buttons.
+    """
+
+    def __init__(self, server: viser.ViserServer, tab: viser.GuiTabHandle, actions: Actions) -> None:
+        self._server, self._tab, self._actions = server, tab, actions
+        self._fields: dict[str, Any] = {}
+        self._settings: tuple[Setting, ...] = ()
+        with tab:
+            self._state = server.gui.add_markdown("No controller has been found.")
+            reset = server.gui.add_button(
+                "reset fault", color="gray", hint="End a protective stop once its cause is gone"
+            )
+            again = server.gui.add_button(
+                "reset simulation", color="gray", hint="Put the simulated robot where it began"
+            )
+        reset.on_click(lambda _: actions.reset_fault())
+        again.on_click(lambda _: actions.reset())
+        self._apply: Any = None
+
+    def show(self, settings: Sequence[Setting]) -> None:
+        """Show the parameters as the controller reports them."""
+        shown = tuple(settings)
+        if tuple(replace(one, value="") for one in shown) != tuple(
+            replace(s, value="") for s in self._settings
+        ):
+            self._make(shown)
+        else:
+            for one in shown:
+                if self._fields[one.name].value != one.value:
+                    self._fields[one.name].value = one.value
+        self._settings = shown
+
+    def _make(self, settings: tuple[Setting, ...]) -> None:
+        for field in self._fields.values():
+            field.remove()
+        if self._apply is not None:
+            self._apply.remove()
+            self._apply = None
+        self._fields = {}
+        self._state.content = "" if settings else "No controller has been found."
+        with self._tab:
+            for one in settings:
+                if one.choices:
+                    self._fields[one.name] = self._server.gui.add_dropdown(
+                        one.name, one.choices, initial_value=one.value, hint=one.hint
+                    )
+                else:
+                    self._fields[one.name] = self._server.gui.add_text(one.name, one.value, hint=one.hint)
+            if settings:
+                self._apply = self._server.gui.add_button("apply", hint="Set what has been changed here")
+                self._apply.on_click(lambda _: self._set())
+
+    def _set(self) -> None:
+        changed = {
+            one.name: str(self._fields[one.name].value)
+            for one in self._settings
+            if str(self._fields[one.name].value) != one.value
+        }
+        if changed:
+            self._actions.set(changed)

@@ -1,4 +1,4 @@
-"""Ground, light, sky and camera."""
+"""Ground, light, sky and cameras."""
 
 from __future__ import annotations
 
@@ -10,8 +10,16 @@ from robot_dynamics.spatial import Array
 
 VIEW = np.radians(45.0)
 """Angle that a picture's height takes in."""
-NARROW = 0.6
-"""Width of a picture in heights, below which the controls are folded."""
+TOWARDS = np.array([0.83, -0.50, 0.25])
+"""Direction from the middle of the picture to the camera."""
+MARGIN = 1.03
+"""Distance of the camera as a multiple of the least from which all is seen."""
+PHONE = 0.6
+"""Width in heights below which a picture is taken for that of a phone, where the panels are a sheet."""
+SHEET = 0.42
+"""Share of a phone's height that the sheet takes."""
+UNMOVED = 0.02
+"""Share of the robot's size by which a camera may be off its place and still counts as unmoved."""
 
 
 class Stage:
@@ -19,14 +27,14 @@ class Stage:
 
     Args:
         server: the page.
-        shadows: whether the machine throws one.
+        shadows: whether the robot throws one.
     """
 
     def __init__(self, server: viser.ViserServer, shadows: bool) -> None:
         self._server = server
         self._box: tuple[Array, Array] = np.zeros(3), np.ones(3)
-        self._phones: dict[int, float] = {}
-        server.on_client_connect(self._welcome)
+        self._seen: dict[int, tuple[tuple[int, int], float]] = {}
+        self._places: dict[int, list[Array]] = {}
         server.on_client_disconnect(self._forget)
         scene = server.scene
         scene.set_up_direction("+z")
@@ -35,7 +43,7 @@ class Stage:
         scene.add_light_hemisphere(
             "/light/sky", sky_color=(240, 246, 255), ground_color=(120, 122, 130), intensity=1.1
         )
-        scene.add_light_directional(
+        self._sun = scene.add_light_directional(
             "/light/sun",
             color=(255, 244, 228),
             intensity=1.9,
@@ -62,47 +70,73 @@ class Stage:
         """Height of the ground [m]."""
         self._ground.position = (0.0, 0.0, height)
 
+    def set_shadows(self, shadows: bool) -> None:
+        """Draw shadows or not."""
+        self._sun.cast_shadow = shadows
+        self._ground.shadow_opacity = 0.35 if shadows else 0.0
+
     def look_at(self, low: Array, high: Array) -> None:
         """Put every camera, present and coming, where it sees a box of space, and the ground at its foot."""
         self._box = low, high
-        position, center = self._aim()
         camera = self._server.initial_camera
-        camera.position, camera.look_at, camera.fov = position, center, VIEW
+        camera.position, camera.look_at = self._aim(1.5, 0.0)
+        camera.fov = VIEW
         for client in self._server.get_clients().values():
             self._place(client)
 
+    def fit(self, client: viser.ClientHandle, strip: float) -> None:
+        """Frame the robot in a browser's picture whose foot is covered, unless its user has moved the camera.
+
+        Args:
+            client: the browser.
+            strip: height that panels cover at the foot of the picture [pixels].
+        """
+        camera = client.camera
+        size = (camera.image_width, camera.image_height)
+        if min(size) < 1:
+            return
+        seen = (size, SHEET if size[0] < PHONE * size[1] else min(strip / size[1], 0.6))
+        if self._seen.get(client.client_id) == seen:
+            return
+        self._seen[client.client_id] = seen
+        # The browser may still tell one of the places before.
+        near = UNMOVED * float(np.linalg.norm(self._box[1] - self._box[0]))
+        known = [self._aim(1.5, 0.0)[0], *self._places.get(client.client_id, [])]
+        if any(np.linalg.norm(np.asarray(camera.position) - place) < near for place in known):
+            self._place(client)
+
     def _forget(self, client: viser.ClientHandle) -> None:
-        self._phones.pop(client.client_id, None)
+        self._seen.pop(client.client_id, None)
+        self._places.pop(client.client_id, None)
 
     def _place(self, client: viser.ClientHandle) -> None:
-        aspect = self._phones.get(client.client_id)
-        client.camera.position, client.camera.look_at = self._aim(aspect)
+        size, covered = self._seen.get(client.client_id, ((3, 2), 0.0))
+        position, center = self._aim(size[0] / size[1], covered)
+        client.camera.position, client.camera.look_at = position, center
+        self._places.setdefault(client.client_id, []).append(position)
 
-    def _aim(self, phone: float | None = None) -> tuple[Array, Array]:
-        """Position of a camera and the point that it looks at; ``phone``: width of the picture in heights."""
+    def _aim(self, aspect: float, covered: float) -> tuple[Array, Array]:
+        """Position of a camera and the point that it looks at.
+
+        Args:
+            aspect: width of the picture over its height.
+            covered: share of its height, from its foot, that panels cover.
+        """
         low, high = self._box
         center = 0.5 * (low + high)
-        distance = 1.5 * float(np.linalg.norm(high - low)) + 0.2
-        if phone:
-            distance *= max(1.0, 0.8 / phone)
-            # The controls cover the lower half once they are unfolded.
-            center = center - [0.0, 0.0, 0.25 * distance * np.tan(0.5 * VIEW)]
-        return center + distance * np.array([0.83, -0.50, 0.25]), center
-
-    def _welcome(self, client: viser.ClientHandle) -> None:
-        """Make room for the picture, where the panels leave little of it."""
-        folded = False
-        if client.camera.aspect < NARROW:  # before the panels are there
-            self._phones[client.client_id] = client.camera.aspect
-            self._place(client)
-            return
-
-        @client.camera.on_update
-        def _(camera: viser.CameraHandle) -> None:
-            nonlocal folded
-            if not folded and camera.aspect < NARROW:
-                folded = True
-                client.gui.main_panel.minimize()
+        back = TOWARDS / np.linalg.norm(TOWARDS)
+        side = np.cross([0.0, 0.0, 1.0], back)
+        side /= np.linalg.norm(side)
+        up = np.cross(back, side)
+        corners = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
+        corners = corners * (high - low)
+        half = np.tan(0.5 * VIEW)
+        across = np.abs(corners @ side) / (half * aspect)
+        along = np.abs(corners @ up) / (half * (1.0 - covered))
+        distance = MARGIN * float((np.maximum(across, along) + corners @ back).max()) + 0.1
+        # What is looked at is the middle of the picture; the robot belongs into the middle of its free part.
+        center = center - covered * distance * half * up
+        return center + distance * back, center
 
 
 def _sky() -> NDArray[np.uint8]:
