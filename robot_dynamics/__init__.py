@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from robot_dynamics.errors import StewartModelWarning as StewartModelWarning
     from robot_dynamics.errors import StoppingError as StoppingError
     from robot_dynamics.errors import TrajectoryError as TrajectoryError
+    from robot_dynamics.errors import WrongTypeError as WrongTypeError
     from robot_dynamics.model.chain import KinematicChain as KinematicChain
     from robot_dynamics.model.dh import dh_parameters as dh_parameters
     from robot_dynamics.model.dh_table import DHTable as DHTable
@@ -76,6 +77,7 @@ _ERRORS = (
     "StewartModelWarning",
     "StoppingError",
     "TrajectoryError",
+    "WrongTypeError",
 )
 
 # The public name and where it is: a module, or a module and the name in it.

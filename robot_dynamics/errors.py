@@ -150,6 +150,10 @@ class StoppingError(TrajectoryError):
         )
 
 
+class WrongTypeError(RobotDynamicsError, TypeError):
+    """An argument of an altogether wrong type."""
+
+
 class SingularityError(RobotDynamicsError):
     """A configuration in which the mechanism cannot carry the load with finite forces."""
 

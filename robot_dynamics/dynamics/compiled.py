@@ -7,6 +7,7 @@ where there is no compiler, the same program runs as generated Python.
 from __future__ import annotations
 
 import itertools
+import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -28,9 +29,10 @@ from robot_dynamics.dynamics.function_factory import FunctionFactory, fastest
 from robot_dynamics.dynamics.identifiable import inertial_parameters
 from robot_dynamics.dynamics.loading import KernelLoader, Settings
 from robot_dynamics.dynamics.quantities import QUANTITIES, Quantities, quantity_named
-from robot_dynamics.errors import ParameterError, quoted
+from robot_dynamics.errors import ParameterError, WrongTypeError, quoted
 from robot_dynamics.inputs.arrays import is_a, of_type, plain_text
 from robot_dynamics.model.chain import KinematicChain
+from robot_dynamics.model.load import load_urdf
 from robot_dynamics.native.evaluator import Evaluator, Given
 from robot_dynamics.native.library import NativeKernel
 from robot_dynamics.native.loading import check_backend
@@ -258,7 +260,7 @@ def compile_dynamics(  # type: ignore[overload-overlap]
 ) -> ArrayDynamics: ...
 @overload
 def compile_dynamics(
-    chain: KinematicChain,
+    chain: KinematicChain | str | os.PathLike[str],
     gravity: Sequence[float] | Array = ...,
     backend: str = ...,
     quantities: Iterable[str] = ...,
@@ -267,7 +269,7 @@ def compile_dynamics(
     friction: bool | None = ...,
 ) -> CompiledDynamics: ...
 def compile_dynamics(
-    chain: KinematicChain,
+    chain: KinematicChain | str | os.PathLike[str],
     gravity: Sequence[float] | Array = (0.0, 0.0, -9.81),
     backend: str = "auto",
     quantities: Iterable[str] = ("inverse_dynamics",),
@@ -278,7 +280,7 @@ def compile_dynamics(
     """Generate, compile and load the dynamics of ``chain``.
 
     Args:
-        chain: the arm.
+        chain: the arm, or path or text of a description, whose chain is chosen as by :func:`load_urdf`.
         gravity: (3,) gravity in the root frame [m/s²].
         backend: "c" compiles with the system's compiler (the environment variable CC, else cc, gcc or clang),
             "python" needs none, "auto" is "c" where that works and otherwise "python", with a notice in the
@@ -298,15 +300,28 @@ def compile_dynamics(
     arrays = plain_text(backend) in MODULES
     if not arrays:
         check_backend(backend)
-    of_type("chain", chain, KinematicChain)
+    arm = _arm(chain)
     of_type("friction", friction, bool | np.bool_ | None)
     if friction is None:
-        tell_what_is_left_out(chain)
+        tell_what_is_left_out(arm)
     live = (_LIVE if payload is not None else frozenset()) | ({"friction"} if friction else frozenset())
-    carried = np.zeros(10 * len(chain.tips)) if payload is None else payload_vector(payload, chain)
-    held = ConstantInputs(gravity_vector(gravity), carried, friction_vector(chain), live)
+    carried = np.zeros(10 * len(arm.tips)) if payload is None else payload_vector(payload, arm)
+    held = ConstantInputs(gravity_vector(gravity), carried, friction_vector(arm), live)
     if arrays:
-        return ArrayDynamics(chain, held, backend)
-    dynamics = CompiledDynamics(chain, held, backend)
+        return ArrayDynamics(arm, held, backend)
+    dynamics = CompiledDynamics(arm, held, backend)
     dynamics.prepare(quantities)
     return dynamics
+
+
+def _arm(given: KinematicChain | str | os.PathLike[str]) -> KinematicChain:
+    """The chain, or that of a description."""
+    if is_a(given, KinematicChain):
+        assert isinstance(given, KinematicChain)
+        return given
+    if is_a(given, str | os.PathLike):
+        assert not isinstance(given, KinematicChain)
+        return load_urdf(given)
+    raise WrongTypeError(
+        f"chain is {quoted(given)}; it must be a KinematicChain, or the path or text of a description"
+    )

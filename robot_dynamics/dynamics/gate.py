@@ -11,7 +11,7 @@ import numpy as np
 
 from robot_dynamics.dynamics.scalar import FLOATS, FloatField
 from robot_dynamics.dynamics.serial_model import SerialModel
-from robot_dynamics.errors import ModelError, StateError, quoted
+from robot_dynamics.errors import ModelError, StateError, WrongTypeError, quoted
 from robot_dynamics.inputs.arrays import is_a, joint_vector, of_type, real_vector
 from robot_dynamics.spatial import Array
 
@@ -69,7 +69,7 @@ def _numbers(given: Mapping[str, Any]) -> dict[str, Array]:
         value = given.get(name)
         is_default = value is None and (name == "effort" or name not in given)
         if not is_default and (not callable(value) or is_a(value, type)):
-            raise TypeError(f"{name} is {quoted(value)}; it must be a function")
+            raise WrongTypeError(f"{name} is {quoted(value)}; it must be a function")
     return numbers
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.errors import RobotDynamicsError, StateError, quoted, readable
+from robot_dynamics.errors import RobotDynamicsError, StateError, WrongTypeError, quoted, readable
 from robot_dynamics.spatial import Array
 
 _COUNTS = {3: "three", 6: "six"}
@@ -163,10 +163,10 @@ def of_type(name: str, value: Any, kind: type | UnionType) -> None:
     """Refuse an object of an altogether wrong type.
 
     Raises:
-        TypeError: naming the argument and the type that it must have.
+        WrongTypeError: naming the argument and the type that it must have.
     """
     if not is_a(value, kind):
-        raise TypeError(f"{name} is {quoted(value)}; it must be a {getattr(kind, '__name__', kind)}")
+        raise WrongTypeError(f"{name} is {quoted(value)}; it must be a {getattr(kind, '__name__', kind)}")
 
 
 def is_a(value: Any, kind: type | UnionType) -> bool:
@@ -210,14 +210,14 @@ def whole_number(name: str, value: Any) -> int:
     """``value`` as an integer; a boolean is none.
 
     Raises:
-        TypeError: naming the argument.
+        WrongTypeError: naming the argument.
     """
     try:
         if not isinstance(value, bool | np.bool_):
             return operator.index(value)
     except Exception:  # of an object that has no index, or a faulty one
         pass
-    raise TypeError(f"{name} is {quoted(value)}; it must be a whole number")
+    raise WrongTypeError(f"{name} is {quoted(value)}; it must be a whole number")
 
 
 def one_of(name: str, value: Any, choices: Collection[str], error: type[RobotDynamicsError]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.errors import ModelError, RobotDynamicsError, quoted
+from robot_dynamics.errors import ModelError, RobotDynamicsError, WrongTypeError, quoted
 from robot_dynamics.inputs.arrays import listed, of_type, plain_text, real_array, real_number, whole_number
 
 Check = Callable[[str, Any, type[RobotDynamicsError]], Any]
@@ -105,7 +105,7 @@ def text(name: str, value: Any, error: type[RobotDynamicsError]) -> str:
     """A text."""
     found = plain_text(value)
     if found is None:
-        raise TypeError(f"{name} is {quoted(value)}; it must be a str")
+        raise WrongTypeError(f"{name} is {quoted(value)}; it must be a str")
     return found
 
 

@@ -8,7 +8,7 @@ from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
-from robot_dynamics.errors import SingularityError, StateError
+from robot_dynamics.errors import SingularityError, StateError, WrongTypeError
 from robot_dynamics.inputs.arrays import is_a, listed, real_array
 from robot_dynamics.native.kernel import Kernel
 from robot_dynamics.native.signature import Input, Signature
@@ -93,7 +93,9 @@ class Evaluator:
         if len(positional) > len(names) or unknown or missing:
             optional = " and ".join(names[len(self.signature.states) :])
             verb = "is" if len(names) == len(self.signature.states) + 1 else "are"
-            raise TypeError(f"{self.signature.name}() takes ({', '.join(names)}); {optional} {verb} optional")
+            raise WrongTypeError(
+                f"{self.signature.name}() takes ({', '.join(names)}); {optional} {verb} optional"
+            )
         return {**arguments, **named}
 
     def _same_rows(self, states: Sequence[Array]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from robot_dynamics.errors import ParameterError, quoted
+from robot_dynamics.errors import ParameterError, WrongTypeError, quoted
 from robot_dynamics.inputs.arrays import of_type, one_of, real_number, real_vector
 from robot_dynamics.native.loading import check_backend
 from robot_dynamics.spatial import Array
@@ -330,7 +330,7 @@ class StewartPlatform(PlatformKinematics):
             start = state_at_rest(self.machine.home_position, self.machine.home_rotation)
         of_type("start", start, State)
         if not callable(forces):
-            raise TypeError(f"forces is {quoted(forces)}; it must be a function of time and state")
+            raise WrongTypeError(f"forces is {quoted(forces)}; it must be a function of time and state")
         return simulate(self.machine, start, forces, duration, step, external_force, external_torque)
 
     def compile(self, backend: str = "auto") -> CompiledStewart:

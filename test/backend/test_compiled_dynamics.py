@@ -10,10 +10,18 @@ import numpy as np
 import pytest
 from random_arms import PinocchioArm, random_chain
 
-from robot_dynamics import compile_dynamics
+from robot_dynamics import compile_dynamics, load_urdf
 from robot_dynamics.dynamics.quantities import QUANTITIES
-from robot_dynamics.errors import BackendError, ParameterError, SingularityError, StateError
+from robot_dynamics.errors import (
+    BackendError,
+    ParameterError,
+    RobotDynamicsError,
+    SingularityError,
+    StateError,
+    WrongTypeError,
+)
 from robot_dynamics.model.chain import RigidBody
+from robot_dynamics.resources import resource
 
 GRAVITY = (1.0, -2.0, -9.3)
 BACKENDS = ("c", "python")
@@ -211,8 +219,18 @@ def test_wrong_calls_are_type_errors(dynamics):
         ((q, q, q), {"torque": q}),
         ((q, q, q), {"q": q}),
     ):
-        with pytest.raises(TypeError):
+        with pytest.raises(WrongTypeError) as caught:
             dynamics.inverse_dynamics(*positional, **named)
+        assert isinstance(caught.value, TypeError) and isinstance(caught.value, RobotDynamicsError)
+
+
+def test_dynamics_of_a_file_are_those_of_its_chain(dynamics):
+    path = resource("urdf/scara.urdf")
+    q = np.full(4, 0.3)
+    own = compile_dynamics(path, backend="python").gravity(q)
+    np.testing.assert_array_equal(own, compile_dynamics(load_urdf(path), backend="python").gravity(q))
+    with pytest.raises(WrongTypeError, match="must be a KinematicChain, or the path or text"):
+        compile_dynamics(5)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])

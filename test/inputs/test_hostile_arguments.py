@@ -1,6 +1,6 @@
 """Every argument of the library with values that nobody should pass: refused by name, shortly, or used.
 
-Only errors of this package come out; for an object of an altogether wrong type a TypeError with its name.
+Only errors of this package come out; for an object of an altogether wrong type one that is a TypeError too.
 """
 
 import dataclasses
@@ -371,8 +371,7 @@ def test_only_errors_that_name_the_argument_come_out(value, targets):
         except rd.RobotDynamicsError as error:
             if len(str(error)) > LONGEST_MESSAGE:
                 wrong.append(f"{name}: a message of {len(str(error))} characters")
-        except TypeError as error:
-            if "must be a" not in str(error):
+            if isinstance(error, TypeError) and "must be a" not in str(error):
                 wrong.append(f"{name}: {error}")
         except Exception as error:
             wrong.append(f"{name}: {type(error).__name__} {str(error)[:100]}")

@@ -10,7 +10,7 @@ import numpy as np
 
 from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics
 from robot_dynamics.dynamics.friction import DriveFriction, FrictionParameters
-from robot_dynamics.errors import ParameterError, quoted
+from robot_dynamics.errors import ParameterError, WrongTypeError, quoted
 from robot_dynamics.inputs.arrays import listed, of_type
 from robot_dynamics.model.chain import ChainJoint, KinematicChain
 from robot_dynamics.model.driver_profile import DriverProfile
@@ -102,7 +102,7 @@ class ActuatedArm:
         of_type("chain", chain, KinematicChain)
         of_type("parameters", parameters, ActuatorParameters)
         if not callable(getattr(links, "inverse_dynamics", None)):
-            raise TypeError(f"links is {quoted(links)}; it must be a model with inverse_dynamics()")
+            raise WrongTypeError(f"links is {quoted(links)}; it must be a model with inverse_dynamics()")
         self.links = links
         self.drives = parameters.of(chain)
         if driver is not None:

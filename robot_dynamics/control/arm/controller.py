@@ -32,6 +32,7 @@ from robot_dynamics.errors import (
     ParameterError,
     RobotDynamicsError,
     StateError,
+    WrongTypeError,
     quoted,
 )
 from robot_dynamics.inputs.arrays import of_type
@@ -457,7 +458,7 @@ class ArmController(ArmCommands):
 def _model(name: str, value: InverseDynamics) -> InverseDynamics:
     """``value``, if it can be called as a model; else TypeError."""
     if not callable(getattr(value, "inverse_dynamics", None)):
-        raise TypeError(f"{name} is {quoted(value)}; it must be a model with inverse_dynamics()")
+        raise WrongTypeError(f"{name} is {quoted(value)}; it must be a model with inverse_dynamics()")
     return value
 
 
