@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import viser
@@ -12,9 +13,8 @@ from viser import uplot
 
 from robot_dynamics.spatial import Array
 from robot_dynamics.view.browser.body import EffortGauge, RobotBody
+from robot_dynamics.view.browser.notices import Notices
 from robot_dynamics.view.browser.page import BRAND
-from robot_dynamics.view.browser.panel import Notices
-from robot_dynamics.view.browser.picture import PLOTS_WIDTH
 from robot_dynamics.view.browser.plots import COLORS
 from robot_dynamics.view.browser.shapes import rgb255
 from robot_dynamics.view.browser.stage import Stage
@@ -32,6 +32,8 @@ MARKS = 12
 """Most marks below the slider: where limits begin to be exceeded."""
 FRAME = 0.04
 """Seconds between two pictures while the path is played."""
+PLOTS_WIDTH = 290
+"""Width of the chart's panel [pixels]."""
 CHART_HEIGHT = 260
 """Height of the chart [pixels]."""
 
@@ -84,7 +86,7 @@ class PathPage:
         self._names = [gauge.name for gauge in geometry.gauges if gauge.name in known]
         duration = float(samples.times[-1])
         begins = [begin for begin, _ in samples.stretches]
-        self.slider = gui.add_slider(
+        self.slider: Any = gui.add_slider(
             "time on the path [s]",
             min=0.0,
             max=duration,
