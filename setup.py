@@ -68,6 +68,7 @@ NODES = [
     "markers",
     "web_view",
     "robot_model",
+    "contact_monitor",
     "trajectory_feedforward",
 ]
 

@@ -44,6 +44,13 @@ CLASSES = {
         "control.arm.actuators:ActuatorParameters",
         *MODEL,
     ),
+    "contact_monitor": (
+        "ros.contact_monitor:MonitorParameters",
+        "control.arm.contact:ObserverParameters",
+        "control.arm.actuators:ActuatorParameters",
+        "ros.control.external_efforts:WrenchParameters",
+        *FOLLOWER,
+    ),
     "stewart_platform": (
         "ros.stewart_platform:MachineParameters",
         "control.stewart.parameters:StewartParameters",

@@ -14,6 +14,7 @@ from robot_dynamics.resources import resource
 NODES = {
     "computed_torque_controller": "joint states and trajectories in, joint efforts out",
     "trajectory_feedforward": "gives a stock joint_trajectory_controller the model's efforts",
+    "contact_monitor": "external efforts of an arm under any controller, from its joint states",
     "robot_model": "Denavit-Hartenberg tables and checks of the robot's description",
     "stewart_platform": "pose trajectories and leg states in, six actuator forces out",
     "simulator": "joint efforts in, joint states of an arm or a Stewart platform on MuJoCo out",

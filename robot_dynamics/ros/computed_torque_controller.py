@@ -167,7 +167,7 @@ class ComputedTorqueController(LifecycleNode):
         self._rest_services.look()
         self._stops.take_over(controller, model.chain.name)
         names = model.chain.joint_names
-        self._external.begin(controller, model.dynamics)
+        self._external.begin(model.chain, model.dynamics)
         self._reference.begin(names)
         self._errors.begin(names)
         if self._state is not None:

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 from geometry_msgs.msg import WrenchStamped
-from ros_harness import peer_with
+from ros_harness import NodeProcess, peer_with
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
-from two_links import NODE, TWO_LINKS, Robot, controller, gravity_load
+from two_links import NAMES, NODE, TWO_LINKS, Robot, controller, gravity_load
 
 import robot_dynamics as rd
 from robot_dynamics.ros.support import qos
-from robot_dynamics.ros.support.messages import stamp_to_nanoseconds
+from robot_dynamics.ros.support.messages import nanoseconds_to_stamp, stamp_to_nanoseconds
 
 pytestmark = pytest.mark.ros
 PARAMETERS = {
@@ -86,3 +86,33 @@ def test_an_arm_is_guided_while_the_button_is_repeated_and_holds_after_it():
             lambda: robot.hold_at(place), lambda: "guiding has ended" in node.output, "guided on"
         )
         assert robot.hold_at([0.208, 0.4])[0] < gravity_load([0.208, 0.4])[0] - 0.01
+
+
+def test_a_monitor_feels_a_push_under_another_controller_and_commands_nothing():
+    """Efforts of the joint states are the weight less a push of 3 N·m at the shoulder."""
+    given = {"robot_description": TWO_LINKS, "observer_gain": 1000.0, "contact_threshold": [1.0]}
+    with NodeProcess("contact_monitor", given) as node, peer_with(node) as peer:
+        states = peer.publisher(JointState, "joint_states", qos.STATE_PUBLISHER)
+        efforts = peer.subscribe(JointState, "contact_monitor/external_torque", qos.LOCKSTEP)
+        place, sent = [0.2, 0.4], 0
+
+        def send(push):
+            nonlocal sent
+            sent += 1
+            message = JointState(name=NAMES, position=place, velocity=[0.0, 0.0])
+            message.effort = (gravity_load(place) - [push, 0.0]).tolist()
+            message.header.stamp = nanoseconds_to_stamp(sent * 2_000_000)
+            states.publish(message)
+
+        def felt(push):
+            return efforts and np.allclose(efforts[-1].effort, [push, 0.0], atol=0.01)
+
+        node.wait_for_output("model of")
+        peer.repeat_until(lambda: send(0.0), lambda: felt(0.0), "no external efforts")
+        peer.repeat_until(lambda: send(3.0), lambda: felt(3.0), "the push is not felt")
+        node.wait_for_output("contact: shoulder feels an external effort of")
+        peer.repeat_until(lambda: send(0.0), lambda: "has ended" in node.output, "the contact never ends")
+        publishers = {
+            name for name, _ in peer.node.get_publisher_names_and_types_by_node("contact_monitor", "/")
+        }
+        assert not [name for name in publishers if "command" in name]

@@ -34,6 +34,7 @@ NODES = {
     "computed_torque_controller": [{**FROM_IMU, "brakes": True}],
     "trajectory_feedforward": [{**FROM_IMU, "effort_path": "commands"}],
     "robot_model": [FROM_IMU],
+    "contact_monitor": [FROM_IMU],
     "stewart_platform": [MACHINE],
     "simulator": [
         {**ARM, "publish_clock": True, "command_message": "sensor_msgs/JointState"},

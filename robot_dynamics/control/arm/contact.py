@@ -24,8 +24,8 @@ FLOOR_SHARE = 0.05
 
 
 @dataclass(frozen=True)
-class ContactParameters:
-    """Observer of external efforts, and the reaction to a contact. No safety function."""
+class ObserverParameters:
+    """Observer of external efforts, and its thresholds."""
 
     observer_gain: float = parameter(
         25.0,
@@ -50,6 +50,26 @@ class ContactParameters:
         minimum=0.0,
         maximum=10.0,
     )
+
+    def __post_init__(self) -> None:
+        validate(self)
+
+    def floors(self, chain: KinematicChain) -> Array:
+        """Thresholds (n,) without friction, infinite where there is none [N·m or N].
+
+        Raises:
+            ParameterError: ``contact_threshold`` does not fit the joints.
+        """
+        if self.contact_threshold:
+            return per_joint(self.contact_threshold, chain.joint_names, "contact_threshold")
+        limits = [chain.driving_joint(j).limits.effort for j in range(chain.dof)]
+        return FLOOR_SHARE * np.array(limits, dtype=float)
+
+
+@dataclass(frozen=True)
+class ContactParameters(ObserverParameters):
+    """Observer of external efforts, and the reaction to a contact. No safety function."""
+
     on_contact: str = parameter(
         "off",
         "Reaction to an external effort beyond its threshold: report it, hold where the arm is, yield there"
@@ -67,17 +87,6 @@ class ContactParameters:
 
     def __post_init__(self) -> None:
         validate(self)
-
-    def floors(self, chain: KinematicChain) -> Array:
-        """Thresholds (n,) without friction, infinite where there is none [N·m or N].
-
-        Raises:
-            ParameterError: ``contact_threshold`` does not fit the joints.
-        """
-        if self.contact_threshold:
-            return per_joint(self.contact_threshold, chain.joint_names, "contact_threshold")
-        limits = [chain.driving_joint(j).limits.effort for j in range(chain.dof)]
-        return FLOOR_SHARE * np.array(limits, dtype=float)
 
     def fields(self, chain: KinematicChain, links: Any) -> dict[str, Any]:
         """Fields of ``rd_settings`` for a model's links; empty where external efforts are not observed.

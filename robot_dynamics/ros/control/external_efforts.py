@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
+from numpy.typing import NDArray
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
 from robot_dynamics.control.arm.contact import External, frame_wrench
-from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.dynamics.compiled import CompiledDynamics
 from robot_dynamics.dynamics.quantities.frames import FRAME
+from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.native.build_process import BUILDS
 from robot_dynamics.parameters import parameter, validate
 from robot_dynamics.ros.control.records import Cycles
@@ -61,13 +62,12 @@ class ExternalEfforts:
         self._asked = False
         self._condition = np.nan
 
-    def begin(self, controller: ArmController, dynamics: CompiledDynamics) -> None:
+    def begin(self, chain: KinematicChain, dynamics: CompiledDynamics) -> None:
         """Report of this arm from now on.
 
         Raises:
             ParameterError: it has no frame ``wrench_frame``.
         """
-        chain = controller.chain
         if self._frame:
             FRAME.read(chain, self._frame)
         self._frames = (self._frame,) if self._frame else tuple(tip.link for tip in chain.tips)
@@ -76,17 +76,26 @@ class ExternalEfforts:
 
     def publish_all(self, cycles: Cycles) -> bool:
         """Report of many cycles, the wrench of the last one; whether anybody listens."""
-        efforts, wrench = self._efforts.get_subscription_count(), self._wrench.get_subscription_count()
-        if not len(cycles) or not (efforts or wrench):
-            return bool(efforts or wrench)
+        if not len(cycles):
+            return bool(self._efforts.get_subscription_count() or self._wrench.get_subscription_count())
         position, velocity, telemetry = (cycles.array(name) for name in ("position", "velocity", "telemetry"))
-        external = telemetry[:, : position.shape[1]]
+        return self.publish(cycles.nanoseconds, position, velocity, telemetry[:, : position.shape[1]])
+
+    def publish(self, stamps: NDArray[np.int64], position: Array, velocity: Array, external: Array) -> bool:
+        """Publish external efforts, and the wrench of the last ones; whether anybody listens.
+
+        Args:
+            stamps: (k,) of the states [ns].
+            position, velocity: (k, n) [rad or m, rad/s or m/s].
+            external: (k, n) [N·m or N].
+        """
+        efforts, wrench = self._efforts.get_subscription_count(), self._wrench.get_subscription_count()
         if efforts:
-            for message in self._bytes.messages(cycles.nanoseconds, position, velocity, external):
+            for message in self._bytes.messages(stamps, position, velocity, external):
                 self._efforts.publish(message)
         if wrench:
-            self._publish_wrench(int(cycles.nanoseconds[-1]), position[-1], external[-1])
-        return True
+            self._publish_wrench(int(stamps[-1]), position[-1], external[-1])
+        return bool(efforts or wrench)
 
     def _publish_wrench(self, nanoseconds: int, position: Array, effort: Array) -> None:
         if not self._jacobians:
