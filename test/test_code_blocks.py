@@ -30,8 +30,8 @@ NEEDS = (
     "with a robot connected",
     "with your own files",
 )
-# Subcommands that start nodes or pages, or take long.
-LONG = ("view", "run", "record", "excite", "identify", "report")
+# Subcommands that start or reach nodes or pages, or take long.
+LONG = ("view", "run", "record", "excite", "identify", "report", "set", "play")
 LASTING = ("view", "run", "record")
 
 
