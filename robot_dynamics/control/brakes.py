@@ -54,19 +54,25 @@ class Brakes:
     t + fade + release the robot may move. Where a machine has no brakes, the stops on which it rests carry
     it.
 
+    A driver that reports the state of its brakes is believed: efforts carry as long as engaged brakes are
+    released, and a robot may move when released brakes are. Both times count from the report.
+
     Attributes:
         timing: delays; replaceable.
         engaging: whether they are to hold.
         since: time from which the efforts' share counts [s]; minus infinity: always.
+        reported: state of which the driver knows: engaged; None where nobody reports it.
 
     Args:
         timing: delays.
         parked: whether the robot rests on them to begin with.
+        reported: see the attribute.
     """
 
-    def __init__(self, timing: BrakeTiming, parked: bool = False) -> None:
+    def __init__(self, timing: BrakeTiming, parked: bool = False, reported: bool | None = None) -> None:
         self.timing = timing
         self.engaging = parked
+        self.reported = reported
         self.since = -math.inf
         self._now = -math.inf
 
@@ -95,6 +101,19 @@ class Brakes:
             self.since = time - self.share(time) * self.timing.fade
             self.engaging = False
 
+    def report(self, engaged: bool | None, time: float) -> None:
+        """The driver reports at ``time`` [s] whether its brakes are engaged; None: it reports no more."""
+        carried = self.carried
+        self.reported = engaged
+        if carried and self.engaging:
+            # They hold only now; or they are to hold after the usual time, as far as anybody knows.
+            self.since = time - self.timing.engage if engaged else time
+
+    @property
+    def carried(self) -> bool:
+        """True while the brakes shall hold, but their driver reports that they do not."""
+        return self.engaging and self.reported is False
+
     def forget(self) -> None:
         """End the release: the efforts are all there at any time."""
         self.since = -math.inf
@@ -106,18 +125,24 @@ class Brakes:
     def share(self, time: float) -> float:
         """Share of the efforts at ``time`` [s], 0 to 1."""
         since, timing = time - self.since, self.timing
+        if self.carried:
+            return 1.0
         if self.engaging:
             return _falling(since - timing.engage, timing.fade)
         return 1.0 - _falling(since, timing.fade)
 
     def fields(self) -> tuple[int, float, float]:
         """Change of the efforts' share, its beginning and its duration, as the core's settings have them."""
+        if self.carried:
+            return ALL, self.since, self.timing.fade
         kind = FALLING if self.engaging else RISING if math.isfinite(self.since) else ALL
         return kind, self.since + self.timing.engage if self.engaging else self.since, self.timing.fade
 
     def free(self, time: float) -> bool:
         """Check whether the robot may move at ``time`` [s]."""
-        return not self.engaging and time >= self.since + self.timing.fade + self.timing.release
+        if self.engaging or self.reported:
+            return False
+        return self.reported is False or time >= self.since + self.timing.fade + self.timing.release
 
 
 def _falling(since: float, duration: float) -> float:

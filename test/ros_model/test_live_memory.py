@@ -104,14 +104,16 @@ def test_after_a_minute_the_start_values_count(begin, tmp_path):
     assert "the process before ended 7" in second.warnings[0]
 
 
-def test_what_tripped_is_forgotten(begin):
+def test_what_tripped_is_forgotten_and_the_next_process_says_so(begin):
     first = begin()
     first.give(kp=[900.0])
     first.memory.forget()
     first.end()
     second = begin()
     assert second.values == START
-    assert not second.warnings
+    assert "kp [900.0]; the start's values count, because it tripped a rule" in second.warnings[0]
+    second.end()
+    assert not begin().warnings
 
 
 def test_what_is_set_back_is_no_difference(begin):

@@ -137,28 +137,33 @@ def test_brakes_engage_when_their_owner_dies(scene):
     assert np.ptp(fallen[50:]) < 1e-3, "it falls on"
 
 
-class Moving:
-    """A platform whose reference moves at 0.1 m/s while its legs stay, which nobody judges."""
+class Still:
+    """A platform whose legs stay at home, also while its reference moves, which nobody judges."""
 
-    def __init__(self, peer, node):
+    def __init__(self, peer):
+        self.peer = peer
         self.legs, self.home = Legs(peer, demo()), forces_at(demo()).leg_lengths
         self.brakes = peer.subscribe(Bool, f"{NODE}/brake", qos.LOCKSTEP)
-        send = peer.publisher(MultiDOFJointTrajectory, f"{NODE}/trajectory", qos.TRAJECTORY)
         peer.wait_until(
             lambda: self.step().any() and self.brakes and not self.brakes[-1].data, "it is on its brakes"
         )
+
+    def go(self, node):
+        """Let the reference move at 0.1 m/s; returns the commands to the brakes."""
+        send = self.peer.publisher(MultiDOFJointTrajectory, f"{NODE}/trajectory", qos.TRAJECTORY)
         place = Transform()
         place.translation.z, place.rotation.w = float(demo().machine.home_position[2]) + 0.05, 1.0
         point = MultiDOFJointTrajectoryPoint(transforms=[place])
         point.time_from_start.sec = 1
         goal = MultiDOFJointTrajectory(joint_names=["platform"], points=[point])
-        peer.repeat_until(
+        self.peer.repeat_until(
             lambda: send.publish(goal),
             lambda: "following a trajectory of" in node.output,
             "nothing is followed",
         )
         for _ in range(25):
             self.step()
+        return self.brakes
 
     def step(self):
         """Forces that answer the state 0.02 s later, on the clock of the states."""
@@ -166,15 +171,15 @@ class Moving:
         return np.array(self.legs.answer(self.home).effort)
 
 
-MOVING = {"state_timeout": 60.0, "max_stamp_step": 60.0, "max_acceleration": 0.5, **UNSUPERVISED}
+JUDGED_BY_NOBODY = {"state_timeout": 60.0, "max_stamp_step": 60.0, "max_acceleration": 0.5, **UNSUPERVISED}
 
 
 @pytest.mark.parametrize("end, host", [("deactivate", "on"), ("SIGINT", "on"), ("SIGINT", "off")])
 def test_a_moving_platform_comes_to_rest_before_its_brakes_engage_under_forces(end, host):
-    given = {**MOVING, "native_loop": host, "brake_engage_time": 1.0, "safe_fade_time": 0.05}
+    given = {**JUDGED_BY_NOBODY, "native_loop": host, "brake_engage_time": 1.0, "safe_fade_time": 0.05}
     with NodeProcess(NODE, given) as node, peer_with(node) as peer:
-        platform = Moving(peer, node)
-        brakes = platform.brakes
+        platform = Still(peer)
+        brakes = platform.go(node)
         heard = len(brakes)
         if end == "SIGINT":
             peer.processes.clear()
@@ -197,8 +202,8 @@ def test_a_moving_platform_comes_to_rest_before_its_brakes_engage_under_forces(e
 
 
 def test_a_second_interrupt_engages_the_brakes_of_a_moving_platform_and_ends_its_node_and_sigterm_does_not():
-    with NodeProcess(NODE, MOVING) as node, peer_with(node) as peer:
-        brakes = Moving(peer, node).brakes
+    with NodeProcess(NODE, JUDGED_BY_NOBODY) as node, peer_with(node) as peer:
+        brakes = Still(peer).go(node)
         # It stops on the clock of the states, which stands now.
         peer.processes.clear()
         node.send_signal(signal.SIGINT)
@@ -211,6 +216,36 @@ def test_a_second_interrupt_engages_the_brakes_of_a_moving_platform_and_ends_its
         node.send_signal(signal.SIGINT)
         assert node.wait_for_exit() == 128 + signal.SIGINT
         peer.wait_until(lambda: brakes[-1].data, "the last word does not engage the brakes")
+
+
+def test_the_driver_s_state_of_the_brakes_is_believed():
+    given = {**JUDGED_BY_NOBODY, "safe_fade_time": 0.05, "brake_engage_time": 0.0, "brake_release_time": 0.0}
+    with NodeProcess(NODE, given) as node, peer_with(node) as peer:
+        platform = Still(peer)
+        brakes, carried = platform.brakes, forces_at(demo()).actuator_forces
+        report = peer.publisher(Bool, f"{NODE}/brake_state", qos.COMMAND)
+
+        def step(engaged):
+            report.publish(Bool(data=engaged))
+            return platform.step()
+
+        # Engaged brakes do not hold before the driver says so.
+        assert peer.call(Trigger, f"{NODE}/emergency_stop").success
+        said = "the driver reports released brakes, which this node has engaged"
+        peer.wait_until(lambda: step(False).any() and said in node.output, "the driver is not believed")
+        assert brakes[-1].data
+        np.testing.assert_allclose(step(False), carried, rtol=0.01)
+        peer.wait_until(lambda: not step(True).any(), "the forces stay on brakes that hold")
+        peer.wait_until(lambda: step(False).any(), "brakes that let go are not noticed")
+        peer.wait_until(lambda: not step(True).any(), "the forces stay on brakes that hold")
+        # Released brakes that the driver keeps engaged are a stop.
+        assert peer.call(Trigger, f"{NODE}/unpark").success
+        peer.wait_until(lambda: step(True) is not None and not brakes[-1].data, "they are not released")
+        said = "the driver reports engaged brakes, which this node has released: emergency stop"
+        peer.wait_until(
+            lambda: step(True) is not None and said in node.output, "it pushes against its brakes"
+        )
+        peer.wait_until(lambda: step(True) is not None and brakes[-1].data, "it is not stopped")
 
 
 @pytest.mark.parametrize("host", ["on", "off"])

@@ -192,6 +192,12 @@ class ArmCommands(CoreController[Reference]):
             return f"the mode is {self.parameters.mode}: set mode to {guiding.MODE}"
         return "" if math.isfinite(now) else "no joint state has come yet"
 
+    def report_brakes(self, engaged: bool | None) -> None:
+        """Believe the driver's state of the brakes; None: nobody reports it."""
+        if engaged is not self.rest.brakes.reported:
+            self.rest.brakes.report(engaged, self.time)
+            self._offer_share()
+
     # Brakes
 
     @property

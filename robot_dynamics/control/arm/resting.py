@@ -65,7 +65,7 @@ class ArmRest:
 
     def begin(self) -> None:
         """Begin on engaged brakes, without efforts."""
-        self.state, self.brakes = Rest.BRAKED, Brakes(self.brakes.timing, parked=True)
+        self.state, self.brakes = Rest.BRAKED, Brakes(self.brakes.timing, True, self.brakes.reported)
 
     def rise(self, time: float) -> None:
         """Let the efforts come back and release the brakes."""

@@ -263,6 +263,12 @@ class PlatformCommands(CoreController[Motion]):
             self.modes.brakes.engage_again(self.time)
             self.offer_brakes()
 
+    def report_brakes(self, engaged: bool | None) -> None:
+        """Believe the driver's state of the brakes; None: nobody reports it."""
+        if engaged is not self.modes.brakes.reported:
+            self.modes.brakes.report(engaged, self.time)
+            self.offer_brakes()
+
     @property
     def stop_state(self) -> StopState | None:
         """See :class:`CoreController`; None while the platform leaves its brakes."""

@@ -145,7 +145,7 @@ class OperatingModes:
     def rest(self, state: StopState) -> None:
         """Begin on engaged brakes, without forces, until :meth:`rise`."""
         self.mode, self.motion = RESTING[state], None
-        self.brakes = Brakes(self.brakes.timing, parked=True)
+        self.brakes = Brakes(self.brakes.timing, True, self.brakes.reported)
 
     @property
     def pace(self) -> Pace:

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Generic
 
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
+from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.ros.control.controller_node import ControllerNode
 from robot_dynamics.ros.control.host import C
 from robot_dynamics.ros.control.remembered_stops import RememberedStops
+from robot_dynamics.ros.support import qos
 
 LOOK = 0.01, 0.05
 """Steady seconds between two looks where no states come, with and without brakes."""
+REPORT_TIMEOUT = 1.0
+"""Age from which on the driver's last state of the brakes does not count [s]."""
+REPORT_PATIENCE = 1.0
+"""Time for which the driver's state may differ from the command [s]."""
 
 
 class StopServices(Generic[C]):
@@ -46,7 +53,11 @@ class StopServices(Generic[C]):
         self._stops, self._machine = stops, machine
         self._robot, self._brakes = robot, brakes
         self._state = ""
+        self._report: bool | None = None
+        self._reported_at = self._agreed_at = time.monotonic()
+        self._told = False
         if brakes:
+            node.create_subscription(Bool, "~/brake_state", self._on_report, qos.NEWEST)
             controller_node.ownership.on_braked = self._protect
             controller_node.ownership.on_released = self._support
         # Of their own: while one waits until a stop is written, the node's other callbacks go on.
@@ -67,6 +78,8 @@ class StopServices(Generic[C]):
         controller: Any = self._controller_node.loop.controller
         acting = controller is not None and self._controller_node.loop.active
         if self._brakes:
+            if controller is not None:
+                self._compare(controller, acting)
             self._controller_node.loop.brake(controller is None or not acting or controller.brake)
         if controller is not None and acting:
             self._stops.look(controller)
@@ -75,6 +88,32 @@ class StopServices(Generic[C]):
             self._state = state
             if state:
                 self._node.get_logger().info(f"the {self._robot}: {state}")
+
+    def _on_report(self, message: Bool) -> None:
+        """The driver knows the state of its brakes."""
+        self._report, self._reported_at = bool(message.data), time.monotonic()
+        self.look()
+
+    def _compare(self, controller: Any, acting: bool) -> None:
+        """Believe the driver, and say where its brakes do not follow their command."""
+        now, log = time.monotonic(), self._node.get_logger()
+        if self._report is not None and now - self._reported_at > REPORT_TIMEOUT:
+            self._report = None
+            log.warning(
+                "the driver reports its brakes no more: brake_engage_time and brake_release_time count"
+            )
+        controller.report_brakes(self._report)
+        if not acting or self._report in (None, controller.brake):
+            self._agreed_at, self._told = now, False
+        elif now - self._agreed_at > REPORT_PATIENCE and not self._told:
+            self._told = True
+            if self._report:
+                self._protect("the driver reports engaged brakes, which this node has released")
+            else:
+                log.error(
+                    "the driver reports released brakes, which this node has engaged: efforts carry the"
+                    f" {self._robot}"
+                )
 
     def _protect(self, reason: str) -> None:
         """Others interfere with a moving robot: stop it until somebody calls ``~/unpark``."""

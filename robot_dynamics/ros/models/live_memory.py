@@ -69,9 +69,11 @@ class LiveMemory:
             self._decline(_shown(other), "this process starts with other values than the one before")
 
     def forget(self) -> None:
-        """Drop what was set live: a rule of supervision has tripped with it."""
+        """Drop what was set live: a rule of supervision has tripped with it. The next process says so."""
         if self._file is not None:
-            self._pool.submit(_remove, self._file)
+            live = {name: value for name, value in self._values().items() if value != self._start[name]}
+            text = json.dumps({"start": self._start, "live": live, "tripped": True})
+            self._pool.submit(*((self._write, self._file, text) if live else (_remove, self._file)))
 
     def _values(self) -> dict[str, Any]:
         found = {}
@@ -103,7 +105,7 @@ class LiveMemory:
         """Take over what the process before was given live, or say why not."""
         try:
             age = time.time() - file.stat().st_mtime
-            start, live = _read(file)
+            start, live, tripped = _read(file)
         except FileNotFoundError:
             return
         except (OSError, RobotDynamicsError) as error:
@@ -113,7 +115,9 @@ class LiveMemory:
         later = [{n: value for n, value in kept.items() if n not in self._names} for kept in (start, live)]
         if not other and later[0] == later[1]:
             return
-        if {name: value for name, value in start.items() if name in self._names} != self._start:
+        if tripped:
+            self._decline(_shown({**other, **later[1]}), "it tripped a rule of supervision with them")
+        elif {name: value for name, value in start.items() if name in self._names} != self._start:
             if other:
                 self._decline(_shown(other), "this process starts with other values than the one before")
         elif not -LONGEST <= age <= LONGEST:
@@ -139,7 +143,8 @@ class LiveMemory:
         self._node.get_logger().warning(
             f"the process before was given live: {shown}; the start's values count, because {reason}"
         )
-        self.forget()
+        if self._file is not None:
+            self._pool.submit(_remove, self._file)
 
 
 def _shown(values: Mapping[str, Any]) -> str:
@@ -159,16 +164,16 @@ def _file_of(node: Node) -> Path | None:
     return folder / f"live_{state_file_name(domain, node.get_fully_qualified_name(), 'live values')}"
 
 
-def _read(file: Path) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """Values of the start and live ones."""
+def _read(file: Path) -> tuple[Mapping[str, Any], Mapping[str, Any], bool]:
+    """Values of the start and live ones, and whether a rule of supervision tripped with them."""
     try:
         content = json.loads(read_bytes(file, "file of live values", ParameterError, MAX_BYTES))
-        start, live = content["start"], content["live"]
+        start, live, tripped = content["start"], content["live"], bool(content.get("tripped"))
         if not (isinstance(start, dict) and isinstance(live, dict)):
             raise TypeError
     except (ValueError, KeyError, TypeError, RecursionError):
         raise ParameterError("it holds no live values") from None
-    return start, live
+    return start, live, tripped
 
 
 def _remove(file: Path) -> None:
