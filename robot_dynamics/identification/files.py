@@ -8,18 +8,25 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import yaml
 
 from robot_dynamics.control.arm.actuators import ActuatorParameters
+from robot_dynamics.control.arm.path_rules import IdentifiedRangeParameters
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.identification.description import identified_urdf
 from robot_dynamics.identification.page import page
 from robot_dynamics.identification.plausibility import implausibilities
+from robot_dynamics.identification.regressor import position_counts
 from robot_dynamics.identification.result import Identification
 from robot_dynamics.inputs.arrays import real_vector
 from robot_dynamics.inputs.documents import parse_yaml, read_yaml
 from robot_dynamics.inputs.files import write_files
 from robot_dynamics.model.chain import KinematicChain
+
+_SIZES = ("velocity", "effort")
+_EVERYWHERE = 1e3
+"""Position that no joint reaches [rad or m]."""
 
 
 def write_identified(
@@ -52,9 +59,29 @@ def write_identified(
 
 def drive_parameters(found: Identification) -> str:
     """Parameters for every node of the package that knows drives, as a ROS 2 parameter file."""
-    document = {"/**": {"ros__parameters": found.friction()}}
+    document = {"/**": {"ros__parameters": {**found.friction(), **tested_ranges(found)}}}
     joints = ", ".join(found.chain.joint_names)
     return f"# One value a joint, in the order {joints}\n" + yaml.safe_dump(document, sort_keys=False)
+
+
+def tested_ranges(found: Identification) -> dict[str, list[float]]:
+    """Parameters `IdentifiedRangeParameters`; empty where nothing moved.
+
+    A joint whose position changes no effort, such as one with a vertical axis at the base, counts as tested
+    everywhere.
+    """
+    chain, tested = found.chain, found.tested().values()
+    lower, upper = (np.array([ranges["position"][side] for ranges in tested]) for side in (0, 1))
+    speed, effort = (np.array([np.abs(ranges[key]).max() for ranges in tested]) for key in _SIZES)
+    if not speed.any():
+        return {}
+    own = [chain.driving_joint(j).limits for j in range(chain.dof)]
+    for j in np.flatnonzero(~position_counts(chain, found.gravity)):
+        lower[j] = min(lower[j], max(own[j].lower, -_EVERYWHERE))
+        upper[j] = max(upper[j], min(own[j].upper, _EVERYWHERE))
+    values = (lower, upper, speed, effort)
+    names = (field.name for field in fields(IdentifiedRangeParameters))
+    return {name: [float(f"{x:.6g}") for x in row] for name, row in zip(names, values, strict=True)}
 
 
 def read_drives(path: str, chain: KinematicChain, text: str | None = None) -> ActuatorParameters:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.errors import StateError
 from robot_dynamics.identification.friction import DriveSignals, FrictionLaw
@@ -82,6 +82,18 @@ def regressor(
         load = carried @ (chain_parameters(chain) if bodies is None else bodies)
     drives = DriveSignals.of(qd, qdd, law.stribeck_velocity[None], load).columns(law)
     return np.concatenate([links, drives], axis=2)
+
+
+def position_counts(chain: KinematicChain, gravity: Sequence[float] = EARTH) -> NDArray[np.bool_]:
+    """(n,) whether any effort depends on the position of a joint, whatever the links' parameters."""
+    draw = np.random.default_rng(0)
+    q, qd, qdd = draw.uniform(-1.0, 1.0, (3, 4, chain.dof))
+    here = inertial_regressor(chain, q, qd, qdd, gravity)
+    counts = np.ones(chain.dof, dtype=bool)
+    for j in range(chain.dof):
+        change = inertial_regressor(chain, q + 0.7 * np.eye(chain.dof)[j], qd, qdd, gravity) - here
+        counts[j] = np.abs(change).max() > 1e-9 * np.abs(here).max()
+    return counts
 
 
 def states_of(chain: KinematicChain, *values: ArrayLike) -> list[Array]:

@@ -20,7 +20,7 @@ from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.effort_limits import unlimited
 from robot_dynamics.control.arm.laws import LawModules, import_laws, python_law
 from robot_dynamics.control.arm.parameters import ArmParameters, arm_accelerations
-from robot_dynamics.control.arm.path_rules import TorqueCheckParameters
+from robot_dynamics.control.arm.path_rules import IdentifiedRangeParameters, TorqueCheckParameters
 from robot_dynamics.dynamics.compiled import CompiledDynamics
 from robot_dynamics.errors import BackendError, ParameterError
 from robot_dynamics.native import cache
@@ -44,7 +44,7 @@ from robot_dynamics.ros.control.retime_topic import RetimeTopic
 from robot_dynamics.ros.control.stop_services import StopServices
 from robot_dynamics.ros.control.target_pose_topic import TargetPoseTopic
 from robot_dynamics.ros.control.tracking import JointReferencePublisher, TrackingErrors
-from robot_dynamics.ros.control.trajectory_topic import TrajectoryTopic, remarks
+from robot_dynamics.ros.control.trajectory_topic import TrajectoryTopic
 from robot_dynamics.ros.models.arm_model import NEEDED, ArmModel, ModelLoader, prepare_model
 from robot_dynamics.ros.models.live_memory import LiveMemory
 from robot_dynamics.ros.models.live_parameters import SHARED
@@ -82,6 +82,7 @@ class ComputedTorqueController(LifecycleNode):
         self._errors = TrackingErrors()
         self._rules = declared_rules(self)
         parameters.watch(self, self._rules.torque, self._on_torque_check)
+        parameters.watch(self, self._rules.identified, self._on_identified)
         self._topic = TrajectoryTopic(
             self,
             self._controller_node,
@@ -261,6 +262,9 @@ class ComputedTorqueController(LifecycleNode):
     def _on_torque_check(self, accepted: TorqueCheckParameters) -> None:
         self._rules = replace(self._rules, torque=accepted)
 
+    def _on_identified(self, accepted: IdentifiedRangeParameters) -> None:
+        self._rules = replace(self._rules, identified=accepted)
+
     def _check_actuators(self, candidate: ActuatorParameters) -> None:
         if self._loop.controller is not None:
             candidate.of(self._loop.controller.chain)
@@ -286,8 +290,6 @@ class ComputedTorqueController(LifecycleNode):
         def tell(followed: Any) -> None:
             duration = followed.arrival - followed.start
             self.get_logger().info(f"following a goal of {trajectory.points} points for {duration:.3f} s")
-            for remark in remarks(followed):
-                self.get_logger().warning(remark)
             self._controller_node.active_trajectory.began(f"a goal of {trajectory.points} points", followed)
             answer.followed(followed)
 

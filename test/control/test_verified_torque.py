@@ -11,7 +11,7 @@ from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.parameters import ArmParameters
 from robot_dynamics.control.arm.path_check import check_path
-from robot_dynamics.control.arm.path_rules import PathRules, TorqueCheckParameters
+from robot_dynamics.control.arm.path_rules import IdentifiedRangeParameters, PathRules, TorqueCheckParameters
 from robot_dynamics.control.arm.verified_torque import largest_efforts
 from robot_dynamics.control.shape import waypoint_spline
 from robot_dynamics.control.spline import QuinticSpline
@@ -151,6 +151,25 @@ def test_the_margin_is_taken_off_the_limit():
         planned = control.plan(["swing"], [Waypoint(20.0, [1.5])], control.departure(None), rules).trajectory
         assert len(planned.remarks) == remarks
     assert "torque_margin leaves 5.2" in planned.remarks[0]
+
+
+@pytest.mark.parametrize(
+    "ranges, words",
+    [
+        ((), ""),
+        (([-0.2], [1.6], [1.0], [6.0]), ""),
+        (([-0.2], [0.9], [], []), "swing goes to 1.500 (tested -0.200 to 0.900)"),
+        (([], [], [0.3], []), "swing moves at 0.703 (tested to 0.300)"),
+        (([], [], [], [2.0]), "swing needs 5.927"),
+        (([0.0, 0.0], [], [], []), "have 2, 0, 0, 0 values; give 1 each"),
+    ],
+)
+def test_a_trajectory_far_from_what_was_identified_is_remarked(ranges, words):
+    control = ArmController(pendulum_chain(effort=9.0), Pendulum(), ArmParameters())
+    control.update(0.0, np.zeros(1), np.zeros(1))
+    rules = PathRules(identified=IdentifiedRangeParameters(*map(tuple, ranges)))
+    path = control.plan(["swing"], [Waypoint(4.0, [1.5])], control.departure(None), rules).trajectory
+    assert words in path.untested if words else not path.untested
 
 
 def test_the_verdict_has_a_finding_for_every_limit(puma):

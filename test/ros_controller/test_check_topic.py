@@ -53,3 +53,13 @@ def test_the_verdict_names_what_is_exceeded_and_nothing_moves():
         robot.hold_at(HERE)
         follow.publish(trajectory(HEAVY, 0, 500_000_000))
         node.wait_for_output(rf"following a trajectory(.|\n)*{needs}")
+        # Ranges of an identification are left by far; that is said once.
+        assert "was not identified" not in node.output
+        peer.set_parameter(NODE, "tested_lower", [0.2, 0.1])
+        peer.set_parameter(NODE, "tested_upper", [0.4, 0.3])
+        for _ in range(2):
+            before = node.output.count("following a trajectory")
+            follow.publish(trajectory(HEAVY, 9))
+            peer.wait_until(lambda: node.output.count("following a traj") > before, "no trajectory")  # noqa: B023
+        node.wait_for_output(r"not identified for this trajectory: shoulder goes to 1\.2.* \(tested 0\.2")
+        assert node.output.count("was not identified") == 1

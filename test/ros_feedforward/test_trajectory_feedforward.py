@@ -228,6 +228,11 @@ def test_what_cannot_be_followed_is_refused_with_its_reason():
         node.wait_for_output("trajectory refused: there is no joint state yet")
         robot.be([0.0, 0.0])
         robot.give(trajectory([(2.0, [0.1, 0.1])]))
+        peer.set_parameter(NODE, "tested_velocity", [0.01, 1.0])
+        for _ in range(2):
+            robot.give(trajectory([(2.0, [0.1, 0.1])]))
+        node.wait_for_output("not identified for this trajectory: shoulder moves at")
+        assert node.output.count("was not identified") == 1
         count = len(robot.sent)
         for bad, reason in [
             (trajectory([(1.0, [0.5])], ["shoulder"]), "missing joint names .*elbow"),

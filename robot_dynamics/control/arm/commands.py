@@ -16,6 +16,7 @@ from robot_dynamics.control.arm.resting import ArmRest, Rest
 from robot_dynamics.control.arm.stopping import stop_within
 from robot_dynamics.control.arm.stream import HORIZON, JOINING, JointLimits, JointStream
 from robot_dynamics.control.arm.target_pose import FrameSolver, TargetPose
+from robot_dynamics.control.arm.tested_range import beyond_tested
 from robot_dynamics.control.arm.torque_check import torque_checked
 from robot_dynamics.control.arm.trajectory import ANY_PATH, Reference, Trajectory, plan
 from robot_dynamics.control.core.controller import CoreController
@@ -367,6 +368,8 @@ class ArmCommands(CoreController[Reference]):
             departure.queue,
         )
         trajectory = torque_checked(self.chain, self.dynamics, trajectory, self.effort_limits, rules.torque)
+        untested = beyond_tested(self.chain, self.dynamics, trajectory, rules.identified)
+        trajectory = replace(trajectory, untested=untested)
         return Planned(self._stream.remarked(trajectory), departure.epoch)
 
     def _limits(self, rules: PathRules) -> JointLimits:

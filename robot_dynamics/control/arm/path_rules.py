@@ -63,6 +63,40 @@ class TorqueCheckParameters:
 
 
 @dataclass(frozen=True)
+class IdentifiedRangeParameters:
+    """Ranges of an identification; `robot_dynamics identify` writes them into friction.yaml."""
+
+    tested_lower: tuple[float, ...] = parameter(
+        (), "Least position for which the model was tested, one per joint; empty: not known", unit="rad or m"
+    )
+    tested_upper: tuple[float, ...] = parameter(
+        (),
+        "Greatest position for which the model was tested, one per joint; empty: not known",
+        unit="rad or m",
+    )
+    tested_velocity: tuple[float, ...] = parameter(
+        (),
+        "Greatest speed for which the model was tested, one per joint; empty: not known",
+        unit="rad/s or m/s",
+        minimum=0.0,
+    )
+    tested_effort: tuple[float, ...] = parameter(
+        (),
+        "Greatest effort for which the model was tested, one per joint; empty: not known",
+        unit="N·m or N",
+        minimum=0.0,
+    )
+
+    def __post_init__(self) -> None:
+        validate(self)
+
+    @property
+    def known(self) -> bool:
+        """True if any range is given."""
+        return any((self.tested_lower, self.tested_upper, self.tested_velocity, self.tested_effort))
+
+
+@dataclass(frozen=True)
 class PathRules:
     """Demands on a trajectory, beside the limits of the robot's description.
 
@@ -71,12 +105,14 @@ class PathRules:
         velocity: largest speeds by joint name [rad/s or m/s]; a joint that is not in it has no further limit.
         acceleration: the same [rad/s² or m/s²].
         torque: whether and how efforts are verified.
+        identified: ranges in which the model was tested.
     """
 
     partial: bool = False
     velocity: Mapping[str, float] = field(default_factory=dict)
     acceleration: Mapping[str, float] = field(default_factory=dict)
     torque: TorqueCheckParameters = field(default_factory=TorqueCheckParameters)
+    identified: IdentifiedRangeParameters = field(default_factory=IdentifiedRangeParameters)
 
     def order(self, joint_names: Sequence[str], given: Sequence[str]) -> tuple[list[int], list[int]]:
         """Joints that a trajectory moves, and the place of each in ``given``.

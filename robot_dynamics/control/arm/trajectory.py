@@ -54,6 +54,7 @@ class Trajectory:
         joints: indices of the joints that it was sent for; empty: all.
         until: when these arrive, where others move on [s]; infinite: at the end.
         carried: trajectories of other joints that go on in it.
+        untested: how it leaves the ranges in which the model was identified by far, to be said once.
     """
 
     spline: QuinticSpline
@@ -63,6 +64,7 @@ class Trajectory:
     joints: tuple[int, ...] = ()
     until: float = np.inf
     carried: tuple[Trajectory, ...] = ()
+    untested: str = ""
 
     @property
     def arrival(self) -> float:

@@ -24,6 +24,7 @@ from robot_dynamics.ros.control.planner import Planner
 from robot_dynamics.ros.control.records import Cycles
 from robot_dynamics.ros.control.supervision_report import SupervisionReport, log_rules
 from robot_dynamics.ros.support import diagnostics, parameters
+from robot_dynamics.ros.support.rate_limited_log import Log, Remarks
 
 
 @dataclass(frozen=True)
@@ -92,10 +93,12 @@ class ActiveTrajectory:
     """The trajectory that was taken up last, so that the log can name it when it is dropped.
 
     Args:
+        log: of the node.
         time: of the controller in force [s].
     """
 
-    def __init__(self, time: Callable[[], float]) -> None:
+    def __init__(self, log: Log, time: Callable[[], float]) -> None:
+        self._remarks = Remarks(log)
         self._time = time
         self._what = ""
         self._trajectory: Trajectory[Any] | None = None
@@ -103,6 +106,7 @@ class ActiveTrajectory:
     def began(self, what: str, trajectory: Trajectory[Any]) -> None:
         """Follow this from now on; ``what`` says in a few words where it came from."""
         self._what, self._trajectory = what, trajectory
+        self._remarks.tell(trajectory)
 
     def dropped(self) -> str:
         """End of a log line: the trajectory that is dropped now; empty where none was active."""
@@ -154,7 +158,7 @@ class ControllerNode(Generic[C]):
         self.ownership.on_disputed = self._on_disputed
         self.planner = Planner(node, self.loop, settings.lockstep)
         self.active_trajectory = ActiveTrajectory(
-            lambda: self.loop.controller.time if self.loop.controller else np.inf
+            node.get_logger(), lambda: self.loop.controller.time if self.loop.controller else np.inf
         )
         self.events.dropped = self.active_trajectory.dropped
         self.lifecycle = Lifecycle(node, self)

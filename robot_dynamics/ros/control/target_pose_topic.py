@@ -15,7 +15,6 @@ from robot_dynamics.control.arm.target_pose import TargetPose
 from robot_dynamics.errors import ParameterError, RobotDynamicsError, quoted
 from robot_dynamics.ros.control.controller_node import ControllerNode
 from robot_dynamics.ros.control.planner import PlanRequest
-from robot_dynamics.ros.control.trajectory_topic import remarks
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.messages import stamp_to_nanoseconds
 from robot_dynamics.stewart.orientation import rotation_of
@@ -98,8 +97,6 @@ class TargetPoseTopic:
             duration = trajectory.arrival - trajectory.start
             self._log.info(f"moving to a target pose in {duration:.3f} s")
         self._controller_node.active_trajectory.began("a target pose", trajectory)
-        for remark in remarks(trajectory):
-            self._log.warning(remark)
         self._followed(trajectory)
 
     def _refuse(self, reason: str) -> None:

@@ -114,21 +114,14 @@ class TrajectoryTopic(Generic[C]):
             lost = self._controller_node.hold()
             self._log.info(f"empty trajectory: holding where the {self._machine} is{lost}")
             return
-        self._controller_node.active_trajectory.began(f"a trajectory of {points} points", trajectory)
         if not getattr(trajectory, "streamed", False):
             duration = getattr(trajectory, "arrival", trajectory.end) - trajectory.start
             self._log.info(f"following a trajectory of {points} points for {duration:.3f} s")
-        for remark in remarks(trajectory):
-            self._log.warning(remark)
+        self._controller_node.active_trajectory.began(f"a trajectory of {points} points", trajectory)
         self._followed(trajectory)
 
     def _refuse(self, reason: str) -> None:
         self._controller_node.events.refuse_request(f"trajectory refused: {reason}")
-
-
-def remarks(trajectory: object) -> tuple[str, ...]:
-    """Warnings about a trajectory that is followed all the same."""
-    return tuple(getattr(trajectory, "remarks", ()))
 
 
 def _nothing(_: Any) -> Any:

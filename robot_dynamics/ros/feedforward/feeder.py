@@ -15,7 +15,7 @@ from trajectory_msgs.msg import JointTrajectory
 from robot_dynamics.control.arm.feedforward import Feedforward
 from robot_dynamics.control.arm.feedforward_parameters import EffortPath, FeedforwardParameters
 from robot_dynamics.control.arm.feeding import PathStart, Plan
-from robot_dynamics.control.arm.path_rules import TorqueCheckParameters
+from robot_dynamics.control.arm.path_rules import IdentifiedRangeParameters, TorqueCheckParameters
 from robot_dynamics.control.protocol import Planned
 from robot_dynamics.errors import StateError, TrajectoryError
 from robot_dynamics.ros.actions.goal_trajectory import GoalTrajectory
@@ -28,7 +28,7 @@ from robot_dynamics.ros.feedforward.state_watch import StateWatch
 from robot_dynamics.ros.support import parameters, qos
 from robot_dynamics.ros.support.joint_limits import declared_rules, without_joint
 from robot_dynamics.ros.support.messages import JointOrder
-from robot_dynamics.ros.support.rate_limited_log import RateLimitedLog
+from robot_dynamics.ros.support.rate_limited_log import RateLimitedLog, Remarks
 from robot_dynamics.spatial import Array
 
 THROTTLE = 2.0
@@ -116,8 +116,10 @@ class Feeder:
         self.delivery = DELIVERY[0]
         self.rules = declared_rules(node)
         parameters.watch(node, self.rules.torque, self._on_torque_check)
+        parameters.watch(node, self.rules.identified, self._on_identified)
         self._node = node
         self._log = node.get_logger()
+        self._remarks = Remarks(self._log)
         self._complain = RateLimitedLog(self._log)
         # The efforts are in the points, unless they go a way of their own.
         self._efforts = settings.effort_path == EffortPath.TRAJECTORY.value
@@ -142,6 +144,9 @@ class Feeder:
 
     def _on_torque_check(self, accepted: TorqueCheckParameters) -> None:
         self.rules = replace(self.rules, torque=accepted)
+
+    def _on_identified(self, accepted: IdentifiedRangeParameters) -> None:
+        self.rules = replace(self.rules, identified=accepted)
 
     def use(self, feedforward: Feedforward) -> None:
         """Plan with another model from now on; where the arm is must be told anew."""
@@ -259,8 +264,7 @@ class Feeder:
                 refused("the trajectory has no points")
                 return
             plan, filled = made[0]
-            for remark in plan.trajectory.remarks:
-                self._log.warning(remark)
+            self._remarks.tell(plan.trajectory)
             planned(plan, filled)
 
         self._planner.follow(decode, take, refused, wanted)

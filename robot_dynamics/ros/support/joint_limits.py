@@ -14,6 +14,7 @@ from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.node import Node
 
 from robot_dynamics.control.arm.path_rules import (
+    IdentifiedRangeParameters,
     PartialGoalParameters,
     PathRules,
     TorqueCheckParameters,
@@ -45,7 +46,8 @@ def declared_rules(node: Node) -> PathRules:
         if limit is not None:
             limits[kind][joint] = limit
     torque = parameters.declare(node, TorqueCheckParameters)
-    return PathRules(partial, limits["velocity"], limits["acceleration"], torque)
+    identified = parameters.declare(node, IdentifiedRangeParameters)
+    return PathRules(partial, limits["velocity"], limits["acceleration"], torque, identified)
 
 
 def without_joint(rules: PathRules, joint_names: Sequence[str]) -> str:

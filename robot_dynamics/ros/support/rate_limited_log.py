@@ -16,6 +16,27 @@ class Log(Protocol):
         """Write a line of warning."""
 
 
+class Remarks:
+    """Warnings about trajectories that are followed all the same.
+
+    Args:
+        log: of the node.
+    """
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self._told = False
+
+    def tell(self, trajectory: object) -> None:
+        """Log the remarks of a trajectory; of those that leave the identified ranges only the first."""
+        for remark in getattr(trajectory, "remarks", ()):
+            self._log.warning(remark)
+        untested = getattr(trajectory, "untested", "")
+        if untested and not self._told:
+            self._told = True
+            self._log.warning(untested)
+
+
 class RateLimitedLog:
     """Passes on some lines at once, and of more only one in a while, with the number of those left out.
 
