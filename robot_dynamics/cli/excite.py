@@ -59,6 +59,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--period", type=number, default=20.0, metavar="S", help="default: %(default)s")
     parser.add_argument("--harmonics", type=whole_number, default=8, metavar="N", help="default: %(default)s")
     parser.add_argument(
+        "--speeds",
+        type=number,
+        nargs="+",
+        default=[1.0],
+        metavar="SHARE",
+        help="speeds of the runs, one after the other, as shares of the planned speed (default: 1)",
+    )
+    parser.add_argument(
         "--static",
         action="store_true",
         help="poses at rest, each from below and from above, for identify --payload --static",
@@ -200,7 +208,8 @@ def planned(
     if arguments.payload:
         models.append(compile_dynamics(_carrying(arguments, chain), arguments.gravity, friction=False))
     series, bounds = Series(arguments.period, arguments.harmonics), bounds_of(arguments, chain)
-    return plan(models, bounds, clearance if clearance.shaped else None, series, progress)
+    shapes, speeds = clearance if clearance.shaped else None, tuple(arguments.speeds)
+    return plan(models, bounds, shapes, series, progress, speeds=speeds)
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -212,6 +221,9 @@ def _check(arguments: argparse.Namespace) -> None:
         raise ParameterError(f"--poses {arguments.poses}: must be 3 to 50")
     if not 0.01 <= arguments.speed <= 1.0:
         raise ParameterError(f"--speed {arguments.speed:g}: must be 0.01 to 1")
+    if len(arguments.speeds) > 5 or not all(0.01 <= speed <= 1.0 for speed in arguments.speeds):
+        given = " ".join(f"{speed:g}" for speed in arguments.speeds)
+        raise ParameterError(f"--speeds {given}: must be 1 to 5 numbers of 0.01 to 1")
     for _, mass in arguments.payload:
         if not 0.0 <= mass <= 1e4:
             raise ParameterError(f"--payload {mass:g}: must be 0 to 10000 kg")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +19,16 @@ from robot_dynamics.identification.link_boxes import LinkBox, link_boxes
 from robot_dynamics.identification.physical import Drives, Estimate, physical_estimate
 from robot_dynamics.identification.result import earth_or_none
 from robot_dynamics.identification.runs import Options, Run
+from robot_dynamics.identification.uncertainty import posterior_covariance
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.spatial import Array
 
 OFFSET_SHARE = 0.02
-"""Typical offset of a torque sensor, as a share of the efforts of its joint."""
+"""Typical offset of a torque sensor, as a share of the efforts of its joint, before anything is known."""
+LIGHTEST = 0.1
+"""Least effort that a sensor is made for, as a share of that of the strongest joint."""
+LEAST_OFFSET, MOST_OFFSET = 0.005, 0.1
+"""Limits of the typical offset by the data."""
 LEAST_SHARE, MOST_SHARE = 1e-4, 0.2
 """Friction per load that is plausible for a gear."""
 LOAD_ROUNDS = 12
@@ -41,7 +47,9 @@ class Estimation:
         prior: (p,) parameters of the description.
         law: of the friction.
         fixed: (p − 10 k,) parameters of the drives that are known.
-        offsets: (n,) standard deviations of the sensors' offsets without any data.
+        typical: (n,) root mean square of the joints' efforts.
+        used: (p − 10 k,) root mean square of the drives' columns.
+        offset_share: standard deviation of the sensors' offsets without any data, as a share of these.
         equations: whitened, of what is left without known parameters, in all parameters.
     """
 
@@ -50,13 +58,51 @@ class Estimation:
     prior: Array
     law: FrictionLaw
     fixed: NDArray[np.bool_]
-    offsets: Array
+    typical: Array
+    used: Array
+    offset_share: float
     equations: Equations
 
     @property
     def links(self) -> int:
         """Number of the links' parameters."""
         return COUNT * len(self.chain.joints)
+
+    @property
+    def offsets(self) -> Array:
+        """(n,) standard deviations of the sensors' offsets without any data."""
+        return self.offset_share * self.sensed
+
+    @property
+    def sensed(self) -> Array:
+        """(n,) efforts that the sensors are made for, where wrists are moved little."""
+        return np.maximum(self.typical, max(LIGHTEST * float(self.typical.max()), 1e-12))
+
+    @cached_property
+    def sizes(self) -> Array:
+        """(p − 10 k,) parameters of the drives, beyond which they cannot be; those of offsets are likely."""
+        every = np.tile(self.typical, len(self.used) // self.chain.dof)
+        result = np.where(self.used > 0.0, every / np.maximum(self.used, 1e-12), 1.0)
+        result[-self.chain.dof :] = self.offsets
+        result[self.fixed] = 1e-9 * np.maximum(result[self.fixed], 1e-9)
+        return np.asarray(result)
+
+    def offset_share_of(self, found: Estimate) -> float:
+        """Typical offset by those that the data tell, as a share of the efforts.
+
+        It is the share under which the data are most probable (MacKay, see `physical`).
+        """
+        n = self.chain.dof
+        covariance = posterior_covariance(
+            self.equations, found.parameters, self.sizes, len(self.chain.joints)
+        )
+        free = ~self.fixed[-n:] & ~self.law.asymmetric
+        shares = (found.parameters[-n:] / self.sensed)[free]
+        unsure = (np.diag(covariance)[-n:] / self.offsets**2)[free]
+        told = float(np.sum(np.maximum(0.0, 1.0 - unsure)))
+        if not told > 0.5:
+            return self.offset_share
+        return float(np.clip(np.sqrt(np.sum(shares**2) / told), LEAST_OFFSET, MOST_OFFSET))
 
     def drives(self, kept: Collection[str] = ()) -> Drives:
         """The possible drives, where those of the joints ``kept`` are as described."""
@@ -66,9 +112,7 @@ class Estimation:
                 known[j : self.chain.dof * (len(DRIVE_COLUMNS) - 1) : self.chain.dof] = True
         return Drives(*generators(self.law, known, self.prior[self.links :], self.offsets))
 
-    def solved(
-        self, kept: Collection[str] = (), allowance: float = 0.0, weight: float | None = None
-    ) -> Estimate:
+    def solved(self, kept: Collection[str] = (), weight: float | None = None) -> Estimate:
         """The estimate with the links and joints ``kept`` as described; see `physical_estimate`."""
         described = np.array([joint.link in kept for joint in self.chain.joints])
         free = np.concatenate([~np.repeat(described, COUNT), np.ones(len(self.fixed), dtype=bool)])
@@ -80,7 +124,6 @@ class Estimation:
             links[~described],
             [box for box, stays in zip(self.boxes, described, strict=True) if not stays],
             self.drives(kept),
-            allowance,
             weight,
             typical_mass=float(np.mean(links[:, 0])),
         )
@@ -130,21 +173,24 @@ class Equated:
         law: of friction.
         base: combinations that the efforts depend on.
         held: (7 n,) drive parameters that no motion separates from others.
-        blocks: (N, n, p) columns of each run.
         estimation: what the estimates are made from.
     """
 
     law: FrictionLaw
     base: Base
     held: NDArray[np.bool_]
-    blocks: list[Array]
     estimation: Estimation
 
 
 def equated(
-    chain: KinematicChain, prior: Array, runs: Sequence[Run], law: FrictionLaw, options: Options
+    chain: KinematicChain,
+    prior: Array,
+    runs: Sequence[Run],
+    law: FrictionLaw,
+    options: Options,
+    offset_share: float = OFFSET_SHARE,
 ) -> Equated:
-    """The equations of ``runs`` by a law of friction; arguments as of `settled`."""
+    """The equations of ``runs`` by a law of friction; arguments as of `settled` and `Estimation`."""
     base, held = structure(chain, earth_or_none(options.compensates_gravity), law)
     count = COUNT * len(chain.joints)
     described = np.concatenate([prior[:count], law.described(prior[count:])])
@@ -158,8 +204,13 @@ def equated(
     effort = np.sqrt(np.mean(np.concatenate([run.effort for run in runs]) ** 2, axis=0))
     equations = equations_without(runs, blocks, base, known)
     boxes = options.boxes or link_boxes(chain)
-    estimation = Estimation(chain, boxes, described, law, fixed, OFFSET_SHARE * effort, equations)
-    return Equated(law, base, held, blocks, estimation)
+    used = np.sqrt(np.mean(np.concatenate(blocks)[:, :, count:] ** 2, axis=(0, 1)))
+    return Equated(
+        law,
+        base,
+        held,
+        Estimation(chain, boxes, described, law, fixed, effort, used, offset_share, equations),
+    )
 
 
 def settled(
@@ -178,7 +229,10 @@ def settled(
     """
     plain = structure(chain, earth_or_none(options.compensates_gravity))[0]
     system = equated(chain, prior, runs, chosen_law(runs, plain), options)
-    found = system.estimation.solved(allowance=float(len(system.base.columns)))
+    found = system.estimation.solved()
+    share = system.estimation.offset_share_of(found)
+    estimation = replace(system.estimation, offset_share=share)
+    system, found = replace(system, estimation=estimation), estimation.solved()
     count = COUNT * len(chain.joints)
     runs = [run.loaded(found.parameters[:count]) for run in runs]
     law = chosen_law(runs, plain, load=True)
@@ -187,11 +241,11 @@ def settled(
         if not law.loaded.any():
             break
         before = found
-        system = equated(chain, prior, runs, law, options)
-        found = system.estimation.solved(allowance=float(len(system.base.columns)), weight=weight)
+        system = equated(chain, prior, runs, law, options, share)
+        found = system.estimation.solved(weight=weight)
         weight = found.prior_weight
-        share = found.parameters[-2 * chain.dof : -chain.dof]
-        possible = law.loaded & (share > LEAST_SHARE) & (share <= MOST_SHARE)
+        rubbed = found.parameters[-2 * chain.dof : -chain.dof]
+        possible = law.loaded & (rubbed > LEAST_SHARE) & (rubbed <= MOST_SHARE)
         settled_now = np.abs(found.parameters - before.parameters)[-2 * chain.dof : -chain.dof] < SETTLED
         if settled_now.all():
             if possible[law.loaded].all():

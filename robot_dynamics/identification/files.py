@@ -70,7 +70,7 @@ def tested_ranges(found: Identification) -> dict[str, list[float]]:
     A joint whose position changes no effort, such as one with a vertical axis at the base, counts as tested
     everywhere.
     """
-    chain, tested = found.chain, found.tested().values()
+    chain, tested = found.chain, found.tested(learned=True).values()
     lower, upper = (np.array([ranges["position"][side] for ranges in tested]) for side in (0, 1))
     speed, effort = (np.array([np.abs(ranges[key]).max() for ranges in tested]) for key in _SIZES)
     if not speed.any():

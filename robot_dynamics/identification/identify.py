@@ -10,7 +10,7 @@ import numpy as np
 from robot_dynamics.errors import LogError, ParameterError
 from robot_dynamics.identification import inertial
 from robot_dynamics.identification.base_parameters import less_known
-from robot_dynamics.identification.estimation import OFFSET_SHARE, settled
+from robot_dynamics.identification.estimation import settled
 from robot_dynamics.identification.friction import NOT_DRY, FrictionLaw
 from robot_dynamics.identification.holding_out import held_out
 from robot_dynamics.identification.least_squares import solve_base
@@ -97,21 +97,17 @@ def _identify_all(
     gravity = earth_or_none(options.compensates_gravity)
     system, found = settled(chain, prior, runs, options)
     law, base, estimation = system.law, system.base, system.estimation
-    count, fixed = estimation.links, estimation.fixed
+    count = estimation.links
     states = workspace_regressor(chain, law, gravity, found.parameters[:count])
     found, kept = estimation.improved(found, workspace_squares(states, found.parameters))
     drives = drives_of(found.parameters[count:], law)
     names = parameter_names(chain)
     values, covariance = solve_base(estimation.equations, base)
     knowledge = Knowledge(base, values, covariance)
-    effort = estimation.offsets / OFFSET_SHARE
-    sizes = np.tile(effort, len(prior[count:]) // chain.dof)
-    size = np.sqrt(np.mean(np.concatenate(system.blocks)[:, :, count:] ** 2, axis=(0, 1)))
-    spread = np.where(size > 0.0, sizes / np.maximum(size, 1e-12), 1.0)
-    spread[-chain.dof :] = OFFSET_SHARE * np.maximum(effort, 1e-12)
-    spread[fixed] = 1e-9 * np.maximum(spread[fixed], 1e-9)
     given_up = {f"{chain.joint_names[j]}.torque_offset" for j in np.flatnonzero(law.asymmetric)}
-    posterior = posterior_covariance(estimation.equations, found.parameters, spread, len(chain.joints))
+    posterior = posterior_covariance(
+        estimation.equations, found.parameters, estimation.sizes, len(chain.joints)
+    )
     expected = expected_errors(states, found.parameters, posterior)
     other = np.where(np.arange(len(prior)) < len(prior) - chain.dof, prior - found.parameters, 0.0)
     described_error = expected_errors(states, found.parameters, posterior + np.outer(other, other))

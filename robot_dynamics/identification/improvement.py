@@ -1,10 +1,10 @@
-"""Choice of the links and drives that the data tell better than the description does.
+"""Choice of the links and drives that keep the description, because the data tell them no better.
 
-Freeing the parameters of a link or a drive lowers their bias and raises their variance. Let δ be the change
-of all estimates and C its covariance by the noise. The expected square of the errors in any quantity with
-the weight W falls by δᵀWδ − 2 tr(W C) (Claeskens, Hjort, "The focused information criterion", JASA 98 (2003)
-900-916; Mallows' C_p, where W is that of the data). A group stays free where it falls by enough in the run
-and over the workspace.
+Let δ be the change of all estimates where some links and drives are as described, Σ the covariance of the
+estimate in which all are free, and C that of δ by the noise alone. In the run the squares grow by δᵀMδ with
+the information M of the data; chance alone makes that tr(M C). In efforts over the workspace, of weight W,
+the expected square of the errors grows by δᵀWδ from tr(W Σ). Described values are kept as long as both
+stay small: Mallows' C_p, and the focused information criterion (Claeskens, Hjort, JASA 98 (2003) 900-916).
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.spatial import Array
 
 SAFETY = 2.0
-"""By what the squared change must exceed twice its variance: chance alone reaches half of it."""
-
-LEAST_CHANGE = 2.0
-"""Least that counts as twice the variance in the run: below, the data see no change."""
+"""Growth of the squares in the run, over that by chance, up to which the data do not contradict."""
+LEAST_CHANGE = 1.0
+"""Least that counts as growth by chance."""
+HARMLESS = 0.25
+"""Growth of the expected squared errors over the workspace, as a share of them, that is put up with."""
 _NOTHING = 1e-200
 """Information of an unknown of which the data say nothing."""
 
@@ -58,7 +59,7 @@ def groups_to_keep(
     workspace: Array,
     groups: Sequence[Group],
 ) -> tuple[str, ...]:
-    """Names of the groups whose described values predict better than those of the data, worst first.
+    """Names of the groups that may as well be as described, those that matter least first.
 
     Args:
         equations: whitened, in the parameters of the links and then of the drives.
@@ -70,19 +71,18 @@ def groups_to_keep(
     """
     linear = _Linear(equations, links, drives, weight, workspace)
     kept: list[Group] = []
+    free = linear.estimate(kept)
     while True:
-        free = linear.estimate(kept)
-        scores = {
-            group.name: linear.score(free, linear.estimate([*kept, group]))
+        # All that are kept are compared with none: of many small changes in a row none would be seen.
+        harm = {
+            group.name: linear.harm(free, linear.estimate([*kept, group]))
             for group in groups
             if group not in kept
         }
-        if not scores:
+        least = min(harm, key=lambda name: harm[name], default=None)
+        if least is None or harm[least] > 1.0:
             break
-        worst = min(scores, key=lambda name: scores[name])
-        if scores[worst] >= SAFETY:
-            break
-        kept.append(next(group for group in groups if group.name == worst))
+        kept.append(next(group for group in groups if group.name == least))
     return tuple(group.name for group in kept)
 
 
@@ -118,7 +118,8 @@ class _Linear:
         # What neither data nor prior know stays at its described value.
         told = np.diag(information)[others]
         prior[others, others] += np.where(told > _NOTHING, 1e-12 * told, 1.0)
-        self.information = information
+        self._information = information
+        self._doubt = matrix.T @ equations.doubt if equations.doubt.size else np.zeros((size, 0))
         self._whole = information + prior
         self._target = matrix.T @ right + prior @ described
         full = np.zeros((len(equations.matrix), size))
@@ -143,15 +144,17 @@ class _Linear:
         values[chosen] = inverse @ (self._target - self._whole @ values)[chosen]
         return _Estimate(values, gain)
 
-    def score(self, free: _Estimate, kept: _Estimate) -> float:
-        """The least ratio of the squared change to twice its variance, in the run and over the workspace."""
+    def harm(self, free: _Estimate, kept: _Estimate) -> float:
+        """The greater of the growths in the run and over the workspace, as a share of what is put up with."""
         change, gain = free.values - kept.values, free.gain - kept.gain
-        covariance = gain @ self.information @ gain.T
-        ratios = []
-        for measure, least in ((self.information, LEAST_CHANGE), (self._workspace, 1e-300)):
-            variance = 2.0 * float(np.sum(measure * covariance))
-            ratios.append(float(change @ measure @ change) / max(variance, least))
-        return min(ratios)
+        information, moved = self._information, gain @ self._doubt
+        chance = float(np.sum(information * (gain @ information @ gain.T + moved @ moved.T)))
+        moved = free.gain @ self._doubt
+        unsure = float(np.sum(self._workspace * (free.gain + moved @ moved.T)))
+        return max(
+            float(change @ information @ change) / (SAFETY * max(chance, LEAST_CHANGE)),
+            float(change @ self._workspace @ change) / max(HARMLESS * unsure, 1e-300),
+        )
 
 
 def groups_of(chain: KinematicChain, prior: Array, drives: Drives) -> list[Group]:

@@ -71,7 +71,7 @@ def identify_payload(
             [run.doubt for run in runs],
         )
         boxes = (ANYWHERE,) * len(tips)
-        found = physical_estimate(equations, guess, boxes, nothing, allowance=0.0, weight=PRIOR_WEIGHT)
+        found = physical_estimate(equations, guess, boxes, nothing, weight=PRIOR_WEIGHT)
         before = bodies[columns].copy()
         bodies[columns] = prior[columns] + to_links @ found.parameters
         if np.allclose(bodies[columns], before, rtol=1e-4, atol=1e-6):

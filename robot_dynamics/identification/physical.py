@@ -3,7 +3,8 @@
 Minimised is half the weighted square of the residuals plus λ times the log-det divergence of every link's
 pseudo-inertia from that of the description (Lee, Wensing, Park, "Geometric robot dynamic identification",
 IEEE T-RO 36 (2020) 348-365), which keeps the scale of what the data do not tell and makes every P ≻ 0. λ is
-the largest that worsens the fit by no more than the scatter that base parameters have anyway. Each centre of
+the one under which the data are most probable (MacKay, "Bayesian interpolation", Neural Computation 4 (1992)
+415-447): it says how far the description is off, by what the data tell well. Each centre of
 mass stays in its link's box, and each link's second moments are those of some mass inside the ellipsoid about
 that box, tr(P·Q) ≥ 0 (Wensing, Kim, Slotine, see `robot_dynamics.identification.inertial`).
 """
@@ -90,7 +91,6 @@ def physical_estimate(
     links: Array,
     boxes: Sequence[LinkBox],
     drives: Drives,
-    allowance: float,
     weight: float | None = None,
     typical_mass: float | None = None,
 ) -> Estimate:
@@ -101,8 +101,7 @@ def physical_estimate(
         links: inertial parameters of the description.
         boxes: of the links' centres of mass.
         drives: the possible values of the others.
-        allowance: by how much the sum of squares may exceed the least one.
-        weight: λ; None chooses it.
+        weight: λ; None: that under which the data are most probable.
         typical_mass: of a link [kg]; None: the mean of ``links``.
 
     Raises:
@@ -114,15 +113,18 @@ def physical_estimate(
     typical = (float(np.mean(links[:, 0])) if typical_mass is None else typical_mass) or 1.0
     priors = [prior_pseudo_inertia(link, typical) for link in links]
     program = _Program(equations, priors, boxes, drives)
-    solution = program.solve(weight) if weight is not None else program.strongest_prior(allowance)
+    solution = program.solve(weight) if weight is not None else program.likeliest()
     refitted = _refitted_drives(equations, solution.parameters, drives)
     return Estimate(refitted, solution.weight, solution.inaccurate)
 
 
 @dataclass(frozen=True)
 class _Solution:
+    """A solution, with its sum of squares and the divergence of all links from the description."""
+
     weight: float
     cost: float
+    divergence: float
     parameters: Array
     inaccurate: str
 
@@ -247,36 +249,46 @@ class _Program:
             unknowns[:split] += share * (np.tile(_ONE, self._count) - unknowns[:split])
         cost = float(np.sum((self._matrix @ unknowns - self._right) ** 2))
         others = self._known.given + self._known.matrix @ (self._scale * unknowns[split:])
-        return _Solution(
-            weight, cost, np.concatenate([self._transform @ unknowns[:split], others]), inaccurate
-        )
+        whitened = np.einsum("ka,aij->kij", unknowns[:split].reshape(self._count, COUNT), _SYMMETRIC)
+        logarithms = np.linalg.slogdet(whitened)[1]
+        divergence = float(np.sum(np.trace(whitened, axis1=1, axis2=2) - logarithms - 4.0))
+        parameters = np.concatenate([self._transform @ unknowns[:split], others])
+        return _Solution(weight, cost, divergence, parameters, inaccurate)
 
-    def _first(self) -> _Solution:
-        """The solution of the smallest weight that has one: without a prior, links may vanish."""
-        for weight in WEIGHTS[:-1:4]:
-            try:
-                return self.solve(float(weight))
-            except RobotDynamicsError:
-                continue
-        return self.solve(float(WEIGHTS[-1]))
+    def likeliest(self) -> _Solution:
+        """The solution of the weight under which the data are most probable."""
+        tried: dict[int, _Solution | None] = {}
 
-    def strongest_prior(self, allowance: float) -> _Solution:
-        """The largest weight that costs at most ``allowance``, and its solution; the cost grows with it."""
-        best = self._first()
-        index, above = int(np.flatnonzero(best.weight == WEIGHTS)[0]), len(WEIGHTS)
-        limit = best.cost + allowance
-        while above - index > 1:
-            middle = (above + index) // 2
-            try:
-                tried = self.solve(float(WEIGHTS[middle]))
-            except RobotDynamicsError:
-                above = middle  # the weaker prior has a solution
-                continue
-            if tried.cost <= limit:
-                index, best = middle, tried
-            else:
-                above = middle
-        return best
+        def value(index: int) -> float:
+            if index not in tried:
+                try:
+                    tried[index] = self.solve(float(WEIGHTS[index]))
+                except RobotDynamicsError:
+                    tried[index] = None
+            found = tried[index]
+            return np.inf if found is None else self._surprise(found)
+
+        index, step = len(WEIGHTS) // 2, 4
+        while step:
+            near = [k for k in (index - step, index, index + step) if 0 <= k < len(WEIGHTS)]
+            best = min(near, key=value)
+            step = step if best != index else step // 2
+            index = best
+        found = tried[index]
+        return self.solve(float(WEIGHTS[index])) if found is None else found
+
+    def _surprise(self, found: _Solution) -> float:
+        """Minus the logarithm of the probability of the data under a weight, by Laplace's approximation.
+
+        The divergence is the prior's energy. About the description its second derivative is 1 in the whitened
+        unknowns of the links, which the prior therefore scatters by λ^(−1/2).
+        """
+        split = COUNT * self._count
+        curvature = self._matrix.T @ self._matrix
+        curvature[np.diag_indices(split)] += found.weight
+        curvature[np.diag_indices(len(curvature))] += 1e-12 * np.trace(curvature) / len(curvature)
+        spread = float(np.linalg.slogdet(curvature)[1]) - split * float(np.log(found.weight))
+        return 0.5 * found.cost + found.weight * found.divergence + 0.5 * spread
 
 
 def _refitted_drives(equations: Equations, parameters: Array, drives: Drives) -> Array:

@@ -222,9 +222,13 @@ class Identification:
             result["expected_joint_error"] = dict(zip(names, self.expected.joints, strict=True))
         return result
 
-    def tested(self) -> dict[str, dict[str, list[float]]]:
-        """Least and greatest position, velocity and effort of each joint in the runs that were predicted."""
-        runs = self.validate or self.learn
+    def tested(self, learned: bool = False) -> dict[str, dict[str, list[float]]]:
+        """Least and greatest position, velocity and effort of each joint in the runs that were predicted.
+
+        Args:
+            learned: count those that were learned from too.
+        """
+        runs = (*self.learn, *self.validate) if learned else self.validate or self.learn
         result: dict[str, dict[str, list[float]]] = {}
         for j, name in enumerate(self.chain.joint_names):
             result[name] = {}

@@ -79,7 +79,11 @@ def posterior_covariance(equations: Equations, parameters: Array, sizes: Array, 
 
 
 def workspace_regressor(
-    chain: KinematicChain, law: FrictionLaw, gravity: tuple[float, float, float], bodies: Array
+    chain: KinematicChain,
+    law: FrictionLaw,
+    gravity: tuple[float, float, float],
+    bodies: Array,
+    slowest: float = 1.0,
 ) -> Array:
     """(STATES, n, p) columns at random states of the workspace; those of the sensors' offsets are zero.
 
@@ -88,6 +92,7 @@ def workspace_regressor(
         law: of the friction.
         gravity: (3,) in the root frame [m/s²].
         bodies: (10 k,) parameters of the links that load the gears.
+        slowest: least speed of a state as a share of the greatest ones; 1: speeds are spread evenly.
     """
     draw = np.random.default_rng(0)
     limits = [chain.driving_joint(j).limits for j in range(chain.dof)]
@@ -97,6 +102,7 @@ def workspace_regressor(
     fastest = SPEED * np.array([min(limit.velocity, _FASTEST) for limit in limits])
     q, qd, qdd = draw.uniform(-1.0, 1.0, (3, STATES, chain.dof))
     q = 0.5 * (lower + upper) + 0.5 * (upper - lower) * q
+    qd *= slowest ** draw.uniform(0.0, 1.0, (STATES, 1))
     matrix = regressor(chain, q, fastest * qd, ACCELERATION * qdd, gravity, law, bodies)
     offsets = matrix.shape[2] - chain.dof * (len(DRIVE_COLUMNS) - DRIVE_COLUMNS.index("torque_offset"))
     matrix[:, :, offsets : offsets + chain.dof] = 0.0  # never commanded

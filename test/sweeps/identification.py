@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time as clock
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -24,10 +25,14 @@ from robot_dynamics.identification.description import identified_urdf
 from robot_dynamics.identification.files import drive_parameters
 from robot_dynamics.identification.identify import identify
 from robot_dynamics.identification.link_boxes import link_boxes
+from robot_dynamics.identification.runs import Options
 
 FAR = 4.0
 """Standard deviations outside of which a base parameter counts as missed."""
 MOST_FAR = 1.0 / 500.0
+PACES = (1.0, 0.5, 0.2)
+"""Speeds of a second run that are compared."""
+UNSEEN_PACES = (1.0, 0.3, 0.1)
 GOOD = 0.02
 """Relative error of the efforts of an unseen motion that must be announced."""
 
@@ -93,6 +98,58 @@ def try_robot(index: int, seed: int, load: bool) -> dict:
     return row
 
 
+def compare_speeds(index: int, seed: int, load: bool) -> dict[str, list[float]]:
+    """Errors of the efforts of an unseen motion, at its speed and slower, by runs of the same length.
+
+    One run is of double length. Of two runs the second is slower, or at the same speed from elsewhere.
+    """
+    found = {}
+    for name, paces in (("double", None), *((f"1, {pace:g}", (1.0, pace)) for pace in PACES)):
+        draw = np.random.default_rng([seed, index])
+        robot, conditions = arm(draw, index, load), Conditions.drawn(draw)
+        conditions = replace(conditions, seconds=20.0, speed=0.6, span=0.9)
+        if paces is None:
+            logs = [log_of(robot, replace(conditions, seconds=40.0), draw)]
+        else:
+            logs = [log_of(robot, conditions, draw, pace) for pace in paces]
+        result = identify(robot.described, logs, options=Options(learn_share=1.0))
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "identified.urdf").write_bytes(identified_urdf(robot.source, result.chain))
+            Path(folder, "friction.yaml").write_text(drive_parameters(result), encoding="utf-8")
+            draw = np.random.default_rng([seed, index, 1])
+            states = motion(robot.described, draw, np.arange(0.0, 20.0, 0.02), 0.6, 1.2)
+            errors = []
+            for pace in UNSEEN_PACES:
+                q, qd, qdd = (pace**order * part for order, part in enumerate(states))
+                effort = robot.efforts(q, qd, qdd)
+                missed = written_efforts(Path(folder), robot.described, q, qd, qdd) - effort
+                errors.append(float(np.linalg.norm(missed) / np.linalg.norm(effort)))
+        found[name] = errors
+    return found
+
+
+def speeds(robots: range, seed: int, load: bool) -> int:
+    """Compare runs at several speeds; the exit code is 1 where two speeds are not better."""
+    rows: dict[str, list[list[float]]] = {}
+    for index in robots:
+        try:
+            found = compare_speeds(index, seed, load)
+        except RobotDynamicsError as error:
+            print(f"{index:4d} REFUSED {error}", flush=True)
+            continue
+        for name, errors in found.items():
+            rows.setdefault(name, []).append(errors)
+        parts = (
+            f"{name}: {' '.join(f'{100 * error:.2f}' for error in row)} %" for name, row in found.items()
+        )
+        print(f"{index:4d} {' | '.join(parts)}", flush=True)
+    middle = {name: np.median(errors, axis=0) for name, errors in rows.items()}
+    print(f"median error of unseen motions at {', '.join(f'{pace:g}' for pace in UNSEEN_PACES)} of the speed")
+    for name, errors in middle.items():
+        print(f"{name:>8}: {' '.join(f'{100 * error:.2f}' for error in errors)} %")
+    return int(min(errors.sum() for errors in middle.values()) >= middle["double"].sum())
+
+
 def base_truth(found, robot) -> dict[str, float]:
     """True values of the base parameters, by name."""
     from robot_dynamics.identification.base_parameters import structure
@@ -122,8 +179,12 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="seed of the robots (default: %(default)s)")
     parser.add_argument("--first", type=int, default=0, help="index of the first robot (default: 0)")
     parser.add_argument("--no-load-friction", action="store_true", help="friction independent of the load")
+    parser.add_argument("--speeds", action="store_true", help="compare runs at several speeds instead")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
+    if arguments.speeds:
+        chosen = range(arguments.first, arguments.first + arguments.robots)
+        return speeds(chosen, arguments.seed, not arguments.no_load_friction)
     rows = []
     for index in range(arguments.first, arguments.first + arguments.robots):
         row = try_robot(index, arguments.seed, not arguments.no_load_friction)

@@ -192,8 +192,8 @@ def motion(chain, draw: np.random.Generator, time, speed: float, span: float):
     return middle + scale * q, scale * qd, scale * qdd
 
 
-def log_of(arm: Arm, conditions: Conditions, draw: np.random.Generator) -> Log:
-    """What the robot reports of a motion."""
+def log_of(arm: Arm, conditions: Conditions, draw: np.random.Generator, pace: float = 1.0) -> Log:
+    """What the robot reports of a motion, which may be slower by the factor ``pace``."""
     time = np.arange(round(conditions.seconds * conditions.rate)) / conditions.rate
     seed = draw.integers(2**32)
 
@@ -201,8 +201,9 @@ def log_of(arm: Arm, conditions: Conditions, draw: np.random.Generator) -> Log:
         again = np.random.default_rng(seed)
         # The same motion at other times: the scales come from a common grid.
         grid = np.linspace(0.0, conditions.seconds, 4001)
-        whole = motion(arm.described, again, np.concatenate([grid, when]), conditions.speed, conditions.span)
-        return [part[len(grid) :] for part in whole]
+        times = np.concatenate([grid, pace * when])
+        whole = motion(arm.described, again, times, conditions.speed, conditions.span)
+        return [pace**order * part[len(grid) :] for order, part in enumerate(whole)]
 
     q, qd, _ = at(time)
     effort = arm.efforts(*at(time - conditions.delay)) + arm.offset

@@ -44,6 +44,7 @@ class Excitation:
         shrunk: share of the amplitude that was found which the bounds allow.
         nearest: least distance of shapes [m], infinite without any, and between whom.
         effort_share: (n,) of each joint's effort bound that is used; zero where there is none.
+        speeds: of its runs, as shares of the planned speed.
     """
 
     chain: KinematicChain
@@ -53,6 +54,7 @@ class Excitation:
     shrunk: float
     nearest: tuple[float, str]
     effort_share: Array
+    speeds: tuple[float, ...] = (1.0,)
 
     def states(self, time: Array) -> Array:
         """(3, N, n) positions, velocities and accelerations at ``time`` (N,) [s]."""
@@ -66,7 +68,9 @@ class _Problem:
         bounds: Bounds,
         clearance: Clearance | None,
         series: Series,
+        speeds: Sequence[float],
     ) -> None:
+        self.speeds = tuple(speeds)
         self.models, self.bounds, self.clearance, self.series = models, bounds, clearance, series
         chain = models[0].chain
         self.chain = chain
@@ -96,11 +100,30 @@ class _Problem:
         ]
         return max(float(share.max()) for share in shares)
 
+    def value(self, states: Array) -> float:
+        """Information of all runs."""
+        return self.information.value(self.at_speeds(states))
+
+    def at_speeds(self, states: Array) -> Array:
+        """(3, S N, n) states of all runs, from those (3, N, n) at full speed."""
+        powers = np.arange(3)
+        runs = [states * (speed**powers)[:, None, None] for speed in self.speeds]
+        return np.concatenate(runs, axis=1)
+
+    def _informed(self, states: Array) -> tuple[float, Array]:
+        """Information of all runs, and its slopes with the states at full speed."""
+        value, slopes = self.information.with_slopes(self.at_speeds(states))
+        powers, parts = np.arange(3), np.split(slopes, len(self.speeds), axis=1)
+        together = sum(
+            part * (speed**powers)[:, None, None] for speed, part in zip(self.speeds, parts, strict=True)
+        )
+        return value, np.asarray(together)
+
     def objective(self, x: Array, penalty: float) -> tuple[float, Array]:
         """Objective that is minimised, and its slopes."""
         parameters = x.reshape(self.series.size, self.chain.dof)
         states = np.array([basis @ parameters for basis in self.basis])
-        value, slopes = self.information.with_slopes(states)
+        value, slopes = self._informed(states)
         scale = -1.0 / self.information.size
         value, slopes = scale * value, scale * slopes
         cost, more = self._violation(states)
@@ -150,6 +173,7 @@ def plan(
     progress: Progress = lambda stage, share: None,
     seed: int = 0,
     starts: int = STARTS,
+    speeds: Sequence[float] = (1.0,),
 ) -> Excitation:
     """The motion of ``series`` with the most information inside ``bounds``.
 
@@ -161,6 +185,7 @@ def plan(
         progress: told how far it is.
         seed: of the starts of the search.
         starts: from which it searches; the best counts.
+        speeds: of the runs that will be recorded, as shares of the planned speed.
 
     Raises:
         RobotDynamicsError: scipy is missing, or there is no place inside the bounds to begin at.
@@ -169,7 +194,7 @@ def plan(
         from scipy.optimize import minimize
     except ImportError as error:
         raise RobotDynamicsError(lacking("excitation needs", "scipy")) from error
-    problem = _Problem(models, bounds, clearance, series)
+    problem = _Problem(models, bounds, clearance, series, speeds)
     draw = np.random.default_rng(seed)
     centre = _centre(problem, draw)
     best: Excitation | None = None
@@ -185,7 +210,7 @@ def plan(
         x = np.zeros((series.size, models[0].chain.dof))
         x[0] = centre
         x[1:] = 0.1 * (bounds.upper - bounds.lower) * draw.normal(size=x[1:].shape) / np.sqrt(series.size)
-        before = problem.information.value(np.array([basis @ x for basis in problem.basis]))
+        before = problem.value(np.array([basis @ x for basis in problem.basis]))
         for stage, penalty in enumerate(PENALTIES):
             options = {"maxiter": ITERATIONS, "maxcor": 30}
             found = minimize(
@@ -210,7 +235,7 @@ def _inside(problem: _Problem, x: Array, centre: Array, before: float) -> Excita
 
     def fits(share: float) -> bool:
         states = np.array([part @ (resting + share * (x - resting)) for part in basis])
-        if problem.worst(states) > 1.0:
+        if problem.worst(problem.at_speeds(states)) > 1.0:
             return False
         wanted = problem.bounds.clearance
         return problem.clearance is None or problem.clearance.least(states[0], wanted)[0] >= wanted
@@ -232,10 +257,11 @@ def _inside(problem: _Problem, x: Array, centre: Array, before: float) -> Excita
         chain=problem.chain,
         series=series,
         parameters=parameters,
-        information=(before, problem.information.value(coarse)),
+        information=(before, problem.value(coarse)),
         shrunk=high,
         nearest=nearest,
         effort_share=np.max(efforts, axis=0) / problem.effort,
+        speeds=problem.speeds,
     )
 
 

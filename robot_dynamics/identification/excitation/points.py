@@ -38,12 +38,16 @@ class Points:
 
     @classmethod
     def of(cls, excitation: Excitation) -> Points:
-        """The points of a series, which quintics join."""
+        """The points of a series, which quintics join, once at each of its speeds."""
         series = excitation.series
         time = np.linspace(0.0, series.period, POINTS_A_PERIOD * series.harmonics + 1)
         states = excitation.states(time)
         states[1:, [0, -1]] = 0.0
-        return cls(excitation.chain.joint_names, time, *states)
+        once = cls(excitation.chain.joint_names, time, *states)
+        first, *others = (once.slower(speed) for speed in excitation.speeds)
+        for run in others:
+            first = run.after(first)
+        return first
 
     def slower(self, speed: float) -> Points:
         """The same way at a share ``speed`` of the speed."""
