@@ -277,6 +277,11 @@ def _report(found: Identification, arguments: argparse.Namespace) -> Iterator[st
         center = ", ".join(f"{value:.4f}" for value in payload.center_of_mass)
         frame = "the tip frame" if len(found.payloads) == 1 else shown(tip)
         yield f"payload:         {payload.mass:6.3f} kg at ({center}) m in {frame}"
+    if found.coupling is not None:
+        yield (
+            "note:            motors move several joints: friction.yaml has the friction of each joint as if"
+            " it moved alone, result.json that of the motors, which the errors above belong to"
+        )
     if found.not_excited:
         yield f"not excited:     {shown(*found.not_excited)}"
     if summary["from_description"]:

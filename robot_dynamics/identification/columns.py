@@ -320,8 +320,14 @@ def _joints(motors: Log, columns: Columns) -> Log:
     # Motors that share joints: the least certain gain counts for each of these.
     shared = np.abs(np.linalg.inv(coupling.T)) > 1e-12
     deviation = np.max(np.where(shared, own, 0.0), axis=1)
+    coupled = not np.array_equal(coupling, np.eye(len(coupling)))
     return replace(
-        motors, q=motors.q @ coupling.T, qd=motors.qd @ coupling.T, effort=efforts, gain_deviation=deviation
+        motors,
+        q=motors.q @ coupling.T,
+        qd=motors.qd @ coupling.T,
+        effort=efforts,
+        gain_deviation=deviation,
+        coupling=coupling if coupled else None,
     )
 
 

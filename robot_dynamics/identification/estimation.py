@@ -227,7 +227,8 @@ def settled(
         runs: to learn from.
         options: how.
     """
-    plain = structure(chain, earth_or_none(options.compensates_gravity))[0]
+    simple = FrictionLaw.plain(chain.dof, runs[0].drives.coupling)
+    plain = structure(chain, earth_or_none(options.compensates_gravity), simple)[0]
     system = equated(chain, prior, runs, chosen_law(runs, plain), options)
     found = system.estimation.solved()
     share = system.estimation.offset_share_of(found)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,16 +31,19 @@ class FrictionLaw:
         asymmetric: (n,) whether it differs between the directions. A constant effort is then put down to
             that and not to the sensor: the two differ only near standstill.
         loaded: (n,) whether it grows with the load of the gear.
+        coupling: C (n, n) with the joints' velocities = C · those of the motors, whose friction it is; None:
+            each motor moves its own joint.
     """
 
     stribeck_velocity: Array
     asymmetric: NDArray[np.bool_]
     loaded: NDArray[np.bool_]
+    coupling: Array | None = None
 
     @classmethod
-    def plain(cls, count: int) -> FrictionLaw:
+    def plain(cls, count: int, coupling: Array | None = None) -> FrictionLaw:
         """Viscous and Coulomb friction alone, for ``count`` joints."""
-        return cls(np.zeros(count), np.zeros(count, dtype=bool), np.zeros(count, dtype=bool))
+        return cls(np.zeros(count), np.zeros(count, dtype=bool), np.zeros(count, dtype=bool), coupling)
 
     @classmethod
     def of(cls, drives: Drives) -> FrictionLaw:
@@ -66,12 +69,13 @@ class DriveSignals:
     """Factors of the parameters of the drives, (N, n) each.
 
     Attributes:
-        acceleration, velocity: of the joints.
+        acceleration, velocity: of the joints, or of the motors that move several of them.
         sign, square: of the velocity, smooth through standstill, and its square.
         one: ones.
         load: magnitude of the gears' load times the sign.
         fading: (S, N, n) sign · exp(−|velocity| / speed) for each of ``speeds``.
         speeds: (S, n) Stribeck velocities.
+        coupling: of the motors; see `FrictionLaw`.
     """
 
     acceleration: Array
@@ -82,29 +86,37 @@ class DriveSignals:
     load: Array
     fading: Array
     speeds: Array
+    coupling: Array | None = None
 
     @classmethod
-    def of(cls, qd: Array, qdd: Array, speeds: Array, load: Array | None = None) -> DriveSignals:
-        """The signals of a motion.
+    def of(
+        cls, qd: Array, qdd: Array, speeds: Array, load: Array | None = None, coupling: Array | None = None
+    ) -> DriveSignals:
+        """The signals of a motion of the joints.
 
         Args:
             qd, qdd: (N, n) velocities and accelerations.
             speeds: (S, n) Stribeck velocities.
-            load: (N, n) efforts that the gears pass on; none when None.
+            load: (N, n) efforts that the joints pass on; none when None.
+            coupling: of the motors; see `FrictionLaw`.
         """
+        if coupling is not None:
+            qd, qdd = motor_values(qd, coupling), motor_values(qdd, coupling)
+            load = None if load is None else load @ coupling
         plain, offset = DriveFriction.plain(0.0, 1.0), DriveFriction(0.0, 0.0, 0.0, 1.0, 1.0, 0.0)
         rubbed = DriveFriction(0.0, 0.0, 0.0, 1.0, 0.0, 1.0).effort(qd, load=load) + 0.0 * qd
         # Of static friction alone, which there is none of where friction is the same at all speeds.
         some = np.where(speeds > 0.0, speeds, 1.0)
         fading = np.array([DriveFriction(0.0, 0.0, 1.0, row, 0.0, 0.0).effort(qd) for row in some])
         fading = np.where(speeds[:, None] > 0.0, fading.reshape(len(speeds), *qd.shape), 0.0)
-        return cls(qdd, qd, plain.effort(qd), offset.effort(qd), np.ones_like(qd), rubbed, fading, speeds)
+        one = np.ones_like(qd)
+        return cls(qdd, qd, plain.effort(qd), offset.effort(qd), one, rubbed, fading, speeds, coupling)
 
     def changed(self, change: Callable[[Array], Array]) -> DriveSignals:
         """Each signal put through ``change``, which takes and gives one value for each sample and joint."""
         fading = np.array([change(part) for part in self.fading])
         values = {name: change(getattr(self, name)) for name in _SIGNALS}
-        return DriveSignals(**values, fading=fading, speeds=self.speeds)
+        return replace(self, **values, fading=fading)
 
     def part(self, rows: slice | NDArray[np.intp]) -> DriveSignals:
         """The signals of some samples."""
@@ -119,7 +131,17 @@ class DriveSignals:
 
         fading = np.concatenate([part.fading for part in parts], axis=1)
         values = {name: all_of(name) for name in _SIGNALS}
-        return cls(**values, fading=fading, speeds=parts[0].speeds)
+        return replace(parts[0], **values, fading=fading)
+
+    @property
+    def joint_velocity(self) -> Array:
+        """(N, n) of the joints."""
+        return self.velocity if self.coupling is None else self.velocity @ self.coupling.T
+
+    def placed(self, signal: Array) -> Array:
+        """(N, n, n) efforts of the joints for a signal (N, n) of the motors, one column a motor."""
+        shares = np.eye(signal.shape[1]) if self.coupling is None else np.linalg.inv(self.coupling).T
+        return np.asarray(signal[:, None, :] * shares)
 
     def columns(self, law: FrictionLaw) -> Array:
         """(N, n, 7 n) with the drives' efforts = columns · parameters, in the order of DRIVE_COLUMNS."""
@@ -132,8 +154,28 @@ class DriveSignals:
         load = np.where(law.loaded, self.load, 0.0)
         one = np.where(law.asymmetric, 0.0, self.one)
         parts = (self.acceleration, self.velocity, self.sign - fading, fading, square, load, one)
-        diagonal = np.eye(self.sign.shape[1])
-        return np.concatenate([part[:, :, None] * diagonal for part in parts], axis=2)
+        return np.concatenate([self.placed(part) for part in parts], axis=2)
+
+
+def motor_values(values: Array, coupling: Array) -> Array:
+    """(N, n) velocities or accelerations of motors from those of the joints."""
+    return np.asarray(np.linalg.solve(coupling, values.T).T)
+
+
+def drives_at_joints(drives: Mapping[str, Array], coupling: Array | None) -> Mapping[str, Array]:
+    """Parameters (n,) of the joints' drives from those of the motors, as if each joint moved alone."""
+    if coupling is None:
+        return drives
+    shares = np.linalg.inv(coupling).T
+    result = dict(drives)
+    for name in ("rotor_inertia", "damping"):
+        result[name] = shares**2 @ drives[name]
+    for name in ("friction", "static_friction"):
+        result[name] = np.abs(shares) @ drives[name]
+    result["friction_offset"] = np.abs(shares) * np.sign(shares) @ drives["friction_offset"]
+    bound = np.minimum(result["friction"], result["static_friction"])
+    result["friction_offset"] = np.clip(result["friction_offset"], -bound, bound)
+    return result
 
 
 _SIGNALS = ("acceleration", "velocity", "sign", "square", "one", "load")

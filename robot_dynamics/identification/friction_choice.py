@@ -46,7 +46,8 @@ def chosen_law(runs: Sequence[Run], base: Base, load: bool = False) -> FrictionL
         # Friction that grows with speed and with the load look alike, so both orders are tried.
         others = [_descended(trial, start, load=True) for start in (found, plain)]
         found = min(others, key=lambda choice: float(trial.errors(choice).sum()))
-    return FrictionLaw(np.array([0.0, *SPEEDS])[found.speeds], found.asymmetric, found.loaded)
+    speeds = np.array([0.0, *SPEEDS])[found.speeds]
+    return FrictionLaw(speeds, found.asymmetric, found.loaded, runs[0].drives.coupling)
 
 
 @dataclass(frozen=True)
@@ -98,15 +99,14 @@ class _Trials:
 
     def __init__(self, runs: Sequence[Run], base: Base) -> None:
         count = runs[0].effort.shape[1]
-        plain = FrictionLaw.plain(count)
+        plain = FrictionLaw.plain(count, runs[0].drives.coupling)
         regressor = np.concatenate([run.regressor(plain) for run in runs])[:, :, list(base.columns)]
         effort = np.concatenate([run.effort for run in runs])
         weights = robust_fit(regressor, effort, np.concatenate([run.counted for run in runs])).weights
-        diagonal = np.eye(count)
         more = [np.concatenate([run.drives.fading[k] for run in runs]) for k in range(len(SPEEDS))]
         more.append(np.concatenate([run.drives.square for run in runs]))
         more.append(np.concatenate([run.drives.load for run in runs]))
-        columns = [regressor, *(part[:, :, None] * diagonal for part in more), effort[:, :, None]]
+        columns = [regressor, *(runs[0].drives.placed(part) for part in more), effort[:, :, None]]
         rows = np.concatenate(columns, axis=2) * weights[:, :, None]
         size = np.sqrt(np.sum(rows**2, axis=(0, 1)))
         self._size = np.where(size > 0.0, size, 1.0)

@@ -11,7 +11,7 @@ from robot_dynamics.errors import LogError, ParameterError
 from robot_dynamics.identification import inertial
 from robot_dynamics.identification.base_parameters import less_known
 from robot_dynamics.identification.estimation import settled
-from robot_dynamics.identification.friction import NOT_DRY, FrictionLaw
+from robot_dynamics.identification.friction import NOT_DRY, FrictionLaw, drives_at_joints
 from robot_dynamics.identification.holding_out import held_out
 from robot_dynamics.identification.least_squares import solve_base
 from robot_dynamics.identification.logs import Log
@@ -113,7 +113,11 @@ def _identify_all(
     described_error = expected_errors(states, found.parameters, posterior + np.outer(other, other))
     return Identification(
         prior=chain,
-        chain=with_parameters(chain, found.parameters[:count].reshape(-1, inertial.COUNT), drives),
+        chain=with_parameters(
+            chain,
+            found.parameters[:count].reshape(-1, inertial.COUNT),
+            drives_at_joints(drives, law.coupling),
+        ),
         drives=drives,
         knowledge=knowledge,
         gravity=gravity,
@@ -131,6 +135,7 @@ def _identify_all(
         expected=expected,
         expected_prior=described_error,
         kept=kept,
+        coupling=law.coupling,
     )
 
 

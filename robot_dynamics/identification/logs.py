@@ -40,6 +40,7 @@ class Log:
         qd: (N, n) measured velocities [rad/s or m/s]; NaN where none were recorded.
         effort: (N, n) [N·m or N].
         gain_deviation: (n,) relative standard deviations of the gains that efforts come from.
+        coupling: C (n, n) with joint positions = C · motor positions; None: each motor moves its own joint.
     """
 
     source: str
@@ -49,6 +50,7 @@ class Log:
     qd: Array
     effort: Array
     gain_deviation: Array = field(default_factory=lambda: np.zeros(1))
+    coupling: Array | None = None
 
 
 def read_log(

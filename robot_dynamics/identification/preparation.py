@@ -12,7 +12,7 @@ from robot_dynamics.dynamics.friction import direction
 from robot_dynamics.errors import LogError
 from robot_dynamics.identification import inertial
 from robot_dynamics.identification.base_parameters import structure
-from robot_dynamics.identification.friction import SPEEDS, DriveSignals, FrictionLaw
+from robot_dynamics.identification.friction import SPEEDS, DriveSignals, FrictionLaw, motor_values
 from robot_dynamics.identification.least_squares import robust_fit
 from robot_dynamics.identification.log_checks import (
     check_against_model,
@@ -61,7 +61,10 @@ class _Segment:
 
     def load(self, bodies: Array) -> Array:
         """(N, n) filtered signal of the gears' load, for links with the parameters (10 k,)."""
-        rubbed = np.abs(self.carried @ bodies) * direction(self.motion.qd)
+        load, velocity, coupling = self.carried @ bodies, self.motion.qd, self.log.coupling
+        if coupling is not None:
+            load, velocity = load @ coupling, motor_values(velocity, coupling)
+        rubbed = np.abs(load) * direction(velocity)
         return self.motion.filter(rubbed)[self.motion.inner()]
 
     def times(self, step: int | None = None) -> Array:
@@ -69,7 +72,16 @@ class _Segment:
 
     def counted(self) -> NDArray[np.bool_]:
         """(N, n) which equations count, at the thinned times."""
-        return np.asarray((self.motion.moving() & self.motion.usable)[self.motion.inner()])
+        return np.asarray((self.moving() & self.motion.usable)[self.motion.inner()])
+
+    def moving(self) -> NDArray[np.bool_]:
+        """(N, n) whether each joint moves, and all motors that move it."""
+        moving, coupling = self.motion.moving(), self.log.coupling
+        if coupling is None:
+            return moving
+        motors = replace(self.motion, qd=motor_values(self.motion.qd, coupling)).moving()
+        moved = np.abs(np.linalg.inv(coupling).T) > 1e-12
+        return np.asarray(moving & ~(~motors @ moved.T))
 
     def late_effort(self, delay: float) -> Array:
         """(N, n) efforts that a delay [s] brings to the thinned times."""
@@ -88,8 +100,11 @@ def prepared_runs(
         check_log(log, chain)
     cutoff = options.cutoff
     parts = _filtered(logs, chain, cutoff or _greatest_cutoff(logs), options)
-    base = structure(chain, earth_or_none(options.compensates_gravity))[0]
-    plain = FrictionLaw.plain(chain.dof)
+    plain = FrictionLaw.plain(chain.dof, logs[0].coupling)
+    for log in logs:
+        if not np.array_equal(_coupling(log), _coupling(logs[0])):
+            raise LogError(f"{log.source}: its motors are coupled otherwise than those of {logs[0].source}")
+    base = structure(chain, earth_or_none(options.compensates_gravity), plain)[0]
 
     def columns(segment: _Segment, step: int | None = None) -> Array:
         inner = segment.motion.inner(step)
@@ -130,6 +145,10 @@ def prepared_runs(
     parts = _filtered(logs, chain, cutoff, options, delay.seconds)
     runs = [_run(segments) for segments in parts]
     return runs, Treatment(cutoff, options.cutoff is not None, delay, tuple(_notes(logs, chain)))
+
+
+def _coupling(log: Log) -> Array:
+    return np.eye(len(log.joint_names)) if log.coupling is None else log.coupling
 
 
 def _greatest_cutoff(logs: Sequence[Log]) -> float:
@@ -183,7 +202,8 @@ def _segment(
     columns[:, depends] = motion.filter(links[:, depends])
     speeds = np.repeat(np.array(SPEEDS)[:, None], chain.dof, axis=1)
     known = FrictionLaw.of(drives_given(chain, options)).stribeck_velocity
-    signals = DriveSignals.of(motion.qd, motion.qdd, np.vstack([speeds, known]))
+    speeds = np.vstack([speeds, known])
+    signals = DriveSignals.of(motion.qd, motion.qdd, speeds, coupling=log.coupling)
     return _Segment(log, motion, columns, signals.changed(motion.filter), carried)
 
 
@@ -202,7 +222,7 @@ def _run(parts: Sequence[_Segment]) -> Run:
                 segment.drives.part(inner),
                 motion.effort[inner],
                 (segment.late_effort(step) - segment.late_effort(-step)) / (2.0 * step),
-                motion.moving()[inner],
+                segment.moving()[inner],
                 motion.usable[inner],
                 segment.load,
                 segment.log.gain_deviation,

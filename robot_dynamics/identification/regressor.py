@@ -80,7 +80,7 @@ def regressor(
     if law.loaded.any():
         carried = links if tuple(gravity) == EARTH else inertial_regressor(chain, q, qd, qdd)
         load = carried @ (chain_parameters(chain) if bodies is None else bodies)
-    drives = DriveSignals.of(qd, qdd, law.stribeck_velocity[None], load).columns(law)
+    drives = DriveSignals.of(qd, qdd, law.stribeck_velocity[None], load, law.coupling).columns(law)
     return np.concatenate([links, drives], axis=2)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.identification.friction import DRIVE_COLUMNS, FrictionLaw
+from robot_dynamics.identification.friction import DRIVE_COLUMNS, FrictionLaw, drives_at_joints
 from robot_dynamics.identification.inertial import COUNT, body_of, chain_parameters, parameters_of
 from robot_dynamics.identification.regressor import EARTH, regressor
 from robot_dynamics.identification.timing import Treatment
@@ -82,6 +82,7 @@ class Identification:
             and by the description; None for a payload.
         kept: names of links and joints that keep the description, which is no worse.
         inaccurate: the solver's status where it did not reach its tolerance, else empty.
+        coupling: of motors that move several joints, whose drives these are; see `FrictionLaw`.
     """
 
     prior: KinematicChain
@@ -102,6 +103,7 @@ class Identification:
     expected_prior: Expected | None = None
     kept: tuple[str, ...] = ()
     inaccurate: str = ""
+    coupling: Array | None = None
 
     @property
     def parameters(self) -> Array:
@@ -113,7 +115,7 @@ class Identification:
         """Quantities that friction depends on."""
         drives = self.drives
         different, loaded = drives["friction_offset"] != 0.0, drives["load_friction"] != 0.0
-        return FrictionLaw(drives["stribeck_velocity"], different, loaded)
+        return FrictionLaw(drives["stribeck_velocity"], different, loaded, self.coupling)
 
     @property
     def payload(self) -> RigidBody | None:
@@ -122,7 +124,7 @@ class Identification:
 
     def friction(self) -> dict[str, list[float]]:
         """Parameters of the nodes; those that need no mention are left out."""
-        law, drives = self.law, dict(self.drives)
+        law, drives = self.law, dict(drives_at_joints(self.drives, self.coupling))
         curved = law.stribeck_velocity > 0.0
         drives["stribeck_velocity"] = np.where(curved, law.stribeck_velocity, 0.1)
         names = ["rotor_inertia", "damping", "friction"]
@@ -174,6 +176,11 @@ class Identification:
             "not_excited": list(self.not_excited),
             "held": list(self.held),
         }
+        if self.coupling is not None:
+            result["motors"] = {
+                "coupling": self.coupling.tolist(),
+                **{name: list(map(float, values)) for name, values in self.drives.items()},
+            }
         if self.treatment is not None:
             result["cutoff"] = self.treatment.cutoff
             result["delay"] = asdict(self.treatment.delay)

@@ -164,7 +164,7 @@ def comparisons(
             run.source,
             run.time,
             run.position,
-            run.drives.velocity,
+            run.drives.joint_velocity,
             run.effort,
             run.predicted(without_offsets(after, run.effort.shape[1]), new),
             run.predicted(before, old),

@@ -12,6 +12,7 @@ from test_logs import write_table
 
 import robot_dynamics as rd
 from robot_dynamics.cli.main import main
+from robot_dynamics.errors import LogError
 from robot_dynamics.identification import inertial
 from robot_dynamics.identification.identify import identify
 from robot_dynamics.identification.link_boxes import described_shapes, link_boxes
@@ -166,3 +167,29 @@ def test_a_force_that_no_law_has_is_announced(scara, true, log):
     held_out = found.summary()["error"]["validate"]
     assert held_out > 0.02
     assert found.summary()["expected_miss"] >= held_out
+
+
+def test_friction_of_motors_that_move_two_joints_is_told_apart(scara, true, log):
+    """As in a wrist whose last motor turns by q1 + q2; the formula is written out here."""
+    dry, viscous = np.array([0.8, 3.0]), np.array([1.0, 2.0])
+    second = log.qd[:, 0] + log.qd[:, 1]
+    first = viscous[0] * log.qd[:, 0] + dry[0] * np.tanh(log.qd[:, 0] / 1e-3)
+    shared = viscous[1] * second + dry[1] * np.tanh(second / 1e-3)
+    effort = simulated.regressor(scara, log.q, log.qd, simulated.trajectory(scara.dof, 3)[3]) @ true
+    plain = simulated.parameters(scara, 0.0, 1.0, 0.5) - simulated.parameters(scara)
+    effort -= simulated.regressor(scara, log.q, log.qd, log.qd) @ plain * np.array([1.0, 1.0, 0.0, 0.0])
+    effort[:, 0] += first + shared
+    effort[:, 1] += shared
+    effort += 0.01 * np.random.default_rng(1).normal(size=effort.shape)
+    coupling = np.eye(4)
+    coupling[1, 0] = -1.0
+    single = identify(scara, [replace(log, effort=effort)]).summary()
+    found = identify(scara, [replace(log, effort=effort, coupling=coupling)])
+    assert found.summary()["error"]["validate"] < 0.2 * single["error"]["validate"]
+    assert found.drives["friction"][:2] == pytest.approx(dry, rel=0.05)
+    assert found.drives["damping"][:2] == pytest.approx(viscous, rel=0.05)
+    # Nodes know friction of joints: that of joint1 is of both motors.
+    assert found.friction()["friction"][:2] == pytest.approx([dry.sum(), dry[1]], rel=0.05)
+    assert found.summary()["motors"]["coupling"] == coupling.tolist()
+    with pytest.raises(LogError, match="coupled otherwise"):
+        identify(scara, [replace(log, coupling=coupling), log])
