@@ -12,6 +12,7 @@ import numpy as np
 
 from robot_dynamics.cli.chain_source import add_chain_arguments, add_gravity_argument, chain_of
 from robot_dynamics.cli.machine_source import is_machine, piped, write_code
+from robot_dynamics.control.arm.path_rules import IdentifiedRangeParameters
 from robot_dynamics.controllers.package import ControllerPackage
 from robot_dynamics.dynamics.export import EXPORTED, LICENSE, Export, identifier
 from robot_dynamics.dynamics.generator.search import Objective
@@ -22,6 +23,7 @@ from robot_dynamics.inputs.documents import read_yaml
 from robot_dynamics.inputs.files import check_folder, read_bytes, write_files
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.model.driver_profile import driver_names, load_driver
+from robot_dynamics.parameters import describe
 
 CONTROLLER = "computed_torque_controller"
 """Node whose parameters of a file count beside those of all nodes."""
@@ -220,7 +222,13 @@ def _parameters(path: str) -> dict[str, Any]:
         found |= values or {}
     if not found:
         raise ParameterError(f"{shown(path)} has no parameters of '/**' or {CONTROLLER}")
-    return {str(name): tuple(value) if isinstance(value, list) else value for name, value in found.items()}
+    # The controller of the package follows references and plans nothing, so it warns of no ranges.
+    planned = {about.name for about in describe(IdentifiedRangeParameters)}
+    return {
+        str(name): tuple(value) if isinstance(value, list) else value
+        for name, value in found.items()
+        if name not in planned
+    }
 
 
 def _options(arguments: argparse.Namespace) -> dict[str, Any]:

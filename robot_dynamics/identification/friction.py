@@ -28,8 +28,8 @@ class FrictionLaw:
 
     Attributes:
         stribeck_velocity: (n,) [rad/s or m/s]; zero where friction is the same at all speeds.
-        asymmetric: (n,) whether it differs between the directions. A constant effort is then put down to
-            that and not to the sensor: the two differ only near standstill.
+        asymmetric: (n,) whether it differs between the directions. Only near standstill this is unlike an
+            offset of the sensor; most of a constant effort is then put down to friction.
         loaded: (n,) whether it grows with the load of the gear.
         coupling: C (n, n) with the joints' velocities = C · those of the motors, whose friction it is; None:
             each motor moves its own joint.
@@ -152,8 +152,7 @@ class DriveSignals:
                 fading[:, j] = self.fading[row, :, j]
         square = np.where(law.asymmetric, self.square, 0.0)
         load = np.where(law.loaded, self.load, 0.0)
-        one = np.where(law.asymmetric, 0.0, self.one)
-        parts = (self.acceleration, self.velocity, self.sign - fading, fading, square, load, one)
+        parts = (self.acceleration, self.velocity, self.sign - fading, fading, square, load, self.one)
         return np.concatenate([self.placed(part) for part in parts], axis=2)
 
 
@@ -202,7 +201,7 @@ def generators(
     spread: dict[int, float] = {}
     for j in range(count):
         for name in (*NOT_DRY, *(["load_friction"] if law.loaded[j] else [])):
-            if not held[index[name] + j] and not (name == "torque_offset" and law.asymmetric[j]):
+            if not held[index[name] + j]:
                 rays.append(((index[name] + j, 1.0),))
                 lower.append(-np.inf if name == "torque_offset" else 0.0)
                 if name == "torque_offset":

@@ -29,7 +29,7 @@ def chosen_law(runs: Sequence[Run], base: Base, load: bool = False) -> FrictionL
     """The law that runs ask for, by cross-validation of weighted least squares.
 
     Joint by joint, friction that grows with the load is taken in, then Stribeck's term at each of SPEEDS, and
-    the asymmetry in place of the sensor's offset, where they lower the error on the parts that were not
+    the asymmetry beside the sensor's offset, where they lower the error on the parts that were not
     learned from, and raise that of hardly any.
 
     Args:
@@ -127,10 +127,9 @@ class _Trials:
         speeds, asymmetric, loaded = choice.speeds, choice.asymmetric, choice.loaded
         joints, folds = np.arange(self._count), np.arange(FOLDS)
         curved = speeds > 0
-        # A constant effort is either the sensor's or the asymmetry's.
         own = [
             -1,
-            *(k for k in range(self._plain) if k not in set(self._offsets[asymmetric])),
+            *range(self._plain),
             *(self._plain + self._count * (speeds - 1) + joints)[curved],
             *(self._plain + self._count * len(SPEEDS) + joints)[asymmetric],
             *(self._plain + self._count * (len(SPEEDS) + 1) + joints)[loaded],

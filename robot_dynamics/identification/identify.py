@@ -104,7 +104,6 @@ def _identify_all(
     names = parameter_names(chain)
     values, covariance = solve_base(estimation.equations, base)
     knowledge = Knowledge(base, values, covariance)
-    given_up = {f"{chain.joint_names[j]}.torque_offset" for j in np.flatnonzero(law.asymmetric)}
     posterior = posterior_covariance(
         estimation.equations, found.parameters, estimation.sizes, len(chain.joints)
     )
@@ -128,7 +127,7 @@ def _identify_all(
         held=tuple(
             name
             for name, stays in zip(names[count:], system.held, strict=True)
-            if stays and name.endswith(NOT_DRY) and name not in given_up
+            if stays and name.endswith(NOT_DRY)
         ),
         prior_weight=found.prior_weight,
         inaccurate=found.inaccurate,

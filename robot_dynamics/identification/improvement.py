@@ -32,6 +32,8 @@ LEAST_CHANGE = 1.0
 """Least that counts as growth by chance."""
 HARMLESS = 0.25
 """Growth of the expected squared errors over the workspace, as a share of them, that is put up with."""
+NO_DIFFERENCE = 1e-12
+"""Squared relative error of efforts that makes no difference."""
 _NOTHING = 1e-200
 """Information of an unknown of which the data say nothing."""
 
@@ -153,7 +155,7 @@ class _Linear:
         unsure = float(np.sum(self._workspace * (free.gain + moved @ moved.T)))
         return max(
             float(change @ information @ change) / (SAFETY * max(chance, LEAST_CHANGE)),
-            float(change @ self._workspace @ change) / max(HARMLESS * unsure, 1e-300),
+            float(change @ self._workspace @ change) / max(HARMLESS * unsure, NO_DIFFERENCE),
         )
 
 

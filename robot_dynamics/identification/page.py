@@ -216,7 +216,7 @@ def _remarks(found: Identification, summary: dict[str, Any]) -> Iterator[str]:
         center = ", ".join(f"{value:.4g}" for value in payload.center_of_mass)
         yield f"Payload: {payload.mass:.4g} kg, centre ({center}) m in the frame of the tip {tip}."
     if found.held:
-        yield f"Cannot be told from the links' own and stays as given: {shown(*found.held)}."
+        yield f"No motion separates from the links: {shown(*found.held)}; as given, or shared."
     if found.not_excited:
         yield f"Not excited, so mostly as in the description: {shown(*found.not_excited)}."
 
