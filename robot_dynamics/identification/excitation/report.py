@@ -125,7 +125,7 @@ def _errors_left(
     every = np.ones(chain.dof, dtype=bool)
     law = FrictionLaw(np.full(chain.dof, SLOW), ~every, every)
     time = np.arange(0.0, period, 1.0 / RATE)
-    products = {}
+    products: dict[float, Array] = {}
     for speed in sorted({speed for speeds in choices for speed in speeds}, reverse=True):
         q, qd, qdd = excitation.states(speed * time)
         matrix = regressor(chain, q, speed * qd, speed**2 * qdd, gravity, law, bodies)
