@@ -22,7 +22,9 @@ def written(path, **parameters):
 def test_what_was_identified_is_in_the_package_and_moveit_has_limits_that_efforts_permit(tmp_path):
     folder = tmp_path / "own_arm"
     command = ["generate", str(PUMA), "--ros2-control", "-o", str(folder), "--maintainer", "A & B <a@b.org>"]
-    given = written(tmp_path / "friction.yaml", **FRICTION, kp=[64.0], mode="feedforward")
+    given = written(
+        tmp_path / "friction.yaml", **FRICTION, kp=[64.0], mode="feedforward", tested_effort=[9.0]
+    )
     assert main([*command, "--parameters", given]) == 0
     own = yaml.safe_load((folder / "config/controllers.yaml").read_text(encoding="utf-8"))
     values = own["computed_torque_controller"]["ros__parameters"]
