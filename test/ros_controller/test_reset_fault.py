@@ -46,7 +46,10 @@ def test_a_protective_stop_of_an_arm_outlasts_activation_kill_and_respawn_until_
         for _ in range(20):
             robot.hold_at(moved)
         node.wait_for_output("protective stop: shoulder")
-        peer.wait_until(lambda: not [*live.glob("live_*")], "what tripped is kept for a respawn")
+        tripped = "what tripped is kept for a respawn"
+        peer.wait_until(
+            lambda: ['"tripped"' in file.read_text() for file in live.glob("live_*.json")] == [True], tripped
+        )
         lifecycle = Lifecycle(peer, NODE)
         assert lifecycle.change(lifecycle.DEACTIVATE)
         assert lifecycle.change(lifecycle.ACTIVATE)
@@ -57,6 +60,7 @@ def test_a_protective_stop_of_an_arm_outlasts_activation_kill_and_respawn_until_
         node.wait_for_exit()
     with arm() as node, peer_with(node) as peer:
         node.wait_for_output("protected according to .*two_links.*: the arm is held; call ~/reset_fault")
+        node.wait_for_output(r"live: kp \[99.0\]; the start's values count, because it tripped a rule")
         robot = Robot(peer)
         refuses(peer, node, robot)
         # It holds where it is, whatever moves: the weight, and no more than that.
