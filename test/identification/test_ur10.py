@@ -36,10 +36,10 @@ def test_a_ur10_is_identified_from_its_log(tmp_path):
     assert main(["identify", str(urdf), str(LOG), "-o", str(tmp_path)]) == 0
     result = json.loads((tmp_path / "result.json").read_text(encoding="utf-8"))
     assert result["error"]["prior"] > 0.4
-    assert result["error"]["validate"] <= 0.048
+    assert result["error"]["validate"] <= 0.045
     assert result["friction"]["load_friction"][1] == pytest.approx(0.06, abs=0.01)
     prior = rd.load_urdf(urdf)
-    assert result["total_mass"] == pytest.approx(sum(j.body.mass for j in prior.joints), rel=0.1)
+    assert result["total_mass"] == pytest.approx(sum(j.body.mass for j in prior.joints), rel=0.15)
     for joint in rd.load_urdf(tmp_path / "identified.urdf").joints:
         assert np.linalg.eigvalsh(inertial.pseudo_inertia(inertial.parameters_of(joint.body)))[0] > 0.0
     contacts_of_the_log(tmp_path)
