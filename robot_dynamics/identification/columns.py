@@ -274,7 +274,7 @@ def read_mapped(lines: Iterable[str], columns: Columns, source: str) -> Log:
     if missing:
         raise LogError(f"{source}: no column {shown(*missing)}; columns found: {shown(*header)}")
     entries = array("d")
-    for row in numbers(reader, header, {places[name] for name in needed}, source):
+    for row in numbers(_complete(reader, len(header)), header, {places[name] for name in needed}, source):
         entries.extend(row)
     values = np.frombuffer(entries).reshape(-1, len(header))
 
@@ -290,6 +290,17 @@ def read_mapped(lines: Iterable[str], columns: Columns, source: str) -> Log:
     time = taken(columns.time) if columns.time else np.arange(len(values)) / columns.rate
     log = Log(source, tuple(columns.joints), time, *motors)
     return _joints(log, columns)
+
+
+def _complete(reader: Iterator[tuple[int, list[str]]], width: int) -> Iterator[tuple[int, list[str]]]:
+    """The rows without a last one that is shorter: a log whose writer was stopped."""
+    before: tuple[int, list[str]] | None = None
+    for row in reader:
+        if before is not None:
+            yield before
+        before = row
+    if before is not None and len(before[1]) >= width:
+        yield before
 
 
 def mapped_log(log: Log, columns: Columns) -> Log:

@@ -6,7 +6,7 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import yaml
@@ -28,6 +28,8 @@ CURRENT = re.compile(r"curr|(^|_)i(_|\d|$)|amp", re.IGNORECASE)
 RELATED = 0.8
 """Correlation of a column with the rate of another above which it is its velocity."""
 _SHOWN = 5
+_JUMP = 20.0
+"""Step of the time that no row of a run has, in typical steps."""
 _DEGREES = 180.0 / np.pi
 
 
@@ -65,6 +67,7 @@ def inspect_log(lines: Iterable[str], chain: KinematicChain, source: str) -> str
     """
     table = _table([line.rstrip("\r\n") for line in itertools.islice(lines, MOST_ROWS)], source)
     clock, unit, rate = _time(table)
+    table = _without_start(table, clock)
     time = (
         np.arange(len(table.values)) / rate if clock is None else table.values[:, clock] * UNITS["time"][unit]
     )
@@ -117,6 +120,8 @@ def _table(lines: list[str], source: str) -> _Table:
         before = next((k for k in range(first - 1, -1, -1) if any(split[k])), -1)
         header = before >= 0 and len(split[before]) == width and not any(map(is_number, split[before]))
         garbage = [k + 1 for k in range(first, len(lines)) if not taken[k] and any(split[k])]
+        if garbage and garbage[-1] == len(lines) and len(split[-1]) < width:
+            garbage.pop()  # cut off where the writer was stopped; `read_mapped` leaves it out too
         best = _Table(
             name,
             before if header else first,
@@ -130,6 +135,25 @@ def _table(lines: list[str], source: str) -> _Table:
     if best is None:
         raise LogError(f"{source}: no two rows with the same number of two or more numbers")
     return best
+
+
+def _without_start(table: _Table, clock: int | None) -> _Table:
+    """The table without rows at its start between which the time jumps; they are garbage."""
+    if clock is None:
+        return table
+    steps = np.diff(table.values[:, clock])
+    typical = float(np.median(steps))
+    jumps = np.flatnonzero(~((steps > 0.0) & (steps < _JUMP * typical))[: max(1, len(steps) // 20)])
+    if not len(jumps):
+        return table
+    begin = int(jumps[-1]) + 1
+    skipped = [] if not table.header else list(range(table.skip + 2, table.skip + 2 + begin))
+    return replace(
+        table,
+        skip=table.skip if table.header else table.skip + begin,
+        values=table.values[begin:],
+        garbage=[*skipped, *table.garbage],
+    )
 
 
 def _seen(table: _Table, clock: int | None, rate: float) -> list[str]:

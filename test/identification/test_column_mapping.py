@@ -116,16 +116,22 @@ def test_a_mapping_that_is_none_is_refused(change, message, chain):
 
 @pytest.mark.parametrize("named", [True, False])
 def test_a_guess_of_a_log_is_read_as_the_log(named, chain, log):
-    """Degrees, velocities in degrees, currents, garbage before the rows, a constant column."""
+    """Degrees, velocities in degrees, currents, garbage, a constant column, a last line cut off."""
     kinds = {"q": log.q / DEGREE * 10.0, "qd": log.qd / DEGREE * 10.0, "current": log.effort / 5.0}
     rows = np.column_stack([log.time, *kinds.values(), np.full(len(log.time), 7.0)])
     names = ["timestamp", *(f"actual_{kind}_{j}" for kind in kinds for j in range(6)), "status"]
     before = ["UR log", "2024-05-01", *(["\t".join(names)] if named else [])]
-    text = inspect_log(lines_of(rows, "\t", before), chain, "log.txt")
+    lines = list(lines_of(rows, "\t", before))
+    if not named:  # what a logger's memory had before its first row
+        garbage = rows[[3, 9, 5]] * np.array([[0.0], [1e150], [-1e3]])
+        lines[2:2] = lines_of(garbage, "\t")
+    lines.append(lines[-1][:40])
+    text = inspect_log(lines, chain, "log.txt")
     assert "# 500 rows of 20 columns." in text and "125 rows a second" in text
     assert f"Constant columns: {'status' if named else '20'}." in text
     guess = yaml.safe_load(text)
-    assert guess["rows"] == {"separator": "tab", "skip": 2, "header": named}
+    assert guess["rows"] == {"separator": "tab", "skip": 2 if named else 5, "header": named}
+    assert "Remove" not in text
     signals = guess["joints"]["joint2"]
     assert signals["position"]["unit"] == "deg" and signals["velocity"]["unit"] == "deg/s"
     if named:
@@ -136,7 +142,7 @@ def test_a_guess_of_a_log_is_read_as_the_log(named, chain, log):
         joint["effort"].update(unit="A", gain=5.0)
         for kind in ("position", "velocity"):
             joint[kind]["reduction"] = 10
-    found = read_mapped(lines_of(rows, "\t", before), columns_of(guess, "it", chain.joint_names), "log.txt")
+    found = read_mapped(lines, columns_of(guess, "it", chain.joint_names), "log.txt")
     for name in ("time", "q", "qd", "effort"):
         np.testing.assert_allclose(getattr(found, name), getattr(log, name), atol=1e-8)
 
