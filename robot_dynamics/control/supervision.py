@@ -22,12 +22,12 @@ SPEED_SHARE = 1.2
 """Speed beyond which a motion is braked, as a share of the limit."""
 OSCILLATION_SHARE = 0.02
 """Speed of an oscillation, as a share of the velocity limit."""
-START_SPEED_SHARE, START_DISPLACEMENT_SHARE = 0.1, 0.75
+START_SPEED_SHARE, START_DISPLACEMENT_SHARE = 0.1, 0.9
 """Speed and displacement in the first second, as shares of the thresholds of speed and following error."""
 LOW_GAINS = {"rad": 0.2, "m": 0.05}
 """A derived following error beyond it says that the gains are too low."""
 _NAMES = tuple(RULES)
-TRIP_FIELDS = ("count", "rule", "joint", "time", "measured", "allowed", "latched", "stops")
+TRIP_FIELDS = ("count", "rule", "joint", "time", "measured", "allowed", "latched", "stops", "reverted")
 """Fields of ``rd_trip``."""
 
 
@@ -44,6 +44,8 @@ class Trip:
         allowed: value that the rule allows.
         latched: whether the protective stop is still in force.
         stops: whether the trip began it; False: it was reported only.
+        reverted: number of the model that is in force again, because the trip came within 2 s of a change of
+            model; 0: none.
     """
 
     count: int
@@ -54,6 +56,7 @@ class Trip:
     allowed: float
     latched: bool
     stops: bool
+    reverted: int = 0
 
     @staticmethod
     def of(value: Any) -> Trip:
@@ -139,7 +142,7 @@ class SupervisionParameters:
     start_motion: float = parameter(
         0.0,
         "Share of the velocity limit that a robot at rest may reach in the first second of control; it may"
-        " come three quarters of the following error from its place, and an arm may bear a part of its weight"
+        " come 0.9 of the following error from its place, and an arm may bear a part of its weight"
         " more or less than its model; 0: 0.1; -1: all of it off",
         minimum=-1.0,
         maximum=1.0,

@@ -163,6 +163,7 @@ class ControllerPackage:
             "GROUP_CONTROLLERS": repr([name for name in self._groups if name != WHOLE]),
             "RATE": f"{self.driver.rate:.0f}" if self.driver and self.driver.rate else "1000",
             "MODE": self.parameters.get("mode", mode),
+            "MODEL_PARAMETERS": json.dumps(model_parameters())[1:-1],
             "DRIVER": f" on {_comment(self.driver.title)}" if self.driver else "",
             **model_values(self.chain, self.gravity, self.urdf, self.driver),
         }
@@ -170,6 +171,12 @@ class ControllerPackage:
         root = files("robot_dynamics.controllers").joinpath("templates")
         texts = {path: root.joinpath(f"{path}.in").read_text(encoding="utf-8") for path in TEMPLATES}
         return {path.replace("PACKAGE", self.name): _fill(text, values) for path, text in texts.items()}
+
+
+def model_parameters() -> list[str]:
+    """Names of the parameters that make another model."""
+    shared = (about.name for cls in (PayloadParameters, ActuatorParameters) for about in describe(cls))
+    return ["gravity", *shared]
 
 
 def _parameter_lines(values: Mapping[str, Any]) -> Iterator[str]:

@@ -6,6 +6,7 @@ The maths is in ``robot_dynamics.control``; this module moves messages.
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -55,6 +56,8 @@ from robot_dynamics.ros.support.diagnostics import PREPARING
 from robot_dynamics.ros.support.joint_limits import declared_rules, without_joint
 
 _QUANTITIES = (*NEEDED, "momentum")
+MOST_MODELS = 128
+"""Models of the same arm whose values are known when one of them is in force again."""
 
 
 class ComputedTorqueController(LifecycleNode):
@@ -76,6 +79,7 @@ class ComputedTorqueController(LifecycleNode):
         self._loop = self._controller_node.loop
         self._barely_stable = ""
         self._actuators = parameters.declare(self, ActuatorParameters)
+        self._used: deque[tuple[ActuatedArm, ArmModel, ActuatorParameters]] = deque(maxlen=MOST_MODELS)
         parameters.watch(self, self._control_parameters, self._on_parameters, check=self._check_parameters)
         parameters.watch(self, self._actuators, self._on_actuators, check=self._check_actuators)
         self._reference = JointReferencePublisher(self)
@@ -185,7 +189,22 @@ class ComputedTorqueController(LifecycleNode):
         return self._loader.model
 
     def _drives(self, model: ArmModel) -> ActuatedArm:
-        return model.actuated(self._actuators)
+        drives = model.actuated(self._actuators)
+        self._used.append((drives, model, self._actuators))
+        return drives
+
+    def _return_to(self, dynamics: object) -> None:
+        """Show the values of a model that a trip has put in force again."""
+        for drives, model, actuators in reversed(self._used):
+            if drives is dynamics:
+                self.get_logger().error(
+                    "payload, gravity or friction that were set last are taken back; the parameters show what"
+                    " is in force"
+                )
+                self._loader.return_to(model)
+                if actuators != self._actuators:
+                    self.set_parameters(parameters.as_parameters(actuators))
+                return
 
     def _in_force(self) -> ArmParameters:
         """The parameters; where the drives have a loop of their own without gains, for every law."""
@@ -322,6 +341,8 @@ class ComputedTorqueController(LifecycleNode):
 
     def on_cycles(self, cycles: Cycles, controller: ArmController) -> float:
         """Report of what the controller did since the last call, for those who listen."""
+        if controller.went_back():
+            self._return_to(controller.dynamics)
         if controller.rest.exists:
             self._rest_services.look()
         if self._control_parameters.mode == guiding.MODE:

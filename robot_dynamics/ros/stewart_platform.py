@@ -6,6 +6,7 @@ The maths is in ``robot_dynamics.stewart`` and ``robot_dynamics.control.stewart`
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +19,7 @@ from trajectory_msgs.msg import MultiDOFJointTrajectory
 from robot_dynamics.control.stewart.controller import StewartController
 from robot_dynamics.control.stewart.parameters import PlatformPayloadParameters, StewartParameters
 from robot_dynamics.errors import ParameterError, RobotDynamicsError, shown
+from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.native.build_process import BUILDS
 from robot_dynamics.parameters import parameter, validate
 from robot_dynamics.ros.control.controller_node import ControllerNode
@@ -39,6 +41,8 @@ LIVE = ("payload_mass", "payload_center", "payload_inertia", "kp", "kv", "ki")
 """Parameters that a respawn goes on with when they were set live."""
 WRENCH_WARNING = 2.0
 """Seconds between two warnings that the external wrench is cut."""
+MOST_PAYLOADS = 128
+"""Payloads whose parameters are known when one of them is in force again."""
 CONDITION_WARNING = 0.5
 """Share of the condition limit from which on the status is a warning."""
 
@@ -84,6 +88,7 @@ class StewartPlatformNode(LifecycleNode):
         parameters.watch(self, self._machine_parameters, self._on_machine, check=self._check_machine)
         parameters.watch(self, self._control_parameters, self._on_parameters, check=self._check_parameters)
         self._payload_parameters = parameters.declare(self, PlatformPayloadParameters)
+        self._payloads: deque[tuple[RigidBody | None, PlatformPayloadParameters]] = deque()
         parameters.watch(self, self._payload_parameters, self._on_payload, check=self._check_payload)
         self._platform: StewartPlatform | None = None
         self._reports = StewartReports(
@@ -131,6 +136,7 @@ class StewartPlatformNode(LifecycleNode):
         zero_lengths = np.array(zero) if zero else None
         controller = StewartController(platform, self._control_parameters, zero_lengths)
         controller.change_payload(self._payload_parameters.payload)
+        self._payloads = deque([(controller.payload, self._payload_parameters)], MOST_PAYLOADS)
         self._stops.take_over(controller, platform.machine.name)
         return controller, platform.machine.leg_names
 
@@ -177,6 +183,15 @@ class StewartPlatformNode(LifecycleNode):
         self._payload_parameters = accepted
         if self._loop.controller is not None:
             self._loop.controller.change_payload(accepted.payload)
+            self._payloads.append((self._loop.controller.payload, accepted))
+
+    def _return_to(self, payload: RigidBody | None) -> None:
+        """Show the payload that a trip has put in force again."""
+        for body, given in reversed(self._payloads):
+            if body is payload:
+                self.get_logger().error("the payload that was set last is taken back; the parameters show it")
+                self.set_parameters(parameters.as_parameters(given))
+                return
 
     # Messages
 
@@ -206,6 +221,8 @@ class StewartPlatformNode(LifecycleNode):
 
     def on_cycles(self, cycles: Cycles, controller: StewartController) -> float:
         """Brakes, estimated and wanted pose of the last moments."""
+        if controller.went_back():
+            self._return_to(controller.payload)
         self._operation.look()
         listened_to = self._reports.publish_all(cycles, controller.platform.machine)
         return WATCHED if listened_to else CALM

@@ -31,7 +31,7 @@ from robot_dynamics.stewart.machine import (
     Spring,
 )
 from robot_dynamics.stewart.orientation import rotation_from_quaternion
-from robot_dynamics.stewart.physical import check_body, check_geometry, check_spinning_leg
+from robot_dynamics.stewart.physical import check_body, check_geometry, check_spinning_leg, check_units
 
 UNLIMITED = "unlimited"
 LIMITS = ("speed", "force", "base_angle", "platform_angle")
@@ -91,6 +91,7 @@ def _machine(fields: Fields) -> Machine:
     home.finish()
     fields.finish(ignore=("source",))
     check_geometry(machine)
+    check_units(machine)
     if objections:
         warnings.warn(
             f"{machine.name} is used with inertias that no rigid body has, as allow_unphysical_inertia asks:"

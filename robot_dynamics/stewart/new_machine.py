@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from robot_dynamics.errors import ParameterError, SingularityError, StateError, quoted
+from robot_dynamics.inputs.documents import parse_yaml
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.checks import pose_quantities
 from robot_dynamics.stewart.kinematics import forward_kinematics, leg_geometry
@@ -32,7 +33,7 @@ SHAKE = 5.0
 MARGIN = 2.0
 # Guesses by size: masses grow with the cube of a length.
 PAYLOAD, PLATE, LOWER, UPPER = 800.0, 400.0, 15.0, 4.0
-LARGEST = 1e3
+LARGEST, LARGEST_FORCE = 1e3, 1e9
 ANY_ANGLE = (math.pi, math.pi)
 GUESS = "      # guess"
 _SIZES = ("base_radius", "platform_radius", "stroke", "shortest_leg", "speed")
@@ -162,7 +163,10 @@ def _angles_of_all_strokes(machine: Machine) -> tuple[float, float]:
 
 def _greatest_force(text: str) -> float:
     """Of any leg at home under accelerations of ``SHAKE`` along and against each axis [N]."""
-    machine = load_machine(text)
+    written = parse_yaml(text, "the YAML text")
+    defaults = written["leg_defaults"]
+    limits = {**defaults["limits"], "force": LARGEST_FORCE}
+    machine = load_machine({**written, "leg_defaults": {**defaults, "limits": limits}})
     shaken = SHAKE * np.vstack([np.eye(3), -np.eye(3)])
     rest = np.zeros((6, 3))
     motion = motion_of(machine.home_position, [0.0, 0.0, 0.0], linear_acceleration=shaken, force=rest)

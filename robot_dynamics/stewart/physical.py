@@ -7,12 +7,16 @@ import numpy as np
 from robot_dynamics.errors import ModelError
 from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.spatial import principal_moments
-from robot_dynamics.stewart.machine import Leg, Machine
+from robot_dynamics.stewart.machine import NO_SPRING, Leg, Machine
 
 # Relative tolerance on inertias that were rounded for a data sheet.
 ROUNDING = 1e-6
 # Least sine of the angle between a leg and the fixed axis of its universal joint.
 LOCKED_SINE = 1e-3
+LARGEST = 100.0
+"""Of a machine's lengths [m]."""
+STROKES = 100.0
+"""Fastest leg [strokes/s]."""
 
 
 def check_body(body: RigidBody, where: str) -> None:
@@ -104,4 +108,53 @@ def check_geometry(machine: Machine) -> None:
         raise ModelError(
             f"home is singular: its condition number is {condition:.3g}, condition_limit is"
             f" {machine.condition_limit:g}"
+        )
+
+
+def check_units(machine: Machine) -> None:
+    """Refuse numbers that are out of all proportion, and ask for their unit.
+
+    Raises:
+        ModelError: an angle beyond half a turn, a size beyond :data:`LARGEST`, a leg that is faster than
+            :data:`STROKES` strokes a second, or legs that do not carry the machine at home.
+    """
+    sizes = {
+        "characteristic_length": np.array(machine.characteristic_length),
+        "home.position": machine.home_position,
+        "base_point": machine.base_points,
+        "platform_point": machine.platform_points,
+        "center_of_mass": machine.platform.center_of_mass,
+    }
+    for name, value in sizes.items():
+        if (largest := float(np.abs(value).max())) > LARGEST:
+            raise ModelError(f"{name} has {largest:g} m, the limit is {LARGEST:g} m: give it in metres")
+    for number, leg in enumerate(machine.legs, start=1):
+        where, limits = f"legs[{number}].limits", leg.limits
+        for name in ("base_angle", "platform_angle"):
+            angle = getattr(limits, name)
+            if np.pi < angle < np.inf:
+                raise ModelError(
+                    f"{where}.{name} is {angle:g} rad, more than half a turn: give it in radians, such as"
+                    f" {np.radians(angle):.4g} for {angle:g} degrees"
+                )
+        stroke = limits.longest - limits.shortest
+        if np.isfinite(stroke) and np.isfinite(limits.speed) and limits.speed > STROKES * stroke:
+            raise ModelError(
+                f"{where}.speed is {limits.speed:g} m/s, {limits.speed / stroke:.3g} strokes a second:"
+                " give it in m/s"
+            )
+    _check_force(machine)
+
+
+def _check_force(machine: Machine) -> None:
+    """See :func:`check_units`: the legs' forces along gravity, at home."""
+    weight = float(np.linalg.norm(machine.gravity)) * machine.platform.mass
+    if weight == 0.0 or any(leg.spring != NO_SPRING for leg in machine.legs):
+        return
+    along = np.abs(machine.home_directions @ machine.gravity) / np.linalg.norm(machine.gravity)
+    carried = float(np.sum([leg.limits.force for leg in machine.legs] * along))
+    if carried < weight:
+        raise ModelError(
+            f"the legs carry at most {carried:.4g} N at home, the platform weighs {weight:.4g} N: give"
+            " limits.force in N and masses in kg"
         )

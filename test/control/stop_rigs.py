@@ -93,7 +93,7 @@ class ArmRig:
 class PlatformRig:
     """A controller with a platform of MuJoCo; ``log``: time, lengths, rates, forces, phase, reference."""
 
-    def __init__(self, platform, period=0.002, plant=None, **parameters):
+    def __init__(self, platform, period=0.002, plant=None, real=None, **parameters):
         pytest.importorskip("mujoco", reason="MuJoCo simulates the platforms")
         from robot_dynamics.control.stewart.controller import StewartController
         from robot_dynamics.control.stewart.parameters import StewartParameters
@@ -102,7 +102,7 @@ class PlatformRig:
 
         self.platform, self.machine = platform, platform.machine
         world = {"physics_timestep": min(0.001, period)} | (plant or {})
-        self.plant = StewartPlant(platform, PlantParameters(**world))
+        self.plant = StewartPlant(real or platform, PlantParameters(**world))
         self.control = StewartController(platform, StewartParameters(**parameters))
         limits = [leg.limits for leg in self.machine.legs]
         self.strokes = np.array([[limit.shortest, limit.longest] for limit in limits])

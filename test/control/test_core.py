@@ -230,7 +230,7 @@ def test_handed_over_values_are_kept_as_long_as_they_are_used_and_no_longer(mode
         control.change_model(variants[k % 2])
         control.follow(chain.joint_names, [Waypoint(5.0, [0.1] * 6)], None)
         control.update(0.001 * k, np.zeros(6), np.zeros(6))
-    assert len(control._settings) <= 4
+    assert len(control._settings) <= 5
     assert len(control._plans) <= 3
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from closed_loop import READY, ArmLoop
+from closed_loop import READY, ArmLoop, PlatformLoop
 
 from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.arm.gravity import check_gravity
 from robot_dynamics.control.arm.payload import PayloadParameters
 from robot_dynamics.control.protocol import Phase
 from robot_dynamics.errors import ParameterError
+from robot_dynamics.model.chain import RigidBody
 
 
 def test_a_payload_that_efforts_cannot_carry_is_refused_and_the_model_stays():
@@ -25,6 +28,39 @@ def test_a_payload_that_efforts_cannot_carry_is_refused_and_the_model_stays():
     assert loop.control.dynamics is before
     loop.run(0.5)
     assert np.abs(loop.velocities).max() < 1e-6 and loop.phases[-1] is Phase.HOLDING
+
+
+@pytest.mark.parametrize("kind", ["arm", "platform"])
+def test_a_load_that_trips_a_rule_within_two_seconds_is_taken_back(kind):
+    """5 kg at 50 on an arm and 1000 kg on a platform went on driving both after their trip."""
+    loop = (
+        ArmLoop("ur5", READY, gravity=(0.0, 0.0, -9.81))
+        if kind == "arm"
+        else PlatformLoop(ki=0.0, max_following_error=(0.002,))
+    )
+    loop.braked_by_controller = kind == "platform"
+    loop.run(1.2)
+    load = RigidBody(1.0 if kind == "arm" else 150.0, np.array([0.3, 0.0, 0.0]), np.zeros((3, 3)))
+    if isinstance(loop, ArmLoop):
+        drives = ActuatorParameters(damping=(0.0,), friction=(0.0,), rotor_inertia=(0.0,))
+        before = loop.control.dynamics
+        loop.control.change_model(ActuatedArm(loop.links.with_payload(load), loop.chain, drives))
+    else:
+        loop.control.change_payload(load)
+    loop.run(2.0, until=lambda: loop.trip is not None)
+    assert loop.trip.reverted and "model before the last change, which is in force again" in loop.line
+    since = loop.cycle
+    loop.run(1.5)
+    # A robot whose model fits rests where the stop has ended.
+    assert (np.abs(loop.velocities[since + 100 :]) / loop.limits).max() < 0.02
+    np.testing.assert_allclose(loop.positions[-1], loop.references[-1], atol=1e-3) if kind == "arm" else None
+    assert loop.control.went_back() and not loop.control.went_back()
+    assert loop.control.dynamics is before if kind == "arm" else loop.control.payload is None
+    # Settings that come later count on the model that is in force.
+    loop.control.parameters = replace(loop.control.parameters, safe_fade_time=0.7)
+    place = loop.positions[-1]
+    loop.run(0.1)
+    np.testing.assert_allclose(loop.positions[-1], place, atol=1e-4)
 
 
 def test_a_payload_farther_from_the_tip_than_the_arm_is_long_asks_for_the_unit():

@@ -12,7 +12,7 @@ pytest.importorskip("mujoco", reason="MuJoCo simulates the robots")
 SWEEPS = Path(__file__).parents[1] / "sweeps"
 
 
-@pytest.mark.parametrize("robot", ["ur5", "platform"])
+@pytest.mark.parametrize("robot", ["ur5", "platform_2_t"])
 def test_random_legal_sequences_are_what_an_operator_would_expect(robot):
     # Hypothesis draws numbers from the modules that are loaded: only a process of its own repeats itself.
     script = (

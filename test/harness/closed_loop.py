@@ -33,7 +33,12 @@ READY = (0.0, -1.2, 1.6, -1.9, -1.57, 0.3)
 
 def description(robot: str) -> Path:
     """Description of a robot by its short name, of the package example-robot-data or this repository."""
-    places = {"ur5": "ur_description/urdf/ur5_robot.urdf", "panda": "panda_description/urdf/panda.urdf"}
+    places = {
+        **{f"ur{size}": f"ur_description/urdf/ur{size}_robot.urdf" for size in (3, 5, 10)},
+        "panda": "panda_description/urdf/panda.urdf",
+        "xarm7": "xarm_description/urdf/xarm7.urdf",
+        "kinova": "kinova_description/robots/kinova.urdf",
+    }
     if robot == "puma":
         return Path(str(resource("urdf/puma560.urdf")))
     [found] = [f for f in files("example-robot-data") or [] if str(f).endswith(f"robots/{places[robot]}")]
@@ -128,7 +133,7 @@ class ArmLoop(Loop):
 
     Args:
         robot: short name, see :func:`description`.
-        start: (n,) where it begins.
+        start: (n,) where it begins; as the simulator does when None.
         declared: drives in the model.
         real: parameters of the plant.
         chain: of the model instead of the description's.
@@ -139,7 +144,7 @@ class ArmLoop(Loop):
     def __init__(
         self,
         robot: str = "ur5",
-        start: Sequence[float] = READY,
+        start: Sequence[float] | None = READY,
         declared: dict[str, Any] | None = None,
         real: dict[str, Any] | None = None,
         period: float = PERIOD,
@@ -157,7 +162,8 @@ class ArmLoop(Loop):
             ideal = {"damping": (0.0,), "friction": (0.0,), "rotor_inertia": (0.0,)}
             model = ActuatedArm(links, chain, ActuatorParameters(**(ideal | (declared or {}))))
             plant = ArmPlant(chain, parameters=PlantParameters(**(ideal | (real or {}))))
-        plant.reset(start)
+        if start is not None:
+            plant.reset(start)
         self.chain, self.links = chain, links
         self.limits = np.array([chain.driving_joint(j).limits.velocity for j in range(chain.dof)])
         super().__init__(ArmController(chain, model, ArmParameters(**parameters)), plant, period)

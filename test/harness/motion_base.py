@@ -1,8 +1,10 @@
 """A motion base of 1500 kg, and a small hexapod for a desk, for tests."""
 
 import numpy as np
+import yaml
 
 from robot_dynamics import stewart
+from robot_dynamics.resources import resource
 from robot_dynamics.stewart.orientation import quaternion_from_rotation, rotation_from_vector
 
 
@@ -69,6 +71,16 @@ def motion_base():
 def desktop():
     """3 kg, radii of 0.12 and 0.08 m, strokes of 60 mm, 60 N."""
     return stewart.load(machine(0.12, 0.08, [0.15, 0.21], 0.163, 3.0, 60.0, 0.2, 0.4))
+
+
+def platform_mappings():
+    """Files of platforms of 2 kg, 25 kg and 2 t, by their names."""
+    demo = resource("config/stewart_demo.yaml").read_text(encoding="utf-8")
+    return {
+        "platform_2_kg": machine(0.12, 0.08, [0.15, 0.21], 0.163, 2.0, 60.0, 0.2, 0.4),
+        "platform_25_kg": yaml.safe_load(demo),
+        "platform_2_t": machine(1.6, 1.2, [1.35, 1.75], 1.159, 2000.0, 20e3, 1.0, 60.0),
+    }
 
 
 def lengths_at(platform, shift=(0.0, 0.0, 0.0), turn=(0.0, 0.0, 0.0)):

@@ -5,6 +5,7 @@ import signal
 import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray
+from rcl_interfaces.srv import GetParameters
 from reports import ERROR, OK, Report
 from ros_harness import Lifecycle, peer_with
 from std_msgs.msg import Bool
@@ -100,6 +101,30 @@ def test_a_protective_stop_is_told_and_lasts_until_it_is_reset():
         assert answer.success and answer.message == "holding position"
         robot.hold_at([0.22, 0.2])
         report.wait_for(OK, "holding position")
+
+
+def test_a_payload_that_trips_a_rule_at_once_is_taken_back_and_the_parameters_show_it():
+    with controller(max_following_error=[0.01], start_motion=-1.0) as node, peer_with(node) as peer:
+        robot = Robot(peer)
+        np.testing.assert_allclose(robot.hold_at([0.2, 0.2]), gravity_load([0.2, 0.2]), rtol=1e-6)
+        assert peer.set_parameter(NODE, "payload_mass", 0.5).successful
+        node.wait_for_output("payload.*0.5")
+        robot.hold_at([0.2, 0.2])
+        for _ in range(20):
+            robot.hold_at([0.22, 0.2])
+        node.wait_for_output("on the model before the last change, which is in force again")
+        node.wait_for_output("that were set last are taken back")
+        asked = GetParameters.Request(names=["payload_mass"])
+        peer.repeat_until(
+            lambda: robot.hold_at([0.22, 0.2]),
+            lambda: peer.call(GetParameters, f"{NODE}/get_parameters", asked).values[0].double_value == 0.0,
+            "the parameter stays",
+        )
+        peer.repeat_until(
+            lambda: robot.hold_at([0.22, 0.2]),
+            lambda: np.allclose(robot.hold_at([0.22, 0.2]), gravity_load([0.22, 0.2]), rtol=1e-6),
+            "the model before is not in force",
+        )
 
 
 @pytest.mark.long

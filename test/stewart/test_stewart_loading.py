@@ -128,6 +128,12 @@ def test_a_value_of_the_wrong_shape_is_named(path, wrong):
         (("legs", 4, "limits", "length"), [0.7, 0.6], re.escape("legs[5].limits.length is [0.7, 0.6]")),
         (("legs", 4, "limits", "length"), [0.3, 0.4], "has length 0.6230 m at home, outside limits.length"),
         (("legs", 4, "limits", "force"), 0.0, re.escape("legs[5].limits.force is 0")),
+        (
+            ("legs", 4, "limits", "base_angle"),
+            35.0,
+            "35 rad, more than half a turn: .* 0.6109 for 35 degrees",
+        ),
+        (("legs", 4, "limits", "speed"), 800.0, "800 m/s, 2.86e.03 strokes a second: give it in m/s"),
         (("legs", 4, "base_joint"), "ball", re.escape("legs[5].base_joint is 'ball'")),
         (("legs", 4, "name"), "leg_1", "not all different"),
         (("legs",), PLAIN["legs"][:5], "legs must be a list of 6 legs"),
@@ -142,6 +148,14 @@ def test_a_value_of_the_wrong_shape_is_named(path, wrong):
 def test_what_cannot_be_is_refused(path, value, words):
     with pytest.raises(ModelError, match=words):
         stewart.load(spoilt(path, value))
+
+
+def test_legs_that_do_not_carry_the_machine_ask_for_the_unit():
+    """1.5, in kN, fell by 134 mm."""
+    weak = copy.deepcopy(DEMO)
+    weak["leg_defaults"]["limits"]["force"] = 1.5
+    with pytest.raises(ModelError, match=r"carry at most .* N at home, the platform weighs 245\.2 N: give"):
+        stewart.load(weak)
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,13 @@
 """What operators do to one arm, at random and legal, and what must hold in every cycle.
 
 The events: trajectories, targets of one point, target poses, holds, stops, parking, modes, gains, live
-limits, blocked joints, a push, lost and late states. Commands that the controller refuses have no effect. For
-every cycle:
+limits, blocked joints, a joint that jams, a push, lost and late states. Commands that are refused have
+no effect. In half of the sequences something is declared wrongly: friction of 0 to 3 times the real one, a
+payload up to the capacity that is not declared, gravity that is tilted by up to 10 degrees. For every cycle:
 
 - speed: no joint is faster than MARGIN of its velocity limit, or WEAK of it where gains are low and masses
-  wrong. Excused are lost states, a push, a mode without position feedback, and EXCUSED seconds after each;
+  wrong, or where a declaration is wrong. Excused are lost states, a push, a mode without position feedback,
+  and EXCUSED seconds after each;
 - acceleration: the reference of a trajectory or a hold has at most MARGIN of max_acceleration;
 - place: no joint is farther than v²/(2 a) + SLACK outside the span of where it was when its plan was accepted
   and the waypoints; v is its velocity then, a max_acceleration. A stop adds v²/(2 a) of its own beginning;
@@ -26,7 +28,7 @@ from typing import Any, ClassVar
 import numpy as np
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
-from stop_rigs import UR5, ArmRig
+from stop_rigs import PANDA, UR5, ArmRig
 
 from robot_dynamics.control.arm.parameters import arm_accelerations, arm_stops
 from robot_dynamics.control.arm.stream import HORIZON
@@ -34,6 +36,7 @@ from robot_dynamics.control.arm.target_pose import TargetPose
 from robot_dynamics.control.protocol import Phase
 from robot_dynamics.control.waypoints import Waypoint
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.simulation.arm import BRAKE
 from robot_dynamics.stewart.orientation import rotation_from_vector
 
 MARGIN, WEAK, SLACK, EXCUSED = 1.05, 1.15, 0.04, 0.5
@@ -41,6 +44,14 @@ SETTLED, STEP = 0.3, 0.1
 SETTLING, STILL = 2.0, 0.04
 FREE = ("gravity_compensation", "feedforward")
 """Modes without position feedback."""
+FRICTION = {
+    UR5: {"friction": (5.0, 5.0, 4.0, 1.0, 1.0, 1.0), "damping": (2.0, 2.0, 2.0, 0.5, 0.5, 0.5)},
+    PANDA: {"friction": (0.8, 0.8, 0.6, 0.6, 0.4, 0.3, 0.3), "damping": (0.5,) * 7},
+    "puma560": {"friction": (6.0, 8.0, 4.0, 0.6, 0.6, 0.4), "damping": (2.0, 2.0, 1.5, 0.1, 0.1, 0.1)},
+}
+"""Dry and viscous friction of the real drives [N·m, N·m·s/rad]."""
+CAPACITY = {UR5: 5.0, PANDA: 3.0, "puma560": 2.5}
+"""Largest payloads [kg]."""
 YIELDING = ("joint_impedance", "cartesian_impedance")
 """Modes that leave their reference under a load."""
 
@@ -60,10 +71,30 @@ class ArmOperator(RuleBasedStateMachine):
     excused: float
     found = True
 
-    @initialize(place=st.lists(share, min_size=7, max_size=7), scale=st.sampled_from([1.0, 1.0, 0.9, 1.1]))
-    def begin(self, place: list[float], scale: float) -> None:
-        """A new controller at a random place; the real masses may differ by a tenth."""
-        self.rig = rig = ArmRig(self.robot, plant={"mass_scale": scale})
+    @initialize(
+        place=st.lists(share, min_size=7, max_size=7),
+        scale=st.sampled_from([1.0, 1.0, 0.9, 1.1]),
+        wrong=st.sampled_from(["nothing", "nothing", "nothing", "friction", "payload", "gravity"]),
+        size=unit,
+        towards=st.floats(0.0, 2.0 * np.pi),
+    )
+    def begin(self, place: list[float], scale: float, wrong: str, size: float, towards: float) -> None:
+        """A new controller at a random place; the real masses may differ by a tenth, a declaration more."""
+        world: dict[str, Any] = {"mass_scale": scale}
+        declared: dict[str, Any] | None = None
+        if wrong == "friction":
+            drives = FRICTION[self.robot]
+            world |= drives
+            declared = {name: tuple(3.0 * size * one for one in values) for name, values in drives.items()}
+        elif wrong == "payload":
+            world |= {"payload_mass": size * CAPACITY[self.robot]}
+        elif wrong == "gravity":
+            tilt = np.radians(10.0 * size)
+            across = 9.81 * np.sin(tilt)
+            down = -9.81 * float(np.cos(tilt))
+            world |= {"gravity": (float(across * np.cos(towards)), float(across * np.sin(towards)), down)}
+        self.wrong = wrong if size > 0.0 else "nothing"
+        self.rig = rig = ArmRig(self.robot, plant=world, model=declared)
         limits = rig.plant.limits
         self.lower = np.array([max(limit.lower, -2.5) for limit in limits]) + 0.1
         self.upper = np.array([min(limit.upper, 2.5) for limit in limits]) - 0.1
@@ -265,6 +296,20 @@ class ArmOperator(RuleBasedStateMachine):
         if np.isfinite(self.resting_by):  # what has pressed against the obstacle comes back
             self._stops(self.stops)
 
+    @rule(which=st.integers(0, 5), duration=spread(0.02, 1.0))
+    def jam(self, which: int, duration: float) -> None:
+        """One joint jams for a while, and is freed."""
+        plant, loss = self.rig.plant, self.rig.plant._built.model.dof_frictionloss
+        loss[plant._built.drivers[which]] = BRAKE
+        self.blocked = True
+        self._cycles(round(duration / self.rig.period))
+        plant.set_brakes(False)
+        self.blocked = False
+        self._happened()
+        self.room = self.room + 0.05  # the estimate of a load goes back
+        if np.isfinite(self.resting_by):
+            self._stops(self.stops)
+
     @rule(force=st.lists(share, min_size=3, max_size=3), duration=spread(0.02, 1.0))
     def push(self, force: list[float], duration: float) -> None:
         """Somebody pushes at the tip with up to 40 N along each axis."""
@@ -453,6 +498,7 @@ class ArmOperator(RuleBasedStateMachine):
         if now > self.excused and not self.blocked:
             j = int(np.argmax(quick))
             weak = self.scale != 1.0 and (min(parameters.kp) < 50.0 or parameters.mode in YIELDING)
+            weak = weak or self.wrong != "nothing"
             most = (WEAK if weak else MARGIN) * (1.3 if self._swings else 1.0)
             assert quick[j] < most, f"joint {j} has {quick[j]:.2f} of its speed limit, {self._told()}"
             beyond = np.maximum(self.span[0] - q, q - self.span[1]) - self.room - self._sag()
@@ -480,7 +526,8 @@ class ArmOperator(RuleBasedStateMachine):
             self.shaken = now
         soft = parameters.mode in YIELDING
         # A load that is not known is estimated with the time constant kp/ki, which is 16/kv.
-        slow = (8.0 if self.scale == 1.0 else 64.0) / parameters.kv[0]
+        known = self.scale == 1.0 and self.wrong == "nothing"
+        slow = (8.0 if known else 64.0) / parameters.kv[0]
         if soft:
             slow = 20.0 * self._softest**-0.5 if self._damped else 20.0
         decay = slow
@@ -504,6 +551,8 @@ class ArmOperator(RuleBasedStateMachine):
     def _sag(self) -> float:
         """Distance that an arm with other masses or soft springs may be from its reference [rad]."""
         parameters = self.parameters
+        if self.wrong != "nothing":
+            return float("inf")  # it may sag and be stopped anywhere; speed, efforts and rest are judged
         slow = 0.2 if min(parameters.kp) < 50.0 or self._swings else 0.0
         wrong = 0.0 if self.scale == 1.0 else 0.2 + 8.0 / min(parameters.kp)
         if parameters.mode in YIELDING:

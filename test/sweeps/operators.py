@@ -3,8 +3,8 @@
     make sweep NAME=operators                                     two minutes
     make sweep NAME=operators SWEEP="--minutes 60 --seed 7"
 
-The robots are a UR5, a Panda, a PUMA 560 and a motion base of 1500 kg, at 500 Hz, with the default parameters
-until the sequence changes some; an arm's real masses may be a tenth off. ``arm_operator.py`` and
+The robots are a UR5, a Panda, a PUMA 560 and platforms of 2 kg, 25 kg and 2 t, at 500 Hz, with the default
+parameters until the sequence changes some; declarations may be wrong. ``arm_operator.py`` and
 ``platform_operator.py`` say what happens to them, and what must hold.
 """
 
@@ -23,6 +23,7 @@ from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 sys.path.extend(str(Path(__file__).parents[1] / name) for name in ("control", "harness", "model", "sweeps"))
 
 from arm_operator import ArmOperator
+from motion_base import platform_mappings
 from platform_operator import PlatformOperator
 from stop_rigs import PANDA, UR5
 
@@ -32,7 +33,11 @@ ARMS = {"ur5": UR5, "panda": PANDA, "puma": "puma560"}
 def machines() -> dict[str, type[RuleBasedStateMachine]]:
     """All operators by the names of their robots."""
     arms = {name: type(f"Operator_{name}", (ArmOperator,), {"robot": file}) for name, file in ARMS.items()}
-    return {**arms, "platform": PlatformOperator}
+    platforms = {
+        name: type(f"Operator_{name}", (PlatformOperator,), {"mapping": mapping})
+        for name, mapping in platform_mappings().items()
+    }
+    return {**arms, **platforms}
 
 
 def search(kind: type[RuleBasedStateMachine], examples: int, steps: int, number: int, shorten: bool) -> None:

@@ -285,7 +285,18 @@ class ArmController(ArmCommands):
     @property
     def dynamics(self) -> InverseDynamics:
         """The model in use."""
+        if self._take_back():
+            self.offer_settings(True, False)
         return self._dynamics
+
+    @property
+    def model_in_use(self) -> InverseDynamics:
+        """See :class:`CoreController`."""
+        return self._dynamics
+
+    @model_in_use.setter
+    def model_in_use(self, model: InverseDynamics) -> None:
+        self._dynamics = model
 
     @property
     def parameters(self) -> ArmParameters:

@@ -59,6 +59,8 @@ class CoreController(Generic[R]):
         self._settings: dict[int, Settings] = {}
         self._joints = joints
         self._number = self._model = self._law = 0
+        self._models: dict[int, Any] = {}
+        self._went_back = False
         self._predecessor: CoreController[R] | None = None
         self._run_elsewhere: Callable[[str], None] | None = None
         self._core = self._library.rd_core_new(joints, self._new_settings(True, True).value)
@@ -126,6 +128,15 @@ class CoreController(Generic[R]):
         """The present parameters and model without their numbers."""
         raise NotImplementedError
 
+    @property
+    def model_in_use(self) -> Any:
+        """Whatever a change of model replaces; it can be set to what it was earlier."""
+        raise NotImplementedError
+
+    @model_in_use.setter
+    def model_in_use(self, model: Any) -> None:
+        raise NotImplementedError
+
     def reference_of(self, position: Array, velocity: Array, acceleration: Array) -> R:
         """A reference from its coordinates (n,) and their derivatives."""
         raise NotImplementedError
@@ -165,6 +176,16 @@ class CoreController(Generic[R]):
     def time(self) -> float:
         """Time of the last joint state [s]."""
         return float(self._snapshot.read().time)
+
+    @property
+    def zero_velocities(self) -> str:
+        """Warning where measured velocities are zeros while the joints move; empty where they are not."""
+        if not self._snapshot.read().estimates:
+            return ""
+        return (
+            "joint velocities are always zero while the joints move: they are estimated from the positions;"
+            " give velocities, or none"
+        )
 
     @property
     def discontinuity(self) -> str:
@@ -338,6 +359,7 @@ class CoreController(Generic[R]):
                 "rule": list(RULES).index(trip.rule),
                 "joint": trip.joint,
                 "stops": trip.stops,
+                "reverted": trip.reverted,
             },
         )
         name, unit = self.joint_of(trip)
@@ -408,6 +430,22 @@ class CoreController(Generic[R]):
 
     # Settings
 
+    def went_back(self) -> bool:
+        """Return True once after a trip has put the model before the last change in force again."""
+        if self._take_back():
+            self.offer_settings(True, False)
+        found, self._went_back = self._went_back, False
+        return found
+
+    def _take_back(self) -> bool:
+        """Use the model of the core, where that has taken the last one back; whether it has."""
+        now = self._snapshot.read() if self._models else None
+        if now is None or now.refused < self._model:
+            return False
+        self.model_in_use = self._models[now.model]
+        self._went_back = True
+        return True
+
     def offer_settings(self, model: bool, law: bool) -> None:
         """Use the present parameters and model from the next cycle on.
 
@@ -415,9 +453,16 @@ class CoreController(Generic[R]):
             model: it is another one.
             law: it is another one, or has other gains.
         """
+        if not model:
+            model = self._take_back()
         settings = self._new_settings(model, law)
-        oldest = self._snapshot.read().oldest_settings
-        self._settings = {n: kept for n, kept in self._settings.items() if n >= oldest}
+        now = self._snapshot.read()
+        used = (now.former, self._number)
+        self._settings = {
+            n: one for n, one in self._settings.items() if n >= now.oldest_settings or n in used
+        }
+        models = {one.value.model for one in self._settings.values()}
+        self._models = {n: one for n, one in self._models.items() if n in models}
         self._library.rd_core_offer_settings(self._core, settings.value)
 
     def _new_settings(self, model: bool, law: bool) -> Settings:
@@ -426,6 +471,8 @@ class CoreController(Generic[R]):
         self._number += 1
         self._model += model
         self._law += law
+        if model:
+            self._models[self._model] = self.model_in_use
         value = settings.value
         value.machine = getattr(self._library, self.machine)()
         value.number, value.model, value.law = self._number, self._model, self._law

@@ -242,6 +242,7 @@ int rd_core_update(rd_core *core, double time, const double *position, const dou
     rd_core_take_settings(core);
     take_predecessor(core);
     position = rd_unwrap(core, position);
+    velocity = rd_usable_velocity(core, time, position, velocity);
     if (!find_place(core, time, position, velocity)) {
         rd_core_publish(core);
         return 0;
@@ -259,6 +260,9 @@ int rd_core_update(rd_core *core, double time, const double *position, const dou
     observe(core, lost || core->discontinuity);
     rd_look_at_button(core, lost || core->discontinuity);
     const int doubted = (lost || core->discontinuity) && rd_speed_is_doubted(core);
+    if (core->discontinuity) {
+        rd_forget_estimate(core);
+    }
     if (lost || core->discontinuity) {
         rd_capture(core, RD_STOP_EMERGENCY);
         core->fades = 0;

@@ -114,6 +114,7 @@ typedef struct {
     int32_t joint;                /* -1: the whole robot */
     int32_t latched;              /* whether the protective stop is in force */
     int32_t stops;                /* whether this trip began it; 0: a warning */
+    uint64_t reverted;            /* number of the model that is in force again, because a newer one had just come; 0: none */
 } rd_trip;
 
 /* Whether gains or effort limits stand what they are for. */
@@ -268,8 +269,10 @@ typedef struct rd_snapshot {
     uint64_t current;             /* number of the plan in force; 0: none */
     uint64_t waiting[RD_MOST_WAITING]; /* of those that wait for their start, in the order of their starts */
     uint64_t finished, considered;
-    uint64_t oldest_settings;     /* settings with a smaller number are not used any more */
+    uint64_t oldest_settings;     /* settings with a smaller number are not used any more, but for the former ones */
+    uint64_t former;              /* number of settings whose model may come back; 0: none */
     uint64_t oldest_plan;
+    uint64_t model, refused;      /* numbers of the model in force, and of the last one that was taken back; 0: none */
     uint64_t beyond;              /* how often a measured state has come to be beyond what the machine may do */
     double time, period, late;
     double usual_period;          /* median of the last second [s]; 0: not known */
@@ -277,6 +280,8 @@ typedef struct rd_snapshot {
     double rests;                 /* while it stops: when it will rest if its deceleration stays; else `time` [s] */
     double largest[RD_RULES];     /* largest value of each rule so far, as a share of its threshold */
     int32_t phase, verdict;
+    int32_t estimates;            /* whether measured velocities are zeros, and are estimated from positions instead */
+    int32_t reserved;
 } rd_snapshot;
 
 /* Results of the last call. */

@@ -95,7 +95,8 @@ void rd_follower_activate(rd_follower *follower, int64_t steady, int lockstep)
 {
     rd_loop_init(&follower->loop, steady_clock, keep_effort, follower, lockstep);
     follower->loop.last_state = steady;
-    follower->session->estimates = follower->session->troubled = 0;
+    rd_forget_estimate(follower->session->core);
+    follower->session->troubled = 0;
     follower->knows_last = follower->waits_for_rest = 0;
     follower->now = steady;
     follower->fault_since = RD_NO_EPOCH;
@@ -300,10 +301,17 @@ int rd_follower_standing(rd_follower *follower, double *position, double *period
     return rd_controls(follower->snapshot->phase);
 }
 
+int rd_follower_estimates_velocity(rd_follower *follower)
+{
+    rd_core_snapshot(follower->session->core, follower->snapshot);
+    return follower->snapshot->estimates;
+}
+
 uint64_t rd_follower_oldest_settings(rd_follower *follower)
 {
     rd_core_snapshot(follower->session->core, follower->snapshot);
-    return follower->snapshot->oldest_settings;
+    const uint64_t former = follower->snapshot->former;
+    return former ? former : follower->snapshot->oldest_settings;
 }
 
 int rd_follower_read(rd_follower *follower, rd_record *record, double *arrays)

@@ -58,6 +58,9 @@ int rd_follower_standing(rd_follower *follower, double *position, double *period
 /* From another thread. Settings must stay until the oldest that are in use are newer ones. */
 void rd_follower_offer_settings(rd_follower *follower, const rd_settings *settings);
 uint64_t rd_follower_oldest_settings(rd_follower *follower);
+/* From another thread, one at a time with _standing: whether measured velocities are zeros while joints move, and are
+ * estimated from the positions instead. */
+int rd_follower_estimates_velocity(rd_follower *follower);
 /* The oldest record that has not been read, and its RD_FOLLOWER_ARRAYS arrays (n): those of a record, then external efforts
  * and their thresholds. Whether there is one. */
 int rd_follower_read(rd_follower *follower, rd_record *record, double *arrays);

@@ -48,6 +48,8 @@ struct rd_machine {
     void (*change_law)(struct rd_core *core); /* other gains or another mode are in core->settings */
     /* Another law or model is in core->settings, in place of those `before`: what is carried stays carried. */
     void (*keep_load)(struct rd_core *core, const struct rd_settings *before);
+    /* Carry what was carried before the error grew. */
+    void (*restore_load)(struct rd_core *core);
     /* The load that the observer shows beside the model, times a factor, is carried from now on; NULL: it cannot be. */
     void (*take_load)(struct rd_core *core, double factor);
     void (*report)(const struct rd_core *core, double *telemetry);
@@ -80,6 +82,8 @@ struct rd_observer {
 typedef struct {
     double seen, turned;          /* time of the last state, and of the last change of sign [s] */
     double speed, pull, peak, last, work, spent;
+    double led, step;             /* velocity error of this half period that unknown masses and a lag explain */
+    double reference;             /* its velocity in the last state */
     int sign, count;              /* of velocity error; half periods that last */
     int states;                   /* so far */
     int swings;                   /* whether it is an oscillation */
@@ -131,6 +135,15 @@ typedef struct {
     const double *deceleration;   /* (n) */
 } rd_stopping;
 
+/* Velocities from positions; see velocity.c. */
+typedef struct {
+    double time, since;           /* of the last position; when zeros began [s] */
+    double *place, *velocity;     /* (n) last position; the estimate */
+    double *from;                 /* (n) where zeros began */
+    int begun, steps;             /* whether there is a last position; steps since zeros began */
+    int replaces;                 /* whether it is used instead of zeros */
+} rd_estimate;
+
 /* A stop without states; see open_loop_descent.c. */
 typedef struct {
     int active;
@@ -166,6 +179,9 @@ struct rd_core {
     int discontinuity;
     double discontinuity_size, discontinuity_more; /* what it says, see snapshot.py */
     const rd_settings *settings, *replaced;
+    const rd_settings *former;    /* with the model before those of the last moment; NULL: none; see mailbox.c */
+    double changed_at;            /* when that model went [s] */
+    uint64_t refused[2];          /* first and last model that have been taken back */
     rd_cursor current;
     rd_cursor waiting[RD_MOST_WAITING]; /* in the order of their starts */
     int waits;                    /* how many */
@@ -178,6 +194,7 @@ struct rd_core {
     rd_stopping stopping;
     rd_setpoints setpoints;
     rd_blind blind;
+    rd_estimate estimate;
     double *matrix;               /* (n, n) scratch */
     struct {
         double *rows;             /* (RD_TASK_ROWS, n) scratch */
@@ -256,6 +273,8 @@ static inline size_t rd_telemetry(const rd_machine *machine, int n)
 
 /* Take over settings that were handed over; the others do so by themselves. */
 void rd_core_take_settings(rd_core *core);
+/* A rule has tripped: where the model has just changed, the one before is in force again; its number, 0: nothing changes. */
+uint64_t rd_take_back_model(rd_core *core);
 
 /* Parts, used by the core. */
 static inline void rd_copy(double *to, const double *from, int n)
@@ -299,6 +318,11 @@ int rd_cartesian_impedance(rd_core *core, const rd_settings *settings, const rd_
                            double *effort);
 void rd_core_publish(rd_core *core);
 void rd_note(rd_core *core, int why, double size, double more);
+/* Filtered backward differences (n); zero at first, and after time ran backwards. */
+const double *rd_estimate_velocity(rd_core *core, double time, const double *position);
+void rd_forget_estimate(rd_core *core);
+/* Velocities (n) as they are measured, or as they are estimated where zeros are measured while joints move. */
+const double *rd_usable_velocity(rd_core *core, double time, const double *position, const double *velocity);
 int rd_speed_is_doubted(const rd_core *core);
 /* Positions (n) of continuous joints with the whole turns that bring them nearest the last ones. */
 const double *rd_unwrap(rd_core *core, const double *position);

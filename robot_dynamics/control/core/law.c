@@ -252,6 +252,11 @@ static void change_law(rd_core *core)
     core->knows_inertia = 0;
 }
 
+static void restore_load(rd_core *core)
+{
+    rd_copy(core->disturbance, core->undisturbed, core->n);
+}
+
 static int carries(const rd_settings *s, int j)
 {
     const unsigned carrying = 1U << RD_COMPUTED_TORQUE | s->machine->yielding | s->machine->held_to_run;
@@ -316,7 +321,8 @@ static const rd_machine ARM = {
     .held_to_run = 1U << RD_HAND_GUIDING,
     .yielding = RD_YIELDING,
     .reference_effort = reference_effort, .dynamics = arm_dynamics, .bearing = arm_bearing, .effort = arm_effort,
-    .load = arm_load, .change_law = change_law, .keep_load = keep_load, .take_load = take_load,
+    .load = arm_load, .change_law = change_law, .keep_load = keep_load, .restore_load = restore_load,
+    .take_load = take_load,
 };
 
 const rd_machine *rd_machine_arm(void)

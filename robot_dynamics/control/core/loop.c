@@ -7,7 +7,6 @@ static const int64_t SAFE_PERIOD = 10000000;   /* between two commands of the sa
 static const int64_t LONGEST_TICK = 100000000; /* between two looks at requests that nobody woke us for [ns] */
 static const int64_t LONGEST_OLD = 1000000000; /* states that seem old for longer are of another clock [ns] */
 static const int64_t LONGEST_END = 3000000000; /* a halt waits at most so long until the robot rests [ns] */
-static const double CUTOFF = 2.0 * M_PI * 50.0; /* of the velocity estimator [1/s] */
 
 rd_session rd_nothing;
 
@@ -28,27 +27,6 @@ double rd_session_seconds(rd_session *session, int64_t stamp)
         epoch = stamp;
     }
     return 1e-9 * (double)(stamp - epoch);
-}
-
-/* Filtered backward differences; zero at first, and after time ran backwards. */
-static const double *estimate_velocity(rd_session *session, double now, const double *position)
-{
-    const double elapsed = now - session->estimated_at;
-    const double share = 1.0 - exp(-CUTOFF * elapsed);
-    for (int j = 0; j < session->core->n; ++j) {
-        double *velocity = &session->estimated_velocity[j];
-        if (!session->estimates || !(elapsed > 0.0)) {
-            *velocity = 0.0;
-        } else {
-            const double last = session->estimated_place[j];
-            const double turns = rd_turns(session->core->settings, j, position[j], last);
-            *velocity += share * ((position[j] + turns - last) / elapsed - *velocity);
-        }
-        session->estimated_place[j] = position[j];
-    }
-    session->estimated_at = now;
-    session->estimates = 1;
-    return session->estimated_velocity;
 }
 
 /* Requests */
@@ -342,7 +320,7 @@ void rd_loop_state(rd_loop *loop, int64_t stamp, int64_t steady, const double *p
     loop->last_state = steady;
     atomic_fetch_add_explicit(&loop->states, 1, memory_order_relaxed);
     if (!velocity) {
-        velocity = estimate_velocity(session, now, position);
+        velocity = rd_estimate_velocity(core, now, position);
     }
     if (old) {
         about.phase = core->phase;

@@ -95,14 +95,10 @@ struct rd_session {
     rd_core *core;
     void *messages;               /* of whoever sends */
     atomic_int_fast64_t epoch;    /* stamp at which the core's clock is zero [ns]; RD_NO_EPOCH until there is one */
-    int estimates;                /* whether the estimator knows a place */
-    double estimated_at;          /* [s] */
-    double *estimated_place, *estimated_velocity; /* (n) */
     uint64_t trips;               /* that have been noted */
     int troubled;
     double trouble_began, trouble_latest; /* [s] */
     rd_ring ring;
-    double *store;
 };
 
 #define RD_NO_EPOCH INT64_MIN

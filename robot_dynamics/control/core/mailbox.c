@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARRAYS = 43 }; /* of n doubles in a core's store */
+enum { ARRAYS = 46 }; /* of n doubles in a core's store */
 
 _Static_assert(sizeof(rd_snapshot) % sizeof(uint64_t) == 0, "a snapshot is published word by word");
 
@@ -42,7 +42,10 @@ void rd_core_publish(rd_core *core)
     shown->finished = core->finished;
     shown->considered = core->considered;
     shown->oldest_settings = (core->replaced ? core->replaced : core->settings)->number;
+    shown->former = core->former ? core->former->number : 0;
     shown->oldest_plan = oldest ? oldest->number : core->considered + 1;
+    shown->model = core->settings->model;
+    shown->refused = core->refused[1];
     shown->beyond = core->beyond;
     shown->time = core->time;
     shown->period = core->period;
@@ -53,6 +56,7 @@ void rd_core_publish(rd_core *core)
     for (int rule = 0; rule < RD_RULES; ++rule) {
         shown->largest[rule] = core->supervision.rules[rule].largest;
     }
+    shown->estimates = core->estimate.replaces;
     shown->phase = core->phase;
     shown->verdict = core->verdict;
     double *values = (double *)(shown + 1);
@@ -118,6 +122,7 @@ rd_core *rd_core_new(int n, const rd_settings *settings)
         &core->disturbance, &core->undisturbed, &core->softness, &core->swung,
         &core->supervision.place, &core->supervision.stopped, &core->setpoints.position, &core->setpoints.velocity,
         &core->felt, &core->retreat.way,
+        &core->estimate.place, &core->estimate.velocity, &core->estimate.from,
     };
     for (int i = 0; i < ARRAYS; ++i, place += n) {
         *arrays[i] = place;
@@ -200,13 +205,53 @@ void rd_core_succeed(rd_core *core, rd_core *predecessor)
     atomic_store_explicit(&core->predecessor, predecessor, memory_order_release);
 }
 
+/* A model that is followed by a trip within this time is taken back [s]. */
+static const double YOUNG = 2.0;
+
+static int is_young(const rd_core *core)
+{
+    return core->former && core->time - core->changed_at <= YOUNG;
+}
+
+uint64_t rd_take_back_model(rd_core *core)
+{
+    const rd_settings *failed = core->settings, *former = core->former;
+    const int back = is_young(core) && !core->braked && former->law == failed->law;
+    core->former = NULL;
+    if (!back) {
+        return 0;
+    }
+    core->refused[0] = former->model + 1;
+    core->refused[1] = failed->model;
+    core->settings = former;
+    core->replaced = NULL;
+    core->knows_inertia = core->has_sent = 0;
+    if (former->machine->keep_load) {
+        former->machine->keep_load(core, failed);
+    }
+    return former->model;
+}
+
+/* Models that come one after the other within a moment are one change. */
+static void remember_former(rd_core *core, const rd_settings *before)
+{
+    if (core->former == NULL && rd_controls(core->phase)) {
+        core->former = before;
+        core->changed_at = core->time;
+    }
+}
+
 void rd_core_take_settings(rd_core *core)
 {
     const rd_settings *offered = atomic_exchange_explicit(&core->offered_settings, NULL, memory_order_acquire);
-    if (!offered) {
-        return;
+    core->former = is_young(core) ? core->former : NULL;
+    if (!offered || (core->refused[0] <= offered->model && offered->model <= core->refused[1])) {
+        return; /* whoever offers a model that was taken back has not heard of it yet */
     }
     const rd_settings *before = core->settings;
+    if (offered->model != before->model) {
+        remember_former(core, before);
+    }
     core->settings = offered;
     core->set_back = 0.0;
     core->has_sent = 0;

@@ -13,15 +13,28 @@ static const double SIGNED = 0.1;
  * first states tell nothing of the noise. */
 enum { SWELLS = 2, FIRST_STATES = 10 };
 static const double SWELLING = 1.3, SWOLLEN = 100.0, COUNTED = 0.5, EVENLY = 2.0, ABOVE_NOISE = 6.0, MOMENT = 0.1;
+/* Share of the reference's change of velocity that a robot may lack or have too much of, whose masses are a fifth off. It
+ * also lags by a cycle. The velocity error that both give is no oscillation. */
+static const double UNKNOWN_INERTIA = 0.25;
 /* Damping takes this much of the energy that it could from a motion that something else drives. */
 static const double DAMPED = 0.5;
 
-/* Take the velocity error of this cycle, and the acceleration that the feedback answers it with. */
-static void follow_swing(rd_swing *swing, double time, double speed, double pull, double kp, double kv, double floor)
+/* Root mean square of the peaks over a moment. */
+static double noise_of(const rd_swing *swing)
+{
+    return swing->weight > 0.0 ? sqrt(swing->square / swing->weight) : 0.0;
+}
+
+/* Take the velocity error of this cycle, the acceleration that the feedback answers it with, and by how much the reference
+ * has changed its velocity. */
+static void follow_swing(rd_swing *swing, double time, double speed, double pull, double change, double kp, double kv,
+                         double floor)
 {
     const double elapsed = time - swing->seen, longest = M_PI / (2.0 * sqrt(fmax(kp, 1e-9)));
     swing->work += swing->pull * 0.5 * (speed + swing->speed) * elapsed;
     swing->spent += kv * swing->speed * swing->speed * elapsed;
+    swing->led += UNKNOWN_INERTIA * change;
+    swing->step = fmax(swing->step, change);
     swing->seen = time;
     swing->speed = speed;
     swing->pull = pull;
@@ -31,13 +44,15 @@ static void follow_swing(rd_swing *swing, double time, double speed, double pull
         const int fed = swing->work > -DAMPED * swing->spent, swells = fed && swing->peak >= SWELLING * swing->last;
         swing->count = lasts && fed ? swing->count + 1 : 0;
         swing->grew = swing->peak / fmax(swing->last, SIGNED * floor);
-        swing->first = swing->swells ? swing->first : swing->last;
+        swing->first = swing->swells ? swing->first : fmax(swing->last, noise_of(swing));
         swing->swells = swells && time - swing->turned < longest ? swing->swells + 1 : 0;
         const double share = fmin(1.0, (time - swing->turned) / MOMENT);
         swing->square += share * (swing->last * swing->last - swing->square);
         swing->weight += share * (1.0 - swing->weight);
         swing->last = swing->peak;
         swing->peak = swing->work = swing->spent = 0.0;
+        swing->led = UNKNOWN_INERTIA * change;
+        swing->step = change;
         swing->turned = time;
         swing->sign = sign;
     } else if (time - swing->turned > longest) {
@@ -60,33 +75,53 @@ double rd_swelling(const rd_core *core, int joint)
 
 static int is_swollen(const rd_swing *swing, double floor)
 {
-    const double noise = swing->weight > 0.0 ? sqrt(swing->square / swing->weight) : 0.0;
-    const double first = swing->swells ? swing->first : swing->last;
+    const double noise = noise_of(swing), first = swing->swells ? swing->first : fmax(swing->last, noise);
     const int halves = swing->swells + 1;
-    const double grows = swing->peak / fmax(swing->last, SIGNED * floor);
+    const double peak = swing->peak - swing->led - swing->step, grows = peak / fmax(swing->last, SIGNED * floor);
     const int evenly = grows < EVENLY * swing->grew && (halves > SWELLS || swing->grew < EVENLY * grows);
-    return evenly && swing->last > 0.0 && halves >= SWELLS && swing->peak >= SWELLING * swing->last
-        && ldexp(swing->peak, halves) >= SWOLLEN * fmax(first, SIGNED * floor) && swing->states > FIRST_STATES
-        && swing->peak > fmax(COUNTED * floor, ABOVE_NOISE * noise);
+    return evenly && swing->last > 0.0 && halves >= SWELLS && peak >= SWELLING * swing->last
+        && ldexp(peak, halves) >= SWOLLEN * fmax(first, SIGNED * floor) && swing->states > FIRST_STATES
+        && peak > fmax(COUNTED * floor, ABOVE_NOISE * noise);
+}
+
+/* By how much the reference has changed the velocity of each joint (n) since the last state. A platform's legs take that of
+ * the pose, whose lever comes from the declared decelerations. */
+static void find_changes(rd_core *core, const rd_settings *s, double *change)
+{
+    for (int j = 0; j < core->n; ++j) {
+        rd_swing *swing = &core->swings[j];
+        change[j] = swing->states > 0 ? fabs(core->reference.velocity[j] - swing->reference) : 0.0;
+        swing->reference = core->reference.velocity[j];
+    }
+    if (s->machine->stray) {
+        const double lever = s->hold_deceleration[3] > 0.0 ? s->hold_deceleration[0] / s->hold_deceleration[3] : 0.0;
+        const double moved = sqrt(change[0] * change[0] + change[1] * change[1] + change[2] * change[2]);
+        const double turned = sqrt(change[3] * change[3] + change[4] * change[4] + change[5] * change[5]);
+        for (int j = 0; j < core->n; ++j) {
+            change[j] = moved + lever * turned;
+        }
+    }
 }
 
 int rd_find_oscillation(rd_core *core, double share, double *measured, double *allowed)
 {
     const rd_settings *s = core->settings;
     const rd_machine *machine = s->machine;
-    double *error = core->scratch[0], *rate = core->scratch[1], linear, angular, fastest = 0.0;
+    double *error = core->scratch[0], *rate = core->scratch[1], *change = core->scratch[2];
+    double linear, angular, fastest = 0.0;
     int worst = -1;
     if (machine->stray) {
         machine->stray(core, error, &linear, &angular);
         machine->stray_rate(core, rate);
     }
+    find_changes(core, s, change);
     for (int j = 0; j < core->n; ++j) {
         rd_swing *swing = &core->swings[j];
         const double soft = core->softness[j], kv = soft * s->kv[j], kp = soft * soft * s->kp[j];
         const double floor = velocity_floor(s, j, share);
         const double away = machine->stray ? error[j] : core->reference.position[j] - core->state.position[j];
         const double slower = machine->stray ? rate[j] : core->reference.velocity[j] - core->state.velocity[j];
-        follow_swing(swing, core->time, -slower, kv * slower + kp * away, s->kp[j], kv, floor);
+        follow_swing(swing, core->time, -slower, kv * slower + kp * away, change[j], s->kp[j], kv, floor);
         const double speed = fmax(swing->last, swing->peak);
         swing->swings = swing->count >= HALVES || is_swollen(swing, floor);
         if (swing->swings && (worst < 0 || speed > fastest)) {
@@ -103,6 +138,7 @@ void rd_forget_oscillation(rd_core *core)
     for (int j = 0; j < core->n; ++j) {
         const rd_swing *before = &core->swings[j];
         core->swings[j] = (rd_swing){.seen = core->time, .turned = core->time, .square = before->square,
-                                     .weight = before->weight, .states = before->states};
+                                     .weight = before->weight, .states = before->states,
+                                     .reference = before->reference};
     }
 }

@@ -14,15 +14,12 @@ rd_session *rd_session_new(rd_core *core, size_t ring_bytes)
     }
     session->core = core;
     atomic_init(&session->epoch, RD_NO_EPOCH);
-    session->store = calloc(2 * n + 1, sizeof(double));
-    session->estimated_place = session->store;
-    session->estimated_velocity = session->store ? session->store + n : NULL;
     rd_ring *ring = &session->ring;
     ring->size = sizeof(rd_record) + (RD_RECORD_ARRAYS * n + rd_telemetry(core->settings->machine, core->n)) * sizeof(double);
     ring->count = ring_bytes / ring->size;
     ring->count = ring->count < LEAST_SLOTS ? LEAST_SLOTS : ring->count > MOST_SLOTS ? MOST_SLOTS : ring->count;
     ring->slots = calloc(ring->count, ring->size);
-    if (!session->store || !ring->slots) {
+    if (!ring->slots) {
         rd_session_free(session);
         return NULL;
     }
@@ -32,7 +29,6 @@ rd_session *rd_session_new(rd_core *core, size_t ring_bytes)
 void rd_session_free(rd_session *session)
 {
     if (session) {
-        free(session->store);
         free(session->ring.slots);
         free(session);
     }

@@ -21,6 +21,8 @@ static const double CONFIRMED = 0.5;
 /* Least share of kv that an oscillation leaves. */
 static const double SOFTEST = 1.0 / 4096.0;
 
+static const char OTHER_MODEL[] = "gravity, payload or a mass of the model differs from the robot's: check them, then call ~/reset_fault";
+
 static const rd_rule_info RULES[RD_RULES] = {
     [RD_FOLLOWING_ERROR] = {"following_error", 0.02, 0.8, 1, "protective stop where the joint is",
                             "~/reset_fault",
@@ -32,15 +34,9 @@ static const rd_rule_info RULES[RD_RULES] = {
     [RD_OSCILLATION] = {"oscillation", 0.0, 0.8, 0, "protective stop with lower gains", "~/reset_fault",
                         "the feedback feeds it: check rotor_inertia and friction of this joint, kp and kv; then call"
                         " ~/reset_fault"},
-    [RD_START_SPEED] = {"start_speed", 0.01, 0.8, 0, "protective stop", "~/reset_fault",
-                        "gravity, payload or a mass of the model differs from the robot's: check them, then call"
-                        " ~/reset_fault"},
-    [RD_START_DISPLACEMENT] = {"start_displacement", 0.01, 0.8, 0, "protective stop", "~/reset_fault",
-                               "gravity, payload or a mass of the model differs from the robot's: check them, then call"
-                               " ~/reset_fault"},
-    [RD_START_EFFORT] = {"start_effort", 0.01, 0.8, 0, "protective stop", "~/reset_fault",
-                         "gravity, payload or a mass of the model differs from the robot's: check them, then call"
-                         " ~/reset_fault"},
+    [RD_START_SPEED] = {"start_speed", 0.01, 0.8, 0, "protective stop", "~/reset_fault", OTHER_MODEL},
+    [RD_START_DISPLACEMENT] = {"start_displacement", 0.01, 0.8, 0, "protective stop", "~/reset_fault", OTHER_MODEL},
+    [RD_START_EFFORT] = {"start_effort", 0.01, 0.8, 0, "protective stop", "~/reset_fault", OTHER_MODEL},
     [RD_START_LOAD] = {"start_load", 0.0, 1.0, 0, "protective stop", "~/reset_fault",
                        "check max_effort, payload and masses; then call ~/reset_fault"},
     [RD_SLOW_STATES] = {"slow_states", 1.0, 0.9, 0, "lower gains; protective stop where a quarter of kv is too much",
@@ -78,7 +74,10 @@ static int stopped_here(const rd_core *core)
 void rd_begin_protective_stop(rd_core *core, int rule)
 {
     rd_supervision *watch = &core->supervision;
-    rd_copy(core->disturbance, core->undisturbed, core->n); /* before the error grew */
+    core->settings->machine->restore_load(core);
+    if (rule != RD_NO_RULE && rule != RD_SLOW_STATES && rule != RD_DISPUTE) {
+        core->trip.reverted = rd_take_back_model(core);
+    }
     const int starts = rule == RD_START_EFFORT || rule == RD_START_SPEED || rule == RD_START_DISPLACEMENT;
     if (starts && core->settings->machine->take_load && core->settings->momentum) {
         /* The model does not carry the robot, so the stop would sink. The observer has begun with the control, and has
@@ -412,6 +411,7 @@ void rd_supervision_restart(rd_core *core)
     for (int rule = 0; rule < RD_RULES; ++rule) {
         core->supervision.rules[rule].states = 0;
     }
+    core->former = NULL;
     core->supervision.seen = core->time;
     rd_pace_forget(core);
     rd_forget_oscillation(core);
@@ -491,10 +491,10 @@ void rd_trip_text(const rd_trip *trip, const char *joint, const char *unit, char
     unit = !bears ? unit : strcmp(unit, "m") ? "N·m" : "N";
     snprintf(measured, sizeof measured, QUANTITIES[trip->rule], trip->measured, unit);
     snprintf(allowed, sizeof allowed, BOUNDS[trip->rule] ? BOUNDS[trip->rule] : "%.4g %s", trip->allowed, unit);
-    snprintf(text, bytes, "%s %s, allowed are %s: %s; %s", joint, measured, allowed,
+    snprintf(text, bytes, "%s %s, allowed are %s: %s%s; %s", joint, measured, allowed,
              trip->stops ? trip->rule == RD_SLOW_STATES ? "protective stop with lower gains" : info->reaction
              : trip->rule == RD_CONTACT ? "reported only (on_contact: report)"
              : trip->rule == RD_SLOW_STATES ? "its gains are lower until they come faster"
                                             : "reported only (supervision: observe)",
-             info->remedy);
+             trip->reverted ? ", on the model before the last change, which is in force again" : "", info->remedy);
 }

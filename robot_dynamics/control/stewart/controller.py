@@ -14,12 +14,7 @@ from robot_dynamics.control.core.settings import Settings, supervised
 from robot_dynamics.control.core.snapshot import PHASES
 from robot_dynamics.control.protocol import Command, Planned, PlanStart
 from robot_dynamics.control.stewart.commands import PlatformCommands
-from robot_dynamics.control.stewart.declared import (
-    carried_share,
-    check_park_pose,
-    other_machine,
-    overload,
-)
+from robot_dynamics.control.stewart.declared import carried_share, check_park_pose, other_machine, overload
 from robot_dynamics.control.stewart.following import platform_rules
 from robot_dynamics.control.stewart.governed_motion import GovernedMotion
 from robot_dynamics.control.stewart.governing import Governing
@@ -108,7 +103,7 @@ class StewartController(PlatformCommands):
         self._payload: RigidBody | None = None
         self._wrench, self._wrench_until = NO_WRENCH, -np.inf
         modes = OperatingModes(platform.machine, self.model_forces, parameters)
-        self._brakes = _brakes_of(modes)
+        self._brakes = modes.brake_fields
         self._descent: tuple[Any, Any] | None = None
         self._beyond = 0
         super().__init__(modes, StreamIntake(platform.machine, parameters), 6)
@@ -163,11 +158,27 @@ class StewartController(PlatformCommands):
         before, self._parameters = self._parameters, value
         self.modes.use(value)
         self.intake.parameters = value
-        self._brakes = _brakes_of(self.modes)
+        self._brakes = self.modes.brake_fields
         if any(getattr(value, name) != getattr(before, name) for name in DESCENT_PARAMETERS):
             self._find_descent()
         another = any(getattr(before, name) != getattr(value, name) for name in GAINS)
         self.offer_settings(model=False, law=another)
+
+    @property
+    def model_in_use(self) -> tuple[Any, RigidBody | None]:
+        """See :class:`CoreController`."""
+        return self._compiled, self._payload
+
+    @model_in_use.setter
+    def model_in_use(self, model: tuple[Any, RigidBody | None]) -> None:
+        self._compiled, self._payload = model
+
+    @property
+    def payload(self) -> RigidBody | None:
+        """The body that is carried beside the platform's own; None: nothing."""
+        if self._take_back():
+            self.offer_settings(True, False)
+        return self._payload
 
     def change_model(self, platform: StewartPlatform) -> None:
         """Use another model of the same machine; the forces blend to it in ``model_change_time``.
@@ -185,13 +196,10 @@ class StewartController(PlatformCommands):
         self.offer_settings(model=True, law=False)
 
     def change_payload(self, payload: RigidBody) -> None:
-        """Carry another body beside the platform's own; the forces blend to it in ``model_change_time``.
+        """Carry another body, see :meth:`check_payload`; the forces blend to it in ``model_change_time``.
 
         Args:
-            payload: in the platform's frame; without mass: nothing.
-
-        Raises:
-            ParameterError: see :meth:`check_payload`.
+            payload: in the platform's frame, beside the platform's own; without mass: nothing.
         """
         of_type("payload", payload, RigidBody)
         self.check_payload(payload)
@@ -318,8 +326,8 @@ class StewartController(PlatformCommands):
             SingularityError: the path meets a singularity.
         """
         platform = self.platform
-        if self._payload is not None:
-            platform = StewartPlatform(loaded(platform.machine, self._payload))
+        if (payload := self.payload) is not None:
+            platform = StewartPlatform(loaded(platform.machine, payload))
         pace, now = self.modes.pace, departure.now
         limits = (pace.acceleration, pace.angular_acceleration)
         trajectory = plan_pose(
@@ -484,12 +492,7 @@ class StewartController(PlatformCommands):
 
     def offer_brakes(self) -> None:
         """See :class:`PlatformCommands`."""
-        wanted = _brakes_of(self.modes)
+        wanted = self.modes.brake_fields
         if wanted != self._brakes:
             self._brakes = wanted
             self.offer_settings(model=False, law=False)
-
-
-def _brakes_of(modes: OperatingModes) -> tuple[bool, int, float, float]:
-    """Watch and brakes as the core's settings have them: see ``Brakes.share``."""
-    return modes.mode is OperatingMode.OPERATIONAL, *modes.brakes.fields()

@@ -123,6 +123,11 @@ class OperatingModes:
         return self.mode in RESTING.values()
 
     @property
+    def brake_fields(self) -> tuple[bool, int, float, float]:
+        """Watch and brakes as the core's settings have them: see ``Brakes.share``."""
+        return self.mode is OperatingMode.OPERATIONAL, *self.brakes.fields()
+
+    @property
     def active(self) -> bool:
         """True while a motion or a change of the mode is to be led."""
         return self.motion is not None or self.mode in (OperatingMode.RISING, OperatingMode.STOPPING)

@@ -321,6 +321,7 @@ class ControllerNode(Generic[C]):
         others = self.ownership.warning()
         warnings = [
             *self._machine.warnings(controller),
+            *([zeros] if (zeros := controller.zero_velocities) else []),
             *self.loop.late(),
             *([others] if others else []),
             *([events.limited] if events.saturated else []),

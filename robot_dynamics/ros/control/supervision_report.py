@@ -27,6 +27,7 @@ class SupervisionReport:
 
     def __init__(self, node: Node, controller: Callable[[], CoreController[Any] | None]) -> None:
         self._node, self._controller = node, controller
+        self._said = ""
         self._publisher = node.create_publisher(DiagnosticArray, "~/supervision", qos.DIAGNOSTICS)
         node.create_timer(PERIOD, self.publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
@@ -35,6 +36,9 @@ class SupervisionReport:
         controller = self._controller()
         if controller is None:
             return
+        if (zeros := controller.zero_velocities) and not self._said:
+            self._node.get_logger().warning(zeros)
+        self._said = zeros
         trip = controller.trip
         latched = controller.phase is Phase.PROTECTIVE_STOP and trip is not None
         message = DiagnosticArray()

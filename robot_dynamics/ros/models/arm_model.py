@@ -305,17 +305,23 @@ class ModelLoader:
 
         self._background.submit(what, work, self._use, refused)
 
+    def return_to(self, model: ArmModel) -> None:
+        """Show an earlier model of the same arm, which is in force again; their owner hears of its values."""
+        self.model = self._built = model
+        self._show_values(model)
+
     def _show_model_in_force(self) -> None:
         """Set payload and gravity back to those of the model that stays."""
-        if self.model is None or self._follows:
-            return
-        values = {
-            about.name: getattr(self.model.payload, about.name) for about in describe(PayloadParameters)
-        }
+        if self.model is not None and not self._follows:
+            self._show_values(self.model)
+
+    def _show_values(self, model: ArmModel) -> None:
+        values = {about.name: getattr(model.payload, about.name) for about in describe(PayloadParameters)}
+        values[_COMPENSATES] = model.compensated
         if not self._imu.used:
-            values["gravity"] = self.model.gravity
+            values["gravity"] = model.gravity
         shown = [Parameter(name, value=value) for name, value in values.items()]
-        self._node.set_parameters([*shown, *self._tips.show(self.model.loads)])
+        self._node.set_parameters([*shown, *self._tips.show(model.loads)])
 
     def _use(self, model: ArmModel) -> None:
         old, self.model = self.model, model

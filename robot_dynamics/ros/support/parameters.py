@@ -68,6 +68,17 @@ def declare(node: Node, cls: type[T], prefix: str = "") -> T:
     return cls(**values)
 
 
+def as_parameters(values: object) -> list[Parameter]:
+    """ROS parameters with the values of a described instance."""
+    found = []
+    for about in describe(type(values)):
+        value = getattr(values, about.name)
+        found.append(
+            Parameter(about.name, _TYPES[about.type, about.array], list(value) if about.array else value)
+        )
+    return found
+
+
 def watch(
     node: Node,
     current: T,

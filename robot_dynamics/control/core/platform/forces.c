@@ -12,6 +12,8 @@
 #include <math.h>
 
 static const double LONGEST_GAP = 0.05; /* between two states; over a longer one nothing is integrated [s] */
+/* Shares of the pose error that trips: beyond the one nothing is integrated, and within the other the estimate is good. */
+static const double BLOCKED = 0.5, SMALL = 0.25;
 
 static void cross(const double a[3], const double b[3], double out[3])
 {
@@ -159,13 +161,35 @@ void rd_platform_keep_disturbance(rd_core *core)
     }
 }
 
-/* Integrate the pose error, except over a gap and after forces that were cut. */
+void rd_platform_restore_disturbance(rd_core *core)
+{
+    rd_copy(rd_platform_of(core)->disturbance, rd_platform_of(core)->undisturbed, 6);
+}
+
+/* A pose error as a share of the one that trips; 0 where none does. */
+static double share_of_threshold(const rd_core *core, const double error[6])
+{
+    const rd_rules *rules = core->settings->rules;
+    double share = 0.0;
+    for (int part = 0; rules && part < 2; ++part) {
+        const double *e = error + 3 * part;
+        share = fmax(share, sqrt(e[0] * e[0] + e[1] * e[1] + e[2] * e[2]) / rules->pose[part]);
+    }
+    return isfinite(share) ? share : 0.0;
+}
+
+/* Integrate the pose error, except over a gap, after forces that were cut, and where it is so large that a leg may be
+ * blocked. */
 static void estimate_disturbance(rd_core *core, const rd_platform_model *model, const double error[6])
 {
     rd_platform *platform = rd_platform_of(core);
     const double elapsed = platform->time - platform->disturbance_time;
+    const double share = share_of_threshold(core, error);
     platform->disturbance_time = platform->time;
-    if (!core->cut && !core->braked && 0.0 < elapsed && elapsed < LONGEST_GAP) {
+    if (share <= SMALL) {
+        rd_copy(platform->undisturbed, platform->disturbance, 6);
+    }
+    if (!core->cut && !core->braked && 0.0 < elapsed && elapsed < LONGEST_GAP && share < BLOCKED) {
         for (int i = 0; i < 6; ++i) {
             platform->disturbance[i] += model->disturbance_gain * elapsed * error[i];
         }

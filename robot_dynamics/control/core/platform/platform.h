@@ -111,6 +111,7 @@ typedef struct {
     double given[7];              /* the wrench read last, and until when it counts */
     double wrench_share;          /* of it that is in force, 0 to 1 */
     double disturbance[6];        /* estimated: an acceleration that the model lacks */
+    double undisturbed[6];        /* its value when the error was small last */
     double disturbance_time;      /* [s] */
     rd_wrench_box box;
     rd_open_loop open_loop;
@@ -155,6 +156,8 @@ void rd_platform_stray_rate(const rd_core *core, double *legs);
 int rd_platform_load(const rd_core *core, const rd_settings *settings, double *effort);
 /* Keep the estimated disturbance within the bounds of other gains; zero where there is no observer. */
 void rd_platform_keep_disturbance(rd_core *core);
+/* Carry what was estimated before the error grew. */
+void rd_platform_restore_disturbance(rd_core *core);
 
 /* The open-loop descent (open_loop_descent.c) */
 
