@@ -26,6 +26,8 @@ from robot_dynamics.spatial import Array
 MAX_JOINTS = 150
 """Most joints that programs are generated for: of a chain their length grows with its square, and a few
 quantities take a minute for so many; a humanoid with two hands has about a hundred."""
+MOST_TIPS = 3
+"""Tips of a tree that an error names."""
 
 
 def generate(
@@ -142,9 +144,11 @@ def trace_of_chain(
 
 def _model(chain: KinematicChain, gravity: Array) -> SerialModel:
     if chain.dof > MAX_JOINTS:
-        tips = ", ".join(tip.link for tip in chain.tips)
+        tips = [tip.link for tip in chain.tips]
+        more = f" and {len(tips) - MOST_TIPS} more tips" if len(tips) > MOST_TIPS else ""
         raise ModelError(
-            f"{chain.name}: {chain.dof} joints from {chain.root} to {tips}; programs are generated for"
+            f"{chain.name}: {chain.dof} joints from {chain.root} to {', '.join(tips[:MOST_TIPS])}{more};"
+            " programs are generated for"
             f" at most {MAX_JOINTS}: choose fewer by root and tips, or lock joints"
         )
     return SerialModel.from_chain(chain, gravity)

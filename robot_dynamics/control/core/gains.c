@@ -42,8 +42,11 @@ static int judges(const rd_settings *s)
 static int weakest(const rd_settings *s, int n)
 {
     int worst = 0;
+    double least = latency_of(s->kp[0], s->kv[0]);
     for (int j = 1; j < n; ++j) {
-        worst = latency_of(s->kp[j], s->kv[j]) < latency_of(s->kp[worst], s->kv[worst]) ? j : worst;
+        const double latency = latency_of(s->kp[j], s->kv[j]);
+        worst = latency < least ? j : worst;
+        least = latency < least ? latency : least;
     }
     return worst;
 }
@@ -197,13 +200,17 @@ static double stands_now(const rd_core *core, const rd_settings *s)
     return latency > stands ? stands / (INERTIA_RATIO * latency) : 1.0;
 }
 
-/* What the periods leave of the gains of a joint of an arm, or of a platform: as much as its own gains stand. */
-double rd_pace_share(const rd_core *core, int joint)
+/* What the periods leave of the gains of every joint of an arm, or of a platform: as much as its own gains stand. */
+void rd_pace_shares(const rd_core *core, double *shares)
 {
     const rd_settings *s = core->settings;
-    const int j = weakest(s, core->n);
-    const double least = latency_of(s->kp[j], s->kv[j]), own = latency_of(s->kp[joint], s->kv[joint]);
-    return s->platform || !isfinite(own) ? core->pace.share : fmin(1.0, core->pace.share * own / least);
+    const double share = core->pace.share;
+    const int whole = share >= 1.0, j = whole ? 0 : weakest(s, core->n);
+    const double least = latency_of(s->kp[j], s->kv[j]);
+    for (int i = 0; i < core->n; ++i) {
+        const double own = whole ? INFINITY : latency_of(s->kp[i], s->kv[i]);
+        shares[i] = s->platform || !isfinite(own) ? share : fmin(1.0, share * own / least);
+    }
 }
 
 int rd_watch_pace(rd_core *core)
