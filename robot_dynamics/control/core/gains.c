@@ -200,8 +200,8 @@ static double stands_now(const rd_core *core, const rd_settings *s)
     return latency > stands ? stands / (INERTIA_RATIO * latency) : 1.0;
 }
 
-/* What the periods leave of the gains of every joint of an arm, or of a platform: as much as its own gains stand. */
-void rd_pace_shares(const rd_core *core, double *shares)
+/* What the periods leave of the gains of every joint of an arm, or of a platform, is as much as its own gains stand. */
+void rd_soften(rd_core *core)
 {
     const rd_settings *s = core->settings;
     const double share = core->pace.share;
@@ -209,7 +209,8 @@ void rd_pace_shares(const rd_core *core, double *shares)
     const double least = latency_of(s->kp[j], s->kv[j]);
     for (int i = 0; i < core->n; ++i) {
         const double own = whole ? INFINITY : latency_of(s->kp[i], s->kv[i]);
-        shares[i] = s->platform || !isfinite(own) ? share : fmin(1.0, share * own / least);
+        core->softness[i] =
+            fmin(core->swung[i], s->platform || !isfinite(own) ? share : fmin(1.0, share * own / least));
     }
 }
 

@@ -415,7 +415,7 @@ void rd_note_trip(rd_core *core, int rule, int joint, double measured, double al
 void rd_pace_forget(rd_core *core);
 void rd_pace_take(rd_core *core, double elapsed);
 int rd_watch_pace(rd_core *core);
-void rd_pace_shares(const rd_core *core, double *shares);
+void rd_soften(rd_core *core); /* finds core->softness */
 /* Apply the rules to the state and the reference of this cycle; whether one begins a protective stop. */
 int rd_supervise(rd_core *core);
 /* States do not follow one from the other; the core begins to control; a cycle had no usable effort. */

@@ -400,10 +400,7 @@ int rd_supervise(rd_core *core)
     const int stops = rd_watch_pace(core) || watch_oscillation(core, rules) || watch_weight(core, rules)
         || watch_speed(core, rules) || watch_beginning(core, rules)
         || watch_contact(core, rules) || watch_following(core, rules);
-    rd_pace_shares(core, core->softness);
-    for (int j = 0; j < core->n; ++j) {
-        core->softness[j] = fmin(core->swung[j], core->softness[j]);
-    }
+    rd_soften(core);
     return stops;
 }
 
