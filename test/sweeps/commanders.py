@@ -6,13 +6,16 @@
 A run has one or two robots in namespaces, arms and platforms, each with a simulator. EVENTS times something
 happens to one of them: a controller starts, ends by SIGINT, is killed, paused, activated or deactivated;
 somebody sends a goal or a payload, or calls a service. An observer knows nothing of the package but names of
-topics. It checks:
+topics. Controllers get parameter files for them or for nodes with almost their name, and new descriptions. It
+checks:
 
 - brakes that an emergency stop has engaged open only after ~/unpark;
 - a platform whose goals lie in a plane does not fall;
 - no joint moves farther than STOPPING without a cause a moment before: a goal, a release of brakes, or the
   start or end of a process;
 - a payload that was given live is kept by a respawn, or its log says so;
+- a parameter file that names another node is a WARN, and one that names this node is none;
+- a description that differs by a comment changes nothing, and the log says which other one is in use;
 - no process prints a traceback, and SIGINT ends it with 0.
 """
 
@@ -24,6 +27,8 @@ import random
 import signal
 import tempfile
 import time
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -67,6 +72,7 @@ class Robot:
         self.position: np.ndarray[Any, Any] | None = None
         self.anchor: np.ndarray[Any, Any] | None = None
         self.height, self.finds = np.inf, list[str]()
+        self.files, self.text = 0, str(self.model.get("robot_description"))
         peer = run.peer
         peer.node.create_subscription(
             JointState, f"{namespace}/joint_states", self._see, qos.STATE_SUBSCRIPTION
@@ -81,8 +87,8 @@ class Robot:
         self.simulator = self.enter("simulator", {**self.model, "rate": 200.0})
         self.start()
 
-    def enter(self, node: str, given: dict[str, Any]) -> NodeProcess:
-        words = ["-r", f"__ns:={self.namespace}"] if self.namespace else []
+    def enter(self, node: str, given: dict[str, Any], words: Sequence[str] = ()) -> NodeProcess:
+        words = [*words, *(["-r", f"__ns:={self.namespace}"] if self.namespace else [])]
         environment = {"XDG_STATE_HOME": self.run.folder, OWN_DOMAIN: "0"}
         process = NodeProcess(node, given, words, environment)
         self.stack.enter_context(process)
@@ -121,7 +127,53 @@ class Robot:
         if len(self.instances) < 2:
             host = self.run.random.choice(["on", "off"])
             self.caused = time.monotonic()
-            self.instances.append(self.enter(NODES[self.kind], {**self.model, "native_loop": host}))
+            named = self.run.random.choice(["", "", "own", "other"])
+            words = [] if not named else ["--params-file", str(self._file(named))]
+            self.text = str(self.model.get("robot_description"))
+            self.instances.append(self.enter(NODES[self.kind], {**self.model, "native_loop": host}, words))
+            if named:
+                self._check_file(self.instances[-1], named)
+
+    def _file(self, named: str) -> Path:
+        """A parameter file for this node, or for one with almost its name."""
+        self.files += 1
+        file = Path(self.run.folder) / f"{self.namespace.strip('/')}{self.files}.yaml"
+        section = f"/{self.node.strip('/')}" + ("s" if named == "other" else "")
+        file.write_text(f"{section}:\n  ros__parameters:\n    start_patience: 4.0\n", encoding="utf-8")
+        return file
+
+    def _check_file(self, process: NodeProcess, named: str) -> None:
+        warning, begun = "no section of the parameter file", "supervision, enforce"
+        waits = [begun, "not activated", *([warning] if named == "other" else [])]
+        with contextlib.suppress(HarnessError):
+            process.wait_for_output("|".join(waits[-1:] if named == "other" else waits))
+        if (warning in process.output) != (named == "other"):
+            self.finds.append(f"a parameter file for the {named} node:\n{process.describe()}")
+
+    def describe(self) -> None:
+        """Another description: the same model with a comment, or one with a heavier link."""
+        process = self.alone
+        if process is None or self.kind != "arm":
+            return
+        text, self.caused = str(self.model["robot_description"]), time.monotonic()
+        same = self.run.random.random() < 0.5
+        self.files += 1
+        self.text = (
+            self.text.replace("<robot", f"<!-- {self.files} -->\n<robot", 1)
+            if same
+            else text.replace('<mass value="', f'<mass value="{self.files}', 1)
+        )
+        said, taken = "has the same model: nothing changes", "model of scara"
+        before = [process.output.count(words) for words in (said, taken)]
+        if not self.run.peer.set_parameter(self.node, "robot_description", self.text).successful:
+            return
+
+        def reported() -> bool:
+            return process.output.count(said) > before[0] or process.output.count(taken) > before[1]
+
+        self.run.peer.wait_until(reported, "a description is not reported")
+        if same and process.output.count(taken) > before[1]:
+            self.finds.append(f"a comment is another model:\n{process.describe()}")
 
     def _end(self, number: signal.Signals) -> None:
         if self.instances:
@@ -236,8 +288,19 @@ class Run:
             for _ in range(EVENTS):
                 robot = self.random.choice(robots)
                 name = self.random.choices(
-                    ["start", "stop", "kill", "respawn", "pause", "lifecycle", "goal", "load", "ask"],
-                    [3, 1, 2, 2, 2, 3, 5, 2, 3],
+                    [
+                        "start",
+                        "stop",
+                        "kill",
+                        "respawn",
+                        "pause",
+                        "lifecycle",
+                        "goal",
+                        "load",
+                        "ask",
+                        "describe",
+                    ],
+                    [3, 1, 2, 2, 2, 3, 5, 2, 3, 1],
                 )[0]
                 self.said.append(f"{robot.kind}{robot.namespace} {name}")
                 try:
@@ -267,6 +330,8 @@ def main() -> None:
         run = Run(seed)
         try:
             found = run.events()
+        except HarnessError as error:
+            found = [str(error)]
         finally:
             run.peer.close()
         finds += bool(found)
