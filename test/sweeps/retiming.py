@@ -57,6 +57,7 @@ def main():
     parser.add_argument("--paths", type=int, default=30, help="of each arm")
     parser.add_argument("--waypoints", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--rate", type=float, help="most changes of the efforts a second, in effort limits")
     parser.add_argument("--arm", default="", help="only arms whose file names contain this")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -69,7 +70,9 @@ def main():
         given = rd.PathLimits.of(chain).arrays(chain)
         effort = np.where(np.isfinite(given["effort"]), given["effort"], 50.0)
         limits = rd.PathLimits(
-            velocity=np.where(np.isfinite(given["velocity"]), given["velocity"], 3.0), effort=effort
+            velocity=np.where(np.isfinite(given["velocity"]), given["velocity"], 3.0),
+            effort=effort,
+            effort_rate=None if options.rate is None else options.rate * effort,
         )
         joints = [chain.driving_joint(j).limits for j in range(chain.dof)]
         lower = np.array([max(joint.lower, -2.5) for joint in joints])

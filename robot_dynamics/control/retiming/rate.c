@@ -5,7 +5,8 @@
  *     |tau_(k+1) - tau_k| <= rate * (time between the points), about d_k / sqrt(x_k).
  * The right side is convex in x: the set is not. A primal-dual interior-point method (Boyd, Vandenberghe, Convex
  * Optimization, section 11.7) with this side's curvature left out of its matrix goes to a point at which no small
- * change is faster; all its iterates keep the limits. The matrix has five diagonals.
+ * change is faster. It begins with slacks that are larger than those of x, and takes this back step by step; where that
+ * fails, it begins anew from an x that keeps all limits, and stays within them. The matrix has five diagonals.
  *
  * From rest and to rest the effort begins and ends as the one that holds the arm: in the first and in the last
  * interval s changes with the cube of time. Dry friction is left out of rates: no timing avoids its jump where a
@@ -17,6 +18,8 @@
 #include <string.h>
 
 #define RD_ITERATIONS 100
+/* Steps after which all limits are kept, where x need not keep them at first. */
+#define RD_LOOSE 60
 
 static inline rd_four rd_same(double value)
 {
@@ -122,7 +125,7 @@ static inline void rd_rate_slopes(const struct rd_rates *z, int i, int k, double
 }
 
 /* Matrix and right side of the step at x, with this product of slacks and duals as the aim. */
-static void rd_assemble(struct rd_rates *z, double aim)
+static inline __attribute__((always_inline)) void rd_assembled(struct rd_rates *z, double aim, int loose)
 {
     const int n = z->columns, last = z->points - 1;
     double *h = z->band, *g = z->step;
@@ -145,7 +148,9 @@ static void rd_assemble(struct rd_rates *z, double aim)
             const rd_four a0 = FOUR(z->up, at) * p + e0 * slope, b0 = FOUR(z->up, at) * q + e1 * slope;
             const rd_four a1 = FOUR(z->down, at) * p + e0 * slope, b1 = FOUR(z->down, at) * q + e1 * slope;
             ii += w0 * a0 * a0 + w1 * a1 * a1, ik += w0 * a0 * b0 + w1 * a1 * b1, kk += w0 * b0 * b0 + w1 * b1 * b1;
-            gi -= aim * (i0 * a0 - i1 * a1), gk -= aim * (i0 * b0 - i1 * b1);
+            const rd_four t0 = loose ? aim * i0 + w0 * FOUR(z->lack[RD_HIGH], at) : aim * i0;
+            const rd_four t1 = loose ? aim * i1 + w1 * FOUR(z->lack[RD_LOW], at) : aim * i1;
+            gi -= t0 * a0 - t1 * a1, gk -= t0 * b0 - t1 * b1;
         }
         h[3 * i] += rd_sum(ii), h[3 * i + 1] += rd_sum(ik), h[3 * i + 3] += rd_sum(kk);
         g[i] += rd_sum(gi), g[i + 1] += rd_sum(gk);
@@ -172,7 +177,8 @@ static void rd_assemble(struct rd_rates *z, double aim)
                 const rd_four f2 = sign * g2 - (i == 0 ? room : rd_same(0.0));
                 h00 += w * f0 * f0, h01 += w * f0 * f1, h02 += w * f0 * f2;
                 h11 += w * f1 * f1, h12 += w * f1 * f2, h22 += w * f2 * f2;
-                e0 -= aim * over * f0, e1 -= aim * over * f1, e2 -= aim * over * f2;
+                const rd_four t = loose ? aim * over + w * FOUR(z->lack[RD_RISE + side], at) : aim * over;
+                e0 -= t * f0, e1 -= t * f1, e2 -= t * f2;
             }
         }
         if (i > 0)
@@ -191,6 +197,14 @@ static void rd_assemble(struct rd_rates *z, double aim)
         else
             h[1] = h[2] = 0.0;
     }
+}
+
+static void rd_assemble(struct rd_rates *z, double aim, int loose)
+{
+    if (loose)
+        rd_assembled(z, aim, 1);
+    else
+        rd_assembled(z, aim, 0);
 }
 
 /* Solve the system of five diagonals in place; whether it is positive definite. */
@@ -219,7 +233,7 @@ static int rd_five_diagonals(struct rd_rates *z)
 }
 
 /* Ways of the duals for a step of x; the longest steps of both that stay inside. */
-static void rd_ways(struct rd_rates *z, double aim, double *primal, double *dual)
+static void rd_ways(struct rd_rates *z, double aim, int loose, double *primal, double *dual)
 {
     const int n = z->columns, last = z->points - 1;
     const double *x = z->x, *dx = z->step;
@@ -251,6 +265,8 @@ static void rd_ways(struct rd_rates *z, double aim, double *primal, double *dual
             }
             for (int side = i < last ? RD_HIGH : RD_RISE; side < (bounded ? RD_SIDES : RD_RISE); side++) {
                 const rd_four over = 1.0 / FOUR(z->slack[side], at), l = FOUR(z->dual[side], at);
+                if (loose)
+                    f[side] += FOUR(z->lack[side], at), FOUR(z->drop[side], at) = f[side];
                 const rd_four share = f[side] * over, way = aim * over - l + l * share, part = -way / l;
                 FOUR(z->way[side], at) = way;
                 most = rd_chosen(share > most, share, most), also = rd_chosen(part > also, part, also);
@@ -287,35 +303,64 @@ static double rd_gap(struct rd_rates *z, double set, double *number)
     return rd_sum(sum);
 }
 
-/* Fastest x from one that keeps all limits; the number of steps. Surrogate gaps of the start and of the end are shares
- * of the duration. */
-int rd_interior(struct rd_rates *z, double start, double stop)
+/* Slacks that are at least those of x, and what x lacks to them; whether it lacks nothing. `step`: by so much of
+ * `drop` they have fallen. */
+static int rd_lacks(struct rd_rates *z, const double *x, double step)
+{
+    const size_t cells = (size_t)z->points * z->columns;
+    for (int side = 0; side < RD_SIDES; side++)
+        for (size_t at = 0; at < cells; at++)
+            z->lack[side][at] = z->slack[side][at] - step * z->drop[side][at];
+    rd_slacks(z, x);
+    rd_mask lacks = {0, 0, 0, 0};
+    for (int side = 0; side < RD_SIDES; side++)
+        for (size_t at = 0; at < cells; at += 4) {
+            const rd_four wanted = FOUR(z->lack[side], at), real = FOUR(z->slack[side], at);
+            const rd_mask less = real < 0.9 * wanted; /* a little less is a slack as good */
+            FOUR(z->slack[side], at) = rd_chosen(less, wanted, real);
+            FOUR(z->lack[side], at) = rd_chosen(less, wanted - real, rd_same(0.0));
+            lacks |= less;
+        }
+    return !rd_any(lacks);
+}
+
+/* Fastest x from one that keeps all limits, or `loose` from one that nearly does, with slacks as they were; the number
+ * of steps, negative where x does not keep them in the end. Surrogate gaps of the start and of the end are shares of
+ * the duration. */
+int rd_interior(struct rd_rates *z, double start, double stop, int loose)
 {
     const int n = z->columns, count = z->points;
     double number, duration = rd_duration(z, z->x), before = INFINITY, share = 0.1;
-    rd_slacks(z, z->x);
+    if (loose)
+        loose = !rd_lacks(z, z->x, 0.0);
+    else
+        rd_slacks(z, z->x);
     rd_gap(z, 1.0, &number);
     rd_gap(z, start * duration / number, &number);
     for (int k = 0; k < RD_ITERATIONS; k++) {
         const double gap = rd_gap(z, 0.0, &number);
-        if (gap < stop * duration && fabs(before - duration) < stop * duration)
+        if (!loose && gap < stop * duration && fabs(before - duration) < stop * duration)
             return k;
+        if (loose && k == RD_LOOSE)
+            return -k;
         const double aim = RD_MAX(share * gap, 0.3 * stop * duration) / number;
-        rd_assemble(z, aim);
+        rd_assemble(z, aim, loose);
         if (!rd_five_diagonals(z))
-            return k;
+            return loose ? -k : k;
         double primal, dual;
-        rd_ways(z, aim, &primal, &dual);
+        rd_ways(z, aim, loose, &primal, &dual);
         int fits = 0;
         for (int tries = 0; tries < 30 && !fits; tries++, primal *= fits ? 1.0 : 0.7) {
             for (int i = 0; i < count; i++)
                 z->next[i] = z->x[i] + primal * z->step[i];
-            fits = rd_slacks(z, z->next);
+            fits = loose || rd_slacks(z, z->next);
         }
         if (!fits) {
             rd_slacks(z, z->x);
             return k;
         }
+        if (loose)
+            loose = !rd_lacks(z, z->next, primal);
         memcpy(z->x, z->next, (size_t)count * sizeof *z->x);
         for (int side = 0; side < RD_SIDES; side++)
             for (size_t at = 0; at < (size_t)count * n; at++)
@@ -328,5 +373,5 @@ int rd_interior(struct rd_rates *z, double start, double stop)
         if (duration < 0.97 * before)
             share = RD_MAX(share, 0.8);
     }
-    return RD_ITERATIONS;
+    return loose ? -RD_ITERATIONS : RD_ITERATIONS;
 }

@@ -20,7 +20,8 @@ struct rd_rates {
     double *rate;                  /* of change in the interval */
     double *tau, *slope;           /* effort with viscous friction; derivative of the latter by each x */
     double *slack[RD_SIDES], *dual[RD_SIDES], *way[RD_SIDES];
-    double *x, *next, *step, *most, *dual_most, *way_most, *band;
+    double *lack[RD_SIDES], *drop[RD_SIDES]; /* f(x) + slack, where x does not keep the limits yet; loss of slack of a step */
+    double *x, *next, *kept, *step, *most, *dual_most, *way_most, *band;
     double *base;                  /* (points of the grid): x without limits of rates */
     double *hold;                  /* (2, columns): efforts that hold the arm at both ends */
 };
@@ -28,6 +29,6 @@ struct rd_rates {
 int rd_slacks(struct rd_rates *z, const double *x);
 int rd_bounded(const struct rd_rates *z, int i);
 double rd_span(const struct rd_rates *z, const double *x, int i, double *slope);
-int rd_interior(struct rd_rates *z, double start, double stop);
+int rd_interior(struct rd_rates *z, double start, double stop, int loose);
 
 #endif

@@ -7,29 +7,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Solutions with lower limits where the motion between the points exceeds them. */
-#define RD_SOLUTIONS 24
+/* Solutions after which not only the limits of intervals fall where the motion between the points exceeds them. */
 #define RD_LOCAL 9
 #define RD_SAMPLES 4
 /* Smallest share of the profile without limits of rates that is tried as a start. */
 #define RD_SLOWEST 1e-15
+/* Share of the fastest beginning from rest with which a start begins. */
+#define RD_RAMP 0.7
+/* Share of that profile, slacks as shares of their limits, and surrogate gap as a share of the duration, of a first
+ * start, which need not keep the limits. */
+#define RD_FIRST 0.3
+#define RD_WIDE 0.3
+#define RD_GAP 1.0
 
 static int rd_rates_room(struct rd_rates *z, int points, int columns)
 {
-    const size_t cells = (size_t)points * columns, arrays = 11 + 3 * RD_SIDES;
-    double *room = calloc(arrays * cells + 13 * (size_t)points + 1 + 2 * (size_t)columns, sizeof *room);
+    const size_t cells = (size_t)points * columns, arrays = 11 + 5 * RD_SIDES;
+    double *room = calloc(arrays * cells + 14 * (size_t)points + 4 + 2 * (size_t)columns, sizeof *room);
     if (room == NULL)
         return 0;
     double **cell[] = {&z->p, &z->q, &z->c, &z->viscous, &z->high, &z->low, &z->up, &z->down, &z->rate, &z->tau, &z->slope};
     z->points = points, z->columns = columns;
     for (int k = 0; k < 11; k++, room += cells)
         *cell[k] = room;
-    for (int side = 0; side < RD_SIDES; side++, room += 3 * cells)
+    for (int side = 0; side < RD_SIDES; side++, room += 5 * cells) {
         z->slack[side] = room, z->dual[side] = room + cells, z->way[side] = room + 2 * cells;
+        z->lack[side] = room + 3 * cells, z->drop[side] = room + 4 * cells;
+    }
     z->x = room, z->next = room + points, z->step = z->next + points, z->most = z->step + points;
     z->dual_most = z->most + points, z->way_most = z->dual_most + points, z->band = z->way_most + points;
     z->before = z->band + 3 * (size_t)points, z->behind = z->before + points, z->length = z->behind + points;
-    z->hold = z->length + points, z->base = z->hold + 2 * columns;
+    z->hold = z->length + points, z->base = z->hold + 2 * columns, z->kept = z->base + points + 2;
     return 1;
 }
 
@@ -121,34 +129,66 @@ static void rd_inequalities(const struct rd_retiming *r, struct rd_rates *z)
     }
 }
 
-/* A start that keeps all limits: a share of the profile without limits of rates; whether there is one. */
-static int rd_start(const struct rd_retiming *r, struct rd_rates *z)
+/* Largest x by (distance to the end)^(4/3) of a motion from or to rest: the third derivative of s is constant. */
+static double rd_ramp(const struct rd_retiming *r, int point)
+{
+    double jerk = RD_NONE;
+    for (int j = 0; j < r->joints; j++)
+        if (isfinite(r->rate[j]))
+            jerk = RD_MIN(jerk, r->rate[j] / RD_MAX(fabs(r->a[(size_t)point * r->joints + j]), 1e-200));
+    return pow(36.0, 2.0 / 3.0) / 4.0 * pow(jerk, 2.0 / 3.0);
+}
+
+/* About a share of the profile without limits of rates; from rest and to rest, as s permits that changes with the cube
+ * of time. */
+static void rd_guess(const struct rd_retiming *r, struct rd_rates *z, double share)
 {
     const int last = z->points - 1, first = z->rest[0], end = r->points - 1;
-    const double begin = r->s[0], whole = r->s[end] - begin;
-    double peak = 0.0;
-    for (int g = 0; g <= end; g++)
-        peak = RD_MAX(peak, z->base[g]);
-    for (double share = 0.5; share > RD_SLOWEST; share *= 0.5) {
-        for (int i = 1; i < last; i++) {
-            const int g = first + i;
-            const double along = (0.5 * (r->s[g - 1] + r->s[g]) - begin) / whole;
-            double size = share, most = 0.5 * (z->base[g - 1] + z->base[g]);
-            if (r->variant > 0)
-                size *= exp(0.8 * sin(6.28 * (0.37 * r->variant + (1 + r->variant % 5) * along)));
-            if (z->rest[0] && z->rest[1]) {
-                most = RD_MIN(most, 2.0 * peak * RD_MIN(along, 1.0 - along));
-                size *= cbrt(along * (1.0 - along));
-            } else if (z->rest[0] || z->rest[1]) /* from the moving end as slowly as it goes on */
-                most = RD_MIN(most, z->base[z->rest[0] ? end : 0] * pow(z->rest[0] ? along : 1.0 - along, 4.0 / 3.0) / share);
-            else
-                most = RD_MIN(most, pow(z->base[0], 1.0 - along) * pow(z->base[end], along) / share);
-            z->x[i] = RD_MIN(size * most, 0.999 * z->most[i]);
+    const double begin = r->s[0], whole = r->s[end] - begin, ramps[2] = {rd_ramp(r, 0), rd_ramp(r, end)};
+    for (int i = 1; i < last; i++) {
+        const int g = first + i;
+        const double along = (0.5 * (r->s[g - 1] + r->s[g]) - begin) / whole;
+        double size = share, most = 0.5 * (z->base[g - 1] + z->base[g]);
+        if (r->variant > 0)
+            size *= exp(0.8 * sin(6.28 * (0.37 * r->variant + (1 + r->variant % 5) * along)));
+        if (!z->rest[0] && !z->rest[1])
+            most = RD_MIN(most, pow(z->base[0], 1.0 - along) * pow(z->base[end], along) / share);
+        else if (!(z->rest[0] && z->rest[1])) /* from the moving end as slowly as it goes on */
+            most = RD_MIN(most, z->base[z->rest[0] ? end : 0] * pow(z->rest[0] ? along : 1.0 - along, 4.0 / 3.0) / share);
+        double over = 1.0 / (size * most);
+        for (int k = 0; k < 2; k++) {
+            const double away = whole * (k ? 1.0 - along : along);
+            over += z->rest[k] ? 1.0 / (RD_MIN(1.0, 2.0 * sqrt(share)) * RD_RAMP * ramps[k] * pow(away, 4.0 / 3.0)) : 0.0;
         }
+        z->x[i] = RD_MIN(1.0 / over, 0.999 * z->most[i]);
+    }
+}
+
+/* A start that keeps all limits; whether there is one. */
+static int rd_start(const struct rd_retiming *r, struct rd_rates *z)
+{
+    for (double share = 0.5; share > RD_SLOWEST; share *= 0.5) {
+        rd_guess(r, z, share);
         if (rd_slacks(z, z->x))
             return 1;
     }
     return 0;
+}
+
+/* Slacks of a start that need not keep the limits: shares of these. */
+static void rd_wide(struct rd_rates *z)
+{
+    const int m = z->columns;
+    for (int i = 0; i < z->points; i++) {
+        double unused;
+        const double span = rd_span(z, z->x, i, &unused);
+        for (int k = 0; k < m; k++) {
+            const size_t at = (size_t)i * m + k;
+            z->slack[RD_HIGH][at] = RD_WIDE * RD_MAX(fabs(z->high[at]), 1e-9);
+            z->slack[RD_LOW][at] = RD_WIDE * RD_MAX(fabs(z->low[at]), 1e-9);
+            z->slack[RD_RISE][at] = z->slack[RD_FALL][at] = RD_WIDE * (z->rate[at] < RD_NONE ? z->rate[at] * span : RD_NONE);
+        }
+    }
 }
 
 /* x, u and durations of the motion whose u is linear in s between the points. */
@@ -225,17 +265,21 @@ static int rd_beyond(const struct rd_retiming *r, struct rd_rates *z, double pus
             const int place = i + 1 - z->rest[0], top = z->points - 1; /* of the interval */
             const size_t to = (size_t)RD_MIN(place, top) * m + j, back = (size_t)RD_MAX(place - 1, 0) * m + j;
             double above = 0.0, below = 0.0, rate = 0.0, fast = 0.0, hard = 0.0, last = 0.0, mean = 0.0, change[RD_SAMPLES + 1];
+            double up[RD_SAMPLES + 1], down[RD_SAMPLES + 1], forth[RD_SAMPLES + 1], back_to[RD_SAMPLES + 1];
             for (int k = 0; k < each; k++) {
                 const size_t at = ((size_t)i * each + k) * n + j;
                 const double v = qd[at], load = effort[at] + r->rotor[j] * qdd[at], smooth = load + f[0] * v;
                 const double tau = load + rd_friction(law, v, v, effort[at]), free = r->effort[j] * (1.0 - RD_FREE);
-                above = RD_MAX(above, tau - free), below = RD_MAX(below, -tau - free);
-                fast = RD_MAX(fast, fabs(v)), hard = RD_MAX(hard, fabs(qdd[at]));
+                up[k] = tau - free, down[k] = -tau - free, forth[k] = v, back_to[k] = -v;
+                hard = RD_MAX(hard, fabs(qdd[at]));
                 change[k] = (smooth - last) * part;
                 if (k > 0)
                     rate = RD_MAX(rate, fabs(change[k])), mean += change[k] / RD_SAMPLES;
                 last = smooth;
             }
+            const double doubt = rd_doubt(up, each), unsure = doubt > 0.5 * RD_FREE * r->effort[j] ? doubt : 0.0;
+            above = rd_peak(up, each) + unsure, below = rd_peak(down, each) + unsure;
+            fast = RD_MAX(rd_peak(forth, each), rd_peak(back_to, each));
             /* Towards the ends it goes on as it changes. */
             rate = RD_MAX(rate, fabs(1.5 * change[1] - 0.5 * change[2]));
             rate = RD_MAX(rate, fabs(1.5 * change[RD_SAMPLES] - 0.5 * change[RD_SAMPLES - 1]));
@@ -315,14 +359,27 @@ int rd_retime_rates(struct rd_retiming *r, const struct rd_rows *w)
         result = RD_RATE;
     else
         rd_deliver(r, &z);
-    for (int k = 0; k < RD_SOLUTIONS && result == RD_BEYOND; k++) {
-        for (double less = 1e-3; less < 1.0 && !rd_slacks(&z, z.x); less *= 2.0)
-            for (int i = 1; i + 1 < z.points; i++)
-                z.x[i] *= 1.0 - less;
-        const int again = k == 0 || !rd_slacks(&z, z.x);
-        if (again && !rd_start(r, &z))
-            break;
-        r->steps += rd_interior(&z, again ? 4.0 : 3e-3, again ? 1e-3 : 3e-4);
+    for (int k = 0; k < r->solutions && result == RD_BEYOND; k++) {
+        memcpy(z.kept, z.x, (size_t)z.points * sizeof *z.x);
+        if (k == 0)
+            rd_guess(r, &z, RD_FIRST), rd_wide(&z);
+        for (int i = 1; i + 1 < z.points; i++)
+            z.x[i] = RD_MIN(z.x[i], z.most[i] * (1.0 - 1e-6));
+        int steps = rd_interior(&z, k == 0 ? RD_GAP : 3e-3, k == 0 ? 1e-3 : 3e-4, 1);
+        r->steps += abs(steps);
+        if (!rd_slacks(&z, z.x))
+            steps = -1;
+        if (steps < 0) /* a little slower than the last motion */
+            memcpy(z.x, z.kept, (size_t)z.points * sizeof *z.x);
+        if (steps < 0) {
+            for (double less = 1e-3; less < 1.0 && !rd_slacks(&z, z.x); less *= 2.0)
+                for (int i = 1; i + 1 < z.points; i++)
+                    z.x[i] *= 1.0 - less;
+            const int again = k == 0 || !rd_slacks(&z, z.x);
+            if (again && !rd_start(r, &z))
+                break;
+            r->steps += rd_interior(&z, again ? 4.0 : 3e-3, again ? 1e-3 : 3e-4, 0);
+        }
         rd_deliver(r, &z);
         const int beyond = rd_beyond(r, &z, 1.0 + RD_MIN(k, RD_LOCAL));
         if (beyond == 0)

@@ -54,6 +54,7 @@ struct rd_retiming {
     int least;         /* of intervals per segment */
     int refinements;   /* most halvings of intervals in which the path changes too much */
     int rounds;        /* most solutions with larger margins on one grid */
+    int solutions;     /* the same where rates are limited */
     /* Results; capacity: of the arrays with a row for each point. */
     int capacity, points, rounds_taken;
     double *s, *x;

@@ -37,6 +37,8 @@ LEAST = 6
 """Intervals of a segment between two knots, at least."""
 ROUNDS = 100
 """Most solutions on one grid, each with larger margins between its points."""
+RATED = ((1, 6), (3, 24))
+"""Factors of the number of intervals, and most solutions with so many, where rates of efforts are limited."""
 REFINEMENTS = 10
 """Most halvings of intervals in which the path changes too much between two points."""
 MOST_POINTS = 2_000_000
@@ -181,9 +183,16 @@ def retime(
     share = np.maximum(_load_friction(load_friction, chain.dof), driven.load_friction)
 
     def solved(speed: float) -> Retimed:
-        problem = _Problem(driven, spline, arrays, intervals)
-        problem.load_friction[:] = share
-        return problem.solve(ends, speed * speed)
+        for factor, solutions in RATED:
+            problem = _Problem(driven, spline, arrays, factor * intervals)
+            problem.load_friction[:], problem.solutions = share, solutions
+            try:
+                return problem.solve(ends, speed * speed)
+            except _TooCoarseError as error:
+                reason = error
+                if not np.isfinite(arrays["effort_rate"]).any():
+                    break
+        raise reason
 
     if not timed:
         return solved(HIGHEST_SPEED * whole)
@@ -218,14 +227,20 @@ def _first(solved: Callable[[float], Retimed], speed: float) -> tuple[Retimed, f
     raise reason
 
 
+class _TooCoarseError(TrajectoryError):
+    """A limit is exceeded between two points of the grid, whatever is done."""
+
+
 class _Problem:
     """The arrays of ``rd_retiming``.
 
     Attributes:
         variant: number of the start where rates are limited; 0: the usual one.
+        solutions: most of them, where rates are limited.
     """
 
     variant = 0
+    solutions = RATED[0][1]
 
     def __init__(
         self, driven: DrivenModel, spline: QuinticSpline, limits: dict[str, Array], intervals: int
@@ -276,6 +291,7 @@ class _Problem:
         problem.start, problem.end, problem.cap = *ends, cap
         problem.intervals, problem.least, problem.rounds = self.intervals, LEAST, ROUNDS
         problem.capacity, problem.refinements = self.capacity, REFINEMENTS
+        problem.solutions = self.solutions
         problem.q, problem.qp, problem.qpp, problem.a, problem.b, problem.c = map(_at, self.rows)
         problem.s, problem.x, problem.share, problem.u, problem.h = map(_at, self.columns)
         problem.kind, problem.joint = (declared.from_buffer(_types()[1], codes) for codes in self.codes)
@@ -283,7 +299,8 @@ class _Problem:
         if failures:
             raise failures[0]
         if code != library.RD_RETIMED:
-            raise TrajectoryError(self._reason(problem, code, library))
+            kind = _TooCoarseError if code == library.RD_BEYOND else TrajectoryError
+            raise kind(self._reason(problem, code, library))
         return self._result(problem, library)
 
     def _result(self, problem: Any, library: Any) -> Retimed:
