@@ -11,7 +11,8 @@ from robot_dynamics.dynamics.friction import DriveFriction
 from robot_dynamics.errors import shown
 from robot_dynamics.identification.plausibility import implausibilities
 from robot_dynamics.identification.result import Comparison, Identification
-from robot_dynamics.report.pages import rendered
+from robot_dynamics.model.chain import JointKind
+from robot_dynamics.report.pages import Bar, rendered
 from robot_dynamics.report.plots import legend_below, panels, picture
 from robot_dynamics.spatial import Array
 
@@ -52,6 +53,7 @@ def page(found: Identification) -> str:
         findings=list(_findings(found, summary)),
         advice=list(_advice(found, summary)),
         held_out=summary.get("held_out") or "the runs to validate with",
+        bars=_bars(found, summary),
         joints=_joints(found, summary),
         drives=_drives(found, summary),
         friction=_friction_pictures(found),
@@ -122,6 +124,17 @@ def _advice(found: Identification, summary: dict[str, Any]) -> Iterator[str]:
             yield f"{name} was tested in {' and '.join(parts)} only."
     if len(found.learn) == 1:
         yield "A second run at another speed: friction and inertia are then told apart."
+
+
+def _bars(found: Identification, summary: dict[str, Any]) -> list[Bar]:
+    """Largest effort of each joint in what was held out, and its limit."""
+    bars = []
+    for j, name in enumerate(summary["joints"]):
+        joint = found.chain.driving_joint(j)
+        largest = float(np.abs(summary["tested"][name]["effort"]).max())
+        unit = "N" if joint.kind is JointKind.PRISMATIC else "N·m"
+        bars.append(Bar.of(shown(name), largest, joint.limits.effort or np.inf, unit))
+    return bars
 
 
 def _joints(found: Identification, summary: dict[str, Any]) -> dict[str, Any]:

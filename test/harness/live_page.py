@@ -80,10 +80,7 @@ class Page:
 
     def open(self, tab):
         """Show a tab of the controls."""
-        self.driver.execute_script(
-            "[...document.querySelectorAll('[role=tab]')].find(e => e.textContent == arguments[0]).click()",
-            tab,
-        )
+        self.driver.find_element("xpath", f"//*[@role='tab'][normalize-space()='{tab}']").click()
 
     def reset(self):
         self.open("Controller")

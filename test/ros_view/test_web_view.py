@@ -122,12 +122,16 @@ def test_too_fast_a_move_is_refused_until_the_refusal_is_dismissed(live):
 
 
 def test_angles_are_shown_in_degrees_on_request(live):
-    live.press("degrees")
-    live.peer.wait_until(
-        lambda: abs(live.slider_value("joint2") - np.degrees(live.position()[1])) < 1.0, "no degrees"
-    )
-    live.press("radians")
-    live.peer.wait_until(lambda: abs(live.slider_value("joint2") - live.position()[1]) < 0.01, "no radians")
+    for unit, factor in (("degrees", 180.0 / np.pi), ("radians", 1.0)):
+        label = {"degrees": "joint2 [°]", "radians": "joint2 [rad]"}[unit]
+        live.press(unit)
+        live.peer.wait_until(
+            lambda label=label: live.driver.find_elements("xpath", f"//label[.='{label}']"), f"no {label}"
+        )
+        live.peer.wait_until(
+            lambda factor=factor: abs(live.slider_value("joint2") / factor - live.position()[1]) < 0.01,
+            f"no {unit}",
+        )
 
 
 def test_reset_puts_the_arm_where_it_began_and_the_controller_lets_it_stay(live):

@@ -23,6 +23,7 @@ from robot_dynamics.report.sizing.box import Box, largest_box
 from robot_dynamics.report.sizing.envelopes import MotionEnvelope, envelope_rows, envelopes
 from robot_dynamics.report.sizing.loads import REACTIONS, Loads, recorded_loads, standard_loads
 from robot_dynamics.report.sizing.ratings import Fall, Ratings, Supply, fall, ratings, supply
+from robot_dynamics.report.sizing.verdict import bars, next_steps, verdict
 from robot_dynamics.report.sizing.workspace import CAUSES, Excursion, PlaneMap, excursions, map_rows, maps
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.machine import Machine
@@ -132,10 +133,16 @@ def _html(found: Study, tables: dict[str, tuple[str, str]]) -> str:
     limit = min(leg.limits.force for leg in machine.legs)
     planes = [f"{NAMES[a]} and {NAMES[b]}" for a, b in PLANES]
     curves = pictures.load_curves(machine, loads)
+    kept, sentence = verdict(machine, loads, found.ratings)
     return rendered(
         "report/sizing/page.html.j2",
         title=f"{shown(machine.name)}: what it reaches, what it can do, what it needs",
         summary=_summary(machine),
+        kept=kept,
+        verdict=sentence,
+        steps=list(next_steps(machine, loads, found.ratings)),
+        force_bars=bars(machine, loads),
+        drawing=_captioned(["The platform at home"], [pictures.drawing(machine)]),
         characteristic=f"{machine.characteristic_length:g}",
         reach=_reach_table(found),
         causes_key=list(zip(CAUSES[1:], pictures.CAUSE_COLORS[1:], strict=True)),

@@ -31,6 +31,26 @@ WIDE_SCALE = 20.0
 LIMIT: dict[str, Any] = {"color": "#b00020", "lw": 1.4, "ls": (0, (5, 3))}
 
 
+def drawing(machine: Machine) -> bytes:
+    """The platform at home: base, platform and legs, lengths in metres."""
+    figure = blank_figure(*PANEL, "")
+    axes: Any = figure.add_subplot(projection="3d")
+    tops = machine.platform_points @ machine.home_rotation.T + machine.home_position
+    for points, color in ((machine.base_points, "#57606a"), (tops, "#bf8700")):
+        around = points - points.mean(axis=0)
+        order = np.argsort(np.arctan2(around[:, 1], around[:, 0]))
+        ring = points[[*order, order[0]]]
+        axes.plot(*ring.T, color=color, lw=2.0)
+    for base, top, color, name in zip(machine.base_points, tops, LEG_COLORS, machine.leg_names, strict=True):
+        axes.plot(*np.array([base, top]).T, color=color, lw=2.5)
+        axes.text(*(0.5 * (base + top)), name.replace("$", ""), fontsize=7)
+    axes.set_box_aspect(np.ptp(np.vstack([machine.base_points, tops]), axis=0) + 1e-3)
+    for set_label, name in zip((axes.set_xlabel, axes.set_ylabel, axes.set_zlabel), "xyz", strict=True):
+        set_label(f"{name} [m]", fontsize=8)
+    axes.tick_params(labelsize=7)
+    return _png(figure)
+
+
 def condition_maps(maps: Sequence[PlaneMap]) -> list[bytes]:
     """Condition number within reach, what ends it outside; one scale for all."""
     scale = _scale([m.condition[m.kept] for m in maps])

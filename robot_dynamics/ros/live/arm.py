@@ -9,7 +9,7 @@ import numpy as np
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from robot_dynamics.ros.live.session import RATE, Progress
+from robot_dynamics.ros.live.session import RATE, WATCHED, Progress
 from robot_dynamics.ros.running.observer import (
     SECOND,
     Observer,
@@ -54,7 +54,7 @@ class ArmExhibit:
         """An arm without masses has no lockstep."""
         return not self._subject.kinematic
 
-    def processes(self, lockstep: bool) -> Sequence[tuple[str, dict[str, Any]]]:
+    def processes(self, lockstep: bool, watched: bool) -> Sequence[tuple[str, dict[str, Any]]]:
         """Controller and simulator, or what stands in for both."""
         chain: dict[str, Any] = self._subject.chain_parameters()
         start = self._subject.start_parameters()
@@ -70,7 +70,10 @@ class ArmExhibit:
         if not lockstep:
             return [(CONTROLLER, common), ("simulator", {**common, **start})]
         controller = {**common, "safe_fade_time": 0.0, "kp": [KP], "kv": [2.0 * KP**0.5]}
-        return [(CONTROLLER, controller), ("simulator", {**common, **start, "rate": RATE})]
+        return [
+            (CONTROLLER, controller),
+            ("simulator", {**common, **start, "rate": WATCHED if watched else RATE}),
+        ]
 
     def page(self) -> dict[str, Any]:
         """Parameters of the page."""

@@ -27,8 +27,10 @@ from robot_dynamics.view.tour_result import TourResult
 
 VISITOR_TIME = 20.0
 """Seconds for which a tour waits for the browser that was opened."""
-RATE = 150.0
-"""Of the control loop in lockstep [Hz]."""
+RATE = 500.0
+"""Rate of the control loop in lockstep on a tour, whose errors are judged [Hz]."""
+WATCHED = 150.0
+"""Rate where sliders move the robot: a third of the processor time [Hz]."""
 
 Say = Callable[[str], None]
 Progress = Callable[[str, float], None]
@@ -60,7 +62,7 @@ class Exhibit(Protocol):
 
     name: str
 
-    def processes(self, lockstep: bool) -> Sequence[tuple[str, dict[str, Any]]]:
+    def processes(self, lockstep: bool, watched: bool) -> Sequence[tuple[str, dict[str, Any]]]:
         """Module below ``robot_dynamics.ros`` and parameters of each node that moves the machine.
 
         The first one controls: where it takes part in a lockstep, its answers are paced.
@@ -109,7 +111,7 @@ def show(exhibit: Exhibit, options: SessionOptions, say: Say, progress: Progress
             return node
 
         further = ("--params-file", str(options.parameters.resolve())) if options.parameters else ()
-        for number, (module, parameters) in enumerate(exhibit.processes(lockstep)):
+        for number, (module, parameters) in enumerate(exhibit.processes(lockstep, not options.tour)):
             start(module, parameters, (*further, *(pacemaker.ARGUMENTS if paced and number == 0 else ())))
         if paced:
             start("running.pacemaker", {})

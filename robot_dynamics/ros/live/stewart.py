@@ -10,7 +10,7 @@ from geometry_msgs.msg import PoseStamped, Transform, Twist
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 
-from robot_dynamics.ros.live.session import RATE, Progress
+from robot_dynamics.ros.live.session import RATE, WATCHED, Progress
 from robot_dynamics.ros.running.observer import (
     SECOND,
     Observer,
@@ -51,10 +51,10 @@ class StewartExhibit:
         self._platform, self._file = platform, file
         self.name = platform.machine.name
 
-    def processes(self, lockstep: bool) -> Sequence[tuple[str, dict[str, Any]]]:
+    def processes(self, lockstep: bool, watched: bool) -> Sequence[tuple[str, dict[str, Any]]]:
         """Controller and simulator."""
         common: dict[str, Any] = {"machine": self._file, "lockstep": lockstep}
-        simulator = {"rate": RATE} if lockstep else {}
+        simulator = {"rate": WATCHED if watched else RATE} if lockstep else {}
         return [
             ("stewart_platform", {**common, "safe_output": "zero"}),
             ("simulator", {**common, **simulator}),

@@ -145,14 +145,14 @@ class MovePanel:
 
     def _slider(self, one: Coordinate) -> Any:
         low, high = (round(one.factor * value, 6) for value in (one.low, one.high))
-        value = one.factor * self._positions.get(one.name, 0.0)
+        value = round(one.factor * self._positions.get(one.name, 0.0) / one.step) * one.step
         reason = self._locked.get(one.name, "")
         slider = self._server.gui.add_slider(
             _label(one, reason),
             min=low,
             max=high,
             step=one.step,
-            initial_value=min(max(value, low), high),
+            initial_value=round(min(max(value, low), high), 6) + 0.0,  # no minus before a zero
             disabled=bool(reason),
             hint=reason or f"{low:g} to {high:g} {one.unit}",
         )
@@ -236,7 +236,7 @@ class MovePanel:
         slider = self._sliders[one.name]
         rounded = min(max(one.step * round(one.factor * value / one.step), slider.min), slider.max)
         if abs(rounded - slider.value) > 1.5 * one.step:
-            slider.value = round(rounded, 6)
+            slider.value = round(rounded, 6) + 0.0
 
 
 def _label(one: Coordinate, reason: str) -> str:
