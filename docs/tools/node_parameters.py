@@ -24,6 +24,7 @@ CLASSES = {
         *FOLLOWER,
         "control.arm.path_rules:PartialGoalParameters",
         "control.arm.path_rules:TorqueCheckParameters",
+        "control.arm.path_rules:IdentifiedRangeParameters",
         "control.arm.laws:LawModules",
         "control.stop_memory:StopParameters",
         "ros.control.external_efforts:WrenchParameters",
@@ -37,6 +38,7 @@ CLASSES = {
         *FOLLOWER,
         "control.arm.path_rules:PartialGoalParameters",
         "control.arm.path_rules:TorqueCheckParameters",
+        "control.arm.path_rules:IdentifiedRangeParameters",
         "ros.control.controller_node:Autostart",
     ),
     "robot_model": (
