@@ -12,12 +12,14 @@ A state that nobody answers is published again, unchanged, every REPEAT seconds.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import sys
 import time
 
 import numpy as np
+from geometry_msgs.msg import WrenchStamped
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.subscription import Subscription
@@ -38,6 +40,8 @@ from robot_dynamics.simulation.parameters import COMMANDS, JOINT_STATE, Simulato
 from robot_dynamics.simulation.plant import Plant
 from robot_dynamics.spatial import Array
 
+PUSH_TIME = 0.3
+"""Steady seconds for which a push on ~/push acts."""
 REPEAT = 0.2
 """Steady seconds after which an unanswered state is published again in lockstep."""
 UNANSWERED = 1.0
@@ -76,6 +80,8 @@ class Simulator(Node):
         if kind.brake_topic:
             self.create_subscription(Bool, kind.brake_topic, self._on_brake, qos.DESCRIPTION)
         self.create_service(Trigger, "~/reset", self._on_reset)
+        self._pushed, self._pushed_until = "", math.inf
+        self.create_subscription(WrenchStamped, "~/push", self._on_push, qos.COMMAND)
         self._diagnostics = diagnostics.DiagnosticsPublisher(self, self._status)
         self._source = PlantSource(self, kind, settings, self._period, self._use)
         self._source.start()
@@ -148,6 +154,8 @@ class Simulator(Node):
         if motion is None:
             return
         self._watch_brakes()
+        if time.monotonic() > self._pushed_until:
+            self._end_push(motion)
         age = motion.command_age
         if age > settings.command_timeout:
             motion.halt(settings)
@@ -218,6 +226,27 @@ class Simulator(Node):
             self._accept(motion, self._order.read_command(message))
         except StateError as error:
             self._refuse(str(error))
+
+    def _on_push(self, message: WrenchStamped) -> None:
+        """Push a link for a moment; nothing in lockstep, where only answers count."""
+        motion, force, torque = self._motion, message.wrench.force, message.wrench.torque
+        push = getattr(motion.plant, "push", None) if motion is not None else None
+        if push is None or self._settings.lockstep:
+            self._refuse("nothing can be pushed here" if push is None else "nothing is pushed in lockstep")
+            return
+        try:
+            push(message.header.frame_id, [force.x, force.y, force.z, torque.x, torque.y, torque.z])
+        except StateError as error:
+            self._refuse(str(error))
+            return
+        self._pushed, self._pushed_until = message.header.frame_id, time.monotonic() + PUSH_TIME
+
+    def _end_push(self, motion: Motion) -> None:
+        push = getattr(motion.plant, "push", None)
+        self._pushed_until = math.inf
+        if push is not None:
+            with contextlib.suppress(StateError):  # another robot since
+                push(self._pushed, np.zeros(6))
 
     def _on_answer(self, message: JointState) -> None:
         """Efforts that answer a state, in lockstep."""

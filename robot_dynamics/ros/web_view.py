@@ -65,6 +65,8 @@ class WebView(Node):
             reset=lambda: self._wishes.put(self._begin_anew),
             reset_fault=lambda: self._wishes.put(lambda: self._call(self._reset_fault)),
             set=lambda values: self._wishes.put(lambda: self._tuning.set(values)),
+            push=lambda link, wrench: self._wish(lambda: self._source.push(link, wrench)),
+            target=lambda pose: self._wish(lambda: self._source.target(pose)),
         )
         gravity = settings.gravity if platform is None else tuple(platform.machine.gravity)
         self._page = pages.Page(server, settings, gravity, actions)
@@ -77,6 +79,7 @@ class WebView(Node):
                 self._show,
                 lambda text, level: self._page.notices.say("description", text, level),
                 Path(settings.description_folder) if settings.description_folder else None,
+                settings.simulator,
             )
         else:
             self._source = StewartSource(self, controller, platform, settings.zero_lengths)
@@ -149,6 +152,17 @@ class WebView(Node):
                 self._page.notices.say("log", text, "warning", MEMORY)
 
     # What the user wishes
+
+    def _wish(self, wish: Callable[[], None]) -> None:
+        """Do what a user wishes, in the node's own thread."""
+
+        def tried() -> None:
+            try:
+                wish()
+            except RobotDynamicsError as error:
+                self._page.notices.refuse("wish", str(error))
+
+        self._wishes.put(tried)
 
     def _send(self, goal: MoveGoal) -> None:
         self._page.notices.say("log", "")

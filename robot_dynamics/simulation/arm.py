@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.dynamics.friction import direction
+from robot_dynamics.errors import StateError, quoted, shown
 from robot_dynamics.model.chain import JointLimits, KinematicChain
 from robot_dynamics.model.load import load_urdf
 from robot_dynamics.model.urdf import parse_urdf
@@ -159,6 +160,27 @@ class ArmPlant:
         """
         self._data.ctrl[:] = -checked_wrench(wrench, len(self._arm.tips))
 
+    def push(self, link: str, wrench: ArrayLike) -> None:
+        """Push a link until the next push; zeros end it.
+
+        Args:
+            link: its name.
+            wrench: (6,) force [N], and torque about the link's origin [N·m], on the arm in the axes of the
+                root frame.
+
+        Raises:
+            StateError: no such link, a wrong length, or a value that is not finite.
+        """
+        names = [body.name for body in self._arm.bodies]
+        if link not in names:
+            raise StateError(f"no link {quoted(link)}; choose from {shown(*names)}")
+        given, data = checked_wrench(wrench), self._data
+        data.xfrc_applied[:] = 0.0
+        body = self._built.model.body(f"body{names.index(link)}").id
+        mujoco.mj_kinematics(self._built.model, data)
+        about = np.cross(data.xpos[body] - data.xipos[body], given[:3])  # MuJoCo's is at the centre of mass
+        data.xfrc_applied[body] = [*given[:3], *(given[3:] + about)]
+
     def set_brakes(self, engaged: bool) -> None:
         """Lock all joints by dry friction, or release them."""
         self._brakes = engaged
@@ -249,6 +271,8 @@ class ArmPlant:
         built = prepared or self.prepare(parameters)
         data = mujoco.MjData(built.model)
         data.time, data.ctrl[:] = self._data.time, self._data.ctrl
+        if data.xfrc_applied.shape == self._data.xfrc_applied.shape:
+            data.xfrc_applied[:] = self._data.xfrc_applied
         data.qpos[:], data.qvel[:] = self._data.qpos, self._data.qvel
         self.parameters = parameters
         self._use(built, data)
@@ -288,7 +312,7 @@ class ArmPlant:
     def _evaluate(self, effort: Array) -> mujoco.MjData:
         scratch = self._scratch
         scratch.qpos[:], scratch.qvel[:] = self._data.qpos, self._data.qvel
-        scratch.ctrl[:] = self._data.ctrl
+        scratch.ctrl[:], scratch.xfrc_applied[:] = self._data.ctrl, self._data.xfrc_applied
         scratch.qfrc_applied[self._built.drivers] = effort
         if not self._slides:
             mujoco.mj_forward(self._built.model, scratch)

@@ -94,3 +94,9 @@ class Page:
     def press(self, name):
         (button,) = self.driver.find_elements("xpath", f"//button[starts-with(normalize-space(), '{name}')]")
         self.driver.execute_script("arguments[0].click()", button)
+
+    def check(self, name):
+        """Click a checkbox."""
+        row = f"//label[starts-with(normalize-space(), '{name}')]/ancestor::*[.//input[@type='checkbox']][1]"
+        box = self.driver.find_elements("xpath", f"{row}//input[@type='checkbox']")[0]
+        self.driver.execute_script("arguments[0].click()", box)

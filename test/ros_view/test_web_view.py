@@ -134,6 +134,28 @@ def test_angles_are_shown_in_degrees_on_request(live):
         )
 
 
+def test_a_click_on_a_link_pushes_it_and_the_page_shows_what_the_joints_feel(live):
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    felt = []
+    live.peer.node.create_subscription(
+        JointState, "computed_torque_controller/external_torque", felt.append, qos.LOCKSTEP
+    )
+    live.open("Touch")
+    live.check("push here")
+    live.type("push [N]", 100.0)
+    canvas = live.driver.find_element("css selector", "canvas")
+
+    def click():
+        ActionChains(live.driver).move_to_element(canvas).click().perform()
+
+    live.peer.repeat_until(
+        click, lambda: felt and max(np.abs(one.effort).max() for one in felt) > 5.0, "no joint feels a push"
+    )
+    live.check("push here")
+    live.open("Move")
+
+
 def test_reset_puts_the_arm_where_it_began_and_the_controller_lets_it_stay(live):
     assert np.abs(live.position() - START).max() > 0.3
     live.reset()

@@ -342,6 +342,32 @@ def test_joints_beside_the_chain_are_told_where_they_are_held():
     assert ArmPlant(PUMA).held_joints == {}
 
 
+def test_a_push_accelerates_the_arm_by_the_link_s_jacobian():
+    """Against Pinocchio; the push lasts until the next one, and through a reload."""
+    plant = ArmPlant(PUMA, parameters=PlantParameters(**IDEAL, gravity=TILTED))
+    q = np.array([0.3, -0.8, 0.5, 0.2, 0.6, -0.4])
+    plant.reset(q)
+    model, data = reference(PUMA.read_text())
+    pin.crba(model, data, q)
+    mass = np.triu(data.M) + np.triu(data.M, 1).T
+    frame = model.getFrameId("link4")
+    pin.computeJointJacobians(model, data, q)
+    pin.updateFramePlacements(model, data)
+    jacobian = pin.getFrameJacobian(model, data, frame, pin.LOCAL_WORLD_ALIGNED)
+    before, wrench = plant.acceleration(np.zeros(6)), np.array([10.0, -20.0, 5.0, 1.0, 2.0, -3.0])
+    plant.push("link4", wrench)
+    expected = np.linalg.solve(mass, jacobian.T @ wrench)
+    np.testing.assert_allclose(plant.acceleration(np.zeros(6)) - before, expected, rtol=1e-6, atol=1e-6)
+    plant.reconfigure(plant.parameters)
+    np.testing.assert_allclose(plant.acceleration(np.zeros(6)) - before, expected, rtol=1e-6, atol=1e-6)
+    plant.push("link4", np.zeros(6))
+    np.testing.assert_allclose(plant.acceleration(np.zeros(6)), before, rtol=1e-12)
+    with pytest.raises(StateError, match="no link 'link9'; choose from base_link"):
+        plant.push("link9", wrench)
+    with pytest.raises(StateError, match="six finite numbers"):
+        plant.push("link4", [np.nan] * 6)
+
+
 STANDING = """<robot name="standing"><link name="base"/>
   <link name="beam"><inertial><origin xyz="0.4 0 0"/><mass value="2"/>
     <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.02" iyz="0" izz="0.02"/></inertial></link>

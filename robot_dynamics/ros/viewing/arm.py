@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from geometry_msgs.msg import PoseStamped, WrenchStamped
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from transforms3d.quaternions import mat2quat
 
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.ros.models.description import DescriptionSource
+from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.viewing.joint_stream import JointStream, JointValues
 from robot_dynamics.ros.viewing.source import MachineSource, duration
+from robot_dynamics.ros.viewing.wrench_stream import WrenchStream
+from robot_dynamics.spatial import Array
 from robot_dynamics.view.machine import Geometry
 from robot_dynamics.view.mesh_files import unreadable
 from robot_dynamics.view.moves import MoveGoal, check_goal
@@ -31,6 +36,7 @@ class ArmSource(MachineSource):
         show: called with another robot.
         say: called with what is wrong with the description, and how bad that is; an empty text takes it back.
         folder: where the description's relative mesh names begin.
+        simulator: name of the node that simulates it.
     """
 
     TRAJECTORY = (JointTrajectory, "joint_trajectory")
@@ -42,9 +48,14 @@ class ArmSource(MachineSource):
         show: Callable[[Geometry], None],
         say: Callable[[str, str], None],
         folder: Path | None = None,
+        simulator: str = "simulator",
     ) -> None:
         self._folder = folder
         super().__init__(node, controller, JointStream(node, f"{controller}/reference"))
+        self._externals = JointStream(node, f"{controller}/external_torque")
+        self._wrenches = WrenchStream(node, f"{controller}/external_wrench")
+        self._targets = node.create_publisher(PoseStamped, f"{controller}/target_pose", qos.STREAM)
+        self._pushes = node.create_publisher(WrenchStamped, f"{simulator}/push", qos.COMMAND)
         self._geometry: RobotGeometry | None = None
         self._show, self._say = show, say
         say(f"waiting for {node.resolve_topic_name('robot_description')}", "warning")
@@ -85,7 +96,31 @@ class ArmSource(MachineSource):
             efforts=(self.commands.fresh or state).effort or state.effort,
             references=reference.position if reference is not None else {},
             errors=errors,
+            externals=external.effort if (external := self._externals.fresh) is not None else {},
+            wrench=(wrench.link, wrench.values) if (wrench := self._wrenches.fresh) is not None else None,
         )
+
+    def take(self) -> None:
+        """See :class:`MachineSource`."""
+        super().take()
+        self._externals.take()
+        self._wrenches.take()
+
+    def push(self, link: str, wrench: Array) -> None:
+        """Push a link of the simulated robot: force and torque (6,) about its origin, in root axes."""
+        message = WrenchStamped()
+        message.header.frame_id = link
+        force, torque = message.wrench.force, message.wrench.torque
+        force.x, force.y, force.z, torque.x, torque.y, torque.z = map(float, wrench)
+        self._pushes.publish(message)
+
+    def target(self, pose: Array) -> None:
+        """Send the controller a target pose (4, 4) in the root frame."""
+        message = PoseStamped()
+        place, turn = message.pose.position, message.pose.orientation
+        place.x, place.y, place.z = map(float, pose[:3, 3])
+        turn.w, turn.x, turn.y, turn.z = map(float, mat2quat(pose[:3, :3]))
+        self._targets.publish(message)
 
     def locked(self) -> Mapping[str, str]:
         """Joints that are not in the controller's reference."""

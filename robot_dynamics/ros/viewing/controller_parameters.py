@@ -15,7 +15,7 @@ from rclpy.parameter_client import AsyncParameterClient
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.inputs.decimals import decimal
 
-SHOWN = re.compile(r"mode|kp|kv|ki|payload_mass|payload\..+\.mass")
+SHOWN = re.compile(r"mode|kp|kv|ki|payload_mass|payload\..+\.mass|on_contact|(joint|cartesian)_stiffness")
 """Names of the parameters that the page shows."""
 PERIOD = 2.0
 """Seconds between two looks at the parameters."""

@@ -14,6 +14,7 @@ from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.viewing.joint_stream import JointStream
 from robot_dynamics.ros.viewing.streams import STALE, Stream
+from robot_dynamics.spatial import Array
 from robot_dynamics.view.moves import MoveGoal
 from robot_dynamics.view.samples import StateSample
 
@@ -57,6 +58,14 @@ class MachineSource(ABC):
         Raises:
             RobotDynamicsError: it cannot get there.
         """
+
+    def push(self, link: str, wrench: Array) -> None:
+        """Push a link of the simulated machine; TrajectoryError where links cannot be pushed."""
+        raise TrajectoryError("the links of this machine cannot be pushed")
+
+    def target(self, pose: Array) -> None:
+        """Send a target pose of the tip; TrajectoryError where there is none."""
+        raise TrajectoryError("this machine has no tip: use the sliders")
 
     def take(self) -> None:
         """Read what has arrived."""

@@ -99,9 +99,18 @@ class EffortGauge:
         name: of its node in the scene.
         gauge: what is shown.
         beside: put the label beside the highest place of the arc: neighbours' arcs often have one centre.
+        color: of the arc; None: by the share of the limit.
     """
 
-    def __init__(self, server: viser.ViserServer, name: str, gauge: Gauge, beside: bool = False) -> None:
+    def __init__(
+        self,
+        server: viser.ViserServer,
+        name: str,
+        gauge: Gauge,
+        beside: bool = False,
+        color: RGB | None = None,
+    ) -> None:
+        self._color = color
         self._gauge = gauge
         self._aside = _BESIDE if beside else np.eye(2)
         self._scale = EffortScale(gauge.limit)
@@ -153,7 +162,7 @@ class EffortGauge:
             self._put_label(place[2, :2])
         if self._drawn is None or abs(share - self._drawn) > REDRAWN:
             self._arrow.vertices = self._mesh(share).vertices.astype(np.float32)
-            self._arrow.color = rgb255(color)
+            self._arrow.color = rgb255(self._color or color)
             self._drawn = share
 
     def _put_label(self, rise: Array) -> None:

@@ -16,6 +16,7 @@ from robot_dynamics.view.browser.picture import Picture, Shown
 from robot_dynamics.view.browser.plots import Plots
 from robot_dynamics.view.browser.server import draws_fast, wait_until_drawn
 from robot_dynamics.view.browser.stage import Stage
+from robot_dynamics.view.browser.touch import Touch
 from robot_dynamics.view.machine import Geometry
 from robot_dynamics.view.moves import MoveGoal
 from robot_dynamics.view.parameters import WebViewParameters
@@ -36,6 +37,7 @@ LEGEND = """
 <b style="color:#1c9e78">━</b>&thinsp;<b style="color:#f2ad24">━</b>&thinsp;<b style="color:#d62629">━</b>
 effort: none, half, all of its limit (arc: 300° at the limit)<br>
 <b style="color:#4575b5">━</b> effort whose limit is unknown<br>
+<b style="color:#bf1a8c">━</b> external effort (inner arc), and force at the tip<br>
 <b style="color:#6b4d9e">━</b> weight of a link, from its centre of mass<br>
 <b style="color:#2673d9">■</b> reference of the controller, where it differs<br>
 <b style="color:#f28c1a">■</b> goal of the sliders
@@ -85,9 +87,12 @@ class Page:
         self.notices = Notices(server)
         self._panel = gui.add_panel()
         self._panel.dock_below(gui.main_panel)
-        self._tabs = {name: self._panel.add_tab(name) for name in ("Move", "Controller", "Show", "Notes")}
+        self._tabs = {
+            name: self._panel.add_tab(name) for name in ("Move", "Controller", "Touch", "Show", "Notes")
+        }
         self.controller = ControllerPanel(server, self._tabs["Controller"], actions)
         self._boxes = self._choices()
+        self._touch = Touch(server, self._tabs["Touch"], actions)
         with self._tabs["Notes"]:
             self._notes = gui.add_html("")
         self._plots = Plots(server, settings.plot_window)
@@ -170,6 +175,7 @@ class Page:
             self._head(geometry.name, "")
             self._stage.put_ground(geometry.ground)
             self._picture = Picture(self.server, geometry, self._gravity, self._simple)
+            self._touch.show(geometry)
             if self._move is not None:
                 self._move.remove()
             given = dict(zip(self._settings.home_joints, self._settings.home_positions, strict=True))
@@ -210,7 +216,8 @@ class Page:
         with self.server.atomic():
             self._move.follow(sample.positions)
             goal = self._move.goal if self._move.touched else {}
-            self._picture.update(sample, goal, shown)
+            poses = self._picture.update(sample, goal, shown)
+            self._touch.update(sample, poses, shown.numbers)
             self._head(self._picture.name, sample.caption)
             if not self._framed:
                 self._stage.look_at(*self._picture.bounds(sample.positions))

@@ -8,6 +8,7 @@ from typing import Any
 
 import viser
 
+from robot_dynamics.spatial import Array
 from robot_dynamics.view.machine import Coordinate
 from robot_dynamics.view.moves import MoveGoal
 
@@ -30,6 +31,8 @@ class Actions:
         reset: back to the initial state.
         reset_fault: end a protective stop.
         set: gets names and texts of the controller's parameters.
+        push: gets a link, and force and torque (6,) about its origin in root axes [N, N·m].
+        target: gets a target pose (4, 4) of the tip in the root frame.
     """
 
     send: Callable[[MoveGoal], None]
@@ -37,6 +40,8 @@ class Actions:
     reset: Callable[[], None]
     reset_fault: Callable[[], None]
     set: Callable[[Mapping[str, str]], None]
+    push: Callable[[str, Array], None]
+    target: Callable[[Array], None]
 
 
 @dataclass(frozen=True)

@@ -66,8 +66,8 @@ class Picture:
         self._body = RobotBody(self._server, "/body", self._geometry, simple=simple)
         self.failures = self._body.failures
 
-    def update(self, sample: StateSample, goal: Mapping[str, float], shown: Shown) -> None:
-        """Show one sample, and a goal where it is not empty."""
+    def update(self, sample: StateSample, goal: Mapping[str, float], shown: Shown) -> Mapping[str, Array]:
+        """Show one sample, and a goal where it is not empty; poses of the links."""
         poses = self._geometry.link_poses(sample.positions)
         self._body.move(poses)
         self._weights.visible = shown.weights
@@ -79,6 +79,7 @@ class Picture:
                 gauge.update(poses, sample.efforts.get(name), shown.numbers)
         self._ghost(self._reference, poses, sample.references if shown.reference else {})
         self._ghost(self._goal, poses, {**sample.positions, **goal} if goal and shown.goal else {})
+        return poses
 
     def bounds(self, positions: Mapping[str, float]) -> tuple[Array, Array]:
         """Least and greatest coordinates of the robot [m]."""
