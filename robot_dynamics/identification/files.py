@@ -59,7 +59,8 @@ def write_identified(
 
 def drive_parameters(found: Identification) -> str:
     """Parameters for every node of the package that knows drives, as a ROS 2 parameter file."""
-    document = {"/**": {"ros__parameters": {**found.friction(), **tested_ranges(found)}}}
+    threshold = {"contact_threshold": found.contact_threshold()}
+    document = {"/**": {"ros__parameters": {**found.friction(), **threshold, **tested_ranges(found)}}}
     joints = ", ".join(found.chain.joint_names)
     return f"# One value a joint, in the order {joints}\n" + yaml.safe_dump(document, sort_keys=False)
 

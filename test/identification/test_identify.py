@@ -169,6 +169,10 @@ def test_pinocchio_gives_the_same_efforts_from_the_files(robot, request, puma, t
         theirs = pinocchio.rnea(model, data, q[k], qd[k], qdd[k]) + dry + offset
         theirs += np.array(drives["rotor_inertia"]) * qdd[k] + np.array(drives["damping"]) * qd[k]
         assert np.abs(theirs - ours[k]).max() < 1e-9
+    judged = np.concatenate([one.measured - one.predicted for one in result.validate or result.learn])
+    moves = np.concatenate([one.moving & one.usable for one in result.validate or result.learn])
+    deviations = [np.sqrt(np.mean(judged[moves[:, j], j] ** 2)) for j in range(puma.dof)]
+    np.testing.assert_allclose(drives["contact_threshold"], 4.0 * np.array(deviations))
     known = read_drives(str(tmp_path / "friction.yaml"), puma).of(puma)
     assert list(known.rotor_inertia) == drives["rotor_inertia"]
     again = rd.load_urdf(tmp_path / "identified.urdf")

@@ -57,7 +57,7 @@ def nearest_link(
 
 
 class Touch:
-    """What touches the robot in the scene.
+    """Contact of the robot in the scene, and the controls for it.
 
     Args:
         server: the page.
