@@ -25,6 +25,9 @@ from robot_dynamics.view.visuals import Cylinder, MeshCheck, Sphere, Visual, Vis
 UNLIMITED_TURN = math.pi
 """Range of the slider of a joint without limits [rad or m]."""
 
+HANGING = 0.1
+"""Share of its size below its base from which on a robot is taken to hang, or to stand on its limbs."""
+
 
 @dataclass(frozen=True)
 class RobotGeometry:
@@ -40,10 +43,12 @@ class RobotGeometry:
 
     @cached_property
     def ground(self) -> float:
-        """Height of the floor: of the root or a lower fixed part; of a robot with limbs, of its feet [m]."""
+        """Height of the floor: of the root, a lower fixed part, or the feet of what reaches far below [m]."""
         poses = self.link_poses(self.home)
-        links = poses if self.limbs else {n: p for n, p in poses.items() if n not in self._moving_links}
-        return min(0.0, float(bounds(links, self.shapes)[0][2]))
+        fixed = {name: pose for name, pose in poses.items() if name not in self._moving_links}
+        base, feet = (float(bounds(links, self.shapes)[0][2]) for links in (fixed, poses))
+        base = min(0.0, base)
+        return feet if feet < base - HANGING * self.size else base
 
     @property
     def name(self) -> str:

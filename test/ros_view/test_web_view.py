@@ -19,6 +19,7 @@ pytest.importorskip("viser", reason="viser is not installed")
 pytestmark = pytest.mark.ros
 
 PUMA = resource("urdf/puma560.urdf").read_text()
+HOLD = "//button[starts-with(normalize-space(), 'hold')]"
 NAMES = [f"joint{i}" for i in range(1, 7)]
 START = np.array([0.2, -0.8, 0.6, 0.0, 0.5, 0.0])
 
@@ -62,22 +63,36 @@ def test_the_page_shows_the_robot_and_loads_nothing_from_elsewhere(live):
     assert len(live.driver.find_elements("css selector", ".uplot")) == 2
 
 
-def test_plots_fold_where_they_would_cover_the_robot(live):
-    """The scene keeps its place beside the controls in a small window, where the strip is two bars."""
+SIZES = ((1280, 800), (1024, 600), (640, 480), (390, 844))
 
-    def heights():
+
+def test_pages_of_four_sizes_show_robot_and_hold(live, tmp_path):
+    """Screenshots stay in the test's folder. Plots are folded where they would cover the robot."""
+
+    def charts():
         return narrow.execute_script(
-            "return [...document.querySelectorAll('.uplot')].map(e => e.getBoundingClientRect().height)"
+            "return [...document.querySelectorAll('.uplot')].filter(e => e.offsetHeight > 0).length"
         )
 
-    with chromium(640, 480) as narrow:
-        narrow.get(live.driver.current_url)
-        live.peer.wait_until(
-            lambda: "error" in narrow.find_element("css selector", "body").text, "no panel of the plots"
-        )
-        live.peer.wait_until(lambda: not any(heights()), "the plots are not folded")
-        (hold,) = narrow.find_elements("xpath", "//button[starts-with(normalize-space(), 'hold')]")
-        assert hold.is_displayed()
+    for width, height in SIZES:
+        with chromium(width, height) as narrow:
+            narrow.execute_cdp_cmd(
+                "Emulation.setDeviceMetricsOverride",
+                {"width": width, "height": height, "deviceScaleFactor": 0.5, "mobile": width < 500},
+            )
+            narrow.get(live.driver.current_url)
+            find = narrow.find_elements
+            live.peer.wait_until(lambda find=find: find("css selector", "canvas"), "no picture")
+            live.peer.wait_until(lambda find=find: find("xpath", HOLD), "no hold")
+            wanted = 2 if width > 1200 else 0
+            live.peer.wait_until(lambda wanted=wanted: charts() == wanted, f"not {wanted} charts at {width}")
+            (hold,) = find("xpath", HOLD)
+            box = hold.rect
+            assert box["x"] >= 0 and box["x"] + box["width"] <= width
+            assert box["y"] >= 0 and box["y"] + box["height"] <= height
+            seen = pixels(narrow)
+            assert len(np.unique(seen.reshape(-1, 3), axis=0)) > 100
+            narrow.save_screenshot(str(tmp_path / f"{width}x{height}.png"))
 
 
 def test_sliders_and_send_move_the_arm(live):
