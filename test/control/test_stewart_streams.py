@@ -81,19 +81,25 @@ def mix(time):
 
 
 @pytest.mark.parametrize(
-    ("rate", "meant", "stamp", "lost"),
+    ("rate", "meant", "stamp"),
     [
-        (60, "tick", "meant", 0.0),
-        (60, "tick", "sent", 0.02),
-        (60, "tick", "none", 0.0),
-        (60, "sending", "none", 0.02),
-        (30, "tick", "none", 0.02),
-        (100, "tick", "sent", 0.02),
+        (30, "tick", "meant"),
+        (30, "tick", "sent"),
+        (30, "sending", "none"),
+        (60, "tick", "meant"),
+        (60, "tick", "sent"),
+        (60, "tick", "none"),
+        (60, "sending", "none"),
+        (100, "tick", "sent"),
+        (100, "sending", "none"),
     ],
 )
-def test_a_stream_is_smooth_however_its_sender_scatters(base, rate, meant, stamp, lost):
-    """Intervals scatter by 3 ms (standard deviation): lag, error and force steps, 2 s after the start."""
-    random, period, end = np.random.default_rng(2), 1.0 / rate, 3.0
+def test_a_stream_is_smooth_however_its_sender_scatters(base, rate, meant, stamp):
+    """Lag, error and force steps, 2 s after the start.
+
+    Intervals scatter by 3 ms (standard deviation), and 2 % of the poses are lost.
+    """
+    random, period, end, lost = np.random.default_rng(3), 1.0 / rate, 2.6, 0.02
     count = int(end * rate)
     ticks = 0.02 + period * np.arange(count)
     sent = np.maximum.accumulate(ticks + random.normal(size=count) * 0.003 / np.sqrt(2.0))
@@ -107,7 +113,7 @@ def test_a_stream_is_smooth_however_its_sender_scatters(base, rate, meant, stamp
             moment = ticks[k] if meant == "tick" else sent[k]
             place, turn = mix(moment)
             given = {"meant": moment, "sent": sent[k], "none": None}[stamp]
-            pose = PoseSample(given, game.home + place, rotation_from_vector(turn), None)
+            pose = PoseSample(given, game.home + place, rotation_from_vector(turn), None, sent[k])
             game.control.command_pose(pose)
             k += 1
         reference = game.cycle()

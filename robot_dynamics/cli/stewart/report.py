@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from robot_dynamics.cli.chain_source import number
+from robot_dynamics.cli.demo import ProgressLine
 from robot_dynamics.cli.machine_source import add_motion_arguments, motion_table, one_input, platform_of
 from robot_dynamics.cli.needs import need
 from robot_dynamics.errors import ParameterError, quoted
@@ -58,8 +59,14 @@ def run(arguments: argparse.Namespace) -> int:
     platform = platform_of(arguments.machine)
     motion = None if arguments.motion is None else motion_table(arguments.motion, platform.machine, arguments)
     title = "" if arguments.motion is None else Path(arguments.motion).name
-    found = study(platform, motion, title, _payloads(arguments.payload), _proportions(arguments.box))
-    for path in write(found, arguments.output):
+    progress = ProgressLine()
+    found = study(
+        platform, motion, title, _payloads(arguments.payload), _proportions(arguments.box), progress
+    )
+    progress("pictures", 0.95)
+    paths = write(found, arguments.output)
+    progress.clear()
+    for path in paths:
         print(f"wrote {path}")
     for message in found.loads.messages:
         print(f"not within limits: {message}")

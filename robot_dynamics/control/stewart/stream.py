@@ -22,12 +22,14 @@ class PoseSample(NamedTuple):
         position: (3,) [m].
         rotation: (3, 3).
         twist: (6,) base frame; None where the sender gives none.
+        arrival: time of its arrival [s]; None: that of the last state of the legs.
     """
 
     time: float | None
     position: Array
     rotation: Array
     twist: Array | None
+    arrival: float | None = None
 
 
 class PoseFilter(StreamFilter[PoseSample]):

@@ -84,9 +84,12 @@ class StreamIntake:
             check_stamp(stamp, now, timeout)
         # A stamp of another clock tells nothing.
         foreign = stamp is None or abs(stamp - now) > max(timeout, self.filter.gap)
-        raw = now if stamp is None or (recovered and foreign) else stamp
+        arrival = now if sample.arrival is None else sample.arrival
+        raw = arrival if stamp is None or (recovered and foreign) else stamp
         if raw - self._raw > self.filter.gap or raw < self._raw - self.filter.gap:
             self.clear()
+        if stamp is None:
+            raw = max(raw, self._raw)  # arrivals are measured, with an error
         if raw < self._raw or (raw == self._raw and stamp is not None):
             return False
         place = self._place(sample)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import base64
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from robot_dynamics.control.stewart.platform_model import loaded
+from robot_dynamics.control.stewart.platform_model import compensated, loaded
 from robot_dynamics.errors import shown
 from robot_dynamics.inputs.files import write_files
 from robot_dynamics.model.chain import RigidBody
@@ -84,6 +84,7 @@ def study(
     title: str,
     payloads: Mapping[str, RigidBody] | None = None,
     proportions: Array | None = None,
+    progress: Callable[[str, float], object] = lambda stage, share: None,
 ) -> Study:
     """Work the numbers out.
 
@@ -93,7 +94,9 @@ def study(
         title: of the motion.
         payloads: further load cases by name: bodies on the platform, in its frame.
         proportions: (6,) of the box of poses around home [m, rad]; those of the excursions when None.
+        progress: called with each stage of the work and its share of the whole.
     """
+    progress("reach and envelopes", 0.0)
     reached = excursions(platform.machine)
     able = envelopes(platform.machine, reached)
 
@@ -102,18 +105,21 @@ def study(
             return standard_loads(carrying, reached, able)
         return recorded_loads(carrying, motion, title)
 
+    progress("loads of the motion", 0.2)
     machine, loads, cases = platform.machine, in_motion(platform), []
     for name, body in (payloads or {}).items():
         carrying = StewartPlatform(loaded(machine, body))
         there, mass = in_motion(carrying), carrying.machine.platform.mass
-        rated = ratings(machine, there)
-        cases.append(LoadCase(name, mass, there, rated, supply(there), fall(carrying)))
+        rated, falls = ratings(machine, there), fall(compensated(carrying))
+        cases.append(LoadCase(name, mass, there, rated, supply(there), falls))
     rated = ratings(machine, loads)
+    progress("maps of the workspace", 0.4)
     every = maps(machine, reached)
+    progress("proof of the box", 0.6)
     box = largest_box(machine, reached, proportions)
-    return Study(
-        machine, reached, every, able, loads, rated, supply(loads), fall(platform), box, tuple(cases)
-    )
+    progress("loss of power", 0.9)
+    falls = fall(compensated(platform))
+    return Study(machine, reached, every, able, loads, rated, supply(loads), falls, box, tuple(cases))
 
 
 def write(found: Study, folder: Path) -> list[Path]:
@@ -143,6 +149,7 @@ def _html(found: Study, tables: dict[str, tuple[str, str]]) -> str:
         steps=list(next_steps(machine, loads, found.ratings)),
         force_bars=bars(machine, loads),
         drawing=_captioned(["The platform at home"], [pictures.drawing(machine)]),
+        findings=list(_findings(found)),
         characteristic=f"{machine.characteristic_length:g}",
         reach=_reach_table(found),
         causes_key=list(zip(CAUSES[1:], pictures.CAUSE_COLORS[1:], strict=True)),
@@ -287,6 +294,21 @@ def _rating_table(machine: Machine, rated: Ratings) -> dict[str, Any]:
     return {"header": header, "rows": rows}
 
 
+def _findings(found: Study) -> Iterator[str]:
+    """Results for who decides, below the verdict."""
+    yield f"Most loaded: {_most_loaded(found)}."
+    supply = found.supply
+    yield (
+        f"Supply of all six actuators: peak {_figures(supply.peak)} W, mean {_figures(supply.mean)} W net,"
+        f" returned at most {_figures(supply.regeneration)} W."
+    )
+    sizes = ", ".join(
+        f"{name} {cell}" for name, cell in zip(NAMES, _box_table(found.box)["rows"][0], strict=True)
+    )
+    yield f"Verified box around home: {sizes if found.box.scale else 'none'}."
+    yield _fall_words(found)
+
+
 def _most_loaded(found: Study) -> str:
     """The leg with the greatest use, by each rating."""
     names, rated, words = list(map(shown, found.machine.leg_names)), found.ratings, []
@@ -360,10 +382,11 @@ def _fall_words(found: Study) -> str:
     if not np.isfinite(lost.time):
         return f"Without actuator forces the platform meets no end of a stroke within 3 s. {hold}"
     speed = float(np.abs(lost.leg_speed).max())
+    guessed = " Friction that is guessed is left out." if "friction" in machine.guessed else ""
     return (
         f"Without actuator forces and brakes {shown(machine.name)} falls from home onto its stops within"
         f" {lost.time:.2f} s: the fastest leg has {_figures(speed)} m/s, the buffers take"
-        f" {_figures(lost.energy)} J together. {hold}"
+        f" {_figures(lost.energy)} J together.{guessed} {hold}"
     )
 
 

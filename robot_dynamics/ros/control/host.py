@@ -104,6 +104,23 @@ class Host(Generic[C]):
         """The clock of the controller in force."""
         return StateClock() if self._in_force is None else self._in_force.clock
 
+    def time_of_arrival(self, received: int, now: Callable[[], float]) -> float | None:
+        """Time of a message's arrival on the controller's clock [s]; None where that clock is no real time.
+
+        Args:
+            received: time by the system's clock [ns]; 0: not known.
+            now: time of the last joint state [s].
+        """
+        if self._lockstep or self._simulated or not received:
+            return None
+        before, last = now(), self.look().last_state
+        after = now()
+        if before != after:  # a state has come in between
+            before, last = after, self.look().last_state
+        elapsed = time.monotonic_ns() - last - (time.time_ns() - received)
+        most = self.controller.parameters.state_timeout if self.controller is not None else 0.0
+        return before + min(max(1e-9 * elapsed, -most), most)
+
     @property
     def joint_names(self) -> Sequence[str]:
         """Joints of the controller in force, in its order."""

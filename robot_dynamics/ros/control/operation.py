@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped, TwistStamped
@@ -67,13 +68,15 @@ class Operation(StopServices[StewartController]):
         take_all(self._twist_commands)
         return next((twist for at, twist in reversed(self._twists) if at == stamp), None)
 
-    def _on_pose(self, message: PoseStamped) -> None:
+    def _on_pose(self, message: PoseStamped, info: Mapping[str, Any]) -> None:
         controller = self._controller_node.loop.controller
         if controller is None or not self._controller_node.loop.active:
             self._controller_node.events.refuse("pose command refused: the controller is not active")
             return
         try:
-            controller.command_pose(self._sample(message))
+            received = info.get("received_timestamp") or 0
+            arrival = self._controller_node.loop.time_of_arrival(received, lambda: controller.time)
+            controller.command_pose(self._sample(message)._replace(arrival=arrival))
         except RobotDynamicsError as error:
             self._controller_node.events.refuse(f"pose command refused: {error}")
 
