@@ -100,7 +100,9 @@ class SenderClock:
         for steps in range(max(1, nearest - 1), max(1, nearest + 1) + 1):
             late = time - self._tick - steps * self.period
             error = float(np.abs(place - self._expected(self._tick + steps * self.period)).max())
-            cost = (late / spread) ** 2 + (error / noise) ** 2 + RARE * (steps - 1)
+            cost = (late / spread) ** 2 + RARE * (steps - 1)
+            if self.on_ticks:  # places that follow the times say nothing about the ticks
+                cost += (error / noise) ** 2
             if cost < best:
                 best, chosen, off = cost, steps, error
         self._noise += SLOW * (off - self._noise)

@@ -103,7 +103,7 @@ def test_a_stream_is_smooth_however_its_sender_scatters(base, rate, meant, stamp
     count = int(end * rate)
     ticks = 0.02 + period * np.arange(count)
     sent = np.maximum.accumulate(ticks + random.normal(size=count) * 0.003 / np.sqrt(2.0))
-    kept = (random.random(count) >= lost) | (np.arange(count) < NEEDED)
+    kept = (random.random(count) >= lost) | (np.arange(count) < 2 * NEEDED)
     ticks, sent = ticks[kept], sent[kept]
     recovered = meant == "tick" and stamp == "sent"
     game = Game(base, stream_clock="recovered" if recovered else "stamps")
@@ -128,7 +128,7 @@ def test_a_stream_is_smooth_however_its_sender_scatters(base, rate, meant, stamp
     assert np.abs(np.diff(forces, axis=0)).max() < 0.05 * 15e3
     intake = game.control.intake
     assert intake.rate == pytest.approx(rate, rel=0.02)
-    assert intake.clock.jitter < 1e-6 if stamp == "meant" else 1e-3 < intake.clock.jitter < 6e-3
+    assert intake.clock.jitter < 1e-3 if stamp == "meant" else 1e-3 < intake.clock.jitter < 6e-3
     assert intake.remarks == []
 
 
