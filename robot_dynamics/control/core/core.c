@@ -96,10 +96,13 @@ static void measure_period(rd_core *core, double elapsed)
     if (!(LONGEST_PERIOD > elapsed && elapsed > 0.0)) {
         return;
     }
-    const double ratio = core->period / elapsed;
-    if (!(0.5 < ratio && ratio < 2.0)) {
-        core->period = elapsed;
+    const double ratio = core->period / elapsed, again = core->odd_period / elapsed;
+    if (core->period > 0.0 && !(0.5 < ratio && ratio < 2.0) && !(0.5 < again && again < 2.0)) {
+        core->odd_period = elapsed; /* a gap, unless the next one is like it */
+        return;
     }
+    core->odd_period = 0.0;
+    core->period = 0.5 < ratio && ratio < 2.0 ? core->period : elapsed;
     core->period += SMOOTHING * (elapsed - core->period);
 }
 
@@ -250,7 +253,7 @@ int rd_core_update(rd_core *core, double time, const double *position, const dou
     const int before_phase = core->phase, lost = !rd_controls(core->phase);
     core->fault_began = core->phase == RD_FAULT ? core->fault_began : time;
     rd_check_state(core, time, position, velocity, !lost);
-    const double elapsed = time - core->time;
+    const double elapsed = time - core->time, period = core->period;
     measure_period(core, elapsed);
     if (time < before) {
         core->set_back += before - time;
@@ -288,6 +291,9 @@ int rd_core_update(rd_core *core, double time, const double *position, const dou
     rd_go_on_with_retreat(core);
     core->phase =
         rd_phase_of(core, core->stopping.kind ? RD_STOPPING : rd_has_plan(core) ? RD_TRACKING : RD_HOLDING);
+    if (!lost && !core->discontinuity) {
+        rd_begin_rejoining(core, time, elapsed, period);
+    }
     const int answered = core->discontinuity == RD_TOO_FAST ? -1 : command(core, time);
     if (answered <= 0 && before_phase != RD_FAULT) {
         rd_count_fault(core);

@@ -25,6 +25,7 @@ struct rd_machine {
     int (*effort)(struct rd_core *core, const struct rd_settings *settings, const rd_motion *ahead, double half_period,
                   double *effort);
     int (*load)(const struct rd_core *core, const struct rd_settings *settings, double *effort);
+    int rejoins;                  /* whether its reference restarts where it is after a gap; see rejoining.c */
     int group;                    /* coordinates that a deceleration limits together by their norm; 0: each alone */
     /* The effort of a state and an acceleration (n), with the friction of a rate; NULL: none is simulated. */
     int (*dynamics)(struct rd_core *core, const struct rd_settings *settings, const double *position,
@@ -170,12 +171,19 @@ typedef struct {
     rd_plan plan;
 } rd_retreat;
 
+/* What is added to the reference after a gap; see rejoining.c. */
+typedef struct {
+    int active;
+    double began, duration;       /* [s] */
+    double *place, *rate;         /* (n) in coordinates of the references */
+} rd_rejoining;
+
 struct rd_core {
     int n;
     int phase;
     uint64_t epoch;               /* counts holds, discontinuities, losses and accepted plans */
     double time;                  /* of the last state [s] */
-    double period;                /* between two states, smoothed [s] */
+    double period, odd_period;    /* between two states, smoothed; the last one if it was of another kind [s] */
     int discontinuity;
     double discontinuity_size, discontinuity_more; /* what it says, see snapshot.py */
     const rd_settings *settings, *replaced;
@@ -193,6 +201,7 @@ struct rd_core {
     } before_plan;
     rd_stopping stopping;
     rd_setpoints setpoints;
+    rd_rejoining rejoining;
     rd_blind blind;
     rd_estimate estimate;
     double *matrix;               /* (n, n) scratch */
@@ -389,6 +398,9 @@ static inline int rd_sends_setpoints(const rd_core *core)
 {
     return core->settings->command != RD_COMMAND_EFFORT;
 }
+/* See rejoining.c: add to a reference what a gap has left, and begin that after a gap of `elapsed` [s]. */
+void rd_add_rejoining(const rd_core *core, double time, const rd_motion *out);
+void rd_begin_rejoining(rd_core *core, double time, double elapsed, double period);
 /* See setpoints.c: setpoints of this cycle, the beginning of a stop without states, and its setpoints. */
 void rd_advance_setpoints(rd_core *core, double time);
 void rd_begin_setpoint_stop(rd_core *core, double age);

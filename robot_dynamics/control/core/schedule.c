@@ -90,6 +90,7 @@ void rd_refer(rd_core *core, double time, const rd_motion *out)
     } else {
         rd_rest(core, out, core->hold);
     }
+    rd_add_rejoining(core, time, out);
 }
 
 void rd_stop(rd_core *core)
@@ -98,7 +99,7 @@ void rd_stop(rd_core *core)
     core->current.plan = NULL;
     core->waits = 0;
     core->stopping.kind = RD_NO_STOP;
-    core->blind.active = 0;
+    core->blind.active = core->rejoining.active = 0;
     ++core->epoch;
 }
 

@@ -168,6 +168,7 @@ static void straight_on(rd_core *core, const double *place, const double *rate)
 {
     rd_stopping *stop = &core->stopping;
     stop->path.plan = NULL;
+    core->rejoining.active = 0;
     rd_copy(stop->place, place, core->n);
     rd_copy(stop->rate, rate, core->n);
     stop->where = 0.0;

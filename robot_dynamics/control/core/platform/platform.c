@@ -96,6 +96,7 @@ static const rd_machine PLATFORM = {
     .telemetry = RD_TELEMETRY,
     .begin = begin_at_home,
     .group = 3,
+    .rejoins = 1,
     .find_place = rd_platform_find_place,
     .find_rate = rd_platform_find_rate,
     .reference_effort = rd_platform_reference_effort,
