@@ -119,7 +119,7 @@ class Host(Generic[C]):
             before, last = after, self.look().last_state
         elapsed = time.monotonic_ns() - last - (time.time_ns() - received)
         most = self.controller.parameters.state_timeout if self.controller is not None else 0.0
-        return before + min(max(1e-9 * elapsed, -most), most)
+        return float(before + min(max(1e-9 * elapsed, -most), most))
 
     @property
     def joint_names(self) -> Sequence[str]:

@@ -50,7 +50,8 @@ class Operation(StopServices[StewartController]):
         controller_node.ownership.on_disputed = self._protect
         self._base_frame = base_frame
         self._twists: deque[tuple[int, Array]] = deque(maxlen=TWISTS)
-        poses = node.create_subscription(PoseStamped, "~/pose_command", self._on_pose, qos.STREAM)
+        with_info: Any = self._on_pose  # rclpy's types know callbacks of a message alone
+        poses = node.create_subscription(PoseStamped, "~/pose_command", with_info, qos.STREAM)
         self._twist_commands = node.create_subscription(
             TwistStamped, "~/twist_command", self._on_twist, qos.STREAM
         )
