@@ -5,11 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from robot_dynamics.control.core.sources import enumerators
 from robot_dynamics.parameters import parameter, validate
+from robot_dynamics.spatial import Array
 
 ALL, FALLING, RISING = range(len(enumerators("rd_brakes")))
 """Changes of the efforts' share beside brakes, in the order of the core's enumeration."""
+SLIPPING = "its brakes slip: the efforts carry it until ~/unpark"
+"""State of a robot that has moved on engaged brakes."""
 ROUNDING = 1e-9
 """A smaller share of the efforts is none."""
 
@@ -75,6 +80,7 @@ class Brakes:
         self.reported = reported
         self.since = -math.inf
         self._now = -math.inf
+        self._place: Array | None = None
 
     def advance(self, time: float) -> None:
         """Note the present ``time`` [s]; after a step back, what has begun goes on from where it was."""
@@ -94,6 +100,26 @@ class Brakes:
         """Brake at ``time`` [s] although the brakes were to hold already: with all efforts, at once."""
         if self.engaging:
             self.since = time
+
+    def watch(self, time: float, position: Array, most: float) -> None:
+        """Bring the efforts back, until a release, where the robot moves on engaged brakes without them.
+
+        Args:
+            time: [s].
+            position: (n,) measured [rad or m].
+            most: distance that brakes may give way [rad or m].
+        """
+        if not self.engaging or self.slips or self.share(time) > 0.0:
+            self._place = None
+        elif self._place is None:
+            self._place = position.copy()
+        elif np.abs(position - self._place).max() > most:
+            self.since = math.inf
+
+    @property
+    def slips(self) -> bool:
+        """True while the efforts carry the robot because it has moved on engaged brakes."""
+        return self.since == math.inf
 
     def release(self, time: float) -> None:
         """Let go at ``time`` [s]; efforts that have not faded yet go up from where they are."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from closed_loop import READY, ArmLoop
+from closed_loop import READY, ArmLoop, PlatformLoop
 
 from robot_dynamics.control.protocol import Phase
 from robot_dynamics.control.stop_memory import StopState
@@ -65,6 +65,41 @@ def test_brakes_engage_at_rest_and_only_unpark_releases_them():
     loop.go(READY, 2.0)
     loop.run(2.3)
     np.testing.assert_allclose(loop.plant.position, READY, atol=2e-3)
+
+
+def test_motion_on_engaged_brakes_brings_the_efforts_back():
+    loop = moving(brakes=True, safe_fade_time=0.1)
+    loop.control.emergency_stop()
+    loop.run(1.0)
+    assert loop.control.brake and not loop.efforts[-1].any()
+    loop.braked_by_controller = False
+    loop.plant.set_brakes(False)  # they fail
+    place = loop.plant.position
+    loop.run(1.5)
+    assert "slip" in loop.control.state and loop.control.brake
+    assert np.abs(loop.plant.position - place).max() < 0.06
+    assert np.abs(loop.plant.velocity).max() < 1e-3
+    loop.braked_by_controller = True
+    assert loop.control.reset_fault() == "" and loop.control.unpark() == ""
+    loop.run(1.0)
+    assert loop.phases[-1] is Phase.HOLDING and not loop.control.brake
+
+
+def test_a_platform_whose_brakes_do_not_hold_is_carried_again():
+    loop = PlatformLoop(safe_fade_time=0.1)
+    loop.run(1.2)
+    loop.control.emergency_stop()
+    loop.run(0.5)  # no brake has engaged
+    assert loop.control.brake and "slip" in loop.control.state
+    place = loop.plant.position
+    loop.run(1.0)
+    assert np.abs(loop.positions[-1] - loop.positions[0]).max() < 0.02
+    np.testing.assert_allclose(loop.plant.position, place, atol=2e-3)
+    loop.braked_by_controller = True
+    loop.control.reset_fault()
+    assert loop.control.unpark() == ""
+    loop.run(1.0)
+    assert loop.phases[-1] is Phase.HOLDING and not loop.control.brake
 
 
 def test_an_arm_that_was_moved_on_its_brakes_stays_where_it_is_when_they_let_go():

@@ -19,6 +19,7 @@ from robot_dynamics.control.arm.target_pose import FrameSolver, TargetPose
 from robot_dynamics.control.arm.tested_range import beyond_tested
 from robot_dynamics.control.arm.torque_check import torque_checked
 from robot_dynamics.control.arm.trajectory import ANY_PATH, Reference, Trajectory, plan
+from robot_dynamics.control.brakes import SLIPPING
 from robot_dynamics.control.core.controller import CoreController
 from robot_dynamics.control.core.library import doubles
 from robot_dynamics.control.core.snapshot import PHASES
@@ -38,6 +39,8 @@ SHORTEST_MOVE = 0.2
 """Shortest move to a single target pose [s]."""
 UNKNOWN_SPEED = 1.0
 """Speed of a joint without a velocity limit on the way to a target pose [rad/s or m/s]."""
+SLIP = 0.02
+"""Distance that a joint may move on its brakes before the efforts come back [rad or m]."""
 HANDOVER, SHORTEST_STOP = 0.02, 0.1
 """Time for planning the stop of some joints, and the shortest one [s]."""
 
@@ -204,6 +207,8 @@ class ArmCommands(CoreController[Reference]):
     @property
     def state(self) -> str:
         """State of the brakes or phase, in words."""
+        if self.rest.brakes.slips:
+            return SLIPPING
         return self.phase.value if self.rest.state is Rest.RELEASED else self.rest.state.value
 
     @property
@@ -230,7 +235,7 @@ class ArmCommands(CoreController[Reference]):
     def conduct(self) -> float:
         """See :class:`CoreController`: engage and release brakes."""
         self._look_at_brakes()
-        return LOOK if self.rest.active else math.inf
+        return LOOK if self.rest.exists else math.inf
 
     def after_state(self) -> None:
         """See :class:`CoreController`: engage and release brakes."""
@@ -248,6 +253,7 @@ class ArmCommands(CoreController[Reference]):
         now = self._snapshot.read()
         if PHASES[now.phase].controls:
             self.rest.advance(now.time, bool(now.trip.latched), now.rests <= now.time)
+            self.rest.brakes.watch(now.time, self._snapshot.position, SLIP)
             self._offer_share()
 
     def _offer_share(self) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from robot_dynamics.control.brakes import SLIPPING
 from robot_dynamics.control.core.controller import CoreController
 from robot_dynamics.control.protocol import LATCHED, Phase, Planned, PlanStart
 from robot_dynamics.control.stewart.governed_motion import GovernedMotion, StreamGoal
@@ -87,6 +88,8 @@ class PlatformCommands(CoreController[Motion]):
     def state(self) -> str:
         """Mode and phase in words."""
         mode = self.modes.mode
+        if self.modes.brakes.slips:
+            return SLIPPING
         return self.phase.value if mode is OperatingMode.OPERATIONAL else mode.value
 
     @property

@@ -57,8 +57,8 @@ REFERENCE_SIZE = 24
 GAINS = ("mode", "kp", "kv", "ki", "disturbance_limit")
 """Parameters of the law; with others it is another law."""
 NO_WRENCH = np.zeros(6)
-STANDING_STILL = 5e-3
-"""Slower than that a platform stands, and its brakes may engage [m/s, rad/s]."""
+STANDING_STILL, SLIP = 5e-3, 2e-3
+"""Slower, a platform stands, and its brakes may engage [m/s, rad/s]; way of a leg on engaged brakes [m]."""
 
 
 class StewartController(PlatformCommands):
@@ -488,6 +488,8 @@ class StewartController(PlatformCommands):
                 else:
                     self._governing.drop()
         self._beyond = now.beyond
+        if self.modes.stands_on_brakes:
+            self.modes.brakes.watch(now.time, self._snapshot.position, SLIP)
         self.offer_brakes()
 
     def offer_brakes(self) -> None:

@@ -123,6 +123,11 @@ class OperatingModes:
         return self.mode in RESTING.values()
 
     @property
+    def stands_on_brakes(self) -> bool:
+        """True where brakes alone keep the platform up; parked, it may rest on its stops."""
+        return self.resting and self.mode is not OperatingMode.PARKED
+
+    @property
     def brake_fields(self) -> tuple[bool, int, float, float]:
         """Watch and brakes as the core's settings have them: see ``Brakes.share``."""
         return self.mode is OperatingMode.OPERATIONAL, *self.brakes.fields()
