@@ -182,6 +182,7 @@ class Page:
             home = {**geometry.home, **given}
             self._move = MovePanel(self.server, tab, geometry.coordinates, home)
             self._move.show_in(self._degrees)
+            self._buttons.offer_units(any(one.turns for one in geometry.coordinates))
         groups: dict[str, list[str]] = {}
         for one in geometry.coordinates:
             if not one.locked:

@@ -95,11 +95,15 @@ class Buttons:
             "duration [s]", min=0.1, max=LONGEST_MOVE, step=0.1, initial_value=2.0
         )
         poses = gui.add_button_group("sliders to", (CURRENT, HOME))
-        unit = gui.add_button_group("angles in", ("radians", "degrees"))
+        self._unit = unit = gui.add_button_group("angles in", ("radians", "degrees"))
         stop.on_click(lambda _: hold())
         go.on_click(lambda _: send())
         poses.on_click(lambda _: choose(poses.value))
         unit.on_click(lambda _: degrees(unit.value == "degrees"))
+
+    def offer_units(self, offered: bool) -> None:
+        """Show the choice between radians and degrees, or hide it."""
+        self._unit.visible = offered
 
     @property
     def duration(self) -> float:
@@ -142,7 +146,8 @@ class MovePanel:
         for name, members in groups.items():
             with self._tab:
                 movable = any(one.name not in self._locked for one in members)
-                folder = self._server.gui.add_folder(name or "joints", expand_by_default=movable)
+                label = name or ("joints" if any(one.turns for one in self._given) else "pose")
+                folder = self._server.gui.add_folder(label, expand_by_default=movable)
             self._folders.append(folder)
             with folder:
                 for one in members:

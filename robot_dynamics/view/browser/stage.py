@@ -101,8 +101,8 @@ class Stage:
         self._seen[client.client_id] = seen
         # The browser may still tell one of the places before.
         near = UNMOVED * float(np.linalg.norm(self._box[1] - self._box[0]))
-        known = [self._aim(1.5, 0.0)[0], *self._places.get(client.client_id, [])]
-        if any(np.linalg.norm(np.asarray(camera.position) - place) < near for place in known):
+        known = self._places.get(client.client_id, [])
+        if not known or any(np.linalg.norm(np.asarray(camera.position) - place) < near for place in known):
             self._place(client)
 
     def _forget(self, client: viser.ClientHandle) -> None:
