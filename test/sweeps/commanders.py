@@ -218,6 +218,7 @@ class Robot:
             self.caused = time.monotonic()
             cycle = Lifecycle(self.run.peer, self.node)
             cycle.change(self.run.random.choice([cycle.ACTIVATE, cycle.DEACTIVATE]))
+            self.caused = time.monotonic()  # on a loaded machine it takes seconds
 
     def goal(self) -> None:
         self.caused = time.monotonic()
