@@ -30,6 +30,7 @@ CASES = {
         {**URDF, **FOLLOWS, "use_sim_time": True},
     ],
     "robot_model": [{**URDF, **IMU, "use_sim_time": True}],
+    "contact_monitor": [{**URDF, **IMU, "use_sim_time": True}, {**URDF, **FOLLOWS}],
     "simulator": [
         {**URDF, **SIMULATOR},
         {**URDF, "command_message": "sensor_msgs/JointState"},
