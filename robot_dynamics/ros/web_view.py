@@ -126,6 +126,15 @@ class WebView(Node):
 
     def look(self) -> None:
         """Bring the page up to date and do what its users wish."""
+        try:
+            self._look()
+        except RuntimeError as error:
+            # viser wakes its sender from this thread, which fails where the sender goes to sleep just then.
+            # The message is queued by then; the next look sends the rest.
+            if "mutated during iteration" not in str(error):
+                raise
+
+    def _look(self) -> None:
         self._source.take()
         while not self._wishes.empty():
             self._wishes.get()()
