@@ -15,6 +15,8 @@ ALL, FALLING, RISING = range(len(enumerators("rd_brakes")))
 """Changes of the efforts' share beside brakes, in the order of the core's enumeration."""
 SLIPPING = "its brakes slip: the efforts carry it until ~/unpark"
 """State of a robot that has moved on engaged brakes."""
+RETURN = 0.05
+"""Time in which the efforts come back where the robot moves on engaged brakes [s]."""
 ROUNDING = 1e-9
 """A smaller share of the efforts is none."""
 
@@ -81,11 +83,13 @@ class Brakes:
         self.since = -math.inf
         self._now = -math.inf
         self._place: Array | None = None
+        self._slipped = math.nan
 
     def advance(self, time: float) -> None:
         """Note the present ``time`` [s]; after a step back, what has begun goes on from where it was."""
         if time < self._now:
             self.since += time - self._now
+            self._slipped += time - self._now
         self._now = time
 
     def engage(self, time: float) -> None:
@@ -99,7 +103,7 @@ class Brakes:
     def engage_again(self, time: float) -> None:
         """Brake at ``time`` [s] although the brakes were to hold already: with all efforts, at once."""
         if self.engaging:
-            self.since = time
+            self.since, self._slipped = time, math.nan
 
     def watch(self, time: float, position: Array, most: float) -> None:
         """Bring the efforts back, until a release, where the robot moves on engaged brakes without them.
@@ -114,18 +118,18 @@ class Brakes:
         elif self._place is None:
             self._place = position.copy()
         elif np.abs(position - self._place).max() > most:
-            self.since = math.inf
+            self._slipped = time
 
     @property
     def slips(self) -> bool:
         """True while the efforts carry the robot because it has moved on engaged brakes."""
-        return self.since == math.inf
+        return not math.isnan(self._slipped)
 
     def release(self, time: float) -> None:
         """Let go at ``time`` [s]; efforts that have not faded yet go up from where they are."""
         if self.engaging:
             self.since = time - self.share(time) * self.timing.fade
-            self.engaging = False
+            self.engaging, self._slipped = False, math.nan
 
     def report(self, engaged: bool | None, time: float) -> None:
         """The driver reports at ``time`` [s] whether its brakes are engaged; None: it reports no more."""
@@ -142,7 +146,7 @@ class Brakes:
 
     def forget(self) -> None:
         """End the release: the efforts are all there at any time."""
-        self.since = -math.inf
+        self.since, self._slipped = -math.inf, math.nan
 
     def engaged(self, time: float) -> bool:
         """The command at ``time`` [s]."""
@@ -153,6 +157,8 @@ class Brakes:
         since, timing = time - self.since, self.timing
         if self.carried:
             return 1.0
+        if self.slips:
+            return 1.0 - _falling(time - self._slipped, RETURN)
         if self.engaging:
             return _falling(since - timing.engage, timing.fade)
         return 1.0 - _falling(since, timing.fade)
@@ -161,6 +167,8 @@ class Brakes:
         """Change of the efforts' share, its beginning and its duration, as the core's settings have them."""
         if self.carried:
             return ALL, self.since, self.timing.fade
+        if self.slips:
+            return RISING, self._slipped, RETURN
         kind = FALLING if self.engaging else RISING if math.isfinite(self.since) else ALL
         return kind, self.since + self.timing.engage if self.engaging else self.since, self.timing.fade
 

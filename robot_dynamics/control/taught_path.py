@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -17,7 +16,6 @@ SPEED, SHORTEST = 0.5, 0.5
 """Speed of the joint that moves farthest between two waypoints [rad/s or m/s]; shortest time [s]."""
 
 
-@dataclass
 class TaughtPath:
     """Waypoints of an arm from its joint states.
 
@@ -25,13 +23,17 @@ class TaughtPath:
         joint_names: in the order of the positions.
         times: of the waypoints, slow enough for any arm; ``retime`` finds better ones [s].
         places: (n,) each [rad or m].
+
+    Args:
+        joint_names: see the attribute.
     """
 
-    joint_names: tuple[str, ...]
-    times: list[float] = field(default_factory=list)
-    places: list[Array] = field(default_factory=list)
-    _still: Array | None = None
-    _since: float = 0.0
+    def __init__(self, joint_names: tuple[str, ...]) -> None:
+        self.joint_names = joint_names
+        self.times: list[float] = []
+        self.places: list[Array] = []
+        self._still: Array | None = None
+        self._since = 0.0
 
     def observe(self, time: float, position: Array) -> bool:
         """Take a joint state; whether a waypoint was taken.

@@ -109,7 +109,7 @@ def test_of_many_records_people_learn_what_is_not_as_usual_and_what_holds_now() 
         seen.extend(int(cycle.command.effort[0]) for cycle in cycles)
         return WATCHED
 
-    parameters = SimpleNamespace(safe_output="zero")
+    parameters = SimpleNamespace(fail_safe="zero")
     session: Any = SimpleNamespace(
         records=lambda: iter([rows[:8], rows[8:]]),
         controller=SimpleNamespace(

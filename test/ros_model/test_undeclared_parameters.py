@@ -72,7 +72,7 @@ def test_parameters_of_other_nodes_and_of_ros_are_accepted():
 def test_the_parameter_files_name_what_the_package_knows():
     known = known_in_the_package()
     assert {"payload_mass", "kp", "rate", "machine", "locked_joints", "zero_lengths", "max_effort"} <= known
-    assert len(known) > 60 and len(NODES) == 7
+    assert len(known) > 60 and len(NODES) == 8
 
 
 def test_a_parameter_file_for_another_node_is_named_with_the_nearest_section(tmp_path):

@@ -188,9 +188,9 @@ def retime(
             problem.load_friction[:], problem.solutions = share, solutions
             try:
                 return problem.solve(ends, speed * speed)
-            except _TooCoarseError as error:
+            except TrajectoryError as error:
                 reason = error
-                if not np.isfinite(arrays["effort_rate"]).any():
+                if not problem.is_too_coarse or not np.isfinite(arrays["effort_rate"]).any():
                     break
         raise reason
 
@@ -227,19 +227,17 @@ def _first(solved: Callable[[float], Retimed], speed: float) -> tuple[Retimed, f
     raise reason
 
 
-class _TooCoarseError(TrajectoryError):
-    """A limit is exceeded between two points of the grid, whatever is done."""
-
-
 class _Problem:
     """The arrays of ``rd_retiming``.
 
     Attributes:
         variant: number of the start where rates are limited; 0: the usual one.
+        is_too_coarse: whether a limit was exceeded between two points of the grid, whatever was done.
         solutions: most of them, where rates are limited.
     """
 
     variant = 0
+    is_too_coarse = False
     solutions = RATED[0][1]
 
     def __init__(
@@ -299,8 +297,8 @@ class _Problem:
         if failures:
             raise failures[0]
         if code != library.RD_RETIMED:
-            kind = _TooCoarseError if code == library.RD_BEYOND else TrajectoryError
-            raise kind(self._reason(problem, code, library))
+            self.is_too_coarse = code == library.RD_BEYOND
+            raise TrajectoryError(self._reason(problem, code, library))
         return self._result(problem, library)
 
     def _result(self, problem: Any, library: Any) -> Retimed:
