@@ -121,7 +121,9 @@ def test_a_stopped_platform_does_not_fall_when_a_second_node_comes_and_goes(scen
 
 def test_brakes_engage_when_their_owner_dies(scene):
     """Without commands the simulator's platform would fall: its timeout gives no effort."""
-    node = scene.start(shared=False, oscillation=-1.0)  # it is caught in its fall
+    # It is caught in its fall, which is judged elsewhere.
+    unjudged = dict.fromkeys(("oscillation", "overspeed", "start_motion"), -1.0)
+    node = scene.start(shared=False, **unjudged, **UNSUPERVISED)
     scene.wait(lambda: scene.brakes and not scene.brakes[-1], "the brakes are not released")
     simulator = scene.peer.processes[0]
     scene.wait(lambda: "commanded from now on" in simulator.output, "no commands")
