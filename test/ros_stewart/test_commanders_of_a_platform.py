@@ -22,6 +22,10 @@ FALL = 0.01
 SHARED = {OWN_DOMAIN: "0"}
 
 
+# The platform falls until the simulator hears a first command, and is then caught, which is judged elsewhere.
+CAUGHT = {**dict.fromkeys(("oscillation", "overspeed", "start_motion"), -1.0), **UNSUPERVISED}
+
+
 class Scene:
     """A simulated platform, its controllers, and the height that an observer sees."""
 
@@ -54,7 +58,7 @@ class Scene:
     def start(self, shared=True, **parameters):
         """One more instance of the platform's node, under the same name."""
         environment = {**self._environment, **(SHARED if shared else {})}
-        return self.enter(NodeProcess(NODE, parameters, environment=environment))
+        return self.enter(NodeProcess(NODE, {**CAUGHT, **parameters}, environment=environment))
 
     def kill(self, node):
         self.peer.processes.remove(node)
@@ -121,9 +125,7 @@ def test_a_stopped_platform_does_not_fall_when_a_second_node_comes_and_goes(scen
 
 def test_brakes_engage_when_their_owner_dies(scene):
     """Without commands the simulator's platform would fall: its timeout gives no effort."""
-    # It is caught in its fall, which is judged elsewhere.
-    unjudged = dict.fromkeys(("oscillation", "overspeed", "start_motion"), -1.0)
-    node = scene.start(shared=False, **unjudged, **UNSUPERVISED)
+    node = scene.start(shared=False)
     scene.wait(lambda: scene.brakes and not scene.brakes[-1], "the brakes are not released")
     simulator = scene.peer.processes[0]
     scene.wait(lambda: "commanded from now on" in simulator.output, "no commands")
