@@ -193,7 +193,7 @@ def motion(chain, draw: np.random.Generator, time, speed: float, span: float):
 
 
 def log_of(arm: Arm, conditions: Conditions, draw: np.random.Generator, pace: float = 1.0) -> Log:
-    """What the robot reports of a motion, which may be slower by the factor ``pace``."""
+    """States that the robot reports of a motion, which may be slower by the factor ``pace``."""
     time = np.arange(round(conditions.seconds * conditions.rate)) / conditions.rate
     seed = draw.integers(2**32)
 

@@ -62,7 +62,7 @@ class Oracle:
         self.joints = q, self.of_joints @ self.state[1], self.of_joints @ self.state[2]
 
     def at(self, function: Callable, count: int = 3) -> np.ndarray:
-        """What a function of Pinocchio gives for positions, velocities and accelerations of its joints."""
+        """Values of a function of Pinocchio for positions, velocities and accelerations of its joints."""
         return np.array(function(self.model, self.data, *self.joints[:count]))
 
     def mass(self) -> np.ndarray:
@@ -113,7 +113,7 @@ class Oracle:
     def _accelerations(
         self, found: Dynamics, mass: np.ndarray, bias: np.ndarray, efforts: np.ndarray
     ) -> Iterator[tuple[str, float]]:
-        """What has the inverse of the mass matrix: put back, and compared with the terms that are added."""
+        """Errors of the inverse mass matrix and of accelerations: put back, beside the added terms."""
         q, qd = self.state[:2]
         size = np.sqrt(np.diag(mass))
         scaled, inverse = mass / np.outer(size, size), found.inverse_mass_matrix(q) * np.outer(size, size)
