@@ -21,6 +21,7 @@ from robot_dynamics.resources import resource
 
 PERIOD, SHARE, STOPPING = 0.01, 0.1, 0.2
 """Of the cycle [s]; of a force's limit that it may step by, and in a stop, whatever is declared."""
+STOPS = (Phase.STOPPING, Phase.PROTECTIVE_STOP)
 
 
 def parameters_of(random):
@@ -48,7 +49,7 @@ def test_forces_keep_to_their_steps_through_events_in_any_order(seed):
     def keep(command):
         nonlocal left
         last = command.effort if left is None else left
-        share = max(SHARE, STOPPING) if control.phase is Phase.STOPPING else SHARE
+        share = max(SHARE, STOPPING) if control.phase in STOPS else SHARE
         allowed = share * limits if command.phase.controls else np.maximum(SHARE * limits, np.abs(last))
         assert (np.abs(command.effort - last) <= allowed).all(), (phases, command)
         assert (np.abs(command.effort) <= limits).all()

@@ -22,10 +22,6 @@ FALL = 0.01
 SHARED = {OWN_DOMAIN: "0"}
 
 
-# The platform falls until the simulator hears a first command, and is then caught, which is judged elsewhere.
-CAUGHT = {**dict.fromkeys(("oscillation", "overspeed", "start_motion"), -1.0), **UNSUPERVISED}
-
-
 class Scene:
     """A simulated platform, its controllers, and the height that an observer sees."""
 
@@ -34,13 +30,7 @@ class Scene:
         self._stack, self._environment = stack, {"XDG_STATE_HOME": str(folder)}
         self.peer = Peer()
         stack.callback(self.peer.close)
-        # Nothing but the controller's brakes and forces hold it.
-        plant = {
-            "machine": "stewart_demo",
-            "on_timeout": "zero_effort",
-            "rate": 200.0,
-            "command_timeout": 0.4,
-        }
+        plant = {"machine": "stewart_demo", "rate": 200.0, "command_timeout": 0.4}
         self.enter(NodeProcess("simulator", plant))
         self.heights, self.brakes = [], []
         observe = self.peer.node.create_subscription
@@ -58,7 +48,14 @@ class Scene:
     def start(self, shared=True, **parameters):
         """One more instance of the platform's node, under the same name."""
         environment = {**self._environment, **(SHARED if shared else {})}
-        return self.enter(NodeProcess(NODE, {**CAUGHT, **parameters}, environment=environment))
+        return self.enter(NodeProcess(NODE, parameters, environment=environment))
+
+    def hang(self):
+        """From now on nothing but the controller's brakes and forces hold the platform."""
+        simulator = self.peer.processes[0]
+        for said in ("commanded from now on", "brakes follow their commands from now on"):
+            self.wait(lambda said=said: said in simulator.output, "the simulator hears no command")
+        assert self.peer.set_parameter("simulator", "on_timeout", "zero_effort").successful
 
     def kill(self, node):
         self.peer.processes.remove(node)
@@ -105,6 +102,7 @@ def scene(tmp_path):
 def test_a_stopped_platform_does_not_fall_when_a_second_node_comes_and_goes(scene, host):
     first = scene.start(shared=False, native_loop=host)
     scene.wait(lambda: scene.brakes and not scene.brakes[-1], "the brakes are not released")
+    scene.hang()
     scene.ask("emergency_stop")
     scene.wait(lambda: "stopped by an emergency stop" in first.output, "it does not stop")
     rest = scene.see()[-1]
@@ -127,14 +125,8 @@ def test_brakes_engage_when_their_owner_dies(scene):
     """Without commands the simulator's platform would fall: its timeout gives no effort."""
     node = scene.start(shared=False)
     scene.wait(lambda: scene.brakes and not scene.brakes[-1], "the brakes are not released")
+    scene.hang()
     simulator = scene.peer.processes[0]
-    scene.wait(lambda: "commanded from now on" in simulator.output, "no commands")
-    heard = len(scene.brakes)
-    scene.wait(lambda: len(scene.brakes) > heard + 20, "the command is not repeated")
-    scene.wait(
-        lambda: "brakes follow their commands from now on" in simulator.output,
-        "the simulator hears no command",
-    )
     scene.kill(node)
     scene.wait(lambda: "no command to the brakes for" in simulator.output, "the brakes do not engage")
     fallen = scene.see(100)
