@@ -24,6 +24,19 @@ def test_damping_that_is_not_there_drives_nothing(robot, start, damping):
     assert np.abs(loop.velocities[-1]).max() < 1e-3
 
 
+@pytest.mark.parametrize("period", [0.002, 0.008])
+def test_friction_that_is_declared_three_times_drives_no_joint_beyond_its_limit(period):
+    """A move at the velocity limit reached 1.13 of it."""
+    real = np.array((10.0, 10.0, 6.0, 2.0, 2.0, 2.0))
+    given = [{"friction": k * real, "damping": 0.5 * k * real, "rotor_inertia": (0.3,)} for k in (3.0, 1.0)]
+    loop = ArmLoop("ur5", READY, declared=given[0], real=given[1], period=period)
+    loop.step()
+    loop.go(np.add(READY, (1.5, 0.0, 0.0, 0.0, 0.0, -1.5)), 0.9)
+    loop.run(1.5)
+    assert 1.0 < loop.share < 1.05
+    assert loop.trip is None
+
+
 def test_coulomb_friction_that_is_not_there_does_not_hunt_at_rest():
     """A UR5 at rest swung at 0.23 of its velocity limit."""
     loop = ArmLoop("ur5", READY, declared={"friction": (3.0,)})

@@ -13,13 +13,23 @@ static const double GUIDED_GAIN = 10.0;    /* of its braking, at least [1/s] */
 static const double GUIDED_DAMPING = 0.5;  /* [1/s] */
 static const double WALL_GAIN = 40.0;      /* of the braking of a joint that yields, with states in good time [1/s] */
 static const double WALL_SHARE = 0.25;     /* of it at most in a period of the states */
+static const double FAST = 1.01, TOO_FAST = 1.05; /* of the velocity limit, between which compensated friction fades */
 
-/* Links and drives; friction is overcome at the velocity `rate`, under the links' load. Whether the model gave finite efforts.
+/* Share of a joint's friction that is overcome at the velocity `rate`. What is declared and not there drives the joint
+ * ahead of its reference: beyond the velocity limit, measured as `velocity`, nothing does. */
+static double overcome(const rd_settings *s, int j, double velocity, double rate)
+{
+    const double excess = velocity * rate > 0.0 ? fabs(velocity) - FAST * s->velocity_limits[j] : 0.0;
+    return excess > 0.0 ? rd_ramp_down(excess, (TOO_FAST - FAST) * s->velocity_limits[j]) : 1.0;
+}
+
+/* Links and drives; friction is overcome at the velocity `rate`, under the links' load, as far as the `measured` velocity
+ * allows, where one is given. Whether the model gave finite efforts.
  *
  * A law takes the reference's velocity for it: friction of the measured one would feed a motion wherever a joint has
  * less friction than is declared, and friction along the error would hunt at rest. */
-static int inverse_dynamics(int n, const rd_settings *s, const double *q, const double *qd, const double *qdd,
-                            const double *rate, double *effort)
+static int driven_dynamics(int n, const rd_settings *s, const double *q, const double *qd, const double *qdd,
+                           const double *rate, const double *measured, double *effort)
 {
     const double *in[] = {q, qd, qdd, s->gravity, s->payload};
     if (!s->inverse_dynamics(in, effort)) {
@@ -28,11 +38,18 @@ static int inverse_dynamics(int n, const rd_settings *s, const double *q, const 
     if (s->driven) {
         for (int j = 0; j < n; ++j) {
             const double *p = s->friction + RD_FRICTION_PARAMETERS * j;
-            const double friction = rd_friction(p, rate[j], rd_beyond_noise(rate[j]), effort[j]);
+            const double friction = rd_friction(p, rate[j], rd_beyond_noise(rate[j]), effort[j])
+                * (measured ? overcome(s, j, measured[j], rate[j]) : 1.0);
             effort[j] = effort[j] + s->rotor_inertia[j] * qdd[j] + friction;
         }
     }
     return 1;
+}
+
+static int inverse_dynamics(int n, const rd_settings *s, const double *q, const double *qd, const double *qdd,
+                            const double *rate, double *effort)
+{
+    return driven_dynamics(n, s, q, qd, qdd, rate, NULL, effort);
 }
 
 static int arm_bearing(rd_core *core, const rd_settings *s, double *effort)
@@ -118,7 +135,7 @@ static int computed_torque(rd_core *core, const rd_settings *s, const rd_motion 
         velocity[j] = qd[j] + half * a;
         position[j] = q[j] + half * (qd[j] + 0.5 * half * a);
     }
-    return inverse_dynamics(core->n, s, position, velocity, acceleration, ahead->velocity, effort);
+    return driven_dynamics(core->n, s, position, velocity, acceleration, ahead->velocity, qd, effort);
 }
 
 /* The diagonal of the mass matrix: effort per own acceleration. */
@@ -169,7 +186,8 @@ static int feedforward(rd_core *core, const rd_settings *s, const rd_motion *ahe
 {
     (void)ahead;
     (void)half;
-    return reference_effort(core, s, &core->reference, effort);
+    const rd_motion *r = &core->reference;
+    return driven_dynamics(core->n, s, r->position, r->velocity, r->acceleration, r->velocity, core->state.velocity, effort);
 }
 
 /* Braking of a joint that is faster than a cap or than the way to its position limit allows, unless its reference is as
