@@ -58,7 +58,7 @@ style: $(VENV)/development.stamp
 unit: $(VENV)/development.stamp
 	$(BIN)/pytest -n auto --dist worksteal -m "not browser and not whole and not long" test
 
-# Tests that take seconds of processor time each: builds, sanitizers, searches, whole identifications.
+# Tests that take a second of processor time or more each: builds, sanitizers, searches, whole identifications.
 test-long: $(VENV)/development.stamp
 	$(BIN)/pytest -n auto --dist worksteal -m "long and not browser" test
 

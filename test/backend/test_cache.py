@@ -176,6 +176,7 @@ print(dynamics.inverse_dynamics(q, q, q).tobytes().hex())
 """
 
 
+@pytest.mark.long
 def test_processes_may_meet_in_the_same_empty_cache(wanted, caplog):
     caplog.set_level(logging.DEBUG)
     folder = str(Path(__file__).parent)

@@ -33,6 +33,7 @@ def changed(copy, path, modules):
         (copy / path).write_bytes(text)
 
 
+@pytest.mark.long
 def test_a_change_in_any_source_of_generated_code_is_noticed(copy):
     for modules in (ARM, PLATFORM):
         for path in sources_of(modules, copy):

@@ -83,6 +83,7 @@ def check(results, inputs):
             np.testing.assert_allclose(result[i] if batch else result, expected, rtol=1e-13, atol=1e-14)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("names", [(), ("force",), ("scale",), ("force", "scale")])
 def test_every_choice_of_optional_inputs(function, rows, names):
     chosen = {name: rows[name] for name in ("x", "y", *names)}

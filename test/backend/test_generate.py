@@ -99,6 +99,7 @@ def test_the_cpp_controller_compiles_without_warnings_and_tracks(folder):
     assert float(run.stdout.split(":")[1]) < 1e-3
 
 
+@pytest.mark.long
 def test_the_python_module_agrees_with_pinocchio(tmp_path, arm, monkeypatch):
     assert (
         main(["generate", str(URDF), "--language", "python", "-o", str(tmp_path), "--quantity", "all"]) == 0

@@ -105,6 +105,7 @@ def test_results_may_be_inputs_constants_and_the_same_value_twice():
     assert y == [2.0, 3.0, 121.0, 6.0, 6.0, 5.0]
 
 
+@pytest.mark.long
 def test_one_state_of_a_very_long_program_passes_through_the_blocks(
     chain, states, reference, monkeypatch, tmp_path
 ):

@@ -195,6 +195,7 @@ def as_tuple(result):
     return result if isinstance(result, tuple) else (result,)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("arm", ARMS)
 def test_python(arm):
     chain = chain_of(arm)
@@ -204,6 +205,7 @@ def test_python(arm):
         assert dynamics.operation_count(name).total > 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("arm", "calls"),
     # The longest program of a real robot is beyond LARGE_SOURCE, and its joints fill lanes.

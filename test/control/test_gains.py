@@ -67,6 +67,7 @@ def test_gains_that_no_period_stands_are_reported_before_control_begins():
         assert any("stable with no period" in line for line in control.low_gains()) == reported
 
 
+@pytest.mark.long
 def test_gains_that_are_accepted_are_stable():
     """Eigenvalues of a double integrator with held inputs, of 1/1.3 of the declared inertia."""
     draw, accepted = np.random.default_rng(3), 0

@@ -42,6 +42,7 @@ def test_the_result_is_executable(path, tmp_path, capsys, suffix):
         assert values[-1, 0] > 0.8
 
 
+@pytest.mark.long
 def test_efforts_change_no_faster_than_asked(path, tmp_path, capsys):
     made = tmp_path / "made.csv"
     assert main(["retime", PUMA, path, "-o", str(made), "--effort-rate", *["800"] * 6]) == 0
@@ -53,6 +54,7 @@ def test_efforts_change_no_faster_than_asked(path, tmp_path, capsys):
     assert "effort_rate is [1.0, 2.0]; give one number, or 6" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_the_drivers_limits_count(path, tmp_path, capsys):
     made, profile = tmp_path / "made.csv", tmp_path / "own.yaml"
     text = resource("config/drivers/generic.yaml").read_text(encoding="utf-8")

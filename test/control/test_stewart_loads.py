@@ -25,6 +25,7 @@ def base():
     return motion_base()
 
 
+@pytest.mark.long
 def test_a_brake_that_is_too_hard_stays_a_brake(base):
     """By the model's forward dynamics, which the law does not use."""
     random = np.random.default_rng(5)

@@ -84,6 +84,7 @@ class Run:
         pytest.fail(f"not within {most} s: {self.control.state}")
 
 
+@pytest.mark.long
 def test_whatever_is_sent_the_reference_keeps_every_limit(base):
     """By the library's own inverse dynamics, which the governor does not use; steps come at any time."""
     random = np.random.default_rng(4)
@@ -356,6 +357,7 @@ def test_without_states_it_comes_down_as_the_model_says(base, safe_output, movin
         assert run.fastest_at_stop < bound
 
 
+@pytest.mark.long
 def test_the_way_down_without_states_is_whole_however_slow_the_legs_are(base):
     """And it has no more steps than a quick one: it is planned while the node waits."""
     legs = [replace(leg, limits=replace(leg.limits, speed=0.02)) for leg in base.machine.legs]

@@ -144,6 +144,7 @@ def test_drives_follow_the_reference_and_the_forces_are_the_model_s(drives):
     np.testing.assert_allclose(drives.command.effort, still.actuator_forces, rtol=1e-6)
 
 
+@pytest.mark.long
 def test_a_stream_is_followed_and_its_end_parks_on_brakes(drives):
     drives.run(0.1)
     home = drives.machine.home_position

@@ -81,6 +81,7 @@ def mix(time):
     return share * np.array(place), share * np.array([0.02 * np.sin(0.6 * w), 0.02 * np.sin(0.9 * w), 0.0])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("rate", "meant", "stamp"),
     [
@@ -223,6 +224,7 @@ def test_a_stream_that_stutters_is_joined_again(base, reaction):
     assert game.control.following_stream
 
 
+@pytest.mark.long
 def test_a_command_ends_a_stream_until_a_service_resumes_it(base):
     game = Game(base)
     game.stream(0.5, lambda _: (0.0, 0.0, 0.0))
@@ -246,6 +248,7 @@ def test_a_command_ends_a_stream_until_a_service_resumes_it(base):
         assert game.control.following_stream
 
 
+@pytest.mark.long
 def test_a_twist_that_contradicts_the_poses_is_ignored(base):
     """A constant pose with a twist of 50 (millimetres a second) was 281 mm off."""
     game = Game(base)
@@ -271,6 +274,7 @@ def test_two_senders_end_the_stream_in_a_stop(base):
     assert abs(game.command.reference.position[0]) < 0.05
 
 
+@pytest.mark.long
 def test_a_change_of_the_stream_by_a_limit_is_reported_with_the_limit(base):
     """Heave of ±0.15 m became ±0.10 m, diagnostics OK."""
     game = Game(base)

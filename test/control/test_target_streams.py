@@ -70,6 +70,7 @@ def swinging(time):
     return (swing(time + 1e-4) - swing(time - 1e-4)) / 2e-4
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("rate", "ahead"), [(60.0, 0.15), (250.0, 0.24)])
 def test_targets_far_ahead_are_waited_for_and_then_met_in_time(rate, ahead):
     """The first six were all later than the window of the filter, and the plan ended in a singular matrix."""

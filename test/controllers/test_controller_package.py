@@ -383,6 +383,7 @@ def test_drives_with_a_loop_of_their_own_get_the_reference_and_an_effort_without
     np.testing.assert_array_equal(guided[:, JOINTS:], np.hstack([position[:100], np.zeros((100, JOINTS))]))
 
 
+@pytest.mark.long
 def test_a_tree_has_one_controller_and_a_group_for_each_arm(core, tmp_path):
     """Groups that nobody gives a reference hold, and a payload is at its tip: efforts against Pinocchio."""
     package, description = tmp_path / "two_controllers", tmp_path / "two_arms.urdf"
@@ -475,6 +476,7 @@ int main()
 """
 
 
+@pytest.mark.long
 def test_links_have_the_prefix_of_the_joints(package, tmp_path):
     """A prefix in front; the same with a model that has another prefix of its own; joints named otherwise."""
     (tmp_path / "renaming.cpp").write_text(RENAMING_PROGRAM, encoding="utf-8")

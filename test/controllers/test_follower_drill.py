@@ -38,6 +38,7 @@ def test_the_fail_safe_output_begins_when_states_are_lost_and_fades(printed):
     assert effort == pytest.approx(10.0 * (1.0 - age), abs=0.7)  # after the stop of the simulated arm
 
 
+@pytest.mark.long
 def test_deactivation_leaves_the_weight_or_the_rest_of_the_fail_safe_output(printed):
     last = printed[9].split()[3]
     assert printed[10] == f"left in the fail-safe output: {last} N m"

@@ -42,6 +42,7 @@ def counts():
     return reference_counts(effort="normal", draws=0)
 
 
+@pytest.mark.long
 def test_counts_from_elsewhere_are_undercut(counts):
     for row in counts:
         elsewhere = row.reference.multiplications + row.reference.additions
@@ -87,6 +88,7 @@ def test_a_search_of_its_own_does_no_worse_on_other_numbers(reference):
         assert program == generate(model, choices=find_choices(model, Objective.OPERATIONS))
 
 
+@pytest.mark.long
 def test_stewart_platforms():
     table = stewart_counts()
     for row, (name, reached) in zip(table, REACHED_STEWART.items(), strict=True):

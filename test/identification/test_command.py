@@ -66,6 +66,7 @@ def test_a_part_of_a_run_is_read(tmp_path, capsys):
     assert "nothing from 100 s to inf s; it lasts" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_a_payload_of_a_robot_that_is_known(tmp_path, capsys, monkeypatch):
     chain = rd.load_urdf(PUMA)
     true = simulated.parameters(chain, rotor=0.3)
@@ -86,6 +87,7 @@ def test_a_payload_of_a_robot_that_is_known(tmp_path, capsys, monkeypatch):
     assert last.mass == pytest.approx(chain.joints[-1].body.mass + 1.5, abs=0.01)
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::robot_dynamics.ModelWarning")
 def test_a_joint_that_stood_still_is_locked_where_it_stood(tmp_path, capsys):
     whole = rd.load_urdf(PUMA)
@@ -157,6 +159,7 @@ def test_a_driver_whose_efforts_cannot_be_learned_from_is_refused(tmp_path, caps
     assert error.count("\n") == 1
 
 
+@pytest.mark.long
 def test_the_driver_tells_whether_efforts_contain_the_weight(tmp_path, capsys):
     """A profile without gravity in the states is the option --compensates-gravity."""
     chain = rd.load_urdf(PUMA)

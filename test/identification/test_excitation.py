@@ -109,6 +109,7 @@ def moved(tmp_path_factory):
     return chain, path, read_points(str(path), chain.joint_names)
 
 
+@pytest.mark.long
 def test_the_motion_stays_inside_its_bounds(moved):
     """By quintics through the points and Pinocchio's efforts."""
     pinocchio = pytest.importorskip("pinocchio", reason="pinocchio is not installed")
@@ -185,6 +186,7 @@ def _parts(points):
     return points.time, points.positions, points.velocities, points.accelerations
 
 
+@pytest.mark.long
 def test_the_way_to_the_motion_is_clear_or_there_is_none(puma):
     pytest.importorskip("mujoco", reason="mujoco is not installed")
     from robot_dynamics.identification.excitation.clearance import Clearance

@@ -116,6 +116,7 @@ def _actuators(known):
     return ActuatorParameters(rotor_inertia=tuple(known.rotor_inertia), **law)
 
 
+@pytest.mark.long
 def test_what_holds_a_joint_at_rest_is_not_taken_for_a_law(puma):
     """Efforts of joints at rest are anything that dry friction bears."""
     count = puma.dof
@@ -144,6 +145,7 @@ def test_every_link_is_physically_possible(found):
     assert "joint1.rotor_inertia" in result.held
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("robot", ["found", "curved"])
 def test_pinocchio_gives_the_same_efforts_from_the_files(robot, request, puma, tmp_path):
     pinocchio = pytest.importorskip("pinocchio", reason="pinocchio is not installed")
@@ -223,6 +225,7 @@ def test_a_payload_is_found_with_its_centre(puma):
     assert result.summary()["error"]["validate"] < EXACT * 5.0
 
 
+@pytest.mark.long
 def test_efforts_without_the_weight_need_the_option(puma):
     true = simulated.parameters(simulated.another(puma, 8), 0.1, 1.0, 1.0)
     log = simulated.simulated_log(puma, true, 9, 0.02 * NOISE, gravity=(0.0, 0.0, 0.0))

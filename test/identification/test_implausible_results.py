@@ -50,6 +50,7 @@ def written(folder):
     return {path.name for path in folder.iterdir()}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("accept", [False, True])
 def test_a_robot_of_five_times_the_mass_is_no_result(accept, chain, tmp_path, capsys):
     run = run_of(chain, heavier(chain, 5.0), tmp_path / "run.csv")
@@ -83,6 +84,7 @@ def test_a_result_worse_than_the_description_on_the_held_out_run_is_none(chain, 
     assert written(tmp_path / "out") == {"result.json", "report.html"}
 
 
+@pytest.mark.long
 def test_one_link_far_from_the_description_and_an_inaccurate_solver_are_named(chain):
     true = simulated.parameters(simulated.another(chain, 3), damping=1.0, friction=0.5)
     found = identify(chain, [simulated.simulated_log(chain, true, 4, 0.02)])

@@ -96,6 +96,7 @@ def test_the_cut_off_follows_the_data(scara, true, log):
     assert unseen_error(found, scara, true) < 0.5 * unseen_error(above, scara, true)
 
 
+@pytest.mark.long
 def test_rest_is_no_part_of_the_score(scara, true, log):
     """At rest, dry friction bears whatever the drive does not."""
     time, q, qd, qdd = simulated.stopping(scara.dof, 3, 19.0, 4.0)
@@ -131,6 +132,7 @@ def test_a_log_without_noise_is_solved_and_no_solver_speaks(tmp_path, capfd):
     assert result["tool"] == "gripper <2>" and "Mounted tool: gripper &lt;2&gt;." in page
 
 
+@pytest.mark.long
 def test_rotor_inertias_that_no_motion_separates_are_shared_and_positive():
     """The rotors at the first two joints turn with a link each; held at zero, the links would carry them."""
     chain = rd.load_urdf(PUMA)
@@ -169,6 +171,7 @@ def test_a_force_that_no_law_has_is_announced(scara, true, log):
     assert found.summary()["expected_miss"] >= held_out
 
 
+@pytest.mark.long
 def test_friction_of_motors_that_move_two_joints_is_told_apart(scara, true, log):
     """As in a wrist whose last motor turns by q1 + q2; the formula is written out here."""
     dry, viscous = np.array([0.8, 3.0]), np.array([1.0, 2.0])

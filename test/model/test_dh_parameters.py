@@ -385,6 +385,7 @@ def chains(draw) -> KinematicChain:
     return KinematicChain("random", "root", "tip", tuple(joints), tuple(j.name for j in joints), tip)
 
 
+@pytest.mark.long
 @settings(deadline=None, derandomize=True, max_examples=80)
 @given(chains())
 def test_any_chain_keeps_its_kinematics(chain):

@@ -64,6 +64,7 @@ def test_the_excursion_along_z_is_that_of_the_closed_form():
     assert found.greatest + home == pytest.approx(heights[1], abs=1e-6)
 
 
+@pytest.mark.long
 def test_maps_tell_of_every_point_what_check_pose_does(platform):
     for m in maps(platform.machine, excursions(platform.machine)):
         offsets = np.zeros((len(m.up), len(m.across), 6))
@@ -243,6 +244,7 @@ def test_the_page_stands_alone_and_holds_its_pictures_and_tables(page):
     assert "above its greatest" in html and 'class="over"' in html
 
 
+@pytest.mark.long
 def test_the_tables_have_the_numbers_of_the_motion(page):
     folder, path, platform = page
     rows = list(csv.DictReader(io.StringIO((folder / "actuators.csv").read_text(encoding="utf-8"))))

@@ -161,6 +161,7 @@ def test_a_description_that_the_model_refuses_is_refused(text):
         read_robot(text)
 
 
+@pytest.mark.long
 def test_descriptions_of_real_robots_can_be_shown():
     robots = Path(sysconfig.get_path("purelib")) / "cmeel.prefix/share/example-robot-data/robots"
     if not robots.is_dir():

@@ -227,6 +227,7 @@ struct rd_core {
     rd_observer *observer;
     rd_swing *swings;             /* (n) */
     double *softness;             /* (n) shares of kv in force, and their squares of kp: the least of both */
+    double *overcome;             /* (n) shares of the friction that the law compensates */
     double *swung;                /* (n) what oscillations leave of them */
     rd_pace pace;
     double unseen;                /* from the last state until it was noticed that no more come [s] */

@@ -13,23 +13,17 @@ static const double GUIDED_GAIN = 10.0;    /* of its braking, at least [1/s] */
 static const double GUIDED_DAMPING = 0.5;  /* [1/s] */
 static const double WALL_GAIN = 40.0;      /* of the braking of a joint that yields, with states in good time [1/s] */
 static const double WALL_SHARE = 0.25;     /* of it at most in a period of the states */
-static const double FAST = 1.01, TOO_FAST = 1.05; /* of the velocity limit, between which compensated friction fades */
+static const double AHEAD = 0.05;          /* of the velocity limit, that friction may drive a joint ahead */
+static const double DOUBT = 2000.0;        /* loss of the share that is overcome, per AHEAD and more of the limit [1/s] */
+static const double TRUST = 1.0;           /* its return while the joint lags [1/s] */
 
-/* Share of a joint's friction that is overcome at the velocity `rate`. What is declared and not there drives the joint
- * ahead of its reference: beyond the velocity limit, measured as `velocity`, nothing does. */
-static double overcome(const rd_settings *s, int j, double velocity, double rate)
-{
-    const double excess = velocity * rate > 0.0 ? fabs(velocity) - FAST * s->velocity_limits[j] : 0.0;
-    return excess > 0.0 ? rd_ramp_down(excess, (TOO_FAST - FAST) * s->velocity_limits[j]) : 1.0;
-}
-
-/* Links and drives; friction is overcome at the velocity `rate`, under the links' load, as far as the `measured` velocity
- * allows, where one is given. Whether the model gave finite efforts.
+/* Links and drives; shares (n) `overcome` of the friction at the velocity `rate`, under the links' load, are added; all
+ * of it where they are NULL. Whether the model gave finite efforts.
  *
  * A law takes the reference's velocity for it: friction of the measured one would feed a motion wherever a joint has
  * less friction than is declared, and friction along the error would hunt at rest. */
 static int driven_dynamics(int n, const rd_settings *s, const double *q, const double *qd, const double *qdd,
-                           const double *rate, const double *measured, double *effort)
+                           const double *rate, const double *overcome, double *effort)
 {
     const double *in[] = {q, qd, qdd, s->gravity, s->payload};
     if (!s->inverse_dynamics(in, effort)) {
@@ -39,7 +33,7 @@ static int driven_dynamics(int n, const rd_settings *s, const double *q, const d
         for (int j = 0; j < n; ++j) {
             const double *p = s->friction + RD_FRICTION_PARAMETERS * j;
             const double friction = rd_friction(p, rate[j], rd_beyond_noise(rate[j]), effort[j])
-                * (measured ? overcome(s, j, measured[j], rate[j]) : 1.0);
+                * (overcome ? overcome[j] : 1.0);
             effort[j] = effort[j] + s->rotor_inertia[j] * qdd[j] + friction;
         }
     }
@@ -92,9 +86,8 @@ double rd_since_estimate(rd_core *core)
 /* Integrate the position error of each joint to an acceleration that the model lacks: z' = ki e, at most kp times the
  * following error. Nothing is integrated over a gap, while limits or brakes take part of the efforts, where the error is
  * small enough, and where it is beyond half the following error: what blocks a joint there is no load. */
-static void estimate_load(rd_core *core, const rd_settings *s)
+static void estimate_load(rd_core *core, const rd_settings *s, double elapsed)
 {
-    const double elapsed = rd_since_estimate(core);
     rd_drop_driving_load(core, elapsed, s->settled);
     for (int j = 0; j < core->n; ++j) {
         const double error = core->reference.position[j] - core->state.position[j], size = fabs(error);
@@ -105,6 +98,22 @@ static void estimate_load(rd_core *core, const rd_settings *s)
                    && size < 0.5 * doubted(s, j)) {
             const double most = fmax(s->kp[j] * doubted(s, j), fabs(core->undisturbed[j])), soft = core->softness[j];
             *z = fmin(fmax(*z + soft * soft * soft * s->ki[j] * elapsed * error, -most), most);
+        }
+    }
+}
+
+/* Friction that is declared and not there drives a joint ahead of its reference, the faster the less inertia it has: what
+ * is overcome of it falls until it does not, at least by half of it in a cycle where a joint is far ahead. */
+static void doubt_friction(rd_core *core, const rd_settings *s, double elapsed)
+{
+    for (int j = 0; s->driven && elapsed > 0.0 && j < core->n; ++j) {
+        const double rate = core->reference.velocity[j];
+        const double lead = rd_direction(rd_beyond_noise(rate)) * (core->state.velocity[j] - rate) / s->velocity_limits[j];
+        double *share = &core->overcome[j];
+        if (lead > AHEAD) {
+            *share *= fmax(0.5, 1.0 - DOUBT * fmin(elapsed, ESTIMATE_GAP) * (lead - AHEAD));
+        } else if (lead < 0.0) {
+            *share = fmin(1.0, *share + TRUST * fmin(elapsed, ESTIMATE_GAP));
         }
     }
 }
@@ -127,7 +136,9 @@ static int computed_torque(rd_core *core, const rd_settings *s, const rd_motion 
     double *acceleration = core->scratch[0], *velocity = core->scratch[1], *position = core->scratch[2];
     const double *q = core->state.position, *qd = core->state.velocity;
     if (s == core->settings && !(s->machine->held_to_run >> s->mode & 1U)) {
-        estimate_load(core, s); /* not of what a hand does while it waits for the button */
+        const double elapsed = rd_since_estimate(core);
+        estimate_load(core, s, elapsed); /* not of what a hand does while it waits for the button */
+        doubt_friction(core, s, elapsed);
     }
     for (int j = 0; j < core->n; ++j) {
         const double a = acceleration[j] =
@@ -135,7 +146,7 @@ static int computed_torque(rd_core *core, const rd_settings *s, const rd_motion 
         velocity[j] = qd[j] + half * a;
         position[j] = q[j] + half * (qd[j] + 0.5 * half * a);
     }
-    return driven_dynamics(core->n, s, position, velocity, acceleration, ahead->velocity, qd, effort);
+    return driven_dynamics(core->n, s, position, velocity, acceleration, ahead->velocity, core->overcome, effort);
 }
 
 /* The diagonal of the mass matrix: effort per own acceleration. */
@@ -186,8 +197,7 @@ static int feedforward(rd_core *core, const rd_settings *s, const rd_motion *ahe
 {
     (void)ahead;
     (void)half;
-    const rd_motion *r = &core->reference;
-    return driven_dynamics(core->n, s, r->position, r->velocity, r->acceleration, r->velocity, core->state.velocity, effort);
+    return reference_effort(core, s, &core->reference, effort);
 }
 
 /* Braking of a joint that is faster than a cap or than the way to its position limit allows, unless its reference is as
