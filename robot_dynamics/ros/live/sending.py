@@ -35,6 +35,10 @@ ARRIVED = 0.05
 
 BRAKING = 0.5
 """Seconds in which a motion on the topic is brought to rest."""
+STANDING = 1.0
+"""Time for which an arm may stand still while the motion goes on [s]."""
+_MOVES, _STILL = 0.1, 0.005
+"""Distance that a motion goes while an arm stands still, and that a still arm may go [rad or m]."""
 _COMPARED = QoSProfile(depth=200)
 """Deep enough that states and references of the same moments are there when this process was held up."""
 _AWAITED = 1000
@@ -156,10 +160,18 @@ class Sender:
     def _follow_on_topic(self, points: Points, tell: Callable[[], None]) -> None:
         try:
             self._until(lambda: self._position is not None, PATIENCE)
-            end = self._now() + float(points.time[-1]) + SETTLING
+            began = self._now()
+            end, stands = began + float(points.time[-1]) + SETTLING, _StandsStill(points)
             self._trajectories.publish(points_message(points))
             while self._now() < end:
                 self._wait(self._fresh(), "joint states have ended; where the arm is, is not known")
+                assert self._position is not None
+                if stands.at(self._now() - began, self._position):
+                    self._hold_on_topic()
+                    raise RobotDynamicsError(
+                        f"the arm stands still, {self._now() - began:.1f} s after the motion began; the"
+                        " controller's log says why"
+                    )
                 tell()
         except KeyboardInterrupt:
             self._hold_on_topic()
@@ -240,6 +252,24 @@ class Sender:
                 return False
             self._spin()
         return True
+
+
+class _StandsStill:
+    """Whether an arm stands still while its motion goes on, as in a protective stop."""
+
+    def __init__(self, points: Points) -> None:
+        self._points = points
+        self._since, self._place = 0.0, np.full(len(points.joint_names), np.inf)
+
+    def at(self, time: float, position: Array) -> bool:
+        """Return whether it has stood for too long at a time of the motion [s]."""
+        if np.abs(position - self._place).max() > _STILL:
+            self._since, self._place = time, position.copy()
+        if time < self._since + STANDING:
+            return False
+        times = np.linspace(self._since, time, 20)
+        paths = [np.interp(times, self._points.time, path) for path in self._points.positions.T]
+        return bool(np.ptp(paths, axis=1).max() > _MOVES)
 
 
 class _CtrlC:
