@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from ros_harness import UNSUPERVISED, NodeProcess, peer_with
 from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
 
 from robot_dynamics.resources import resource
 from robot_dynamics.ros.support import qos
@@ -40,7 +41,7 @@ def test_a_motion_is_sent_and_ctrl_c_holds(tmp_path):
 def test_a_motion_is_a_goal_where_the_controller_serves_that(tmp_path):
     pytest.importorskip("control_msgs.action", reason="control_msgs is not installed")
     said = sent_and_held(tmp_path)
-    assert said.count("following a goal") == 2
+    assert said.count("following a goal") == 3
 
 
 def sent_and_held(tmp_path):
@@ -79,4 +80,12 @@ def sent_and_held(tmp_path):
             return np.abs(np.array([state.velocity for state in states[-50:]])).max() < 1e-3
 
         peer.wait_until(rests, "the arm does not hold")
+        stopped = excite(tmp_path, "0.1")
+        count = len(states)
+        peer.wait_until(moving, "the arm does not move")
+        peer.call(Trigger, "computed_torque_controller/emergency_stop", Trigger.Request())
+        peer.wait_until(lambda: stopped.poll() is not None, "a stopped motion does not end its command")
+        said = stopped.communicate()[0]
+        assert stopped.returncode == 1
+        assert "the arm stands still" in said or "following a goal" in controller.output, said
         return controller.output

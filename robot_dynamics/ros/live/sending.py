@@ -255,7 +255,7 @@ class Sender:
 
 
 class _StandsStill:
-    """Whether an arm stands still while its motion goes on, as in a protective stop."""
+    """Comparison of an arm that stands still, as in a protective stop, with its motion."""
 
     def __init__(self, points: Points) -> None:
         self._points = points
