@@ -19,6 +19,10 @@ from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from patience import PATIENCE
+
+from robot_dynamics.interrupts import end_quietly_at_sigint
+
 OWN = ("LD_PRELOAD", "PYTHONMALLOC", "PYTHONDEVMODE", "PYTHONFAULTHANDLER", "PYTHONWARNINGS")
 """Variables that count when an interpreter begins."""
 _DIES_WITH_PARENT = 1
@@ -35,11 +39,14 @@ class ForkedProcess:
     def __init__(self, module: str, arguments: Sequence[str], variables: Mapping[str, str]) -> None:
         _start_server()
         here, there = multiprocessing.Pipe(duplex=False)
+        # Closed by the node when signals reach it: the server that it is forked from ignores SIGINT.
+        self._begun, begins = multiprocessing.Pipe(duplex=False)
         self._process = multiprocessing.get_context("forkserver").Process(
-            target=_run, args=(module, list(arguments), dict(variables), str(Path.cwd()), there)
+            target=_run, args=(module, list(arguments), dict(variables), str(Path.cwd()), there, begins)
         )
         self._process.start()
         there.close()
+        begins.close()
         assert self._process.pid is not None
         self.pid = self._process.pid
         self.stdout = os.fdopen(os.dup(here.fileno()), encoding="utf-8", errors="replace")
@@ -58,7 +65,7 @@ class ForkedProcess:
 
     def send_signal(self, number: signal.Signals) -> None:
         """Send a signal to a process that lives."""
-        if self.poll() is None:
+        if self._begun.poll(PATIENCE) and self.poll() is None:
             os.kill(self.pid, number)
 
     def kill(self) -> None:
@@ -81,10 +88,18 @@ def _start_server() -> None:
 
 
 def _run(
-    module: str, arguments: list[str], variables: dict[str, str], folder: str, output: Connection
+    module: str,
+    arguments: list[str],
+    variables: dict[str, str],
+    folder: str,
+    output: Connection,
+    begins: Connection,
 ) -> None:
     """The node's process: ``python -m MODULE ARGUMENTS``."""
     ctypes.CDLL(None).prctl(_DIES_WITH_PARENT, signal.SIGINT)
+    sys.orig_argv[:] = ["python", "-m", module]
+    end_quietly_at_sigint("robot_dynamics.ros", 0)  # as importing the module would
+    begins.close()
     os.environ.clear()
     os.environ.update(variables)
     os.chdir(folder)

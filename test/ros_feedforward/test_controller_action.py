@@ -3,13 +3,15 @@
 import contextlib
 import re
 import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 from action_msgs.msg import GoalStatus
 from builtin_interfaces.msg import Duration
 from rclpy.action import ActionClient
-from ros_harness import NodeProcess, peer_with
+from ros_harness import UNSUPERVISED, NodeProcess, peer_with
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint, MultiDOFJointTrajectoryPoint
@@ -17,6 +19,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint, MultiDOFJ
 from robot_dynamics.ros.control.planner import ALLOWANCE
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.messages import nanoseconds_to_stamp, stamp_to_nanoseconds
+from robot_dynamics.ros.support.processes import claim_domain, node_environment
 
 actions = pytest.importorskip("control_msgs.action", reason="control_msgs is not installed")
 messages = pytest.importorskip("control_msgs.msg", reason="control_msgs is not installed")
@@ -27,8 +30,8 @@ Result = FollowJointTrajectory.Result
 NODE = "computed_torque_controller"
 SECOND = 1_000_000_000
 NAMES = ["turn", "slide"]
-SPARSE = {"max_stamp_step": 10.0, "max_state_jump": 10.0}
-"""For states that come seldom and far from each other."""
+SPARSE = {"max_stamp_step": 10.0, "max_state_jump": 10.0, **UNSUPERVISED}
+"""For states that come seldom and far from each other, which no arm could follow."""
 ARM = """<robot name="crane"><link name="base"/>
   <link name="boom"><inertial><mass value="2"/>
     <inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial></link>
@@ -244,6 +247,48 @@ def test_a_goal_ends_with_the_process_that_follows_it():
         assert (status, result.error_code) == (GoalStatus.STATUS_ABORTED, Result.INVALID_GOAL)
         assert "ends" in result.error_string
         assert node.wait_for_exit() == 0
+
+
+CLIENT = f"""
+import rclpy
+from control_msgs.action import FollowJointTrajectory
+from rclpy.action import ActionClient
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+rclpy.init()
+node = rclpy.create_node("client")
+client = ActionClient(node, FollowJointTrajectory, "{NODE}/follow_joint_trajectory")
+client.wait_for_server()
+point = JointTrajectoryPoint(positions=[1.0, 0.5])
+point.time_from_start.sec = 2
+goal = FollowJointTrajectory.Goal(trajectory=JointTrajectory(joint_names={NAMES}, points=[point]))
+sent = client.send_goal_async(goal)
+rclpy.spin_until_future_complete(node, sent)
+print(sent.result().accepted, flush=True)
+rclpy.spin(node)
+"""
+
+
+def test_a_goal_outlives_its_client_and_the_next_client_takes_over(arm):
+    with subprocess.Popen(
+        [sys.executable, "-c", CLIENT],
+        env=node_environment(claim_domain()),
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as client:
+        told = len(arm._told())
+        assert client.stdout.readline() == "True\n"
+        client.kill()
+    arm.peer.wait_until(lambda: len(arm._told()) > told, "the goal is not planned")
+    arm.be([0.4, 0.2], after=1.0 + ALLOWANCE)
+    arm.be([0.4, 0.2], after=0.021)
+    moving = np.array(arm.commands[-1].effort)
+    assert moving[0] > 1.0, "the arm does not follow the goal of the client that died"
+    mine = arm.send(goal(positions=[0.4, 0.2]))
+    [node] = arm.peer.processes
+    arm.peer.wait_until(lambda: "goal ended: a new goal has taken over" in node.output, "the goal runs on")
+    answer = mine.cancel_goal_async()
+    arm.peer.wait_until(answer.done, "no answer to the cancellation")
+    assert arm.result(mine)[0] == GoalStatus.STATUS_CANCELED
 
 
 def test_a_goal_too_large_to_be_read_is_rejected_and_the_running_one_goes_on(arm):

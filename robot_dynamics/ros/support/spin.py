@@ -249,9 +249,10 @@ def _stop_event() -> Iterator[StopEvent]:
                     stop.last_word()
                 os._exit(128 + number[0])
 
+    # The descriptor first: what comes between the two would be lost with a handler that does nothing.
+    descriptor = signal.set_wakeup_fd(writer.fileno())
     for number in _SIGNALS:
         signal.signal(number, lambda *_: None)
-    descriptor = signal.set_wakeup_fd(writer.fileno())
     thread = threading.Thread(target=listen, name="signals", daemon=True)
     thread.start()
     try:
