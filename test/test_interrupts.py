@@ -83,23 +83,24 @@ def test_a_process_that_only_uses_the_package_keeps_its_ways(tmp_path):
 
 
 def test_a_signal_that_comes_while_a_node_sets_its_handlers_is_not_lost():
-    """On a loaded machine a node that has just been started stands between two of its handlers for a while."""
-    program = (
-        "import os, signal\n"
-        "from rclpy.node import Node\n"
-        "from robot_dynamics.ros.support import spin\n"
-        "\n"
-        "set_handler = signal.signal\n"
-        "def set_and_interrupt(number, handler):\n"
-        "    set_handler(number, handler)\n"
-        "    if number == signal.SIGINT:\n"
-        "        signal.signal = set_handler\n"
-        "        os.kill(os.getpid(), number)\n"
-        "\n"
-        "signal.signal = set_and_interrupt\n"
-        f"wait = lambda node, stop: print('interrupted' if stop.wait({PATIENCE}) else 'lost')\n"
-        "raise SystemExit(spin.run(lambda: Node('node'), [], wait))\n"
-    )
+    """On a loaded machine a node that starts may stand between two of its handlers for a while."""
+    program = f"""
+import os, signal
+from rclpy.node import Node
+from robot_dynamics.ros.support import spin
+
+set_handler = signal.signal
+
+def set_and_interrupt(number, handler):
+    set_handler(number, handler)
+    if number == signal.SIGINT:
+        signal.signal = set_handler
+        os.kill(os.getpid(), number)
+
+signal.signal = set_and_interrupt
+wait = lambda node, stop: print("interrupted" if stop.wait({PATIENCE}) else "lost")
+raise SystemExit(spin.run(lambda: Node("node"), [], wait))
+"""
     with start("-c", program) as process:
         said = process.communicate(timeout=2 * PATIENCE)
     assert (process.returncode, *said) == (0, "interrupted\n", "")

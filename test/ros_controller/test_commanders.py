@@ -3,10 +3,14 @@
 import itertools
 import math
 import signal
+from pathlib import Path
 
 import numpy as np
 import pytest
 from ros_harness import Lifecycle, NodeProcess, peer_with
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from two_links import NODE, TWO_LINKS, Robot, gravity_load
 
 import robot_dynamics as rd
@@ -15,6 +19,7 @@ from robot_dynamics.control.protocol import Phase
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.resources import resource
 from robot_dynamics.ros.control.native.library import ffi, load_hosts
+from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.processes import OWN_DOMAIN
 
 pytestmark = pytest.mark.ros
@@ -267,3 +272,105 @@ def test_who_yields_says_nothing_to_the_brakes():
     assert node.library.rd_host_brake_command(node.host, NOW) == 0
     assert node.hear(SMALL, 0, 2000) is not None
     assert node.library.rd_host_brake_command(node.host, NOW) == -1
+
+
+PUMA = Path(str(resource("urdf/puma560.urdf"))).read_text(encoding="utf-8")
+NAMES = [f"joint{number}" for number in range(1, 7)]
+CARRIED = [0.0, -0.4, 0.7, 0.0, 0.0, 0.0]
+"""A bent arm [rad]."""
+
+
+class Simulated:
+    """An observer of a simulated arm: its first joint, whose axis is vertical."""
+
+    def __init__(self, peer, start):
+        self.peer, self.states = peer, []
+        peer.node.create_subscription(JointState, "joint_states", self.states.append, qos.LOCKSTEP)
+        peer.wait_until(lambda: self.states, "no state")
+        assert self.place == pytest.approx(start, abs=0.01)
+
+    @staticmethod
+    def begins_at(place, **parameters):
+        """The simulator's process at 500 Hz."""
+        begin = {"initial_joints": NAMES, "initial_positions": [place, *CARRIED[1:]]}
+        return NodeProcess("simulator", {"robot_description": PUMA, "rate": 500.0, **begin, **parameters})
+
+    @property
+    def place(self):
+        return self.states[-1].position[0]
+
+    @property
+    def speed(self):
+        return self.states[-1].velocity[0]
+
+    def comes_to_rest(self):
+        """Wait until it stands; returns its travel from now on."""
+        begin, seen = self.place, len(self.states)
+
+        def rests():
+            last = [state.velocity[0] for state in self.states[seen:][-100:]]
+            return len(last) == 100 and max(map(abs, last)) < 0.01
+
+        self.peer.wait_until(rests, "it does not come to rest")
+        return abs(self.place - begin)
+
+
+def test_an_arm_that_coasts_beyond_its_plausible_speed_is_braked():
+    """Three times its limit of 1.43 rad/s, which its positions confirm."""
+    dynamics, start = rd.compile_dynamics(rd.load_urdf(resource("urdf/puma560.urdf"))), -2.5
+    node = NodeProcess(NODE, {"robot_description": PUMA, "lockstep": True, "autostart": False})
+    simulator = Simulated.begins_at(start, lockstep=True)
+    with node, simulator, peer_with(node, simulator) as peer:
+        arm = Simulated(peer, start)
+        lifecycle = Lifecycle(peer, NODE)
+        assert lifecycle.change(lifecycle.CONFIGURE)
+        push = peer.publisher(JointState, "joint_command", qos.LOCKSTEP)
+        while arm.speed < 4.6:
+            state = arm.states[-1]
+            q, qd = np.array(state.position), np.array(state.velocity)
+            wanted = 100.0 * (CARRIED - q) - 20.0 * qd
+            wanted[0] = 10.0
+            effort = dynamics.inverse_dynamics(q, qd, wanted)
+            seen = len(arm.states)
+            push.publish(JointState(header=state.header, name=NAMES, effort=effort.tolist()))
+            peer.wait_until(
+                lambda seen=seen, stamp=state.header.stamp: (
+                    arm.states[seen:] and arm.states[-1].header.stamp != stamp
+                ),
+                "the simulator stands still",
+            )
+        # Nobody answers the simulator now: time stands still until the controller is active.
+        assert lifecycle.change(lifecycle.ACTIVATE)
+        assert arm.comes_to_rest() < 1.2
+
+
+@pytest.mark.long
+def test_live_values_do_not_lengthen_a_stop_nor_a_move():
+    node, simulator = NodeProcess(NODE, {"robot_description": PUMA}), Simulated.begins_at(-2.0)
+    with node, simulator, peer_with(node, simulator) as peer:
+        arm = Simulated(peer, -2.0)
+        goals = peer.publisher(JointTrajectory, f"{NODE}/joint_trajectory", qos.TRAJECTORY)
+
+        def go(place, seconds):
+            point = JointTrajectoryPoint(positions=[place, *CARRIED[1:]])
+            point.time_from_start.sec = seconds
+            goals.publish(JointTrajectory(joint_names=NAMES, points=[point]))
+
+        # Efforts that blend for 10 s go on accelerating the arm.
+        peer.wait_until(lambda: "commanded from now on" in simulator.output, "nobody commands")
+        go(0.0, 3)
+        peer.wait_until(lambda: arm.speed > 0.3, "it does not move")
+        peer.set_parameter(NODE, "model_change_time", 10.0)
+        peer.set_parameter(NODE, "kp", [90.0])
+        begin = len(arm.states)
+        peer.wait_until(lambda: arm.speed > 1.0, "it does not move")
+        arm.comes_to_rest()
+        assert arm.place == pytest.approx(0.0, abs=0.02)
+        assert max(state.position[0] for state in arm.states[begin:]) < 0.02
+
+        # Efforts that may hardly step do not brake.
+        go(-2.0, 3)
+        peer.wait_until(lambda: arm.speed < -1.1, "it does not move")
+        peer.set_parameter(NODE, "max_effort_step", 0.001)
+        assert peer.call(Trigger, f"{NODE}/hold").success
+        assert arm.comes_to_rest() < 0.35

@@ -30,7 +30,7 @@ Result = FollowJointTrajectory.Result
 NODE = "computed_torque_controller"
 SECOND = 1_000_000_000
 NAMES = ["turn", "slide"]
-SPARSE = {"max_stamp_step": 10.0, "max_state_jump": 10.0, **UNSUPERVISED}
+SPARSE = {"max_stamp_step": 10.0, "max_state_jump": 10.0, "ki": -1.0, **UNSUPERVISED}
 """For states that come seldom and far from each other, which no arm could follow."""
 ARM = """<robot name="crane"><link name="base"/>
   <link name="boom"><inertial><mass value="2"/>
