@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -25,6 +26,7 @@ _MOVED = 0.01
 UNKNOWN_ARRIVED = 0.3
 """Farthest from the end of a motion where an arm with an unknown model counts as arrived [rad or m]."""
 TOPIC = "computed_torque_controller/joint_trajectory"
+OBSERVED = "following error and trajectory rules only warn during this motion (supervision: observe)"
 
 
 def add_sending_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,6 +45,12 @@ def add_sending_arguments(parser: argparse.ArgumentParser) -> None:
         help="distance of collision shapes [m] (default: %(default)s)",
     )
     parser.add_argument("--yes", action="store_true", help="send without asking")
+    parser.add_argument(
+        "--observe",
+        action="store_true",
+        help="rules about trajectories and errors only warn during this motion (supervision: observe), for an"
+        " arm whose masses are unknown",
+    )
     parser.add_argument(
         "--topic",
         default=TOPIC,
@@ -128,13 +136,17 @@ def send(
         print(
             f"{way.time[-1]:.1f} s to where it begins, then {whole.time[-1] - way.time[-1]:.1f} s", flush=True
         )
+        if arguments.observe:
+            print(f"{OBSERVED}; overspeed and lost states end the motion as ever", flush=True)
         if not (arguments.yes or agreed("Is the arm's surrounding clear? Send it")):
             print("not sent")
             return False
         if np.abs(arm.where() - whole.positions[0]).max() > _MOVED:
             raise RobotDynamicsError("the arm has moved meanwhile; nothing was sent")
+        unknown = errors is not None or arguments.observe
         try:
-            arm.follow(whole, progress, ARRIVED if errors is None else UNKNOWN_ARRIVED)
+            with arm.observing() if arguments.observe else contextlib.nullcontext():
+                arm.follow(whole, progress, UNKNOWN_ARRIVED if unknown else ARRIVED)
         except KeyboardInterrupt:
             progress.clear()
             print("holding: the motion was taken back")
@@ -142,7 +154,7 @@ def send(
         progress.clear()
         if errors is not None:
             errors.append(arm.largest_errors)
-    print("the motion is over", flush=True)
+    print(f"the motion is over{'; ' + OBSERVED if arguments.observe else ''}", flush=True)
     return True
 
 

@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from rcl_interfaces.srv import GetParameters
 from ros_harness import UNSUPERVISED, NodeProcess, peer_with
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
@@ -23,10 +24,10 @@ SCARA = resource("urdf/scara.urdf")
 SHORT = ["--period", "3", "--harmonics", "2", "--send", "--yes", "--speed"]
 
 
-def excite(folder, speed):
+def excite(folder, speed, *more):
     command = [sys.executable, "-m", "robot_dynamics.cli.main", "excite", str(SCARA)]
     return subprocess.Popen(
-        [*command, "-o", str(folder / "move.yaml"), *SHORT, speed],
+        [*command, "-o", str(folder / "move.yaml"), *SHORT, speed, *more],
         env=node_environment(claim_domain()),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -44,10 +45,17 @@ def test_a_motion_is_a_goal_where_the_controller_serves_that(tmp_path):
     assert said.count("following a goal") == 3
 
 
+def supervision(peer):
+    request = GetParameters.Request(names=["supervision"])
+    return (
+        peer.call(GetParameters, "computed_torque_controller/get_parameters", request).values[0].string_value
+    )
+
+
 def sent_and_held(tmp_path):
     """One motion to its end, one to Ctrl-C; what the controller said."""
     arm = {"robot_description": SCARA.read_text()}
-    control = {**arm, **UNSUPERVISED, "state_timeout": 10.0}
+    control = {**arm, **UNSUPERVISED, "supervision": "enforce", "state_timeout": 10.0}
     with (
         NodeProcess("simulator", {**arm, "rate": 200.0, "lockstep": True}) as simulator,
         NodeProcess("computed_torque_controller", {**control, "lockstep": True}) as controller,
@@ -56,11 +64,19 @@ def sent_and_held(tmp_path):
         states = []
         peer.node.create_subscription(JointState, "joint_states", states.append, qos.STATE_PUBLISHER)
         peer.wait_until(lambda: states, "no states")
-        sent = excite(tmp_path, "1")
-        peer.wait_until(lambda: sent.poll() is not None, "the motion does not end")
+        assert supervision(peer) == "enforce"
+        sent = excite(tmp_path, "1", "--observe")
+        seen = set()
+
+        def over():
+            seen.add(supervision(peer))
+            return sent.poll() is not None
+
+        peer.wait_until(over, "the motion does not end")
         said = sent.communicate()[0]
         assert sent.returncode == 0, said + controller.output
-        assert "the motion is over" in said
+        assert seen == {"enforce", "observe"} and supervision(peer) == "enforce"
+        assert "the motion is over; following error and trajectory rules only warn" in said
         positions = np.array([state.position for state in states])
         assert (np.ptp(positions, axis=0)[:2] > 0.2).all()
         held = excite(tmp_path, "0.1")

@@ -5,18 +5,23 @@ It goes as a goal of ``FollowJointTrajectory`` where the controller serves that,
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import rclpy
+from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from robot_dynamics.control.supervision import OBSERVE
 from robot_dynamics.errors import RobotDynamicsError, StateError
 from robot_dynamics.identification.excitation.points import Points
 from robot_dynamics.ros.live.goal_client import GoalClient
@@ -43,6 +48,8 @@ _COMPARED = QoSProfile(depth=200)
 """Deep enough that states and references of the same moments are there when this process was held up."""
 _AWAITED = 1000
 """States and references whose counterpart may still come."""
+_SUPERVISION = "supervision"
+"""Parameter of controllers that makes rules only warn."""
 _DISCOVERY = 1.0
 """Time after its topic at which a controller's action may be seen [s]."""
 
@@ -142,6 +149,47 @@ class Sender:
                 f"{self._names[worst]} is {missed[worst]:.3f} from the motion's end; the controller's log"
                 " says why"
             )
+
+    @contextlib.contextmanager
+    def observing(self) -> Iterator[None]:
+        """Let the controller's rules about trajectories and errors only warn; afterwards they are as before.
+
+        Raises:
+            RobotDynamicsError: the node that follows the topic has no such parameter, or does not answer.
+        """
+        before = self._supervision()
+        self._supervise(OBSERVE)
+        try:
+            yield
+        finally:
+            self._supervise(before)
+
+    def _supervision(self) -> str:
+        request = GetParameters.Request(names=[_SUPERVISION])
+        [value] = self._ask(GetParameters, "get_parameters", request).values
+        return str(value.string_value)
+
+    def _supervise(self, how: str) -> None:
+        wanted = Parameter(_SUPERVISION, value=how).to_parameter_msg()
+        request = SetParameters.Request(parameters=[wanted])
+        [result] = self._ask(SetParameters, "set_parameters", request).results
+        if not result.successful:
+            raise RobotDynamicsError(f"{self._controller} refuses supervision: {how}: {result.reason}")
+
+    @property
+    def _controller(self) -> str:
+        return self._trajectories.topic_name.rpartition("/")[0]
+
+    def _ask(self, kind: Any, service: str, request: Any) -> Any:
+        """Answer of the controller's parameter service."""
+        client = self._node.create_client(kind, f"{self._controller}/{service}")
+        try:
+            self._wait(client.service_is_ready, f"no parameters of {self._controller} are found")
+            future = client.call_async(request)
+            self._wait(future.done, f"{self._controller} does not answer")
+            return future.result()
+        finally:
+            self._node.destroy_client(client)
 
     def _follow_as_goal(self, points: Points, tell: Callable[[], None]) -> None:
         try:
