@@ -70,11 +70,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--paths", type=int, default=40, help="of each arm")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--arm", default="", help="only arms whose file names contain this")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     logging.disable()
     total = wrong = 0
     for name, tip in ARMS.items():
+        if options.arm not in name:
+            continue
         chain = rd.load_urdf(example_robot(name), **({"tip": tip} if tip else {}))
         links = rd.compile_dynamics(chain, friction=False)
         accepted, refused, times, widest = 0, 0, [], 0.0

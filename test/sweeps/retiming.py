@@ -8,6 +8,7 @@ import logging
 import sys
 import time
 import warnings
+from dataclasses import replace
 
 import numpy as np
 from installed_robots import example_robot
@@ -43,13 +44,25 @@ def waypoints(rng, kind, count, lower, upper):
 
 
 def largest_share(model, made, limits):
-    """Of efforts and velocities, by samples of the resulting quintics."""
+    """Of efforts and velocities, and of the efforts' rates, by samples of the resulting quintics."""
     part = np.linspace(1e-6, 1.0 - 1e-6, SAMPLES)
     at = (made.times[:-1, None] + np.diff(made.times)[:, None] * part).ravel()
     at = np.concatenate((at, np.arange(0.0, min(made.duration, MOST / RATE), 1.0 / RATE)))
     q, qd, qdd = made.spline.at(at)
     efforts = model.efforts(q, qd, qdd)
-    return max(float((np.abs(efforts) / limits.effort).max()), float((np.abs(qd) / limits.velocity).max()))
+    shares = (np.abs(efforts) / limits.effort).max(), (np.abs(qd) / limits.velocity).max()
+    rates = 0.0
+    if limits.effort_rate is not None:
+        # Without dry friction, within intervals: what shorter ones change in is rounded.
+        count = len(part) * (len(made.times) - 1)
+        rest = model.friction.copy()
+        rest[:, 1:] = 0.0
+        smooth = replace(model, friction=rest, load_friction=0.0)
+        states = (np.ascontiguousarray(row[:count]) for row in (q, qd, qdd))
+        change = np.diff(smooth.efforts(*states).reshape(-1, len(part), q.shape[1]), axis=1)
+        step = np.diff(made.times)[:, None, None] * np.diff(part)[:, None]
+        rates = (np.abs(change) / step / limits.effort_rate)[np.diff(made.times) > 1e-6].max()
+    return max(float(share) for share in (*shares, rates))
 
 
 def main():

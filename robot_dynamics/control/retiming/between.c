@@ -62,7 +62,7 @@ static void rd_slow_down(const struct rd_retiming *r, struct rd_rows *w, int i, 
 }
 
 /* Largest of a polynomial with these Bernstein coefficients times a sign, or a bound that is below `free`. */
-static double rd_fastest(const double *v, double sign, double free)
+double rd_fastest(const double *v, double sign, double free)
 {
     double up[RD_FINE + 1], part[5], bound = -INFINITY;
     for (int k = 0; k < 5; k++)

@@ -13,6 +13,8 @@
 #define RD_STILL 1e-5
 /* Shorter intervals are not halved [s]. */
 #define RD_SHORTEST 1e-5
+/* Most halvings of intervals in which an effort changes too unevenly, where rates are limited. */
+#define RD_RATED_REFINEMENTS 4
 /* Friction is linear in x near a place; x farther away by this share makes it linear anew. */
 #define RD_NEARBY 0.02
 
@@ -328,41 +330,6 @@ static int rd_retime_solve(struct rd_retiming *r, struct rd_rows *w, struct rd_l
     return rd_forwards(r, w, lines, low, high, moved, same);
 }
 
-static int rd_prepare(const struct rd_retiming *r, struct rd_rows *w)
-{
-    const int n = r->joints;
-    const size_t points = (size_t)r->points;
-    for (int kind = 0; kind < 2; kind++)
-        for (int j = 0; j < n; j++) {
-            const double limit = kind == 0 ? r->effort[j] : r->acceleration[j];
-            if (isfinite(limit)) {
-                w->joint[w->count] = j, w->limit[w->count++] = limit;
-                w->efforts += kind == 0;
-            }
-        }
-    w->dry = 1, w->any_odd = 0;
-    for (int k = 0; k < w->efforts; k++) {
-        const double *p = r->friction + 5 * w->joint[k];
-        w->odd[k] = p[1] != p[2] || r->load_friction[w->joint[k]] != 0.0;
-        w->any_odd |= w->odd[k];
-        if (p[0] != 0.0 || p[1] != 0.0 || p[2] != 0.0 || w->odd[k])
-            w->dry = 0;
-    }
-    /* Whole groups of four; rows beside the limits' bound nothing. */
-    for (; w->count % 4 != 0; w->count++)
-        w->joint[w->count] = -1, w->limit[w->count] = 1.0;
-    const size_t cells = points * (w->count > 0 ? w->count : 1);
-    double *room = malloc((8 * cells + points) * sizeof *room);
-    w->sign = malloc(cells + points), w->near = w->sign + cells;
-    if (room == NULL || w->sign == NULL) {
-        free(room);
-        return 0;
-    }
-    w->a = room, w->b = w->a + cells, w->c = w->b + cells, w->upper = w->c + cells, w->lower = w->upper + cells;
-    w->speed = w->lower + cells, w->drag = w->speed + cells, w->push = w->drag + cells, w->most = w->push + cells;
-    return 1;
-}
-
 /* Solutions on one grid, until its limits are kept. */
 static int rd_retime_on_grid(struct rd_retiming *r, struct rd_rows *w, double *sets)
 {
@@ -391,41 +358,47 @@ static int rd_retime_on_grid(struct rd_retiming *r, struct rd_rows *w, double *s
     return RD_BEYOND;
 }
 
-/* Rows of a new grid. */
-static int rd_rows_of(const struct rd_retiming *r, struct rd_rows *w)
+/* Move the profile of interval i to its place on a finer grid; x is a quadratic spline. */
+static void rd_halve(struct rd_retiming *r, struct rd_rows *w, int i, int to, int halved)
 {
-    w->count = w->efforts = 0;
-    w->sign = NULL, w->a = NULL;
-    if (!rd_prepare(r, w))
-        return RD_NO_MEMORY;
-    return rd_retime_rows(r, w) ? RD_RETIMED : RD_NOT_FINITE;
+    const double from = r->x[i];
+    if (halved) {
+        const double next = r->x[to + 2], old = w->warm[i], mid = old > 0.0 ? 0.25 * (from + 2.0 * old + next) : 0.4 * (from + next);
+        w->warm[to] = from > 0.0 ? 0.5 * (from + (old > 0.0 ? old : mid)) : -1.0;
+        w->warm[to + 1] = next > 0.0 ? 0.5 * (next + (old > 0.0 ? old : mid)) : -1.0;
+        r->x[to + 1] = mid, w->free[to + 1] = 0.5 * (w->free[i] + w->free[to + 2]);
+    } else
+        w->warm[to] = w->warm[i];
+    r->x[to] = from, w->free[to] = w->free[i];
 }
 
 /* Halve the intervals in which the grid is too coarse, which keeps the limits of all others; RD_RETIMED, or
- * RD_EMPTY where there is nothing to halve. */
+ * RD_EMPTY where there is nothing to halve. fails: 1: the place where the profile ends, too; -1: rates are limited. */
 static int rd_refine(struct rd_retiming *r, struct rd_rows *w, int fails)
 {
-    const int before = r->points;
+    const int before = r->points, rated = fails < 0;
     int count = 0, result = RD_EMPTY;
     double *places = malloc((size_t)before * sizeof *places);
     int *behind = malloc((size_t)before * sizeof *behind);
     const int ready = places != NULL && behind != NULL;
     for (int i = 0; i + 1 < before && ready; i++) {
         const double d = r->s[i + 1] - r->s[i];
-        if (!w->coarse[i] && !(fails && r->s[i] <= r->failed_at && r->failed_at <= r->s[i + 1]))
+        if (!w->coarse[i] && !(fails > 0 && r->s[i] <= r->failed_at && r->failed_at <= r->s[i + 1]))
             continue;
-        if (!fails && 2.0 * d < RD_SHORTEST * (sqrt(r->x[i]) + sqrt(r->x[i + 1])))
+        if (fails <= 0 && 2.0 * d < RD_SHORTEST * (sqrt(r->x[i]) + sqrt(r->x[i + 1])))
             continue;
         places[count] = r->s[i] + 0.5 * d;
         behind[count++] = i;
     }
     if (count > 0 && before + count + 2 < r->capacity) {
         struct rd_rows old = *w;
-        result = rd_retime_insert(r, w->knot, places, behind, count) ? rd_rows_of(r, w) : RD_NOT_FINITE;
+        result = rd_retime_insert(r, w->knot, places, behind, count) ? rd_retime_rows(r, w) : RD_NOT_FINITE;
         for (int i = before - 1, k = count - 1; i >= 0 && result == RD_RETIMED; i--) {
             const int halved = k >= 0 && behind[k] == i, to = i + k + 1 - halved;
             const size_t from = (size_t)i * w->count, at = (size_t)to * w->count;
             w->coarse[to] = w->estimates[to] = w->tries[to] = w->kept[to] = 0;
+            if (rated)
+                rd_halve(r, w, i, to, halved);
             if (halved) {
                 w->coarse[to + 1] = w->estimates[to + 1] = w->tries[to + 1] = w->kept[to + 1] = 0;
                 k--;
@@ -454,7 +427,7 @@ int rd_retime(struct rd_retiming *r)
     w.limit = malloc((2 * (size_t)r->joints + 4) * sizeof *w.limit);
     double *sets = malloc((4 * capacity + 12 * ((size_t)r->joints + 2)) * sizeof *sets);
     const int ready = w.knot != NULL && w.joint != NULL && w.limit != NULL && w.odd != NULL && sets != NULL && w.velocity != NULL;
-    r->rounds_taken = r->rated = 0;
+    r->rounds_taken = r->rated = r->steps = 0;
     if (ready) {
         w.slowness = w.velocity + r->joints + 4;
         for (int j = 0; j < r->joints + 4; j++)
@@ -466,7 +439,7 @@ int rd_retime(struct rd_retiming *r)
         w.seen = sets + 2 * capacity + 12 * ((size_t)r->joints + 2), w.checked = w.seen + capacity;
         result = rd_retime_grid(r, w.knot);
         if (result == RD_RETIMED)
-            result = rd_rows_of(r, &w);
+            result = rd_retime_rows(r, &w);
     }
     for (int k = 0; ready && (result == RD_RETIMED || result == RD_EMPTY); k++) {
         result = rd_retime_on_grid(r, &w, sets);
@@ -487,8 +460,17 @@ int rd_retime(struct rd_retiming *r)
     }
     if (result == RD_RETIMED)
         rd_retime_shares(r, &w);
-    if (result == RD_RETIMED && r->rate != NULL)
-        result = rd_retime_rates(r, &w);
+    w.free = sets, w.warm = sets + capacity;
+    for (int i = 0; i < r->points && result == RD_RETIMED && r->rate != NULL; i++)
+        w.free[i] = r->x[i], w.warm[i] = -1.0;
+    for (int k = 0; result == RD_RETIMED && r->rate != NULL; k++) {
+        result = rd_retime_rates(r, &w, k >= RD_RATED_REFINEMENTS);
+        if (result != RD_TOO_COARSE)
+            break;
+        result = rd_refine(r, &w, -1);
+        if (result == RD_EMPTY)
+            result = rd_retime_rates(r, &w, 1);
+    }
     free(w.knot), free(w.odd), free(w.velocity), free(w.joint), free(w.limit), free(w.sign), free(w.a), free(sets);
     return result;
 }

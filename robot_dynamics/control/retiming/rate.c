@@ -2,7 +2,7 @@
  *
  * x = (ds/dt)^2 is a quadratic spline of s whose knots are the points of the grid: its coefficients x_k belong to
  * the intervals, u = d2s/dt2 is linear within each. Efforts at the points are linear in two neighbours, and
- *     |tau_(k+1) - tau_k| <= rate * (time between the points), about d_k / sqrt(x_k).
+ *     |tau_(k+1) - tau_k| <= rate * (time between the points), about d_k / sqrt(mean of x).
  * The right side is convex in x: the set is not. A primal-dual interior-point method (Boyd, Vandenberghe, Convex
  * Optimization, section 11.7) with this side's curvature left out of its matrix goes to a point at which no small
  * change is faster. It begins with slacks that are larger than those of x, and takes this back step by step; where that
@@ -31,19 +31,23 @@ static inline double rd_sum(rd_four v)
     return (v[0] + v[1]) + (v[2] + v[3]);
 }
 
-/* Coefficient on which the time of interval i depends. */
-static inline int rd_of(const struct rd_rates *z, int i)
+/* Mean of x in interval i, or of its step. */
+static inline double rd_mean(const struct rd_rates *z, const double *x, int i)
 {
-    return i == 0 ? 1 : i == z->points - 1 ? i - 1 : i;
+    const double *w = z->mean + 3 * (size_t)i;
+    return (i > 0 ? w[0] * x[i - 1] : 0.0) + w[1] * x[i] + (i + 1 < z->points ? w[2] * x[i + 1] : 0.0);
 }
 
-/* Time of interval i, and its derivative by its coefficient. */
-double rd_span(const struct rd_rates *z, const double *x, int i, double *slope)
+/* Times of the intervals, and their derivatives by the means of x; the sum of the times. */
+double rd_spans(struct rd_rates *z, const double *x)
 {
-    const int at = rd_of(z, i);
-    const double span = z->length[i] / sqrt(x[at]);
-    *slope = -0.5 * span / x[at];
-    return span;
+    double sum = 0.0;
+    for (int i = 0; i < z->points; i++) {
+        const double over = 1.0 / rd_mean(z, x, i);
+        sum += z->span[i] = z->length[i] * sqrt(over);
+        z->steep[i] = -0.5 * z->span[i] * over;
+    }
+    return sum;
 }
 
 /* Change of the effort in interval i, four columns. */
@@ -70,10 +74,10 @@ int rd_slacks(struct rd_rates *z, const double *x)
     for (int i = 1; i < last; i++)
         if (!(x[i] > 0.0 && x[i] < z->most[i]))
             return 0;
+    z->duration = rd_spans(z, x);
     rd_mask bad = {0, 0, 0, 0};
     for (int i = 0; i <= last; i++) {
-        double unused;
-        const double span = rd_span(z, x, i, &unused);
+        const double span = z->span[i];
         const int bounded = rd_bounded(z, i);
         for (int k = 0; k < n; k += 4) {
             const size_t at = (size_t)i * n + k;
@@ -95,14 +99,6 @@ int rd_slacks(struct rd_rates *z, const double *x)
         }
     }
     return !rd_any(bad);
-}
-
-static double rd_duration(const struct rd_rates *z, const double *x)
-{
-    double sum = 0.0;
-    for (int i = 0; i < z->points; i++)
-        sum += z->length[i] / sqrt(x[rd_of(z, i)]);
-    return sum;
 }
 
 /* Gradients of the change in interval i by the coefficients before, of and behind it, and `room`: of its limit. */
@@ -133,9 +129,15 @@ static inline __attribute__((always_inline)) void rd_assembled(struct rd_rates *
     memset(h, 0, 3 * (size_t)z->points * sizeof *h);
     memset(g, 0, (size_t)z->points * sizeof *g);
     for (int i = 0; i <= last; i++) {
-        const int at = rd_of(z, i);
-        const double size = 0.5 * z->length[i] / (x[at] * sqrt(x[at]));
-        g[at] += size, h[3 * at] += 1.5 * size / x[at];
+        const double slope = z->steep[i], *w = z->mean + 3 * (size_t)i, bend = 3.0 * slope * slope / RD_MAX(z->span[i], 1e-300);
+        double *row = h + 3 * (size_t)i;
+        if (i > 0)
+            g[i - 1] -= w[0] * slope, row[-3] += bend * w[0] * w[0], row[-2] += bend * w[0] * w[1];
+        if (i > 0 && i < last)
+            row[-1] += bend * w[0] * w[2];
+        g[i] -= w[1] * slope, row[0] += bend * w[1] * w[1];
+        if (i < last)
+            g[i + 1] -= w[2] * slope, row[1] += bend * w[1] * w[2], row[3] += bend * w[2] * w[2];
     }
     for (int i = 0; i < last; i++) {
         const double e0 = z->before[i], e1 = z->behind[i];
@@ -158,12 +160,12 @@ static inline __attribute__((always_inline)) void rd_assembled(struct rd_rates *
     for (int i = 0; i <= last; i++) {
         if (i > 0 && i < last) {
             const double room = z->most[i] - x[i];
-            h[3 * i] += z->dual_most[i] / room, g[i] -= aim / room;
+            h[3 * i] += z->dual_most[i] / room + z->dual_least[i] / x[i], g[i] += aim / x[i] - aim / room;
         }
         if (!rd_bounded(z, i))
             continue;
-        double slope;
-        rd_span(z, x, i, &slope);
+        const double slope = z->steep[i];
+        const double w0 = z->mean[3 * (size_t)i], w1 = z->mean[3 * (size_t)i + 1], w2 = z->mean[3 * (size_t)i + 2];
         rd_four h00 = rd_same(0.0), h01 = h00, h02 = h00, h11 = h00, h12 = h00, h22 = h00, e0 = h00, e1 = h00, e2 = h00;
         for (int k = 0; k < n; k += 4) {
             const size_t at = (size_t)i * n + k;
@@ -172,9 +174,7 @@ static inline __attribute__((always_inline)) void rd_assembled(struct rd_rates *
             for (int side = 0; side < 2; side++) {
                 const rd_four over = 1.0 / FOUR(z->slack[RD_RISE + side], at);
                 const rd_four w = FOUR(z->dual[RD_RISE + side], at) * over, sign = rd_same(side ? -1.0 : 1.0);
-                const rd_four f0 = sign * g0 - (i == last ? room : rd_same(0.0));
-                const rd_four f1 = sign * g1 - (i > 0 && i < last ? room : rd_same(0.0));
-                const rd_four f2 = sign * g2 - (i == 0 ? room : rd_same(0.0));
+                const rd_four f0 = sign * g0 - w0 * room, f1 = sign * g1 - w1 * room, f2 = sign * g2 - w2 * room;
                 h00 += w * f0 * f0, h01 += w * f0 * f1, h02 += w * f0 * f2;
                 h11 += w * f1 * f1, h12 += w * f1 * f2, h22 += w * f2 * f2;
                 const rd_four t = loose ? aim * over + w * FOUR(z->lack[RD_RISE + side], at) : aim * over;
@@ -239,14 +239,14 @@ static void rd_ways(struct rd_rates *z, double aim, int loose, double *primal, d
     const double *x = z->x, *dx = z->step;
     rd_four most = rd_same(1e-3), also = most; /* inverse step lengths */
     for (int i = 0; i <= last; i++) {
-        double slope;
-        rd_span(z, x, i, &slope);
+        const double slope = z->steep[i];
         const int bounded = rd_bounded(z, i);
         if (i > 0 && i < last) {
             const double room = z->most[i] - x[i];
             z->way_most[i] = aim / room - z->dual_most[i] * (1.0 - dx[i] / room);
+            z->way_least[i] = aim / x[i] - z->dual_least[i] * (1.0 + dx[i] / x[i]);
             most[0] = RD_MAX(most[0], RD_MAX(dx[i] / room, -dx[i] / x[i]));
-            also[0] = RD_MAX(also[0], -z->way_most[i] / z->dual_most[i]);
+            also[0] = RD_MAX(also[0], RD_MAX(-z->way_most[i] / z->dual_most[i], -z->way_least[i] / z->dual_least[i]));
         }
         for (int k = 0; k < n; k += 4) {
             const size_t at = (size_t)i * n + k;
@@ -260,7 +260,7 @@ static void rd_ways(struct rd_rates *z, double aim, int loose, double *primal, d
                 rd_four g0, g1, g2, room;
                 rd_rate_slopes(z, i, k, slope, &g0, &g1, &g2, &room);
                 const rd_four change = g0 * (i > 0 ? dx[i - 1] : 0.0) + g1 * dx[i] + g2 * (i < last ? dx[i + 1] : 0.0);
-                room *= dx[rd_of(z, i)];
+                room *= rd_mean(z, dx, i);
                 f[RD_RISE] = change - room, f[RD_FALL] = -change - room;
             }
             for (int side = i < last ? RD_HIGH : RD_RISE; side < (bounded ? RD_SIDES : RD_RISE); side++) {
@@ -288,8 +288,8 @@ static double rd_gap(struct rd_rates *z, double set, double *number)
     for (int i = 0; i <= last; i++) {
         if (i > 0 && i < last) {
             if (set > 0.0)
-                z->dual_most[i] = set / (z->most[i] - z->x[i]);
-            sum[0] += z->dual_most[i] * (z->most[i] - z->x[i]), count += 1.0;
+                z->dual_most[i] = set / (z->most[i] - z->x[i]), z->dual_least[i] = set / z->x[i];
+            sum[0] += z->dual_most[i] * (z->most[i] - z->x[i]) + z->dual_least[i] * z->x[i], count += 2.0;
         }
         for (int side = i < last ? RD_HIGH : RD_RISE; side < (rd_bounded(z, i) ? RD_SIDES : RD_RISE); side++)
             for (int k = 0; k < n; k += 4) {
@@ -300,6 +300,28 @@ static double rd_gap(struct rd_rates *z, double set, double *number)
             }
     }
     *number = count;
+    return rd_sum(sum);
+}
+
+/* Move the duals along their ways; the sum of the products of slacks and duals. */
+static double rd_moved(struct rd_rates *z, double step)
+{
+    const int last = z->points - 1, n = z->columns;
+    rd_four sum = rd_same(0.0);
+    for (int i = 1; i < last; i++) {
+        z->dual_most[i] += step * z->way_most[i], z->dual_least[i] += step * z->way_least[i];
+        sum[0] += z->dual_most[i] * (z->most[i] - z->x[i]) + z->dual_least[i] * z->x[i];
+    }
+    for (int side = 0; side < RD_SIDES; side++) {
+        /* Rows that are not bounded have neither. */
+        const int rates = side >= RD_RISE, first = rates && !rd_bounded(z, 0), count = rates ? rd_bounded(z, last) + last : last;
+        double *dual = z->dual[side];
+        const double *way = z->way[side], *slack = z->slack[side];
+        for (size_t at = (size_t)first * n; at < (size_t)count * n; at += 4) {
+            FOUR(dual, at) += step * FOUR(way, at);
+            sum += FOUR(dual, at) * FOUR(slack, at);
+        }
+    }
     return rd_sum(sum);
 }
 
@@ -329,16 +351,16 @@ static int rd_lacks(struct rd_rates *z, const double *x, double step)
  * the duration. */
 int rd_interior(struct rd_rates *z, double start, double stop, int loose)
 {
-    const int n = z->columns, count = z->points;
-    double number, duration = rd_duration(z, z->x), before = INFINITY, share = 0.1;
+    const int count = z->points;
+    double number, duration, before = INFINITY, share = 0.1;
     if (loose)
         loose = !rd_lacks(z, z->x, 0.0);
     else
         rd_slacks(z, z->x);
+    duration = z->duration;
     rd_gap(z, 1.0, &number);
-    rd_gap(z, start * duration / number, &number);
+    double gap = rd_gap(z, start * duration / number, &number);
     for (int k = 0; k < RD_ITERATIONS; k++) {
-        const double gap = rd_gap(z, 0.0, &number);
         if (!loose && gap < stop * duration && fabs(before - duration) < stop * duration)
             return k;
         if (loose && k == RD_LOOSE)
@@ -362,12 +384,8 @@ int rd_interior(struct rd_rates *z, double start, double stop, int loose)
         if (loose)
             loose = !rd_lacks(z, z->next, primal);
         memcpy(z->x, z->next, (size_t)count * sizeof *z->x);
-        for (int side = 0; side < RD_SIDES; side++)
-            for (size_t at = 0; at < (size_t)count * n; at++)
-                z->dual[side][at] += dual * z->way[side][at];
-        for (int i = 0; i < count; i++)
-            z->dual_most[i] += dual * z->way_most[i];
-        before = duration, duration = rd_duration(z, z->x);
+        gap = rd_moved(z, dual);
+        before = duration, duration = z->duration;
         share = primal > 0.9 && dual > 0.9 ? 0.1 : primal > 0.5 ? 0.3 : primal > 0.2 ? 0.6 : 0.9;
         /* While x is still far below its bounds, duals stay. */
         if (duration < 0.97 * before)

@@ -1,7 +1,5 @@
-/* Profiles within limits of the rate of efforts: their inequalities, and the motion that is delivered. */
+/* Profiles within limits of the rate of efforts: their inequalities, and solutions until the motion keeps them. */
 #include "rate.h"
-
-#include "friction.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +7,6 @@
 
 /* Solutions after which not only the limits of intervals fall where the motion between the points exceeds them. */
 #define RD_LOCAL 9
-#define RD_SAMPLES 4
 /* Smallest share of the profile without limits of rates that is tried as a start. */
 #define RD_SLOWEST 1e-15
 /* Share of the fastest beginning from rest with which a start begins. */
@@ -19,11 +16,18 @@
 #define RD_FIRST 0.3
 #define RD_WIDE 0.3
 #define RD_GAP 1.0
+#define RD_END_GAP 1e-3
+/* Gaps of the next solutions, and of a start that is very slow. */
+#define RD_NEXT_GAP 3e-3
+#define RD_NEXT_END 3e-4
+#define RD_SLOW_GAP 4.0
+/* A motion that lacks no more than this is passed more slowly as a whole. */
+#define RD_SLIGHT 1e-3
 
 static int rd_rates_room(struct rd_rates *z, int points, int columns)
 {
     const size_t cells = (size_t)points * columns, arrays = 11 + 5 * RD_SIDES;
-    double *room = calloc(arrays * cells + 14 * (size_t)points + 4 + 2 * (size_t)columns, sizeof *room);
+    double *room = calloc(arrays * cells + 22 * (size_t)points + 4 + 2 * (size_t)columns, sizeof *room);
     if (room == NULL)
         return 0;
     double **cell[] = {&z->p, &z->q, &z->c, &z->viscous, &z->high, &z->low, &z->up, &z->down, &z->rate, &z->tau, &z->slope};
@@ -38,11 +42,34 @@ static int rd_rates_room(struct rd_rates *z, int points, int columns)
     z->dual_most = z->most + points, z->way_most = z->dual_most + points, z->band = z->way_most + points;
     z->before = z->band + 3 * (size_t)points, z->behind = z->before + points, z->length = z->behind + points;
     z->hold = z->length + points, z->base = z->hold + 2 * columns, z->kept = z->base + points + 2;
+    z->mean = z->kept + points, z->dual_least = z->mean + 3 * (size_t)points, z->way_least = z->dual_least + points;
+    z->best = z->way_least + points, z->span = z->best + points, z->steep = z->span + points;
     return 1;
 }
 
 /* Rows of the grid's point g as the place between the coefficients i and i + 1: x is before x_i + behind x_(i+1),
  * and u is bend (x_(i+1) - tail x_i). */
+/* Largest effort per u at point g, in limits of rates. */
+static double rd_inertia(const struct rd_retiming *r, int g)
+{
+    double most = 0.0;
+    for (int j = 0; j < r->joints; j++)
+        most = RD_MAX(most, fabs(r->a[(size_t)g * r->joints + j]) / r->rate[j]);
+    return most;
+}
+
+/* Largest u at point g where all joints turn at once: no effort at the point bounds it, but those nearby change with
+ * it. Infinite at other points. */
+static double rd_most_bend(const struct rd_retiming *r, int g, double x)
+{
+    if (g == 0 || g + 1 >= r->points)
+        return INFINITY;
+    const double before = rd_inertia(r, g - 1), after = rd_inertia(r, g + 1);
+    if (!(rd_inertia(r, g) < 0.25 * RD_MIN(before, after)))
+        return INFINITY;
+    return 0.15 / (RD_MAX(before / (r->s[g] - r->s[g - 1]), after / (r->s[g + 1] - r->s[g])) * sqrt(x));
+}
+
 static void rd_place(const struct rd_retiming *r, struct rd_rates *z, int g, int i, double bend, double tail)
 {
     const int n = r->joints, m = z->columns;
@@ -126,7 +153,17 @@ static void rd_inequalities(const struct rd_retiming *r, struct rd_rates *z)
         const double left = i > 0 ? 0.5 * (s[g] - s[g - 1]) : 0.0, right = i + 1 < top ? 0.5 * (s[g + 1] - s[g]) : 0.0;
         z->before[i] = right / (left + right), z->behind[i] = left / (left + right);
         rd_place(r, z, g, i, 0.5 / (left + right), 1.0);
+        const double bend = rd_most_bend(r, g, z->base[g]);
+        if (bend < INFINITY) {
+            z->p[to + m - 1] = -0.5 / (left + right), z->q[to + m - 1] = 0.5 / (left + right);
+            z->high[to + m - 1] = z->low[to + m - 1] = bend;
+        }
     }
+    for (int i = 1; i < top; i++) {
+        double *w = z->mean + 3 * (size_t)i;
+        w[0] = z->before[i - 1] / 3.0, w[1] = (z->behind[i - 1] + 1.0 + z->before[i]) / 3.0, w[2] = z->behind[i] / 3.0;
+    }
+    z->mean[2] = z->mean[3 * (size_t)top] = 1.0; /* from rest and to rest: the neighbour */
 }
 
 /* Largest x by (distance to the end)^(4/3) of a motion from or to rest: the third derivative of s is constant. */
@@ -164,6 +201,18 @@ static void rd_guess(const struct rd_retiming *r, struct rd_rates *z, double sha
     }
 }
 
+/* A first start: what is known from a coarser grid, or a guess. */
+static void rd_first(const struct rd_retiming *r, const struct rd_rows *w, struct rd_rates *z)
+{
+    int warm = 1;
+    for (int i = 1; i + 1 < z->points; i++)
+        warm &= w->warm[i - 1 + z->rest[0]] > 0.0;
+    if (!warm)
+        rd_guess(r, z, RD_FIRST);
+    for (int i = 1; i + 1 < z->points && warm; i++)
+        z->x[i] = RD_MIN(w->warm[i - 1 + z->rest[0]], 0.999 * z->most[i]);
+}
+
 /* A start that keeps all limits; whether there is one. */
 static int rd_start(const struct rd_retiming *r, struct rd_rates *z)
 {
@@ -179,9 +228,9 @@ static int rd_start(const struct rd_retiming *r, struct rd_rates *z)
 static void rd_wide(struct rd_rates *z)
 {
     const int m = z->columns;
+    rd_spans(z, z->x);
     for (int i = 0; i < z->points; i++) {
-        double unused;
-        const double span = rd_span(z, z->x, i, &unused);
+        const double span = z->span[i];
         for (int k = 0; k < m; k++) {
             const size_t at = (size_t)i * m + k;
             z->slack[RD_HIGH][at] = RD_WIDE * RD_MAX(fabs(z->high[at]), 1e-9);
@@ -191,209 +240,139 @@ static void rd_wide(struct rd_rates *z)
     }
 }
 
-/* x, u and durations of the motion whose u is linear in s between the points. */
-static void rd_deliver(struct rd_retiming *r, struct rd_rates *z)
-{
-    static const double place[5] = {0.04691007703066802, 0.23076534494715845, 0.5, 0.76923465505284155, 0.95308992296933198};
-    static const double weight[5] = {0.11846344252809454, 0.23931433524968324, 0.28444444444444444, 0.23931433524968324,
-                                     0.11846344252809454};
-    const int last = r->points - 1, first = z->rest[0];
-    const double *x = z->x, *s = r->s;
-    r->u[0] = r->u[last] = 0.0;
-    if (z->rest[0])
-        r->x[0] = 0.0;
-    if (z->rest[1])
-        r->x[last] = 0.0;
-    for (int i = 0; i + 1 < z->points; i++) {
-        const int g = first + i, begins = i == 0 && z->rest[0], ends = i + 2 == z->points && z->rest[1];
-        const double left = i > 0 ? 0.5 * (s[g] - s[g - 1]) : 0.0, right = i + 2 < z->points ? 0.5 * (s[g + 1] - s[g]) : 0.0;
-        r->x[g] = z->before[i] * x[i] + z->behind[i] * x[i + 1];
-        r->u[g] = begins  ? r->x[g] / (1.5 * (s[1] - s[0]))
-                  : ends ? -r->x[g] / (1.5 * (s[last] - s[last - 1]))
-                         : 0.5 * (x[i + 1] - x[i]) / (left + right);
-    }
-    for (int i = 0; i < last; i++) {
-        const double d = s[i + 1] - s[i], y0 = r->x[i], y1 = r->x[i + 1], u0 = r->u[i], u1 = r->u[i + 1];
-        double time = 0.0;
-        if ((i == 0 && z->rest[0]) || (i + 1 == last && z->rest[1])) {
-            r->h[i] = 3.0 * d / sqrt(i == 0 && z->rest[0] ? y1 : y0);
-            continue;
-        }
-        for (int k = 0; k < 5; k++) {
-            const double t = place[k], here = y0 + d * t * (2.0 * u0 + (u1 - u0) * t);
-            time += d * weight[k] / sqrt(RD_MAX(here, 1e-3 * RD_MIN(y0, y1)));
-        }
-        r->h[i] = time;
-        /* Its time is almost its length by the root of its coefficient. */
-        const int at = i + 1 - first;
-        z->length[at] = time * sqrt(x[at]);
-    }
-}
-
-/* Lower a limit, but not below what holds the arm. */
-static void rd_lower(double *limit, double less, double hold)
-{
-    *limit = RD_MAX(*limit - less, RD_MIN(*limit, hold));
-}
-
-/* Lower limits where the motion is beyond them, by so much more; the number of intervals concerned, or -1. */
-static int rd_beyond(const struct rd_retiming *r, struct rd_rates *z, double push)
-{
-    const int n = r->joints, m = z->columns, intervals = r->points - 1, each = RD_SAMPLES + 1;
-    const size_t count = (size_t)each * intervals;
-    struct rd_basis basis[RD_SAMPLES + 1];
-    double *room = malloc((4 * count * n + 12) * sizeof *room), *q = room, *qd = q + count * n + 4;
-    double *qdd = qd + count * n + 4, *effort = qdd + count * n;
-    int changed = 0;
-    if (room == NULL)
-        return -1;
-    for (int k = 0; k < each; k++)
-        basis[k] = rd_basis_at((double)k / RD_SAMPLES);
-    for (int i = 0; i < intervals; i++) {
-        const size_t at = (size_t)i * each * n;
-        rd_inside(r, i, each, basis, q + at, qd + at, qdd + at);
-    }
-    if (!rd_call(r, (int)count, q, qd, qdd, effort)) {
-        free(room);
-        return -1;
-    }
-    for (int i = 0; i < intervals; i++) {
-        int moved = 0;
-        for (int j = 0; j < n; j++) {
-            const double *f = r->friction + 5 * j, part = RD_SAMPLES / r->h[i];
-            const double law[RD_FRICTION_PARAMETERS] = {f[0], f[1], f[2], f[3], f[4], r->load_friction[j]};
-            const int place = i + 1 - z->rest[0], top = z->points - 1; /* of the interval */
-            const size_t to = (size_t)RD_MIN(place, top) * m + j, back = (size_t)RD_MAX(place - 1, 0) * m + j;
-            double above = 0.0, below = 0.0, rate = 0.0, fast = 0.0, hard = 0.0, last = 0.0, mean = 0.0, change[RD_SAMPLES + 1];
-            double up[RD_SAMPLES + 1], down[RD_SAMPLES + 1], forth[RD_SAMPLES + 1], back_to[RD_SAMPLES + 1];
-            for (int k = 0; k < each; k++) {
-                const size_t at = ((size_t)i * each + k) * n + j;
-                const double v = qd[at], load = effort[at] + r->rotor[j] * qdd[at], smooth = load + f[0] * v;
-                const double tau = load + rd_friction(law, v, v, effort[at]), free = r->effort[j] * (1.0 - RD_FREE);
-                up[k] = tau - free, down[k] = -tau - free, forth[k] = v, back_to[k] = -v;
-                hard = RD_MAX(hard, fabs(qdd[at]));
-                change[k] = (smooth - last) * part;
-                if (k > 0)
-                    rate = RD_MAX(rate, fabs(change[k])), mean += change[k] / RD_SAMPLES;
-                last = smooth;
-            }
-            const double doubt = rd_doubt(up, each), unsure = doubt > 0.5 * RD_FREE * r->effort[j] ? doubt : 0.0;
-            above = rd_peak(up, each) + unsure, below = rd_peak(down, each) + unsure;
-            fast = RD_MAX(rd_peak(forth, each), rd_peak(back_to, each));
-            /* Towards the ends it goes on as it changes. */
-            rate = RD_MAX(rate, fabs(1.5 * change[1] - 0.5 * change[2]));
-            rate = RD_MAX(rate, fabs(1.5 * change[RD_SAMPLES] - 0.5 * change[RD_SAMPLES - 1]));
-            if (above > 0.0) {
-                const double less = push * (1.2 * above + 1e-5 * r->effort[j]);
-                for (size_t at = back; at <= to; at += m)
-                    rd_lower(&z->high[at], less + 0.3 * z->slack[RD_HIGH][at], z->up[at] * z->c[at] + 0.01 * r->effort[j]);
-                moved = 1;
-            }
-            if (below > 0.0) {
-                const double less = push * (1.2 * below + 1e-5 * r->effort[j]);
-                for (size_t at = back; at <= to; at += m)
-                    rd_lower(&z->low[at], less + 0.3 * z->slack[RD_LOW][at], 0.01 * r->effort[j] - z->down[at] * z->c[at]);
-                moved = 1;
-            }
-            if (hard > r->acceleration[j] * (1.0 - RD_FREE)) {
-                const double less = push * (1.2 * (hard - r->acceleration[j]) + 1e-4 * r->acceleration[j]);
-                z->high[to + n] -= less, z->low[to + n] -= less, z->high[back + n] -= less, z->low[back + n] -= less;
-                moved = 1;
-            }
-            if (fast > r->velocity[j] * (1.0 - RD_FREE)) {
-                const double less = r->velocity[j] / fast, share = less * less * (1.0 - 1e-4 * push);
-                z->most[RD_MIN(place, top)] *= share, moved = 1;
-            }
-            if (rate > r->rate[j] * (1.0 - RD_FREE)) {
-                const double less = RD_MAX(r->rate[j] / rate, 0.5) * (1.0 - 2e-3 * push);
-                /* What it is on the whole is the place to begin at: it may have been lower than the limit. */
-                const int all = fabs(mean) < 0.8 * rate; /* other joints make it change within the interval */
-                z->rate[to] = RD_MIN(z->rate[to], RD_MAX(fabs(mean), 0.5 * z->rate[to])) * less, moved = 1;
-                for (int k = 0; k < n && all; k++)
-                    z->rate[to - j + k] *= k == j ? 1.0 : less;
-                /* Neighbours take over what it leaves. */
-                for (int k = -1; k < 2 && !all; k += 2)
-                    if (place + k >= 0 && place + k <= top)
-                        z->rate[to + (ptrdiff_t)k * m] *= 1.0 - 1e-3 * push;
-            }
-        }
-        if (moved && changed++ == 0)
-            z->failed = i;
-    }
-    free(room);
-    return changed;
-}
-
 /* Limits that are nearest, where it is the rate. */
 static void rd_rate_shares(struct rd_retiming *r, const struct rd_rates *z)
 {
     for (int i = 0; i < z->points; i++)
         for (int j = 0; j < r->joints && rd_bounded(z, i); j++) {
-            double unused;
             const int g = RD_MAX(z->rest[0] + i - 1, 0);
             const size_t at = (size_t)i * z->columns + j;
-            const double most = z->rate[at] * rd_span(z, z->x, i, &unused);
+            const double most = z->rate[at] * z->span[i];
             const double used = 1.0 - RD_MIN(z->slack[RD_RISE][at], z->slack[RD_FALL][at]) / most;
             if (z->rate[at] < RD_NONE && used > r->share[g])
                 r->share[g] = used, r->kind[g] = RD_BY_RATE, r->joint[g] = j;
         }
 }
 
-int rd_retime_rates(struct rd_retiming *r, const struct rd_rows *w)
+/* A profile that is known, within the limits of speeds. */
+static void rd_within_most(struct rd_rates *z, const double *x)
+{
+    for (int i = 1; i + 1 < z->points; i++)
+        z->x[i] = RD_MIN(x[i], z->most[i] * (1.0 - 1e-6));
+}
+
+/* Fastest x within the limits as they are, from the last one; whether there is one. far: whether it is beyond many of
+ * them. */
+static int rd_solution(const struct rd_retiming *r, struct rd_rates *z, int first, int far, int *steps)
+{
+    int done = -1;
+    memcpy(z->kept, z->x, (size_t)z->points * sizeof *z->x);
+    if (!first && !far) {
+        rd_within_most(z, z->kept);
+        done = rd_interior(z, RD_NEXT_GAP, RD_NEXT_END, 1);
+        *steps += abs(done);
+    }
+    if (done < 0 || !rd_slacks(z, z->x)) {
+        rd_within_most(z, z->kept);
+        rd_wide(z);
+        done = rd_interior(z, RD_GAP, first ? RD_END_GAP : RD_NEXT_END, 1);
+        *steps += abs(done);
+    }
+    if (done >= 0 && rd_slacks(z, z->x))
+        return 1;
+    /* From a motion within all limits: a little slower than the last one, or very slow. */
+    memcpy(z->x, z->kept, (size_t)z->points * sizeof *z->x);
+    for (double less = 1e-3; less < 1.0 && !first && !rd_slacks(z, z->x); less *= 2.0)
+        for (int i = 1; i + 1 < z->points; i++)
+            z->x[i] *= 1.0 - less;
+    const int again = first || !rd_slacks(z, z->x);
+    if (again && !rd_start(r, z))
+        return 0;
+    *steps += rd_interior(z, again ? RD_SLOW_GAP : RD_NEXT_GAP, again ? RD_END_GAP : RD_NEXT_END, 0);
+    return 1;
+}
+
+/* What the slowest start lacks most, for the message. */
+static void rd_explain_start(struct rd_retiming *r, const struct rd_rates *z)
+{
+    double worst = 0.0;
+    r->failed_joint = -1;
+    for (int i = 0; i < z->points; i++)
+        for (int side = 0; side < RD_SIDES; side++)
+            for (int j = 0; j < r->joints && (side < RD_RISE ? i + 1 < z->points : rd_bounded(z, i)); j++) {
+                const size_t at = (size_t)i * z->columns + j;
+                const double limit = side < RD_RISE ? r->effort[j] : r->rate[j] * z->span[i], lack = -z->slack[side][at] / limit;
+                if (!(lack > worst))
+                    continue;
+                worst = lack;
+                const int g = z->rest[0] + i - (side >= RD_RISE);
+                r->failed_at = r->s[RD_MIN(RD_MAX(g, 0), r->points - 1)];
+                r->failed_kind = side < RD_RISE ? RD_BY_EFFORT : RD_BY_RATE, r->failed_joint = j;
+                r->failed_limit = side < RD_RISE ? limit : r->rate[j], r->failed_value = (1.0 + lack) * r->failed_limit;
+            }
+}
+
+/* Intervals in which the grid is too coarse for what is delivered; their number. */
+static int rd_uneven(const struct rd_retiming *r, struct rd_rows *w, const struct rd_rates *z)
+{
+    int count = 0;
+    for (int i = 0; i + 1 < r->points; i++) {
+        const int at = i + 1 - z->rest[0];
+        w->warm[i] = at > 0 && at + 1 < z->points ? z->x[at] : -1.0;
+        count += w->coarse[i];
+    }
+    return count;
+}
+
+/* fine: whether the grid stays as it is. */
+int rd_retime_rates(struct rd_retiming *r, struct rd_rows *w, int fine)
 {
     struct rd_rates z = {0};
     const int last = r->points - 1;
-    int hard = 0;
+    int hard = 0, beyond = 0, result = RD_BEYOND;
+    double fastest = INFINITY;
     for (int j = 0; j < r->joints; j++)
         hard |= isfinite(r->acceleration[j]);
     z.rest[0] = r->x[0] <= 0.0, z.rest[1] = r->x[last] <= 0.0;
-    const int ready = rd_rates_room(&z, r->points + 1 - z.rest[0] - z.rest[1], ((1 + hard) * r->joints + 3) / 4 * 4);
-    int result = ready ? RD_BEYOND : RD_NO_MEMORY;
-    if (!ready)
-        return result;
+    if (!rd_rates_room(&z, r->points + 1 - z.rest[0] - z.rest[1], ((1 + hard) * r->joints + 4) / 4 * 4))
+        return RD_NO_MEMORY;
+    memcpy(z.base, w->free, (size_t)r->points * sizeof *z.base);
     rd_inequalities(r, &z);
-    z.x[0] = z.next[0] = r->x[0], z.x[z.points - 1] = r->x[last];
-    r->steps = 0, r->rated = 1;
-    memcpy(z.base, r->x, (size_t)r->points * sizeof *z.base);
-    if (!rd_start(r, &z))
-        result = RD_RATE;
-    else
-        rd_deliver(r, &z);
+    z.x[0] = z.next[0] = r->x[0], z.x[z.points - 1] = z.next[z.points - 1] = r->x[last];
+    r->rated = 1;
+    rd_first(r, w, &z);
     for (int k = 0; k < r->solutions && result == RD_BEYOND; k++) {
-        memcpy(z.kept, z.x, (size_t)z.points * sizeof *z.x);
-        if (k == 0)
-            rd_guess(r, &z, RD_FIRST), rd_wide(&z);
-        for (int i = 1; i + 1 < z.points; i++)
-            z.x[i] = RD_MIN(z.x[i], z.most[i] * (1.0 - 1e-6));
-        int steps = rd_interior(&z, k == 0 ? RD_GAP : 3e-3, k == 0 ? 1e-3 : 3e-4, 1);
-        r->steps += abs(steps);
-        if (!rd_slacks(&z, z.x))
-            steps = -1;
-        if (steps < 0) /* a little slower than the last motion */
-            memcpy(z.x, z.kept, (size_t)z.points * sizeof *z.x);
-        if (steps < 0) {
-            for (double less = 1e-3; less < 1.0 && !rd_slacks(&z, z.x); less *= 2.0)
-                for (int i = 1; i + 1 < z.points; i++)
-                    z.x[i] *= 1.0 - less;
-            const int again = k == 0 || !rd_slacks(&z, z.x);
-            if (again && !rd_start(r, &z))
-                break;
-            r->steps += rd_interior(&z, again ? 4.0 : 3e-3, again ? 1e-3 : 3e-4, 0);
+        if (!rd_solution(r, &z, k == 0, 3 * beyond > r->points, &r->steps)) {
+            result = k > 0 ? RD_BEYOND : RD_RATE;
+            if (k == 0)
+                rd_explain_start(r, &z);
+            break;
         }
-        rd_deliver(r, &z);
-        const int beyond = rd_beyond(r, &z, 1.0 + RD_MIN(k, RD_LOCAL));
-        if (beyond == 0)
-            result = RD_RETIMED;
+        const double time = rd_deliver(r, &z);
+        beyond = rd_beyond(r, &z, 1.0 + RD_MIN(k, RD_LOCAL), w->coarse);
         if (beyond < 0)
             result = RD_NO_MEMORY;
-        /* What goes from one interval to the next ends where all are a little slower. */
-        for (size_t at = 0; at < (size_t)z.points * z.columns && k >= RD_LOCAL; at++)
-            z.rate[at] *= z.rate[at] < RD_NONE ? 0.99 : 1.0;
+        else if (k == 0 && !fine && rd_uneven(r, w, &z) > 0)
+            result = RD_TOO_COARSE;
+        else if (beyond == 0 || rd_slower(r, &z, w->coarse, RD_SLIGHT * RD_MAX(k - RD_LOCAL, 1)))
+            result = RD_RETIMED;
+        else if (time * z.worst < fastest)
+            fastest = time * z.worst, memcpy(z.best, z.x, (size_t)z.points * sizeof *z.x);
     }
-    r->failed_at = r->s[z.failed];
+    if (result == RD_BEYOND && fastest < INFINITY) {
+        memcpy(z.x, z.best, (size_t)z.points * sizeof *z.x);
+        rd_deliver(r, &z);
+        if (rd_beyond(r, &z, 1.0, w->coarse) >= 0 && rd_slower(r, &z, w->coarse, INFINITY))
+            result = RD_RETIMED;
+    }
+    if (result == RD_BEYOND) {
+        r->failed_at = r->s[z.failed], r->failed_joint = z.failed_joint, r->failed_kind = RD_BY_RATE;
+        r->failed_value = z.failed_value, r->failed_limit = r->rate[z.failed_joint];
+    }
     r->rated = result == RD_RETIMED;
     if (r->rated) {
         rd_retime_shares(r, w);
+        rd_slacks(&z, z.x);
         rd_rate_shares(r, &z);
     }
     free(z.p);

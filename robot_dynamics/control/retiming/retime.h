@@ -20,6 +20,7 @@ enum rd_retime_result {
     RD_END,        /* the same of the end */
     RD_RATE,       /* no motion was found that keeps limits of the rate of efforts */
     RD_BEYOND,     /* a limit is exceeded between two points, whatever is done */
+    RD_TOO_COARSE, /* the grid has to be finer: not for callers */
 };
 
 enum rd_retime_kind {
@@ -95,6 +96,8 @@ struct rd_rows {
     double *seen, *checked; /* (points): x of the last estimates, and of the last comparison */
     int finest;        /* whether no interval is halved any more */
     double *most;      /* (points): largest x by velocities */
+    double *free;      /* (points): x without limits of rates */
+    double *warm;      /* (points): coefficient of the interval behind a point on the grid before; negative: none */
     double *velocity;  /* (joints): their limits, and infinite ones to a multiple of four */
     double *slowness;  /* (joints): one by their limits */
     double spare;      /* the same of margins that are seen to be too small; grows with each solution */
@@ -140,17 +143,18 @@ void rd_inside(const struct rd_retiming *r, int i, int count, const struct rd_ba
                double *qdd);
 double rd_interval(const struct rd_retiming *r, int i);
 double rd_bend_at(const struct rd_retiming *r, int i, int point);
-int rd_retime_rates(struct rd_retiming *r, const struct rd_rows *w);
+int rd_retime_rates(struct rd_retiming *r, struct rd_rows *w, int fine);
 int rd_call(const struct rd_retiming *r, int count, const double *q, const double *qd, const double *qdd, double *out);
 int rd_path_segment(const struct rd_retiming *r, int segment, double s);
 double rd_path_rate(const struct rd_retiming *r, int segment, int joint, double s);
 void rd_path_middle(const struct rd_retiming *r, int *segment, double s, double *q, double *qp, double *qpp);
 int rd_retime_grid(struct rd_retiming *r, signed char *knot);
 int rd_retime_insert(struct rd_retiming *r, signed char *knot, const double *places, const int *behind, int count);
-int rd_retime_rows(const struct rd_retiming *r, struct rd_rows *rows);
+int rd_retime_rows(const struct rd_retiming *r, struct rd_rows *w);
 int rd_retime_margins(const struct rd_retiming *r, struct rd_rows *rows);
 int rd_retime_between(const struct rd_retiming *r, struct rd_rows *rows);
 double rd_peak(const double *value, int count);
+double rd_fastest(const double *v, double sign, double free);
 double rd_doubt(const double *value, int count);
 void rd_retime_shares(const struct rd_retiming *r, const struct rd_rows *rows);
 void rd_dry(const double *p, double speed, int sign, double *upper, double *lower, double *slope);

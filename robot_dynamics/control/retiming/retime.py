@@ -37,8 +37,8 @@ LEAST = 6
 """Intervals of a segment between two knots, at least."""
 ROUNDS = 100
 """Most solutions on one grid, each with larger margins between its points."""
-RATED = ((1, 6), (3, 24))
-"""Factors of the number of intervals, and most solutions with so many, where rates of efforts are limited."""
+SOLUTIONS = 18
+"""Most solutions on one grid where rates of efforts are limited."""
 REFINEMENTS = 10
 """Most halvings of intervals in which the path changes too much between two points."""
 MOST_POINTS = 2_000_000
@@ -183,16 +183,9 @@ def retime(
     share = np.maximum(_load_friction(load_friction, chain.dof), driven.load_friction)
 
     def solved(speed: float) -> Retimed:
-        for factor, solutions in RATED:
-            problem = _Problem(driven, spline, arrays, factor * intervals)
-            problem.load_friction[:], problem.solutions = share, solutions
-            try:
-                return problem.solve(ends, speed * speed)
-            except TrajectoryError as error:
-                reason = error
-                if not problem.is_too_coarse or not np.isfinite(arrays["effort_rate"]).any():
-                    break
-        raise reason
+        problem = _Problem(driven, spline, arrays, intervals)
+        problem.load_friction[:] = share
+        return problem.solve(ends, speed * speed)
 
     if not timed:
         return solved(HIGHEST_SPEED * whole)
@@ -232,13 +225,9 @@ class _Problem:
 
     Attributes:
         variant: number of the start where rates are limited; 0: the usual one.
-        is_too_coarse: whether a limit was exceeded between two points of the grid, whatever was done.
-        solutions: most of them, where rates are limited.
     """
 
     variant = 0
-    is_too_coarse = False
-    solutions = RATED[0][1]
 
     def __init__(
         self, driven: DrivenModel, spline: QuinticSpline, limits: dict[str, Array], intervals: int
@@ -289,7 +278,7 @@ class _Problem:
         problem.start, problem.end, problem.cap = *ends, cap
         problem.intervals, problem.least, problem.rounds = self.intervals, LEAST, ROUNDS
         problem.capacity, problem.refinements = self.capacity, REFINEMENTS
-        problem.solutions = self.solutions
+        problem.solutions = SOLUTIONS
         problem.q, problem.qp, problem.qpp, problem.a, problem.b, problem.c = map(_at, self.rows)
         problem.s, problem.x, problem.share, problem.u, problem.h = map(_at, self.columns)
         problem.kind, problem.joint = (declared.from_buffer(_types()[1], codes) for codes in self.codes)
@@ -297,7 +286,6 @@ class _Problem:
         if failures:
             raise failures[0]
         if code != library.RD_RETIMED:
-            self.is_too_coarse = code == library.RD_BEYOND
             raise TrajectoryError(self._reason(problem, code, library))
         return self._result(problem, library)
 
@@ -323,11 +311,12 @@ class _Problem:
         if code == library.RD_NOT_FINITE:
             return "efforts along the path are not finite: its numbers are too large"
         where = f"s = {self._share(problem.failed_at):.4g}"
-        if code == library.RD_RATE:
-            return (
-                "no motion was found that keeps the limits of the effort's rate: they are too small, or the"
-                " path starts or ends too fast"
-            )
+        rated = bool(problem.rate) and problem.failed_kind == library.RD_BY_RATE
+        if code == library.RD_RATE or (code == library.RD_BEYOND and rated):
+            reason = self._slowest(problem, where)
+            if code == library.RD_BEYOND:
+                reason += "; the path starts or ends too fast"
+            return f"no motion was found that keeps the limits of the effort's rate: {reason}"
         if code == library.RD_BEYOND:
             return (
                 f"no motion was found that keeps the limits at {where}: the path bends too sharply there for"
@@ -348,12 +337,23 @@ class _Problem:
                 f"no motion passes {where} of the path within the limits, although each joint could hold its"
                 " weight there: the path is too curved, or an acceleration limit too small"
             )
-        chain = self.driven.chain
-        unit = "N" if chain.driving_joint(j).kind.value == "prismatic" else "N·m"
         return (
-            f"{chain.joint_names[j]} cannot hold its weight and overcome its friction at {where}:"
-            f" {abs(value):.4g} {unit} of {limit:.4g}"
+            f"{self.driven.chain.joint_names[j]} cannot hold its weight and overcome its friction at {where}:"
+            f" {abs(value):.4g} {self._unit(j)} of {limit:.4g}"
         )
+
+    def _unit(self, joint: int) -> str:
+        return "N" if self.driven.chain.driving_joint(joint).kind.value == "prismatic" else "N·m"
+
+    def _slowest(self, problem: Any, where: str) -> str:
+        """Reason for which not even a very slow motion keeps the limits."""
+        j, value, limit = problem.failed_joint, problem.failed_value, problem.failed_limit
+        if j < 0:
+            return "the limits are too small"
+        name, unit = self.driven.chain.joint_names[j], self._unit(j)
+        if problem.failed_kind == KINDS.index("effort"):
+            return f"{name} cannot pass {where} slowly: {value:.4g} {unit} of {limit:.4g}"
+        return f"the effort of {name} changes by {value:.4g} {unit}/s at {where}, {limit:.4g} are allowed"
 
     def _share(self, s: float) -> float:
         times = self.spline.times

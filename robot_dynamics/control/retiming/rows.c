@@ -59,7 +59,7 @@ static void rd_turning_row(const struct rd_retiming *r, struct rd_rows *w, int i
     w->push[to] = sign != 0 ? sign * p[1] + p[4] : 0.0;
 }
 
-int rd_retime_rows(const struct rd_retiming *r, struct rd_rows *w)
+static int rd_fill_rows(const struct rd_retiming *r, struct rd_rows *w)
 {
     const int n = r->joints, m = w->count, e = w->efforts;
     for (int i = 0; i < r->points; i++) {
@@ -108,6 +108,51 @@ int rd_retime_rows(const struct rd_retiming *r, struct rd_rows *w)
         w->most[i] = (1.0 - RD_FREE) * (1.0 - RD_FREE) / RD_MAX(share, 1e-200);
     }
     return 1;
+}
+
+static int rd_prepare(const struct rd_retiming *r, struct rd_rows *w)
+{
+    const int n = r->joints;
+    const size_t points = (size_t)r->points;
+    for (int kind = 0; kind < 2; kind++)
+        for (int j = 0; j < n; j++) {
+            const double limit = kind == 0 ? r->effort[j] : r->acceleration[j];
+            if (isfinite(limit)) {
+                w->joint[w->count] = j, w->limit[w->count++] = limit;
+                w->efforts += kind == 0;
+            }
+        }
+    w->dry = 1, w->any_odd = 0;
+    for (int k = 0; k < w->efforts; k++) {
+        const double *p = r->friction + 5 * w->joint[k];
+        w->odd[k] = p[1] != p[2] || r->load_friction[w->joint[k]] != 0.0;
+        w->any_odd |= w->odd[k];
+        if (p[0] != 0.0 || p[1] != 0.0 || p[2] != 0.0 || w->odd[k])
+            w->dry = 0;
+    }
+    /* Whole groups of four; rows beside the limits' bound nothing. */
+    for (; w->count % 4 != 0; w->count++)
+        w->joint[w->count] = -1, w->limit[w->count] = 1.0;
+    const size_t cells = points * (w->count > 0 ? w->count : 1);
+    double *room = malloc((8 * cells + points) * sizeof *room);
+    w->sign = malloc(cells + points), w->near = w->sign + cells;
+    if (room == NULL || w->sign == NULL) {
+        free(room);
+        return 0;
+    }
+    w->a = room, w->b = w->a + cells, w->c = w->b + cells, w->upper = w->c + cells, w->lower = w->upper + cells;
+    w->speed = w->lower + cells, w->drag = w->speed + cells, w->push = w->drag + cells, w->most = w->push + cells;
+    return 1;
+}
+
+/* Rows of a new grid. */
+int rd_retime_rows(const struct rd_retiming *r, struct rd_rows *w)
+{
+    w->count = w->efforts = 0;
+    w->sign = NULL, w->a = NULL;
+    if (!rd_prepare(r, w))
+        return RD_NO_MEMORY;
+    return rd_fill_rows(r, w) ? RD_RETIMED : RD_NOT_FINITE;
 }
 
 /* a'' u + 4 b' u + b'' x + c'' of a row at a point from its neighbours, times the square of the step d / 8. */

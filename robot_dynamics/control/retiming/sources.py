@@ -7,7 +7,10 @@ from robot_dynamics.native.compiler import cpu_identity
 from robot_dynamics.native.prebuilt import joined_source
 
 PACKAGE = "robot_dynamics.control.retiming"
-SOURCES = ("retime.h", "rate.h", "grid.c", "rows.c", "between.c", "rate.c", "rated.c", "profile.c")
+SOURCES = (
+    *("retime.h", "rate.h", "grid.c", "rows.c", "between.c"),
+    *("rate.c", "rate_check.c", "rated.c", "profile.c"),
+)
 FLAGS = ("-std=gnu11", "-O3")
 WIDE = (*FLAGS, "-mavx2", "-mfma")
 """For processors with four numbers in a register: rows come in groups of four."""
