@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 DOCS = Path(__file__).resolve().parent
-sys.path[:0] = [str(DOCS / "tools"), str(DOCS.parent)]
+# rosdoc2 builds a copy of this folder, below the package.
+ROOT = next((folder for folder in DOCS.parents if (folder / "package.xml").is_file()), DOCS.parent)
+sys.path[:0] = [str(DOCS / "tools"), str(ROOT)]
 
 import robot_dynamics  # noqa: E402
 
@@ -25,7 +27,7 @@ root_doc = "index"
 source_suffix = {".md": "markdown"}
 # rosdoc2 adds the folder standard_docs with the README, whose links are those of the clone.
 exclude_patterns = ["tools", "standard_docs"]
-if not (DOCS.parent / "package.xml").is_file():  # rosdoc2 builds a copy of this folder alone
+if DOCS.parent != ROOT:
     suppress_warnings = ["myst.xref_missing"]
 highlight_language = "text"
 
@@ -56,7 +58,7 @@ html_last_updated_fmt = "%Y-%m-%d"
 def page_dates() -> dict[str, str]:
     """Date of the last commit of each page; empty outside a clone."""
     command = ["git", "log", "--format=%x00%cs", "--name-only", "--relative", "--", "."]
-    done = subprocess.run(command, cwd=DOCS, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=ROOT / "docs", capture_output=True, text=True, check=False)
     dates: dict[str, str] = {}
     for commit in done.stdout.split("\0")[1:]:
         date, *names = commit.split()

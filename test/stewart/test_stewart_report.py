@@ -13,14 +13,17 @@ import yaml
 
 from robot_dynamics import stewart
 from robot_dynamics.cli.main import main
-from robot_dynamics.control.stewart.platform_model import loaded
+from robot_dynamics.control.stewart.controller import StewartController
+from robot_dynamics.control.stewart.parameters import StewartParameters
+from robot_dynamics.control.stewart.platform_model import compensated, loaded
 from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.report.sizing import box, pictures
 from robot_dynamics.report.sizing.axes import NAMES, displaced
 from robot_dynamics.report.sizing.box import largest_box
 from robot_dynamics.report.sizing.envelopes import envelopes
 from robot_dynamics.report.sizing.loads import Loads, standard_loads
-from robot_dynamics.report.sizing.ratings import fall, ratings, supply
+from robot_dynamics.report.sizing.losses import fall, holding, losses
+from robot_dynamics.report.sizing.ratings import ratings, supply
 from robot_dynamics.report.sizing.workspace import excursions, maps
 from robot_dynamics.resources import resource
 from robot_dynamics.stewart.new_machine import Measures, machine_text
@@ -143,12 +146,12 @@ def test_the_standard_motion_keeps_the_limits_and_its_power_is_the_machines(plat
     # Over whole periods the actuators give what friction takes.
     friction = machine.legs[0].friction
     slow = np.clip(np.abs(loads.speed) / 0.005, 0.0, 1.0)
-    losses = friction.prismatic * loads.speed**2
-    losses += friction.coulomb * np.abs(loads.speed) * 0.5 * slow * (3.0 - slow**2)
+    heat = friction.prismatic * loads.speed**2
+    heat += friction.coulomb * np.abs(loads.speed) * 0.5 * slow * (3.0 - slow**2)
     for number, (row, _) in enumerate(loads.parts):
         rows = slice(row, row + 240)
         given = integral(loads.power[rows].sum(axis=1), loads.time[rows])
-        taken = integral(losses[rows].sum(axis=1), loads.time[rows])
+        taken = integral(heat[rows].sum(axis=1), loads.time[rows])
         size = integral(np.abs(loads.power[rows]).sum(axis=1), loads.time[rows])
         assert given == pytest.approx(taken, abs=1e-4 * size), NAMES[number]
     peaks = loads.actuators()
@@ -204,10 +207,57 @@ def test_the_fall_is_that_of_energy_and_of_the_library():
     speed = np.sqrt(2.0 * 9.81 * height) * np.sqrt(shortest**2 - across**2) / shortest
     np.testing.assert_allclose(lost.leg_speed, -speed, rtol=0.02)
     np.testing.assert_allclose(
-        lost.holding.sum() * machine.home_directions[0][2], machine.platform.mass * 9.81
+        holding(platform).sum() * machine.home_directions[0][2], machine.platform.mass * 9.81
     )
     rubbing = fall(stewart.load(machine_text(replace(BASE, force=40e3, speed=0.8))))
     assert 0.1 * lost.energy < rubbing.energy < 0.6 * lost.energy
+
+
+@pytest.fixture(scope="module")
+def desktop_losses():
+    platform = stewart.load(machine_text(DESKTOP))
+    return platform, losses(platform, fall(compensated(platform)))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["power", "joint states, settle, 5% of the mass unknown", "the force of"])
+def test_losses_end_as_simulated_rigid_bodies_do(kind, desktop_losses):
+    """Oracle: MuJoCo, with the same controller and the forces that it sends."""
+    pytest.importorskip("mujoco", reason="mujoco is not installed")
+    from robot_dynamics.simulation.parameters import PlantParameters
+    from robot_dynamics.simulation.stewart import StewartPlant
+
+    platform, found = desktop_losses
+    ((name, expected),) = [(name, lost) for name, lost in found.items() if name.startswith(kind)]
+    truth = compensated(platform)
+    if "unknown" in name:
+        body = truth.machine.platform
+        load = RigidBody(0.05 * body.mass, body.center_of_mass, np.zeros((3, 3)))
+        truth = stewart.StewartPlatform(loaded(truth.machine, load))
+    plant = StewartPlant(truth, PlantParameters(physics_timestep=0.0005))
+    control = StewartController(platform, StewartParameters())
+    ends = np.array([[leg.limits.shortest, leg.limits.longest] for leg in platform.machine.legs]).T
+
+    def answered():
+        return control.update(plant.time, plant.position, plant.velocity).effort
+
+    while plant.time < (0.5 if "unknown" in name else 0.1) - 1e-9:
+        plant.advance(0.01, answered())
+    began = plant.time
+    if "states" in name:
+        plant.advance(0.1, answered())
+        control.lost_states(0.1)
+    noticed = plant.time
+    while np.maximum(ends[0] - plant.position, plant.position - ends[1]).max() < 0.0:
+        assert plant.time < began + 2.0
+        if round((plant.time - noticed) / 0.0005) % 20 == 0:
+            forces = control.safe_command(plant.time - noticed).effort if "states" in name else answered()
+            if "force" in name:
+                forces[platform.machine.leg_names.index(name.split()[-1])] = 0.0
+        speed = np.abs(plant.velocity).max()
+        plant.advance(0.0005, np.zeros(6) if name == "power" else forces)
+    assert plant.time - began == pytest.approx(expected.time, rel=0.03)
+    assert speed == pytest.approx(expected.speed, rel=0.05)
 
 
 @pytest.fixture(scope="module")
@@ -297,7 +347,7 @@ def test_the_box_along_z_and_that_of_a_weak_machine_are_known():
     heave = largest_box(machine, reached, np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0]))
     assert heave.sampled == pytest.approx(min(-reached[2].least, reached[2].greatest), rel=1e-4)
     assert heave.scale == pytest.approx(0.999 * heave.sampled)
-    home = fall(stewart.StewartPlatform(machine)).holding.max()
+    home = holding(stewart.StewartPlatform(machine)).max()
     weak = stewart.load(machine_text(replace(BASE, force=1.02 * home))).machine
     found = largest_box(weak, reached, np.array([1.0, 1.0, 0.0, 0.0, 0.0, 0.0]))
     assert found.cause == "holding force" and 0.0 < found.scale < found.sampled < 0.2
@@ -322,9 +372,7 @@ def test_load_cases_are_those_of_a_machine_that_carries_them(tmp_path, monkeypat
     rows = list(csv.DictReader(io.StringIO((out / "actuators_1.csv").read_text(encoding="utf-8"))))
     np.testing.assert_allclose([float(row["rms_force"]) for row in rows], expected, rtol=1e-6)
     # The weight that the legs hold grows by that of the payload.
-    lift = [
-        np.abs(fall(one).holding @ machine.home_directions[:, 2]) for one in (stewart.load(file), carrying)
-    ]
+    lift = [np.abs(holding(one) @ machine.home_directions[:, 2]) for one in (stewart.load(file), carrying)]
     assert lift[1] - lift[0] == pytest.approx(150.0 * 9.81, rel=1e-6)
     for wrong in (["a", "x", "0", "0", "0"], ["a", "-1", "0", "0", "0"], ["", "1", "0", "0", "0"]):
         assert main([*words, "--payload", *wrong]) == 1

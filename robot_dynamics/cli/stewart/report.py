@@ -52,6 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write the page and its tables."""
     need("the report", "matplotlib", "jinja2")
+    from robot_dynamics.report.sizing.losses import loss_lines
     from robot_dynamics.report.sizing.page import study, write
 
     check_folder(arguments.output)
@@ -68,6 +69,8 @@ def run(arguments: argparse.Namespace) -> int:
     progress.clear()
     for path in paths:
         print(f"wrote {path}")
+    for line in loss_lines(found.losses):
+        print(line)
     for message in found.loads.messages:
         print(f"not within limits: {message}")
     return 0

@@ -22,7 +22,8 @@ from robot_dynamics.report.sizing.axes import NAMES, PLANES, is_turn, shown_unit
 from robot_dynamics.report.sizing.box import Box, largest_box
 from robot_dynamics.report.sizing.envelopes import MotionEnvelope, envelope_rows, envelopes
 from robot_dynamics.report.sizing.loads import REACTIONS, Loads, recorded_loads, standard_loads
-from robot_dynamics.report.sizing.ratings import Fall, Ratings, Supply, fall, ratings, supply
+from robot_dynamics.report.sizing.losses import Landing, fall, holding, loss_rows, loss_table, losses
+from robot_dynamics.report.sizing.ratings import Ratings, Supply, ratings, supply
 from robot_dynamics.report.sizing.verdict import bars, next_steps, verdict
 from robot_dynamics.report.sizing.workspace import CAUSES, Excursion, PlaneMap, excursions, map_rows, maps
 from robot_dynamics.spatial import Array
@@ -38,7 +39,7 @@ class LoadCase:
     Attributes:
         name: of the case.
         mass: of the platform with it [kg].
-        loads, ratings, supply, fall: as of :class:`Study`.
+        loads, ratings, supply, fall, holding: as of :class:`Study`.
     """
 
     name: str
@@ -46,7 +47,8 @@ class LoadCase:
     loads: Loads
     ratings: Ratings
     supply: Supply
-    fall: Fall
+    fall: Landing
+    holding: Array
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,9 @@ class Study:
         ratings: use of the actuators in it.
         supply: power of all actuators in it.
         fall: after a loss of power at home.
+        holding: (6,) forces that hold the platform at home [N].
+        losses: of power, joint states and a leg at home, by their names; words where there is no
+            simulation.
         box: the largest one around home that is within the limits.
         cases: the same with payloads.
     """
@@ -73,7 +78,9 @@ class Study:
     loads: Loads
     ratings: Ratings
     supply: Supply
-    fall: Fall
+    fall: Landing
+    holding: Array
+    losses: Mapping[str, Landing | str]
     box: Box
     cases: tuple[LoadCase, ...] = ()
 
@@ -110,16 +117,30 @@ def study(
     for name, body in (payloads or {}).items():
         carrying = StewartPlatform(loaded(machine, body))
         there, mass = in_motion(carrying), carrying.machine.platform.mass
-        rated, falls = ratings(machine, there), fall(compensated(carrying))
-        cases.append(LoadCase(name, mass, there, rated, supply(there), falls))
+        rated, freed = ratings(machine, there), compensated(carrying)
+        cases.append(LoadCase(name, mass, there, rated, supply(there), fall(freed), holding(freed)))
     rated = ratings(machine, loads)
     progress("maps of the workspace", 0.4)
     every = maps(machine, reached)
     progress("proof of the box", 0.6)
     box = largest_box(machine, reached, proportions)
-    progress("loss of power", 0.9)
-    falls = fall(compensated(platform))
-    return Study(machine, reached, every, able, loads, rated, supply(loads), falls, box, tuple(cases))
+    progress("losses of power, joint states and a leg", 0.7)
+    freed = compensated(platform)
+    falls = fall(freed)
+    return Study(
+        machine,
+        reached,
+        every,
+        able,
+        loads,
+        rated,
+        supply(loads),
+        falls,
+        holding(freed),
+        losses(platform, falls),
+        box,
+        tuple(cases),
+    )
 
 
 def write(found: Study, folder: Path) -> list[Path]:
@@ -170,6 +191,7 @@ def _html(found: Study, tables: dict[str, tuple[str, str]]) -> str:
         box=_box_table(found.box),
         box_words=_box_words(found.box),
         fall=_fall_words(found),
+        losses=loss_table(found.losses),
         figures=_figures,
         over_time=_captioned([f"{name} over time" for name in curves], list(curves.values())),
         operating=_captioned(["force over speed"], [pictures.force_over_speed(machine, loads)]),
@@ -352,7 +374,13 @@ def _case_table(found: Study) -> dict[str, Any]:
     header += ["rms of the continuous force [%]", "supply peak [W]", "mean [W]", "returned [W]"]
     header += ["fall: leg speed [m/s]", "energy [J]", "holding [N]"]
     own = LoadCase(
-        "as in the file", found.machine.platform.mass, found.loads, found.ratings, found.supply, found.fall
+        "as in the file",
+        found.machine.platform.mass,
+        found.loads,
+        found.ratings,
+        found.supply,
+        found.fall,
+        found.holding,
     )
     rows = []
     for case in (own, *found.cases):
@@ -366,9 +394,8 @@ def _case_table(found: Study) -> dict[str, Any]:
         cells.append({"style": "over", "text": share} if use > 1.0 + 1e-9 else share)
         cells += [_figures(x) for x in (case.supply.peak, case.supply.mean, case.supply.regeneration)]
         landed = np.isfinite(case.fall.time)
-        speed = float(np.abs(case.fall.leg_speed).max())
-        cells += [_figures(speed), _figures(case.fall.energy)] if landed else ["", ""]
-        cells.append(_figures(float(np.abs(case.fall.holding).max())))
+        cells += [_figures(case.fall.speed), _figures(case.fall.energy)] if landed else ["", ""]
+        cells.append(_figures(float(np.abs(case.holding).max())))
         rows.append(cells)
     return {"header": header, "rows": rows}
 
@@ -376,16 +403,15 @@ def _case_table(found: Study) -> dict[str, Any]:
 def _fall_words(found: Study) -> str:
     """The fall after a loss of power, in words."""
     lost, machine = found.fall, found.machine
-    hold = f"Brakes must hold up to {_figures(float(np.abs(lost.holding).max()))} N per leg at home"
+    hold = f"Brakes must hold up to {_figures(float(np.abs(found.holding).max()))} N per leg at home"
     static = max((float(np.nanmax(m.force[m.kept], initial=0.0)) for m in found.maps), default=0.0)
     hold += f", {_figures(static)} N on the maps above."
     if not np.isfinite(lost.time):
         return f"Without actuator forces the platform meets no end of a stroke within 3 s. {hold}"
-    speed = float(np.abs(lost.leg_speed).max())
     guessed = " Friction that is guessed is left out." if "friction" in machine.guessed else ""
     return (
         f"Without actuator forces and brakes {shown(machine.name)} falls from home onto its stops within"
-        f" {lost.time:.2f} s: the fastest leg has {_figures(speed)} m/s, the buffers take"
+        f" {lost.time:.2f} s: the fastest leg has {_figures(lost.speed)} m/s, the buffers take"
         f" {_figures(lost.energy)} J together.{guessed} {hold}"
     )
 
@@ -423,6 +449,10 @@ def _tables(found: Study) -> dict[str, tuple[str, str]]:
         ),
         "workspace.csv": ("every point of the maps", _csv(*map_rows(found.maps))),
         "envelopes.csv": ("speed, acceleration and power along each", _csv(*envelope_rows(found.able))),
+        "losses.csv": (
+            "losses at home up to the first end stop",
+            _csv(*loss_rows(found.losses)),
+        ),
         "actuators.csv": ("peaks, rms and reactions of each leg", _csv(["leg", *peaks], each)),
         **more,
         "motion.csv": ("every leg over the motion's time", _csv(columns, over_time.tolist())),
