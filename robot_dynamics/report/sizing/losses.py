@@ -1,4 +1,4 @@
-"""What a platform does at home when power, joint states or a leg are lost, without brakes."""
+"""Losses of power, joint states or a leg of a platform at home, simulated without brakes."""
 
 from __future__ import annotations
 
