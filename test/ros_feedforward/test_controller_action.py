@@ -173,8 +173,11 @@ def test_a_new_goal_takes_over_and_a_cancel_holds(arm):
     arm.peer.wait_until(canceled.done, "the cancel was not answered")
     status, _ = arm.result(second)
     assert status == GoalStatus.STATUS_CANCELED
-    arm.be([-0.4, -0.2])
-    np.testing.assert_allclose(arm.commands[-1].effort, [0.0, 0.0], atol=1e-6)
+    # It brakes, and then it stays.
+    arm.be([-0.4, -0.2], after=0.5)
+    held = arm.commands[-1].effort
+    arm.be([-0.4, -0.2], after=0.1)
+    np.testing.assert_allclose(arm.commands[-1].effort, held, atol=1e-6)
 
 
 def test_a_hold_or_a_trajectory_on_the_topic_ends_a_goal(arm):

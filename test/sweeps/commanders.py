@@ -3,10 +3,12 @@
     make sweep NAME=commanders                          two minutes
     make sweep NAME=commanders SWEEP="--minutes 120 --seed 7"
 
-A run has one or two robots in namespaces, arms and platforms, each with a simulator. EVENTS times something
-happens to one of them: a controller starts, ends by SIGINT, is killed, paused, activated or deactivated;
-somebody sends a goal or a payload, or calls a service. An observer knows nothing of the package but names of
-topics. Controllers get parameter files for them or for nodes with almost their name, and new descriptions. It
+A run has one or two robots in namespaces, arms with and without brakes and platforms, each with a
+simulator. EVENTS times something happens to one of them: a controller starts, ends by SIGINT, is killed,
+paused, activated or deactivated; somebody sends a goal or a payload, or calls a service. Some goals of arms
+go through a feedforward node, which starts and ends, too. Some brakes have a driver that reports their
+state, and at times nothing or the contrary. An observer knows nothing of the package but names of topics.
+Controllers get parameter files for them or for nodes with almost their name, and new descriptions. It
 checks:
 
 - brakes that an emergency stop has engaged open only after ~/unpark;
@@ -56,6 +58,9 @@ STOPPING = {"arm": 0.15, "platform": 0.02}
 """Travel of a joint without any cause [rad], [m]."""
 FALL = 0.03
 NODES = {"arm": "computed_torque_controller", "platform": "stewart_platform"}
+FEEDER = "trajectory_feedforward"
+LAG = 0.1
+"""From a command to the brakes to the driver's report of it, and between two reports [s]."""
 
 
 class Robot:
@@ -67,6 +72,12 @@ class Robot:
         self.model: dict[str, Any] = {"machine": "stewart_demo"}
         if kind == "arm":
             self.model = {"robot_description": resource("urdf/scara.urdf").read_text(encoding="utf-8")}
+        self.braked = kind == "platform" or run.random.random() < 0.5
+        if kind == "arm" and self.braked:
+            self.model["brakes"] = True
+        self.commanded: bool | None = None
+        self.silent, self.contrary = 0.0, 0.0
+        self.feeder: NodeProcess | None = None
         self.instances: list[NodeProcess] = []
         self.caused, self.unparked, self.stopped, self.payload = time.monotonic(), True, False, 0.0
         self.position: np.ndarray[Any, Any] | None = None
@@ -77,14 +88,21 @@ class Robot:
         peer.node.create_subscription(
             JointState, f"{namespace}/joint_states", self._see, qos.STATE_SUBSCRIPTION
         )
-        if kind == "platform":
+        if self.braked:
             peer.node.create_subscription(Bool, f"{self.node}/brake", self._brake, 10)
+            if run.random.random() < 0.5:
+                self.reports = peer.node.create_publisher(Bool, f"{self.node}/brake_state", 2)
+                peer.node.create_timer(LAG, self._report)
+        if kind == "platform":
             peer.node.create_subscription(PoseStamped, f"{namespace}/simulator/platform_pose", self._pose, 10)
             message, topic = MultiDOFJointTrajectory, "trajectory"
         else:
             message, topic = JointTrajectory, "joint_trajectory"
+        self.fed = peer.node.create_publisher(
+            JointTrajectory, f"{namespace}/{FEEDER}/joint_trajectory", qos.TRAJECTORY
+        )
         self.goals = peer.node.create_publisher(message, f"{self.node}/{topic}", qos.TRAJECTORY)
-        self.simulator = self.enter("simulator", {**self.model, "rate": 200.0})
+        self.simulator = self.enter("simulator", {**self.description, "rate": 200.0})
         self.start()
 
     def enter(self, node: str, given: dict[str, Any], words: Sequence[str] = ()) -> NodeProcess:
@@ -93,6 +111,17 @@ class Robot:
         process = NodeProcess(node, given, words, environment)
         self.stack.enter_context(process)
         return process
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """Parameters of nodes that command no brakes."""
+        return {name: value for name, value in self.model.items() if name != "brakes"}
+
+    def _report(self) -> None:
+        """The driver tells the state of the brakes."""
+        now = time.monotonic()
+        if self.commanded is not None and now > self.silent:
+            self.reports.publish(Bool(data=self.commanded != (now < self.contrary)))
 
     # Observed
 
@@ -106,6 +135,7 @@ class Robot:
             self.anchor = self.position
 
     def _brake(self, message: Bool) -> None:
+        self.commanded = bool(message.data)
         if not message.data and self.stopped and not self.unparked:
             self.finds.append("brakes open without ~/unpark")
             self.stopped = False
@@ -240,7 +270,31 @@ class Robot:
             names = ["joint1", "joint2", "joint3", "joint4"]
             message = JointTrajectory(joint_names=names, points=[point])
         point.time_from_start.sec, point.time_from_start.nanosec = int(seconds), int(1e9 * (seconds % 1))
-        self.goals.publish(message)
+        (self.fed if self.feeder and self.run.random.random() < 0.5 else self.goals).publish(message)
+
+    def feed(self) -> None:
+        """The feedforward node of an arm starts, ends or is killed."""
+        if self.kind != "arm":
+            return
+        if self.feeder is None:
+            topic = "joint_trajectory_controller/joint_trajectory"
+            words = ["-r", f"{topic}:={NODES['arm']}/joint_trajectory"]
+            self.feeder = self.enter(FEEDER, self.description, words)
+            return
+        number = self.run.random.choice([signal.SIGINT, signal.SIGKILL])
+        process, self.feeder, self.caused = self.feeder, None, time.monotonic()
+        process.send_signal(number)
+        code = process.wait_for_exit()
+        if "Traceback" in process.output or (number is signal.SIGINT and code):
+            self.finds.append(f"feeder ends by {number.name} with {code}:\n{process.describe()}")
+
+    def driver(self) -> None:
+        """The driver of the brakes reports nothing, or the contrary."""
+        until = time.monotonic() + self.run.random.uniform(0.2, 2.5)
+        if self.run.random.random() < 0.5:
+            self.silent = until
+        else:
+            self.contrary, self.caused = until, until
 
     def load(self) -> None:
         if self.alone:
@@ -252,7 +306,7 @@ class Robot:
     def ask(self) -> None:
         if not self.alone:
             return
-        services = ["hold", "reset_fault"] + (["emergency_stop", "unpark"] if self.kind == "platform" else [])
+        services = ["hold", "reset_fault"] + (["emergency_stop", "unpark"] if self.braked else [])
         service = self.run.random.choice(services)
         if service == "unpark":
             self.unparked, self.caused = True, time.monotonic()
@@ -300,8 +354,10 @@ class Run:
                         "load",
                         "ask",
                         "describe",
+                        "feed",
+                        "driver",
                     ],
-                    [3, 1, 2, 2, 2, 3, 5, 2, 3, 1],
+                    [3, 1, 2, 2, 2, 3, 5, 2, 3, 1, 2, 1],
                 )[0]
                 self.said.append(f"{robot.kind}{robot.namespace} {name}")
                 try:
@@ -315,7 +371,7 @@ class Run:
             return [
                 process.describe()
                 for each in robots
-                for process in each.instances
+                for process in (*each.instances, *filter(None, [each.feeder]))
                 if "Traceback" in process.output
             ]
 
