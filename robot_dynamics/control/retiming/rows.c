@@ -155,18 +155,25 @@ int rd_retime_rows(const struct rd_retiming *r, struct rd_rows *w)
     return rd_fill_rows(r, w) ? RD_RETIMED : RD_NOT_FINITE;
 }
 
-/* a'' u + 4 b' u + b'' x + c'' of a row at a point from its neighbours, times the square of the step d / 8. */
-static double rd_bend(const struct rd_retiming *r, const struct rd_rows *w, int i, int k, double u, double x,
-                      double slope, double d)
+/* Weights of a point's neighbours in second derivatives, times the square of the step d / 8. */
+struct rd_weights {
+    double before, after;
+};
+
+static inline struct rd_weights rd_weights_of(const double *s, int i, double d)
 {
-    const int m = w->count;
-    const size_t at = (size_t)i * m + k;
-    const double h0 = r->s[i] - r->s[i - 1], h1 = r->s[i + 1] - r->s[i], half = 0.5 * (h0 + h1);
-    const double k0 = 1.0 / (h0 * half), k1 = 1.0 / (h1 * half);
-    const double a = k0 * (w->a[at - m] - w->a[at]) + k1 * (w->a[at + m] - w->a[at]);
-    const double b = k0 * (w->b[at - m] - w->b[at]) + k1 * (w->b[at + m] - w->b[at]);
-    const double c = k0 * (w->c[at - m] - w->c[at]) + k1 * (w->c[at + m] - w->c[at]);
-    return 0.125 * d * d * (a * u + 4.0 * slope * u + b * x + c);
+    const double h0 = s[i] - s[i - 1], h1 = s[i + 1] - s[i], scale = 0.25 * d * d / ((h0 + h1) * h0 * h1);
+    return (struct rd_weights){scale * h1, scale * h0};
+}
+
+/* a'' u + 4 b' u + b'' x + c'' of a row at a point from its neighbours, times the square of the step d / 8; slope:
+ * 4 b' u times the same. */
+static inline double rd_bend(const struct rd_rows *w, struct rd_weights by, size_t at, double u, double x, double slope)
+{
+    const size_t m = (size_t)w->count, left = at - m, right = at + m;
+    const double here = w->a[at] * u + w->b[at] * x + w->c[at];
+    const double before = w->a[left] * u + w->b[left] * x + w->c[left], after = w->a[right] * u + w->b[right] * x + w->c[right];
+    return by.before * (before - here) + by.after * (after - here) + slope;
 }
 
 /* Effort of friction, its larger magnitude where it jumps. */
@@ -196,14 +203,16 @@ static int rd_row_margins(const struct rd_retiming *r, struct rd_rows *w, int i)
         const rd_four g0 = FOUR(w->a, at) * u + FOUR(w->b, at) * x + FOUR(w->c, at) + push + drag * FOUR(w->speed, at) * rx;
         const rd_four g1 = FOUR(w->a, at + m) * u + FOUR(w->b, at + m) * y + FOUR(w->c, at + m) + push +
                            drag * FOUR(w->speed, at + m) * ry;
-        const rd_mask here = (g0 > limit) | (g0 < -limit) | (g1 > limit) | (g1 < -limit);
-        near |= here;
+        const rd_mask far = (g0 > limit) | (g0 < -limit) | (g1 > limit) | (g1 < -limit);
+        near |= far;
         for (int lane = 0; lane < 4 && k < RD_FLAGS; lane++)
-            flags |= (unsigned long long)(here[lane] & 1) << (k + lane);
+            flags |= (unsigned long long)(far[lane] & 1) << (k + lane);
     }
     w->near[i] = 1;
     if (!w->any_odd && !rd_any(near))
         return 0;
+    const struct rd_weights none = {0.0, 0.0}, here = left ? rd_weights_of(r->s, i, d) : none;
+    const struct rd_weights next = right ? rd_weights_of(r->s, i + 1, d) : none;
     for (int k = 0; k < m; k++) {
         const size_t at = (size_t)i * m + k;
         if (w->joint[k] < 0)
@@ -226,9 +235,9 @@ static int rd_row_margins(const struct rd_retiming *r, struct rd_rows *w, int i)
         const double top = RD_MAX(g0, g1), bottom = RD_MIN(g0, g1);
         if (top < RD_FAR * limit && bottom > -RD_FAR * limit)
             continue;
-        const double slope = (w->b[at + m] - w->b[at]) / d;
-        const double first = left ? rd_bend(r, w, i, k, u, x, slope, d) : 0.0;
-        const double second = right ? rd_bend(r, w, i + 1, k, u, y, slope, d) : first;
+        const double slope = 0.5 * d * u * (w->b[at + m] - w->b[at]);
+        const double first = left ? rd_bend(w, here, at, u, x, slope) : 0.0;
+        const double second = right ? rd_bend(w, next, at + m, u, y, slope) : first;
         const double bend = left ? first : second;
         above = -RD_MIN(RD_MIN(bend, second), 0.0), below = RD_MAX(RD_MAX(bend, second), 0.0);
         if (rubs) {
