@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import yaml
 from arms import Pendulum, pendulum_chain
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,8 +18,13 @@ from robot_dynamics.control.stewart.recorded import RecordedMotion
 from robot_dynamics.control.stewart.trajectory import PoseWaypoint, at_rest, smooth_pose
 from robot_dynamics.control.waypoints import Waypoint
 from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.resources import resource
+from robot_dynamics.stewart.loader import load_machine
 from robot_dynamics.stewart.motion_table import MotionTable
+from robot_dynamics.stewart.orientation import quaternion_from_rotation, rotation_from_vector
+from robot_dynamics.stewart.path_bounds import Boxes, PathBounds
 
+DEMO = load_machine(yaml.safe_load(resource("config/stewart_demo.yaml").read_text(encoding="utf-8")))
 OPEN = np.nan
 REST = Reference.at_rest(np.zeros(1))
 DURATIONS = st.floats(-2.0, 3.0).map(lambda power: 10.0**power)
@@ -172,6 +178,38 @@ def test_poses_and_recorded_motions_stay_between_their_poses(durations, seed):
             ends = np.sort(values[[k, k + 1], : found.shape[1]], axis=0)
             slack = allowance(ends[1] - ends[0]) + 1e-9
             assert (found >= ends[0] - slack).all() and (found <= ends[1] + slack).all()
+
+
+@settings(deadline=None, derandomize=True, max_examples=10)
+@given(st.lists(DURATIONS, min_size=2, max_size=4), st.integers(0, 10_000))
+def test_legs_between_poses_stay_within_the_bounds_of_whole_intervals(durations, seed):
+    """Lengths by the distances of the joints, and speeds by their differences, of dense samples."""
+    machine, random = DEMO, np.random.default_rng(seed)
+    times = np.cumsum(durations)
+    places = machine.home_position + random.uniform(-0.03, 0.03, (len(times), 3))
+    turns = [rotation_from_vector(turn) for turn in random.uniform(-0.15, 0.15, (len(times), 3))]
+    points = [
+        PoseWaypoint(t, p, quaternion_from_rotation(turn @ machine.home_rotation))
+        for t, p, turn in zip(times, places, turns, strict=True)
+    ]
+    path = smooth_pose(points, 0.0, at_rest(machine.home_position, machine.home_rotation), 0.0)
+    pieces = path.pieces
+    boxes = Boxes.over(len(pieces.times) - 1)
+    for _ in range(2):
+        bounds = PathBounds(machine, np.zeros(6)).of(pieces, boxes)
+        start, _, end = boxes.spans(pieces)
+        for k in range(len(start)):
+            grid = np.linspace(start[k], end[k], 41)
+            moved = path.at(grid)
+            joints = moved.position[:, None] + np.einsum(
+                "tij,lj->tli", moved.rotation, machine.platform_points
+            )
+            lengths = np.linalg.norm(joints - machine.base_points, axis=2)
+            speeds = np.diff(lengths, axis=0) / np.diff(grid)[:, None]
+            for found, (middle, spread) in ((lengths, bounds.lengths[:, k]), (speeds, bounds.speeds[:, k])):
+                slack = 1e-9 + 1e-13 / np.diff(grid)[0]
+                assert (np.abs(found - middle) <= spread + slack).all()
+        boxes = boxes.split(slice(None), len(pieces.times) - 1)
 
 
 def test_extremes_are_those_of_the_roots_of_the_derivative():

@@ -26,10 +26,10 @@ ARMS = {
     "z1_description/urdf/z1.urdf": None,
 }
 """Descriptions of example-robot-data, and their tips where there are several."""
-SAMPLES = 60
-"""Of each interval."""
+SAMPLES = 64
+"""Of each interval, at least."""
 RATE, MOST = 20_000.0, 100_000
-"""Samples a second beside these, and how many at most."""
+"""Samples a second, at least, as long as there are no more than so many."""
 
 
 def waypoints(rng, kind, count, lower, upper):
@@ -43,26 +43,40 @@ def waypoints(rng, kind, count, lower, upper):
     return middle + 0.4 * half * np.sin(angles + rng.uniform(0.0, 6.0, joints))
 
 
+def states(coefficients, durations, count):
+    """(K, count, n) positions, velocities and accelerations of quintics, ends included nearly."""
+    part = np.linspace(1e-6, 1.0 - 1e-6, count)
+    powers = part[:, None] ** np.arange(6)
+    order = np.arange(6)
+    first = np.zeros_like(powers)
+    first[:, 1:] = order[1:] * powers[:, :-1]
+    second = np.zeros_like(powers)
+    second[:, 2:] = order[2:] * order[1:-1] * powers[:, :-2]
+    h = durations[:, None, None]
+    return powers @ coefficients, first @ coefficients / h, second @ coefficients / h**2
+
+
 def largest_share(model, made, limits):
     """Of efforts and velocities, and of the efforts' rates, by samples of the resulting quintics."""
-    part = np.linspace(1e-6, 1.0 - 1e-6, SAMPLES)
-    at = (made.times[:-1, None] + np.diff(made.times)[:, None] * part).ravel()
-    at = np.concatenate((at, np.arange(0.0, min(made.duration, MOST / RATE), 1.0 / RATE)))
-    q, qd, qdd = made.spline.at(at)
-    efforts = model.efforts(q, qd, qdd)
-    shares = (np.abs(efforts) / limits.effort).max(), (np.abs(qd) / limits.velocity).max()
-    rates = 0.0
-    if limits.effort_rate is not None:
-        # Without dry friction, within intervals: what shorter ones change in is rounded.
-        count = len(part) * (len(made.times) - 1)
-        rest = model.friction.copy()
-        rest[:, 1:] = 0.0
-        smooth = replace(model, friction=rest, load_friction=0.0)
-        states = (np.ascontiguousarray(row[:count]) for row in (q, qd, qdd))
-        change = np.diff(smooth.efforts(*states).reshape(-1, len(part), q.shape[1]), axis=1)
-        step = np.diff(made.times)[:, None, None] * np.diff(part)[:, None]
-        rates = (np.abs(change) / step / limits.effort_rate)[np.diff(made.times) > 1e-6].max()
-    return max(float(share) for share in (*shares, rates))
+    durations, coefficients = np.diff(made.times), made.spline.coefficients
+    counts = SAMPLES * 2 ** np.ceil(np.log2(np.maximum(durations * RATE / SAMPLES, 1.0))).astype(int)
+    counts[np.cumsum(counts) > MOST] = SAMPLES
+    shares = []
+    for count in np.unique(counts):
+        chosen = counts == count
+        motion = states(coefficients[chosen], durations[chosen], count)
+        flat = [np.ascontiguousarray(rows.reshape(-1, rows.shape[2])) for rows in motion]
+        shares.append((np.abs(model.efforts(*flat)) / limits.effort).max())
+        shares.append((np.abs(flat[1]) / limits.velocity).max())
+        if limits.effort_rate is not None:
+            # Without dry friction, within intervals: what the shortest ones change in is rounded.
+            rest = model.friction.copy()
+            rest[:, 1:] = 0.0
+            smooth = replace(model, friction=rest, load_friction=0.0).efforts(*flat).reshape(motion[0].shape)
+            step = durations[chosen][:, None, None] * (1.0 - 2e-6) / (count - 1)
+            change = np.abs(np.diff(smooth, axis=1)) / step / limits.effort_rate
+            shares.append(change[durations[chosen] > 1e-6].max(initial=0.0))
+    return float(max(shares))
 
 
 def main():
