@@ -86,10 +86,10 @@ double rd_fastest(const double *v, double sign, double free)
 /* Whether no row of interval i leaves its limits by the parabola through its ends and its middle, four rows at once;
  * middle, rate: (count) what is reached there, without friction, and speeds of joints with effort limits. Where a
  * joint stands or begins to move: no. */
-static int rd_clear(const struct rd_rows *w, int i, double u, double x, double y, const double *middle, const double *rate)
+static int rd_clear(const struct rd_rows *w, int i, double u, double x, double y, double rx, double ry,
+                    const double *middle, const double *rate)
 {
     const int m = w->count;
-    const double rx = sqrt(x), ry = sqrt(y);
     rd_mask open = {0, 0, 0, 0};
     for (int k = 0; k < m; k += 4) {
         const size_t at = (size_t)i * m + k;
@@ -117,10 +117,11 @@ static int rd_clear(const struct rd_rows *w, int i, double u, double x, double y
 }
 
 /* Whether a joint may be too fast within interval i: the velocity of a quintic lies between five numbers. */
-static int rd_may_be_fast(const struct rd_retiming *r, const struct rd_rows *w, int i, double u, double x, double y)
+static int rd_may_be_fast(const struct rd_retiming *r, const struct rd_rows *w, int i, double u, double x, double y,
+                          double v0, double v1, double h)
 {
     const int n = r->joints;
-    const double v0 = sqrt(x), v1 = sqrt(y), h = 2.0 * (r->s[i + 1] - r->s[i]) / (v0 + v1), quarter = 0.25 * h, over = 5.0 / h;
+    const double quarter = 0.25 * h, over = 5.0 / h;
     rd_mask fast = {0, 0, 0, 0};
     for (int j = 0; j < n; j += 4) {
         const size_t left = (size_t)i * n + j, right = left + n;
@@ -152,7 +153,7 @@ static int rd_compare(const struct rd_retiming *r, struct rd_rows *w, int i, con
         room[k] = j < 0 ? 0.0 : effort_row ? effort[j] + r->rotor[j] * qdd[j] : qdd[j];
         room[m + k] = effort_row && !w->dry ? fabs(qd[j]) : 0.0;
     }
-    clear = clear && rd_clear(w, i, u, x, y, room, room + m);
+    clear = clear && rd_clear(w, i, u, x, y, v0, v1, room, room + m);
     for (int k = 0; k < m && w->joint[k] >= 0 && !clear; k++) {
         const int j = w->joint[k], rubs = k < w->efforts && !w->dry;
         const size_t at = (size_t)i * m + k;
@@ -194,7 +195,7 @@ static int rd_compare(const struct rd_retiming *r, struct rd_rows *w, int i, con
             w->lower[at] = RD_MIN(w->lower[at] + RD_MIN((1.0 + w->spare) * below, most), -0.5 * free), moved = 1;
     }
     const double h = 2.0 * (r->s[i + 1] - r->s[i]) / (v0 + v1);
-    const int fast = rd_may_be_fast(r, w, i, u, x, y);
+    const int fast = rd_may_be_fast(r, w, i, u, x, y, v0, v1, h);
     for (int j = 0; j < n && fast; j++) {
         const size_t left = (size_t)i * n + j, right = left + n;
         const double limit = r->velocity[j], free = limit * (1.0 - 0.5 * RD_FREE);
